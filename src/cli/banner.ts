@@ -102,8 +102,8 @@ function formatChanged(changed: readonly string[], width: number): string {
 }
 
 /**
- * Has no indent, so that no line exceeds 80 columns. README.md has the same command. curl prints the
- * newline that the response lacks.
+ * Has no indent, so that no line exceeds 80 columns. README.md has the same command. curl prints
+ * the newline that the response lacks.
  */
 function firstTokenLines(token: string, url: string): string[] {
   return [

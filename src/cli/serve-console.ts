@@ -52,8 +52,8 @@ export function createConsole(
 
   const opened = new Reader(store);
   const reader = () => opened.open();
-  // Opened at once: on SQLite it is a thread, and Bun exits if a thread starts when no descriptor is
-  // free. A failure is reported by the call that needs the connection.
+  // Opened at once: on SQLite it is a thread, and Bun exits if a thread starts when no descriptor
+  // is free. A failure is reported by the call that needs the connection.
   reader().catch(() => undefined);
   resources.defer(() => opened.close());
 

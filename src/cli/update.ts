@@ -15,7 +15,10 @@ import { withSettings } from "./config/command-options.ts";
 import { editPlants, editStored } from "./edit-plants.ts";
 import { parseIdArgument } from "./id-argument.ts";
 
-/** The fields besides the name and the tag, which are settings; an option changes each, or removes it. */
+/**
+ * The fields besides the name and the tag, which are settings; an option changes each, or removes
+ * it.
+ */
 const otherFields: readonly FieldName[] = fieldNames.filter((field) => field !== "name" && field !== "tag");
 
 export function updateCommand(): Command {

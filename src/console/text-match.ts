@@ -12,8 +12,8 @@ const textCharactersMin = 3;
 const quickPagesMax = 200;
 
 /**
- * The limit for a statement in which FTS5 compares the whole text by reading the lists of all of its
- * trigrams: about 300 ms.
+ * The limit for a statement in which FTS5 compares the whole text by reading the lists of all of
+ * its trigrams: about 300 ms.
  */
 const wholePagesMax = 3_000;
 

@@ -3,7 +3,9 @@
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../core/store/sql-connection.ts";
 
-/** Opens a connection that is closed at the end of the block: `await using read = await openSql(…)`. */
+/**
+ * Opens a connection that is closed at the end of the block: `await using read = await openSql(…)`.
+ */
 export async function openSql(
   store: Pick<PlantStore, "openSql">,
   access: SqlAccess,

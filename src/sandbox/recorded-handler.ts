@@ -29,8 +29,8 @@ export class RecordedHandler {
   };
 
   /**
-   * Closes the connections of all requests that have begun, waits until the server is done with them,
-   * and then makes a change. New requests wait for it.
+   * Closes the connections of all requests that have begun, waits until the server is done with
+   * them, and then makes a change. New requests wait for it.
    */
   async reset(change: () => Promise<void>): Promise<void> {
     const begun = [...this.#inFlight];

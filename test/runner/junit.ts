@@ -1,4 +1,5 @@
-// What `bun test --reporter=junit` reports, in a few lines: the slowest tests, and why others were skipped.
+// What `bun test --reporter=junit` reports, in a few lines: the slowest tests, and why others were
+// skipped.
 
 interface TestResult {
   /** The test with the groups that it is in, outermost first. */

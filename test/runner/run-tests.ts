@@ -1,7 +1,8 @@
-// Runs one tier of the tests: npm test, npm run test:system, npm run test:citus, and for each version
-// npm run test:postgres. All files share one PostgreSQL server, and run in one process more than there
-// are processors, since many wait for a disk or a timer, the slowest files first. Prints what fails,
-// what is skipped and why, the slowest tests and files, and the counts, which .ci/run adds up.
+// Runs one tier of the tests: npm test, npm run test:system, npm run test:citus, and for each
+// version npm run test:postgres. All files share one PostgreSQL server, and run in one process more
+// than there are processors, since many wait for a disk or a timer, the slowest files first. Prints
+// what fails, what is skipped and why, the slowest tests and files, and the counts, which .ci/run
+// adds up.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -42,7 +43,8 @@ const tiers: Readonly<Record<string, Tier>> = {
   test: { folders: ["./test/unit/", "./test/integration/"], testMsMax: 60_000 },
   system: { folders: ["./test/system/", "./test/long/"], testMsMax: 600_000 },
   citus: { folders: ["./test/system/citus/", ...enginesFolders], testMsMax: 600_000, engine: "citus" },
-  // What depends on the version of PostgreSQL: the SQL, the schema, and the settings of its commits.
+  // What depends on the version of PostgreSQL: the SQL, the schema, and the settings of its
+  // commits.
   postgres: {
     folders: [
       "./test/integration/console/plant-list.test.ts",
@@ -59,7 +61,10 @@ const tiers: Readonly<Record<string, Tier>> = {
 /** Settings of the shared server: every test process has servers of its own on it. */
 const postgresSettings = { max_connections: "400" };
 
-/** How long each file takes; --update-timings writes it. A file that it lacks runs before all others. */
+/**
+ * How long each file takes; --update-timings writes it. A file that it lacks runs before all
+ * others.
+ */
 const timings = "test/runner/timings.json";
 
 const [name = "", ...args] = process.argv.slice(2);
@@ -126,7 +131,10 @@ async function runTier({ folders, testMsMax, engine }: Tier, args: readonly stri
   return exitCode;
 }
 
-/** Waits for the tests to end, also by a signal to this process. Returns the exit code. No process of theirs is left. */
+/**
+ * Waits for the tests to end, also by a signal to this process. Returns the exit code. No process
+ * of theirs is left.
+ */
 async function endOf(child: ChildProcess): Promise<number> {
   let interrupted: number | undefined;
   for (const [signal, code] of [

@@ -51,7 +51,8 @@ export function parseRetryAfter(headers: Headers): number | undefined {
   const value = headers.get("retry-after")?.trim() ?? "";
   if (/^\d+$/.test(value)) return Number(value) * 1_000;
   const until = parseHttpDate(value);
-  // Uses the server's clock if it is visible (browsers hide Date across origins): ours may be wrong.
+  // Uses the server's clock if it is visible (browsers hide Date across origins): ours may be
+  // wrong.
   const now = parseHttpDate(headers.get("date") ?? "") ?? Date.now();
   return until === undefined ? undefined : Math.max(0, until - now);
 }

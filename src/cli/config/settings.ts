@@ -1,4 +1,4 @@
-// The table of settings. docs/configuration.md lists those of the server, and a test compares the two.
+// The table of settings. A test compares docs/configuration.md with those of the server.
 
 import { formatNames } from "../../operations/format.ts";
 import {

@@ -13,8 +13,8 @@ export type FieldType = keyof FieldValues;
 export type FieldValue = FieldValues[FieldType];
 
 /**
- * The fields in the order of CSV columns and of members of responses. A test compares the table with
- * openapi.yaml and with the client's.
+ * The fields in the order of CSV columns and of members of responses. A test compares the table
+ * with openapi.yaml and with the client's.
  */
 export const fields = {
   name: { type: "text", isRequired: true },
@@ -35,7 +35,9 @@ type TextField = { [Field in FieldName]: Fields[Field]["type"] extends "text" ? 
 
 type ValueOf<Field extends FieldName> = FieldValues[Fields[Field]["type"]];
 
-/** A plant as it is returned: without its id, and without the optional fields that were not sent. */
+/**
+ * A plant as it is returned: without its id, and without the optional fields that were not sent.
+ */
 export type Plant = { readonly [Field in RequiredField]: ValueOf<Field> } & {
   readonly [Field in OptionalField]?: ValueOf<Field>;
 };

@@ -104,7 +104,8 @@ for (const engine of engines) {
       const ids = Array.from({ length: 8 }, (_, index) => BigInt(index));
       const first = (id: bigint) => ({ id, name: "0" });
       await store.create(toEntries(ids.map(first)));
-      // Each plant counts up in its name, by two editors at a time, while creates of the first and of a new plant arrive.
+      // Each plant counts up in its name, by two editors at a time, while creates of the first and
+      // of a new plant arrive.
       const done = new Map(ids.map((id) => [id, 0]));
       const editing = ids.flatMap((id) =>
         [1, 2].map(async () => {

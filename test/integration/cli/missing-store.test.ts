@@ -1,4 +1,5 @@
-// A missing store: no command but serve, migrate and restore creates one, and the error names the path.
+// A missing store: no command but serve, migrate and restore creates one, and the error names the
+// path.
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// The file by which a program learns a sandbox's addresses, in a folder in which others may write too.
+// The file by which a program learns a sandbox's addresses, in a folder in which others may write
+// too.
 
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";

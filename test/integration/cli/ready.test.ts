@@ -1,4 +1,5 @@
-// plantstore ready: finds the server by its settings, waits for it, and reports why it is not ready.
+// plantstore ready: finds the server by its settings, waits for it, and reports why it is not
+// ready.
 
 import { expect, test } from "bun:test";
 import { networkInterfaces } from "node:os";

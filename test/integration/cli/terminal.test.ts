@@ -8,7 +8,10 @@ import { plantstore, TemporaryFolder } from "../../support/server.ts";
 
 const interrupt = "\x03";
 
-/** Starts a server on a terminal, and stops it with Ctrl+C. The output has the line ends of a terminal removed. */
+/**
+ * Starts a server on a terminal, and stops it with Ctrl+C. The output has the line ends of a
+ * terminal removed.
+ */
 class TerminalServer {
   readonly #child: Bun.Subprocess<"pipe", "pipe", "ignore">;
   readonly #output: Output;

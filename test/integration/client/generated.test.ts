@@ -1,4 +1,5 @@
-// A generated client: openapi-fetch, with types that openapi-typescript generates from openapi.yaml.
+// A generated client: openapi-fetch, with types that openapi-typescript generates from
+// openapi.yaml.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -11,7 +12,9 @@ const root = new URL("../../..", import.meta.url).pathname;
 const folder = new TemporaryFolder();
 let target: ClientTarget;
 
-/** How a reader of the generator's documentation would write it, knowing nothing of this project. */
+/**
+ * How a reader of the generator's documentation would write it, knowing nothing of this project.
+ */
 const program = `
   import createClient from "openapi-fetch";
   import type { components, paths } from "./plants.ts";

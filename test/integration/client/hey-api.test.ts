@@ -1,4 +1,5 @@
-// A second generated client: @hey-api/openapi-ts generates all of it from openapi.yaml, fetch included.
+// A second generated client: @hey-api/openapi-ts generates all of it from openapi.yaml, fetch
+// included.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -10,7 +11,9 @@ const installed = new URL("../../../node_modules", import.meta.url).pathname;
 const folder = new TemporaryFolder();
 let target: ClientTarget;
 
-/** How a reader of the generator's documentation would write it, knowing nothing of this project. */
+/**
+ * How a reader of the generator's documentation would write it, knowing nothing of this project.
+ */
 const program = `
   import { createPlant, type NewPlant } from "./generated";
   import { client } from "./generated/client.gen";
@@ -44,7 +47,9 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-/** Installs the generator with TypeScript 5, whose compiler API this project's TypeScript 7 lacks. */
+/**
+ * Installs the generator with TypeScript 5, whose compiler API this project's TypeScript 7 lacks.
+ */
 function withTypeScript5(): void {
   const modules = folder.file("node_modules");
   mkdirSync(modules);

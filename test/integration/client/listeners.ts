@@ -1,4 +1,5 @@
-// What a client may meet instead of a Plant Store: a listener that never answers, and one that answers as a proxy might.
+// What a client may meet instead of a Plant Store: a listener that never answers, and one that
+// answers as a proxy might.
 
 /** Accepts TCP connections and is silent, or says one thing and is silent then. */
 export class SilentListener implements Disposable {

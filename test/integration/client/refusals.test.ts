@@ -1,4 +1,5 @@
-// The client's typed errors for every error of the server, and for responses that are not the server's.
+// The client's typed errors for every error of the server, and for responses that are not the
+// server's.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {

@@ -1,4 +1,5 @@
-// Trying again: against servers that are really overloaded, rate-limited or gone for a while, and how long it pauses.
+// Trying again: against servers that are really overloaded, rate-limited or gone for a while, and
+// how long it pauses.
 
 import { describe, expect, test } from "bun:test";
 import {

@@ -1,4 +1,5 @@
-// Requests that nginx rejects itself with the site file of deploy/: an Error with its headers, except where nginx cannot send one.
+// Requests that nginx rejects itself with the site file of deploy/: an Error with its headers,
+// except where nginx cannot send one.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect as connectPlain, type Socket } from "node:net";
@@ -16,7 +17,10 @@ interface NginxResponse {
   readonly text: string;
 }
 
-/** Sends bytes, and resolves with one response, or with everything received until the connection closed. */
+/**
+ * Sends bytes, and resolves with one response, or with everything received until the connection
+ * closed.
+ */
 function send(socket: Socket, bytes: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   let received = "";
@@ -176,7 +180,8 @@ function siteSuite(): void {
   });
 
   test("a server accepts the longest header that nginx forwards", async () => {
-    // 14 KiB for a field that does not fit into the first buffer of 1 KiB, including its name and the end of the line.
+    // 14 KiB for a field that does not fit into the first buffer of 1 KiB, including its name and
+    // the end of the line.
     const field = `X: ${long(14 * 1_024 - 200)}`;
     const body = plantJson(1n, "Monstera");
     const head = `POST /plants HTTP/1.1\r\nHost: a\r\n${field}\r\nContent-Type: application/json\r\n`;

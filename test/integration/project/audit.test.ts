@@ -14,7 +14,10 @@ const weakness = {
   cvss: { score: 0, vectorString: null },
 };
 
-/** Runs the audit at a registry whose list is this answer; at one that is not there if there is none. */
+/**
+ * Runs the audit at a registry whose list is this answer; at one that is not there if there is
+ * none.
+ */
 async function auditAt(list: (() => Response) | undefined): Promise<{ stdout: string; exitCode: number }> {
   await using registry = Bun.serve({
     hostname: "127.0.0.1",

@@ -1,4 +1,5 @@
-// The modules that a command loads: each costs 0.1 to 0.5 ms of processor time at every start, and some packages 10 to 40 ms.
+// The modules that a command loads: each costs 0.1 to 0.5 ms of processor time at every start, and
+// some packages 10 to 40 ms.
 
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -8,7 +9,10 @@ import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";
 
 const root = new URL("../../../", import.meta.url).pathname;
 
-/** Loaded first: writes the modules that have been loaded when the process receives SIGUSR2, and when it ends. */
+/**
+ * Loaded first: writes the modules that have been loaded when the process receives SIGUSR2, and
+ * when it ends.
+ */
 const recorder = (report: string) => `
 import { renameSync, writeFileSync } from "node:fs";
 const write = () => {

@@ -1,4 +1,5 @@
-// The load at a fixed rate: a server that stalls has the stall in every request that was due meanwhile.
+// The load at a fixed rate: a server that stalls has the stall in every request that was due
+// meanwhile.
 
 import { expect, test } from "bun:test";
 import type { ClientPlan, ClientReport } from "../../../bench/loads/open-loop.ts";
@@ -41,6 +42,7 @@ test("a stall is in the latency of the requests that it delayed, and none of the
   const { figures, accepted } = JSON.parse(stdout) as ClientReport;
   expect(accepted).toBe(2 * ratePerSecond);
   expect(figures["offered/s"]).toBe(ratePerSecond);
-  // Only 4 of the 1,000 were on their way when it began; the 500 that were due during the stall waited 250 ms on average.
+  // Only 4 of the 1,000 were on their way when it began; the 500 that were due during the stall
+  // waited 250 ms on average.
   expect(figures["p99 ms from schedule"]).toBeGreaterThan(0.9 * stallMs);
 }, 30_000);

@@ -1,4 +1,5 @@
-// The optional programs of the tests: found and started by one and the same path, whatever the PATH.
+// The optional programs of the tests: found and started by one and the same path, whatever the
+// PATH.
 
 import { expect, test } from "bun:test";
 import { Glob } from "bun";

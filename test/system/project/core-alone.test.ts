@@ -48,8 +48,8 @@ test("without console, sandbox, conformance, documentation, operations and comma
 });
 
 /**
- * An extra: its folders, the files of the command line that wire it, each named in a line of serve.ts or
- * main.ts, and what the line calls.
+ * An extra: its folders, the files of the command line that wire it, each named in a line of
+ * serve.ts or main.ts, and what the line calls.
  */
 const extras: Readonly<Record<string, { folders: string[]; wiring: string[]; called: string }>> = {
   conformance: { folders: ["conformance"], wiring: ["conformance.ts"], called: "conformanceCommand" },

@@ -27,7 +27,10 @@ const commaRecords: Read = (chunks, recordBytesMax) => csvRecords(chunks, record
 const plentyBytes = 2 ** 20;
 const anyCuts = fc.array(fc.nat(200), { maxLength: 6 });
 
-/** The records of bytes that arrive in chunks. The source overwrites a chunk when the next one is requested. */
+/**
+ * The records of bytes that arrive in chunks. The source overwrites a chunk when the next one is
+ * requested.
+ */
 async function parseAll(
   read: Read,
   text: string | Uint8Array,

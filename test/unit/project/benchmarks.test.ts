@@ -1,4 +1,5 @@
-// docs/benchmarks.md and its plot against the committed results: every claim has its rounds, and the page says what they say.
+// docs/benchmarks.md and its plot against the committed results: every claim has its rounds, and
+// the page says what they say.
 
 import { expect, test } from "bun:test";
 import { plotCreates } from "../../../bench/plot.ts";

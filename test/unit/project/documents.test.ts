@@ -48,7 +48,10 @@ test("docs/guides/run-an-inventory.md says what to do about every alert, and nam
   expect(named.filter((name) => !known.includes(name))).toEqual([]);
 });
 
-/** The links of all documents to files of the project: the document, the file and the heading, "" where there is none. */
+/**
+ * The links of all documents to files of the project: the document, the file and the heading, ""
+ * where there is none.
+ */
 async function documentLinks() {
   const documents = ["*.md", "docs/**/*.md"].flatMap((pattern) => [
     ...new Glob(pattern).scanSync({ cwd: root }),

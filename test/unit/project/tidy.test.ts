@@ -131,7 +131,8 @@ test("tests, benchmarks and scripts share test/support, which imports none of th
 
 test("there are no cycles between files, also not of types", () => {
   const imports = new Map(sources.map(({ path, text }) => [path, findImports(path, text)]));
-  // Files that import nothing that is left are taken away, until none is: what remains imports in circles.
+  // Files that import nothing that is left are taken away, until none is: what remains imports in
+  // circles.
   for (let before = -1; before !== imports.size; ) {
     before = imports.size;
     for (const [path, imported] of imports)

@@ -1,5 +1,5 @@
-// Writes a database file whole or not at all: a copy is made in a private folder next to its target,
-// and renamed over the target while no process has that open. Backup and restore use it.
+// Writes a database file whole or not at all: a copy is made in a private folder next to its
+// target, and renamed over the target while no process has that open. Backup and restore use it.
 
 import {
   chmodSync,

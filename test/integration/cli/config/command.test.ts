@@ -1,5 +1,6 @@
-// The command line and the real process: configuration from each source to a command. The golden files hold what
-// `plantstore config` prints by default; after a changed default, run it again and commit its output.
+// The command line and the real process: configuration from each source to a command. The golden
+// files hold what `plantstore config` prints by default; after a changed default, run it again and
+// commit its output.
 
 import { expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";

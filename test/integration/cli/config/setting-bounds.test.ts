@@ -89,7 +89,8 @@ test.each(servers)(
     // A timer that overflows warns on standard error as well.
     expect(stderr.split("\n").filter((line) => line !== "" && !line.startsWith("{"))).toEqual([]);
     const warnings = logLines(stderr).filter(({ level }) => level !== "info");
-    // With one connection, the server's own descriptors reach the limit; no limit on open files allows a million.
+    // With one connection, the server's own descriptors reach the limit; no limit on open files
+    // allows a million.
     const unexpected = warnings.filter(
       ({ msg }) =>
         !(name.includes("connectionsMax min") && /too many conn/.test(msg)) &&

@@ -1,4 +1,5 @@
-// The admin listener: an exception of a route is a response and a report, and not the end of anything else.
+// The admin listener: an exception of a route is a response and a report, and not the end of
+// anything else.
 
 import { expect, test } from "bun:test";
 import { startAdminServer } from "../../../../src/core/admin/server.ts";

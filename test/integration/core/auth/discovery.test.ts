@@ -1,4 +1,5 @@
-// Discovery of the provider's keys: OpenID discovery, OAuth metadata, --jwks-url, and metadata that are rejected.
+// Discovery of the provider's keys: OpenID discovery, OAuth metadata, --jwks-url, and metadata that
+// are rejected.
 
 import { expect, test } from "bun:test";
 import { makeCertificate } from "../../../support/certificates.ts";

@@ -1,4 +1,5 @@
-// The provider's keys over time: new keys, removed keys, and callers that would overload the provider.
+// The provider's keys over time: new keys, removed keys, and callers that would overload the
+// provider.
 
 import { expect, test } from "bun:test";
 import { eventually } from "../../../support/eventually.ts";

@@ -1,4 +1,5 @@
-// A real OpenID provider (oidc-provider, certified by the OpenID Foundation), in the test's own process.
+// A real OpenID provider (oidc-provider, certified by the OpenID Foundation), in the test's own
+// process.
 
 import { spyOn } from "bun:test";
 import { createServer, type RequestListener, type Server } from "node:http";
@@ -46,7 +47,10 @@ export class OidcProvider implements AsyncDisposable {
     return (await this.#metadata()).jwks_uri ?? "";
   }
 
-  /** An access token by the client credentials flow (RFC 6749, section 4.4) for an audience (RFC 8707). */
+  /**
+   * An access token by the client credentials flow (RFC 6749, section 4.4) for an audience (RFC
+   * 8707).
+   */
   async accessToken(clientId: string, audience: string): Promise<string> {
     const { token_endpoint: endpoint = "" } = await this.#metadata();
     const form = { grant_type: "client_credentials", client_id: clientId, client_secret: clientSecret };

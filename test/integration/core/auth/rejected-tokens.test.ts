@@ -206,7 +206,10 @@ describe("signature", () => {
   });
 });
 
-/** The last of the 86 digits of a signature carries two bits, and four that must be zero (RFC 4648, section 3.5). */
+/**
+ * The last of the 86 digits of a signature carries two bits, and four that must be zero (RFC 4648,
+ * section 3.5).
+ */
 function respell(token: string): string {
   const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   return token.slice(0, -1) + digits[digits.indexOf(token.at(-1) ?? "") + 1];

@@ -1,4 +1,5 @@
-// The settings of an identity provider: invalid ones are a one-line error with the remedy at startup.
+// The settings of an identity provider: invalid ones are a one-line error with the remedy at
+// startup.
 
 import { expect, test } from "bun:test";
 import { commandError } from "../../../support/commands.ts";

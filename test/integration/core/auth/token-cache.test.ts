@@ -1,4 +1,5 @@
-// The token cache on a real store, with a clock that the test sets: polls, last uses, and the removal of ended tokens.
+// The token cache on a real store, with a clock that the test sets: polls, last uses, and the
+// removal of ended tokens.
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
@@ -112,7 +113,10 @@ class TestCache implements AsyncDisposable {
     );
   }
 
-  /** Waits until the cache has checked its clock again: it does so after a poll, before the next poll. */
+  /**
+   * Waits until the cache has checked its clock again: it does so after a poll, before the next
+   * poll.
+   */
   async aTick(): Promise<void> {
     const after = this.stored.polls + 2;
     await eventually(

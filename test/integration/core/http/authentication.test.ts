@@ -1,4 +1,5 @@
-// The messages and challenges of authentication; which credentials are accepted is checked by rules of src/conformance.
+// The messages and challenges of authentication; which credentials are accepted is checked by rules
+// of src/conformance.
 
 import { expect, test } from "bun:test";
 import { freshId, plantJson, post } from "../../../support/http.ts";

@@ -1,12 +1,14 @@
-// Every rule of src/conformance holds on every engine: what any server of the contract must do. The other suites of this
-// folder check what only this server does: its messages, limits and settings.
+// Every rule of src/conformance holds on every engine: what any server of the contract must do. The
+// other suites of this folder check what only this server does: its messages, limits and settings.
 
 import { expect, test } from "bun:test";
 import { rules } from "../../../../src/conformance/rules.ts";
 import { checkConformance, knownFailures, reportText } from "../../../support/conformance.ts";
 import { describeConformance } from "./targets.ts";
 
-/** No request to a server that is not overloaded provokes them; limits.test.ts does with settings. */
+/**
+ * No request to a server that is not overloaded provokes them; limits.test.ts does with settings.
+ */
 const notProvoked = ["errors.rate-limited", "errors.unavailable"];
 
 describeConformance("conformance", (target) => {

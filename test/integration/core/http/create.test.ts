@@ -1,4 +1,5 @@
-// Creating plants: how this server writes the response, and larger races than the rules of src/conformance have.
+// Creating plants: how this server writes the response, and larger races than the rules of
+// src/conformance have.
 
 import { expect, test } from "bun:test";
 import { freshId, plantJson, post } from "../../../support/http.ts";

@@ -1,5 +1,5 @@
-// Checks responses against openapi.yaml: the status, the media type, the body's schema, and the header
-// fields.
+// Checks responses against openapi.yaml: the status, the media type, the body's schema, and the
+// header fields.
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 import openapi from "../../../../openapi.yaml";
@@ -38,7 +38,10 @@ export const describedResponses = responsesOf("/plants", "POST");
 
 const findRoute = routerOf("");
 
-/** The statuses that the HTTP parser sends without a body; the description of `default` names those that have no own. */
+/**
+ * The statuses that the HTTP parser sends without a body; the description of `default` names those
+ * that have no own.
+ */
 const bareStatuses = [400, 431, 505];
 
 const ajv = new Ajv2020({ strict: false, validateSchema: false });

@@ -1,4 +1,5 @@
-// The messages of errors, but those of authentication; their statuses and codes are rules of src/conformance.
+// The messages of errors, but those of authentication; their statuses and codes are rules of
+// src/conformance.
 
 import { expect, test } from "bun:test";
 import { freshId, plantJson, post, send } from "../../../support/http.ts";

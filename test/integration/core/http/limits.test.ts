@@ -263,7 +263,8 @@ test("a queue that one token fills accepts plants of two other tokens", async ()
   const isOverloaded = ({ text }: Answer) => text.includes("The server is overloaded");
   const creates = [server.create()];
   await server.batchArrived;
-  // No batch ends before the gate opens: the queue accepts seven eighths from one token, and rejects the rest.
+  // No batch ends before the gate opens: the queue accepts seven eighths from one token, and
+  // rejects the rest.
   const greedy = Array.from({ length: 60 }, () => server.create());
   creates.push(...greedy);
   await eventually("the token has its share of the queue", async () => (await server.queueLength()) === 14);

@@ -1,5 +1,6 @@
-// openapi.yaml compared with the server: every response that it declares is provoked and matches its schema and headers,
-// every example of a response is what the server sends, and nothing undeclared is sent.
+// openapi.yaml compared with the server: every response that it declares is provoked and matches
+// its schema and headers, every example of a response is what the server sends, and nothing
+// undeclared is sent.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type SchemaObject, validate } from "@hyperjump/json-schema/openapi-3-0";
@@ -104,7 +105,9 @@ async function rawResponse(bytes: string): Promise<Answer> {
   };
 }
 
-/** The response to a create whose commit throws: an internal error cannot be provoked from outside. */
+/**
+ * The response to a create whose commit throws: an internal error cannot be provoked from outside.
+ */
 async function internalError(): Promise<Answer> {
   const handler = createHandler({
     authenticator: { authenticate: () => ({ key: "", name: "" }) } as unknown as Authenticator,

@@ -1,4 +1,5 @@
-// Properties of all bodies: a NewPlant is stored and exported exactly, and any other body is rejected.
+// Properties of all bodies: a NewPlant is stored and exported exactly, and any other body is
+// rejected.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";

@@ -1,4 +1,5 @@
-// The targets of the conformance suite: a server for each engine and a sandbox, or the one that the environment names.
+// The targets of the conformance suite: a server for each engine and a sandbox, or the one that the
+// environment names.
 
 import { afterAll, beforeAll, describe } from "bun:test";
 import { documentation } from "../../../../src/docs-page/documentation.ts";

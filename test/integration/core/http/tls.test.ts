@@ -210,7 +210,8 @@ describeIfInstalled("openssl", "TLS", () => {
     const statuses = new Set<number>();
     let stopped = false;
     const load = Array.from({ length: 8 }, async () => {
-      // Mostly handshakes: without a pause they take all of two processors while a reload waits for its poll.
+      // Mostly handshakes: without a pause they take all of two processors while a reload waits for
+      // its poll.
       for (; !stopped; await Bun.sleep(20)) {
         const id = freshId();
         // A connection may be closed just as it is used; creating again is safe.

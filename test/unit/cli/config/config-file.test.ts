@@ -1,5 +1,5 @@
-// The syntax of the file that --config names. The runtime's parser reads the values, and its next version may read them
-// differently.
+// The syntax of the file that --config names. The runtime's parser reads the values, and its next
+// version may read them differently.
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// Where settings come from: flags, environment variables, the files that variables name, a configuration file, defaults.
+// Where settings come from: flags, environment variables, the files that variables name, a
+// configuration file, defaults.
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -28,7 +29,9 @@ test("the configuration is frozen, and each value has its type", () => {
   expect([sources.port, sources.tlsKey]).toEqual(["flag", "default"]);
 });
 
-/** Values of the settings that have no default, or depend on another; the others get their default. */
+/**
+ * Values of the settings that have no default, or depend on another; the others get their default.
+ */
 const samples: Partial<Record<SettingName, string>> = {
   publicUrl: "https://plants.example/v1",
   adminPasswordHash: `$argon2id$v=19$m=65536,t=2,p=1$${"a".repeat(43)}$${"b".repeat(43)}`,

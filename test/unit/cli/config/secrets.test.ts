@@ -1,4 +1,5 @@
-// Secrets are not printed: not by `plantstore config`, and not in an error, even if they were given to another setting.
+// Secrets are not printed: not by `plantstore config`, and not in an error, even if they were given
+// to another setting.
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// src/core/contract/new-plant-validator.js is generated code in the source tree: it is what the generator makes today.
+// src/core/contract/new-plant-validator.js is generated code in the source tree: it is what the
+// generator makes today.
 
 import { expect, test } from "bun:test";
 import { generateValidator, validatorFile } from "../../../../scripts/new-plant-validator.ts";

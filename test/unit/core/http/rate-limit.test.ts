@@ -1,4 +1,5 @@
-// The rate limit: windows by a clock that the test sets, their fields, and the limit on their number.
+// The rate limit: windows by a clock that the test sets, their fields, and the limit on their
+// number.
 
 import { expect, test } from "bun:test";
 import { RateLimit } from "../../../../src/core/http/rate-limit.ts";

@@ -1,4 +1,5 @@
-// Prometheus' text format; promtool checks the server's own metrics in test/integration/core/observability.
+// Prometheus' text format; promtool checks the server's own metrics in
+// test/integration/core/observability.
 
 import { expect, test } from "bun:test";
 import { counter, gauge, labels, renderMetrics } from "../../../../src/core/observability/prometheus-text.ts";

@@ -1,4 +1,5 @@
-// Shares of a bounded resource: what a caller may hold alone, beside others, and what no accounting may hold.
+// Shares of a bounded resource: what a caller may hold alone, beside others, and what no accounting
+// may hold.
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";

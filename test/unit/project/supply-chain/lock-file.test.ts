@@ -1,4 +1,5 @@
-// What others wrote and we run: pinned, verified when it is installed, and under licences that go with MIT.
+// What others wrote and we run: pinned, verified when it is installed, and under licences that go
+// with MIT.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -24,7 +25,10 @@ interface LockedPackage {
 
 /** Ask for no more than a notice; may be linked with MIT and shipped. */
 const permissive = ["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BlueOak-1.0.0", "ISC", "MIT"];
-/** Of what is used here and never shipped: data and texts that ask for a notice, too, and changes that ask to be published. */
+/**
+ * Of what is used here and never shipped: data and texts that ask for a notice, too, and changes
+ * that ask to be published.
+ */
 const permissiveToUse = [...permissive, "CC-BY-4.0", "CC0-1.0", "MPL-2.0", "Python-2.0"];
 
 /** Whether an SPDX expression of names, OR and AND leaves a choice that is allowed. */

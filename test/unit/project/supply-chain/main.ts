@@ -1,5 +1,6 @@
-// npm run audit: the exit code is 1 if a locked package has a known vulnerability. Where that cannot be checked, offline
-// or with a registry without advisories, it prints the reason, and the exit code is 0.
+// npm run audit: the exit code is 1 if a locked package has a known vulnerability. Where that
+// cannot be checked, offline or with a registry without advisories, it prints the reason, and the
+// exit code is 0.
 
 interface Report {
   /** By package; absent where npm could not ask. */

@@ -1,5 +1,6 @@
-// The queues of Citus' nodes, on PostgreSQL servers without Citus that have its catalogs: each has the plants of its own
-// shards, and none routes. test/system/citus has what only Citus itself shows.
+// The queues of Citus' nodes, on PostgreSQL servers without Citus that have its catalogs: each has
+// the plants of its own shards, and none routes. test/system/citus has what only Citus itself
+// shows.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { NewPlant } from "../../../../../src/core/contract/plant.ts";

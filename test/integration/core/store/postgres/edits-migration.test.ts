@@ -1,5 +1,6 @@
-// The table of the history in a PostgreSQL store of schema version 4: its privileges, and its place in
-// a cluster of Citus. Citus itself does not run here: its catalogs and its function are imitated.
+// The table of the history in a PostgreSQL store of schema version 4: its privileges, and its place
+// in a cluster of Citus. Citus itself does not run here: its catalogs and its function are
+// imitated.
 
 import { expect, test } from "bun:test";
 import { sharedPostgres } from "../../../../support/postgres.ts";

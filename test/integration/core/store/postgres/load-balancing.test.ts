@@ -1,5 +1,6 @@
-// load_balance_hosts: how stores spread over hosts that all accept writes, and what the loss of one costs. The hosts are
-// proxies in front of one PostgreSQL: to the client they are nodes of a distributed database.
+// load_balance_hosts: how stores spread over hosts that all accept writes, and what the loss of one
+// costs. The hosts are proxies in front of one PostgreSQL: to the client they are nodes of a
+// distributed database.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { toEntries } from "../../../../../src/core/store/plant-store.ts";

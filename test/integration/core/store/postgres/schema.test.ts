@@ -1,4 +1,5 @@
-// The schema, privileges and settings of a database: what is created, by which role, and what is rejected.
+// The schema, privileges and settings of a database: what is created, by which role, and what is
+// rejected.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
@@ -25,7 +26,10 @@ afterAll(() => database[Symbol.asyncDispose]());
 const serve = (address: string, ...args: string[]) =>
   runCommand(["serve", "--port", "0", "--admin-port", "off", "--database", address, ...args]);
 
-/** The error of a server that opens its store, in this process: a server takes 0.3 s of a processor to start. */
+/**
+ * The error of a server that opens its store, in this process: a server takes 0.3 s of a processor
+ * to start.
+ */
 async function openingError(address: string, mode: OpenMode = "create") {
   const error = await withStore(address, mode, async () => undefined).catch((error: unknown) => error);
   const { exitCode, line } = describeError(error);

@@ -1,4 +1,5 @@
-// The statements that insert a batch: VALUES and unnest, named and unnamed, and what happens to names that are lost.
+// The statements that insert a batch: VALUES and unnest, named and unnamed, and what happens to
+// names that are lost.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -50,7 +51,10 @@ class Engine implements AsyncDisposable {
     );
   }
 
-  /** Runs SQL on the connection that the batches use, which is the only one as long as there is one batch at a time. */
+  /**
+   * Runs SQL on the connection that the batches use, which is the only one as long as there is one
+   * batch at a time.
+   */
   async inSession(sql: string): Promise<Record<string, unknown>[]> {
     return (await this.#primary.onceOnConnection((connection) => connection.query(sql))).rows;
   }

@@ -17,13 +17,15 @@ beforeAll(async () => {
 afterAll(() => database[Symbol.asyncDispose]());
 
 test("the retry of a rotation whose commit had no response finds it done", async () => {
-  // Its own: a standby that never comes is one of the whole server, and cancels the commits of other tests.
+  // Its own: a standby that never comes is one of the whole server, and cancels the commits of
+  // other tests.
   await using own = await PostgresServer.start();
   const { name, address } = await own.newDatabase();
   const store = await openStore(`${address}?statement_timeout=1&retry_timeout=60`, "create", () => undefined);
   await store.tokens.add({ hash: "a", name: "ci", createdAt: 1_000, expiresAt: 1_000_000 });
 
-  // Every commit now waits for a standby that never comes: the client gives up, and the commit goes through later.
+  // Every commit now waits for a standby that never comes: the client gives up, and the commit goes
+  // through later.
   const wait = async (standby: string) => {
     await own.query(name, `ALTER SYSTEM SET synchronous_standby_names = '${standby}'`);
     await own.query(name, "SELECT pg_reload_conf()");
@@ -37,7 +39,8 @@ test("the retry of a rotation whose commit had no response finds it done", async
       await Bun.sleep(20);
     }
   };
-  // PostgreSQL takes a moment to notice its new configuration: until a commit of our own has waited, and been let go.
+  // PostgreSQL takes a moment to notice its new configuration: until a commit of our own has
+  // waited, and been let go.
   const untilCommitsWait = async () => {
     const letGo = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
     for (let hasWaited = false; !hasWaited; ) {

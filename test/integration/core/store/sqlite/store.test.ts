@@ -1,4 +1,5 @@
-// The SQLite engine in one process: durability, full disks, locks, replaced files, and files that are not stores.
+// The SQLite engine in one process: durability, full disks, locks, replaced files, and files that
+// are not stores.
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
@@ -183,7 +184,8 @@ test("an export is one snapshot, also while plants are created", async () => {
   await writer.create(toEntries(evens.map((id) => plant(id, "even"))));
   const seen: bigint[] = [];
   for await (const some of reader.export({})) {
-    // More than one chunk; plants are created before, between and after those that are not exported yet.
+    // More than one chunk; plants are created before, between and after those that are not exported
+    // yet.
     expect(some.length).toBeLessThan(evens.length);
     await writer.create(
       toEntries(evens.slice(seen.length, seen.length + 100).map((id) => plant(id + 1n, "odd"))),

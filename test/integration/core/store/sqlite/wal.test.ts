@@ -147,7 +147,8 @@ test("a commit in flight while an fsync of the checkpoint thread fails is not ac
   const store = new SqliteStore(path, "create", unexpected, { checkpointThread });
   expect(await store.create(toEntries([{ id: 1n, name: "a" }]))).toEqual(["created"]);
   const inFlight = store.create(toEntries([{ id: 2n, name: "b" }]));
-  // As the thread does, in memory that both share: after the commit has returned, and before its outcome is passed on.
+  // As the thread does, in memory that both share: after the commit has returned, and before its
+  // outcome is passed on.
   new CheckpointSignals(checkpointThread.memory).failDisk();
   for (const call of [
     () => inFlight,

@@ -24,7 +24,10 @@ function neverFails(failure: string): Error {
   throw new Error(`the batch failed: ${failure}`);
 }
 
-/** A sender and the receiver in its memory; `commit` is what the committing thread does with a batch. */
+/**
+ * A sender and the receiver in its memory; `commit` is what the committing thread does with a
+ * batch.
+ */
 function connected() {
   const sender = new BatchSender();
   const receiver = new BatchReceiver(sender.buffer);
