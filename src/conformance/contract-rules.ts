@@ -37,7 +37,7 @@ const texts: Readonly<Record<string, string>> = {
 
 export const contractRules: readonly Rule[] = rulesOf("contract", {
   "create-with-tag": {
-    title: "A valid plant with a tag gets 200, and a Plant with its name and its tag.",
+    title: "A plant with a tag gets 200, and a Plant with its name and tag.",
     basis: "contract",
     sources: [openapi(response200), openapi(newPlantSchema)],
     run: async (check) => {
@@ -46,7 +46,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     },
   },
   "create-without-tag": {
-    title: "A valid plant without a tag gets 200, and a Plant with its name and no tag.",
+    title: "A plant without a tag gets 200, and a Plant with its name and no tag.",
     basis: "contract",
     sources: [openapi(response200), openapi(plantSchema)],
     run: async (check) => {
@@ -117,7 +117,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     },
   },
   "json-forms": {
-    title: "The order of members, white space and escapes in the body make no difference.",
+    title: "The order of members, white space and escapes make no difference.",
     basis: "standard",
     sources: [rfc(8259, "2"), rfc(8259, "4"), rfc(8259, "7")],
     run: async (check) => {
@@ -139,7 +139,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     },
   },
   "unknown-members": {
-    title: "Members that a NewPlant does not have are ignored: accepted, and not returned.",
+    title: "Unknown members are accepted, and not returned.",
     basis: "decision",
     sources: [decision("Unknown fields")],
     run: async (check) => {
@@ -162,7 +162,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     },
   },
   "duplicate-members": {
-    title: "Of several members with one name the last one counts.",
+    title: "Of members with one name the last counts.",
     basis: "decision",
     sources: [decision("A duplicate member name"), rfc(8259, "4")],
     run: async (check) => {
@@ -186,7 +186,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     },
   },
   "media-type-forms": {
-    title: "application/json is recognized in any case, with parameters, and with the charset UTF-8.",
+    title: "application/json is recognized in any case, and with parameters such as charset=utf-8.",
     basis: "standard",
     sources: [rfc(9110, "8.3.1"), openapi(`${operation}.requestBody`)],
     run: async (check) => {
@@ -216,7 +216,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     },
   },
   "token-checked": {
-    title: "A create with another token, or with text after the token, is rejected, and nothing is stored.",
+    title: "A create with another token, or text after the token, is rejected, and nothing is stored.",
     basis: "contract",
     sources: [openapi("components.securitySchemes.bearerAuth"), openapi("security"), rfc(6750, "2.1")],
     run: async (check) => {
@@ -237,7 +237,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     },
   },
   "token-of-each-request": {
-    title: "Every request needs a token, also on a connection on which another one was accepted.",
+    title: "Every request needs a token, also on a connection that had an accepted one.",
     basis: "contract",
     sources: [openapi("components.securitySchemes.bearerAuth"), openapi("security"), rfc(9110, "3.3")],
     run: async (check) => {
@@ -282,7 +282,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     },
   },
   "member-types": {
-    title: "A body with an id, a name or a tag of another type is rejected.",
+    title: "An id, a name or a tag of another type is rejected.",
     basis: "contract",
     sources: [openapi(newPlantSchema), openapi(plantSchema)],
     run: async (check) => {

@@ -96,7 +96,7 @@ function skipUnlessObserved(check: RuleContext, status: number): HttpResponse {
 
 export const errorRules: readonly Rule[] = rulesOf("errors", {
   "body-members": {
-    title: "The body of every error is JSON with the members error and message, and no others.",
+    title: "The body of every error is JSON with exactly the members error and message.",
     basis: "decision",
     sources: [openapi("components.schemas.Error"), openapi(`${responses}.default`)],
     run: async (check) => {
@@ -112,7 +112,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     },
   },
   "code-has-status": {
-    title: "The code of an error is its status times 100 plus a detail.",
+    title: "An error's code is its status times 100 plus a detail.",
     basis: "decision",
     sources: [openapi("components.schemas.Error.properties.error")],
     run: async (check) => {
@@ -128,19 +128,19 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     },
   },
   "invalid-json": {
-    title: "A body that is not JSON gets 400 and the error 40001.",
+    title: "A body that is not JSON gets 40001.",
     basis: "decision",
     sources: [openapi(`${responses}.400`), rfc(8259, "2")],
     run: (check) => expectCodes(check, invalidJson, codes.invalidJson.error),
   },
   "invalid-utf8": {
-    title: "A body that is not UTF-8 gets 400 and the error 40001.",
+    title: "A body that is not UTF-8 gets 40001.",
     basis: "decision",
     sources: [openapi(`${responses}.400`), rfc(8259, "8.1"), rfc(3629, "3")],
     run: (check) => expectCodes(check, invalidUtf8, codes.invalidJson.error),
   },
   "invalid-plant": {
-    title: "JSON that is not a NewPlant gets 400 and the error 40002.",
+    title: "JSON that is not a NewPlant gets 40002.",
     basis: "decision",
     sources: [wrongFields, openapi(`${responses}.400`)],
     run: (check) => expectCodes(check, invalidPlants, codes.invalidPlant.error),
@@ -162,7 +162,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     },
   },
   "unstorable-text": {
-    title: "U+0000 or an unpaired surrogate in a name or a tag gets 400 and the error 40003.",
+    title: "U+0000 or an unpaired surrogate in a name or tag gets 40003.",
     basis: "decision",
     sources: [decision("`name`, `tag`")],
     run: async (check) => {
@@ -186,8 +186,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     },
   },
   "missing-token": {
-    title:
-      "No Authorization, or another scheme, gets 401, the error 40100, and WWW-Authenticate: Bearer without an error.",
+    title: "No Authorization, or another scheme, gets 40100, and WWW-Authenticate: Bearer without an error.",
     basis: "decision",
     sources: [
       decision("No `Authorization`, or another scheme"),
@@ -208,7 +207,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   },
   "invalid-token": {
     title:
-      'A token that is not accepted gets 401, the error 40101, and WWW-Authenticate: Bearer with error="invalid_token".',
+      'A token that is not accepted gets 40101, and WWW-Authenticate: Bearer with error="invalid_token".',
     basis: "decision",
     sources: [decision("Unknown, revoked, expired or malformed token"), rfc(6750, "3.1"), unauthorized],
     run: async (check) => {
@@ -283,7 +282,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     },
   },
   "unknown-path": {
-    title: "With a token, an unknown path gets 404 and the error 40400.",
+    title: "With a token, an unknown path gets 40400.",
     basis: "decision",
     sources: [openapi(`${responses}.404`), orderOfChecks],
     run: async (check) => {
@@ -296,7 +295,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     },
   },
   "other-method": {
-    title: "A method that is not offered gets 405, the error 40500, and an Allow with POST.",
+    title: "A method that is not offered gets 40500, and an Allow with POST.",
     basis: "decision",
     sources: [openapi(`${responses}.405`), rfc(9110, "15.5.6")],
     run: async (check) => {
@@ -312,7 +311,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     },
   },
   "media-type": {
-    title: "A Content-Type that is missing or is not application/json in UTF-8 gets 415 and the error 41500.",
+    title: "A Content-Type that is missing or not application/json in UTF-8 gets 41500.",
     basis: "decision",
     sources: [openapi(`${responses}.415`), rfc(9110, "15.5.16")],
     run: async (check) => {
@@ -334,7 +333,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     },
   },
   "too-large": {
-    title: "A body over the limit, 1 MiB by default, gets 413 and the error 41300, also in chunks.",
+    title: "A body over the limit, 1 MiB by default, gets 41300, also in chunks.",
     basis: "decision",
     sources: [openapi(`${responses}.413`), rfc(9110, "15.5.14")],
     run: async (check) => {
@@ -351,7 +350,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     },
   },
   "hostile-json": {
-    title: "Deep nesting, huge numbers and many members are rejected with 400, and cause no internal error.",
+    title: "Deep nesting, huge numbers and many members get 400, not an internal error.",
     basis: "decision",
     sources: [wrongFields, openapi(`${responses}.400`)],
     run: async (check) => {

@@ -86,7 +86,7 @@ async function forEachKind(check: RuleContext, expect: (response: HttpResponse) 
 
 export const httpRules: readonly Rule[] = rulesOf("http", {
   "keep-alive": {
-    title: "A connection stays open after a 200 and after an error, unless the response says close.",
+    title: "A connection stays open after any response that does not say close.",
     basis: "standard",
     sources: [rfc(9112, "9.3"), rfc(9112, "9.6")],
     run: async (check) => {
@@ -104,7 +104,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     },
   },
   "keep-alive-after-unread-body": {
-    title: "After an error that precedes the body the connection is closed, or the next request is answered.",
+    title: "After an error that precedes the body the connection closes, or the next request is answered.",
     basis: "standard",
     sources: [rfc(9112, "9.3"), rfc(9112, "9.6")],
     run: (check) =>
@@ -124,7 +124,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
       }),
   },
   "connection-close": {
-    title: "After the response to a request with Connection: close the server closes the connection.",
+    title: "After a request with Connection: close the server closes the connection.",
     basis: "standard",
     sources: [rfc(9112, "9.6")],
     run: (check) =>
@@ -169,7 +169,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     },
   },
   trailers: {
-    title: "Trailer fields are accepted, and the next request on the connection is answered.",
+    title: "Trailer fields are accepted, and the next request is answered.",
     basis: "standard",
     sources: [rfc(9112, "7.1.2")],
     run: (check) =>
@@ -182,7 +182,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
       }),
   },
   pipelining: {
-    title: "Requests that are sent without waiting for the responses are answered in their order.",
+    title: "Pipelined requests are answered in their order.",
     basis: "standard",
     sources: [rfc(9112, "9.3.2")],
     run: (check) =>
@@ -196,7 +196,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
       }),
   },
   "optional-fields": {
-    title: "A request needs no Accept, User-Agent or Accept-Encoding, and may have any that allow JSON.",
+    title: "Accept, User-Agent and Accept-Encoding are optional, and may be any that allow JSON.",
     basis: "standard",
     sources: [rfc(9110, "12.5.1"), rfc(9110, "12.5.3"), rfc(9110, "10.1.5")],
     run: async (check) => {
@@ -240,7 +240,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     },
   },
   "expect-continue": {
-    title: "Expect: 100-continue is answered with 100 or with the final response before the body is sent.",
+    title: "Expect: 100-continue gets 100 or the final response before the body is sent.",
     basis: "standard",
     sources: [rfc(9110, "10.1.1")],
     run: (check) =>
@@ -257,7 +257,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
       }),
   },
   "field-names-any-case": {
-    title: "The names of header fields are recognized in any case.",
+    title: "Header names are recognized in any case.",
     basis: "standard",
     sources: [rfc(9110, "5.1")],
     run: async (check) => {
@@ -270,7 +270,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     },
   },
   "field-white-space": {
-    title: "White space around the value of a header field is not part of it.",
+    title: "White space around a header value is not part of it.",
     basis: "standard",
     sources: [rfc(9112, "5.1")],
     run: async (check) => {
@@ -309,7 +309,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     },
   },
   "http-1.0": {
-    title: "A request of HTTP/1.0 is answered, not in chunks, and the connection closed.",
+    title: "HTTP/1.0 is answered without chunks, and the connection closed.",
     basis: "standard",
     sources: [rfc(9110, "2.5"), rfc(9112, "6.1"), rfc(9112, "9.3")],
     run: (check) =>
@@ -339,7 +339,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     },
   },
   "malformed-request": {
-    title: "What is not a request of HTTP is rejected with 400, or the connection is closed.",
+    title: "A malformed request gets 400, or the connection is closed.",
     basis: "standard",
     sources: [rfc(9112, "3"), rfc(9112, "5.1"), rfc(9112, "6.3")],
     run: async (check) => {
@@ -360,8 +360,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     },
   },
   "length-and-chunks": {
-    title:
-      "Content-Length with Transfer-Encoding is rejected, or the connection is closed after the response.",
+    title: "Content-Length with Transfer-Encoding is rejected, or the connection closed after the response.",
     basis: "standard",
     sources: [rfc(9112, "6.1"), rfc(9112, "6.3")],
     run: (check) =>
@@ -390,7 +389,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     },
   },
   "truncated-body": {
-    title: "Nothing is stored of a request whose connection ends before its body does.",
+    title: "A request whose connection ends before its body stores nothing.",
     basis: "standard",
     sources: [rfc(9112, "6.3"), rfc(9112, "8")],
     run: async (check) => {
@@ -409,7 +408,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     },
   },
   "unknown-method": {
-    title: "A method that is not known is rejected, or the connection is closed.",
+    title: "An unknown method is rejected, or the connection closed.",
     basis: "standard",
     sources: [rfc(9110, "9.1"), rfc(9110, "15.6.2")],
     run: (check) =>
@@ -421,7 +420,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
       }),
   },
   head: {
-    title: "The response to HEAD has no body, and is not a server error.",
+    title: "HEAD gets no body, and no server error.",
     basis: "standard",
     sources: [rfc(9110, "9.3.2")],
     run: (check) =>
@@ -434,7 +433,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
       }),
   },
   "response-framing": {
-    title: "Every response has a Content-Length or is sent in chunks, so that its end is known.",
+    title: "Every response has a Content-Length or is sent in chunks.",
     basis: "decision",
     sources: [openapi("paths./plants.post.responses"), rfc(9112, "6.3")],
     run: (check) =>
@@ -470,7 +469,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
       }),
   },
   "request-id": {
-    title: "Every response has an X-Request-Id, and each another one.",
+    title: "Every response has an X-Request-Id of its own.",
     basis: "decision",
     sources: [requestIds, openapi("components.headers.X-Request-Id")],
     run: async (check) => {
@@ -520,7 +519,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     },
   },
   "cors-preflight": {
-    title: "A CORS preflight needs no token, and allows POST with Authorization and Content-Type.",
+    title: "CORS preflight needs no token, and allows POST with Authorization and Content-Type.",
     basis: "decision",
     sources: [cors],
     run: async (check) => {
@@ -537,8 +536,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     },
   },
   "cors-readable": {
-    title:
-      "A page of any origin may read every response, errors included, and its WWW-Authenticate and Retry-After.",
+    title: "Pages of any origin may read every response, with its WWW-Authenticate and Retry-After.",
     basis: "decision",
     sources: [cors],
     run: async (check) => {
@@ -557,7 +555,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     },
   },
   "interface-description": {
-    title: "GET openapi.json needs no token, and is the OpenAPI description with POST /plants.",
+    title: "GET openapi.json needs no token, and describes POST /plants.",
     basis: "decision",
     sources: [documentation, decision("Order of checks")],
     run: async (check) => {

@@ -43,7 +43,7 @@ async function expectId(check: RuleContext, id: string): Promise<void> {
 
 export const idRules: readonly Rule[] = rulesOf("ids", {
   limits: {
-    title: "The smallest and the largest int64, those near them, and 0 are ids.",
+    title: "The smallest and largest int64, their neighbours, and 0 are ids.",
     basis: "contract",
     sources: [idSchema],
     run: async (check) => {
@@ -56,7 +56,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
     },
   },
   negative: {
-    title: "An id may be negative, and is another one than its absolute value.",
+    title: "An id may be negative, and differs from its absolute value.",
     basis: "contract",
     sources: [idSchema],
     run: async (check) => {
@@ -67,7 +67,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
     },
   },
   "beyond-32-bits": {
-    title: "Ids that are equal in their lower 32 bits are different plants.",
+    title: "Ids with equal lower 32 bits are different plants.",
     basis: "contract",
     sources: [idSchema],
     run: async (check) => {
@@ -93,7 +93,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
     },
   },
   "beyond-53-bits-stored": {
-    title: "An id beyond 2^53 is stored exactly: it conflicts with itself, and not with its neighbours.",
+    title: "An id beyond 2^53 conflicts with itself, and not with its neighbours.",
     basis: "decision",
     sources: [idDecision, conflict],
     run: async (check) => {
@@ -147,7 +147,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
       ]),
   },
   notations: {
-    title: "1.0, 10e-1, 1E+0 and 1 are the same id: the value counts, not how it is written.",
+    title: "1.0, 10e-1, 1E+0 and 1 are the same id.",
     basis: "decision",
     sources: [idDecision, rfc(8259, "6"), sameAgain],
     run: async (check) => {
@@ -161,7 +161,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
     },
   },
   "notations-beyond-53-bits": {
-    title: "Beyond 2^53, too, the exact value of the id counts, however it is written.",
+    title: "Beyond 2^53 the exact value counts, however it is written.",
     basis: "decision",
     sources: [idDecision, rfc(8259, "6")],
     run: async (check) => {
@@ -190,7 +190,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
       expectRejectedIds(check, [`"${check.id()}"`, `"${check.idGroup()[1]}"`, `"-${check.id()}"`]),
   },
   "rejected-id-not-stored": {
-    title: "A rejected id is not rounded to another one: the neighbours are free afterwards.",
+    title: "A rejected id is not rounded: its neighbours are free afterwards.",
     basis: "decision",
     sources: [idDecision, decision("Missing fields, wrong types, `tag: null`")],
     run: async (check) => {

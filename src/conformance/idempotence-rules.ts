@@ -29,7 +29,7 @@ async function expectConflict(check: RuleContext, stored: PlantFields, other: Pl
 
 export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
   "same-again": {
-    title: "The same plant sent again gets 200 and the same Plant.",
+    title: "The same plant again gets 200 and the same Plant.",
     basis: "decision",
     sources: [sameAgain],
     run: async (check) => {
@@ -39,7 +39,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
     },
   },
   "same-in-another-form": {
-    title: "The same plant is recognized with members in another order, escapes, and unknown members.",
+    title: "The same plant with reordered, escaped or unknown members is recognized.",
     basis: "decision",
     sources: [sameAgain, decision("Unknown fields"), rfc(8259, "4")],
     run: async (check) => {
@@ -57,7 +57,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
     },
   },
   "different-content": {
-    title: "Another name or tag with a stored id gets 400 and the error 40009, and the stored plant stays.",
+    title: "Another name or tag with a stored id gets 40009, and the stored plant stays.",
     basis: "decision",
     sources: [conflicting, response400],
     run: async (check) => {
@@ -76,7 +76,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
     },
   },
   "similar-content": {
-    title: "Texts that differ only in case, in white space or in their normal form are different content.",
+    title: "Texts that differ only in case, white space or normal form are different content.",
     basis: "decision",
     sources: [conflicting, rfc(8259, "8.3"), decision("`name`, `tag`")],
     run: async (check) => {
@@ -101,7 +101,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
     },
   },
   "race-of-different": {
-    title: "Of concurrent creates with one id exactly one content gets 200, the others get 40009.",
+    title: "Of concurrent creates with one id exactly one content gets 200, the others 40009.",
     basis: "decision",
     sources: [race],
     run: async (check) => {
@@ -134,7 +134,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
     },
   },
   "concurrent-stored": {
-    title: "Each of many concurrent creates that get 200 is stored: its id is taken afterwards.",
+    title: "Concurrent creates that get 200 are stored: their ids are taken afterwards.",
     basis: "decision",
     sources: [decision("When 200 is sent"), conflicting],
     run: async (check) => {
@@ -145,7 +145,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
     },
   },
   "lost-response": {
-    title: "A create whose client closed the connection before the response can be sent again.",
+    title: "A create whose response was lost can be sent again.",
     basis: "decision",
     sources: [sameAgain],
     run: async (check) => {
@@ -160,7 +160,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
     },
   },
   "rejected-not-stored": {
-    title: "Nothing is stored of a plant that was rejected: its id is free afterwards.",
+    title: "A rejected plant is not stored: its id is free afterwards.",
     basis: "decision",
     sources: [decision("Missing fields, wrong types, `tag: null`"), response400],
     run: async (check) => {
