@@ -27,7 +27,7 @@ const steps = [...new Set(blocks.map(({ heading }) => heading))];
 const isComplete = process.env.PLANTSTORE_TEST_GUIDE === "all";
 const suites = [
   "unit/core/contract/",
-  "unit/operations/",
+  "unit/console/import-settings.test.ts",
   "unit/project/tidy.test.ts",
   "integration/client/create.test.ts",
   "integration/core/http/openapi.test.ts",
