@@ -17,9 +17,10 @@ import { Tokens } from "./tokens.js";
 /**
  * @typedef {import("./charts.js").History} History
  * @typedef {{ version: string, engine: string, run: string }} About
- * @typedef {{ session: "unknown" | "loggedOut" | "loggedIn", requiresPassword: boolean, isReachable: boolean, tick: number,
- *   slowTick: number, history: History, about: About | null, token: string, query: string,
- *   sandbox: typeof import("./sandbox.js") | null, changes: number, dialog: "add" | "import" | "export" | null, file: File | null, isDropTarget: boolean,
+ * @typedef {{ session: "unknown" | "loggedOut" | "loggedIn", requiresPassword: boolean,
+ *   isReachable: boolean, tick: number, slowTick: number, history: History, about: About | null,
+ *   token: string, query: string, sandbox: typeof import("./sandbox.js") | null, changes: number,
+ *   dialog: "add" | "import" | "export" | null, file: File | null, isDropTarget: boolean,
  *   span: import("./requests.js").Span | null }} State
  */
 

@@ -11,14 +11,15 @@ import { formatBytes, formatCount } from "./units.js";
 /**
  * @typedef {Record<string, string | number | boolean>} Content
  * @typedef {{ plant: Content } | { text: string, reason: string }} PreviewRecord
- * @typedef {{ isUtf8: boolean, format: "csv" | "ndjson", delimiter: string, columns: string, header: string[],
- *   records: PreviewRecord[] }} Preview `columns` are the indexes of id and of each field, -1 for none, and
- *   whether there is a header: "0,1,-1,true".
+ * @typedef {{ isUtf8: boolean, format: "csv" | "ndjson", delimiter: string, columns: string,
+ *   header: string[], records: PreviewRecord[] }} Preview `columns` are the indexes of id and of each
+ *   field, -1 for none, and whether there is a header: "0,1,-1,true".
  * @typedef {{ line: number, id: string, before: Content, after: Content }} Difference
- * @typedef {{ import: string, created: number, unchanged: number, replaced: number, rejected: number, ending: string | null,
- *   message: string | null, run: string | null, update: "off" | "dry-run" | "replace",
- *   differences: Difference[], bytes: number, reported: number,
- *   rejections: { line: number, error: number, message: string, text: string }[] }} ImportStatus
+ * @typedef {{ line: number, error: number, message: string, text: string }} Rejection
+ * @typedef {{ import: string, created: number, unchanged: number, replaced: number, rejected: number,
+ *   ending: string | null, message: string | null, run: string | null,
+ *   update: "off" | "dry-run" | "replace", differences: Difference[], bytes: number,
+ *   reported: number, rejections: Rejection[] }} ImportStatus
  * @typedef {{ file: File | null, preview: Preview | null, isPreviewing: boolean, replaces: boolean,
  *   status: ImportStatus | null, isRunning: boolean, isRetrying: boolean, isDropTarget: boolean,
  *   other: ImportStatus | null, error: string }} State
@@ -139,7 +140,11 @@ export class ImportDialog extends Component {
     this.setState({ isRunning: false, isRetrying: false });
   }
 
-  /** Stops the import of another page, such as one whose tab has crashed, and starts this one. @param {ImportStatus} other */
+  /**
+   * Stops the import of another page, such as one whose tab has crashed, and starts this one.
+   *
+   * @param {ImportStatus} other
+   */
   async replace(other) {
     try {
       await post("import/cancel", { import: other.import });
