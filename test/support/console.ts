@@ -1,7 +1,17 @@
 // A client of the console's API that sends the requests of its page.
 
+import { fieldNames } from "../../src/core/contract/fields.ts";
 import { type Answer, send } from "./http.ts";
 import type { RunningServer } from "./server.ts";
+
+/**
+ * The columns of an import as the page sends them, from those of id, name and tag, and whether there
+ * is a header: a service with more fields has no column for them.
+ */
+export function importColumns(chosen: string): string {
+  const others = fieldNames.filter((field) => field !== "name" && field !== "tag");
+  return chosen.replace(/(?=true$|false$)/, "-1,".repeat(others.length));
+}
 
 export class ConsoleClient {
   readonly #url: string;

@@ -3,7 +3,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
-import { ConsoleClient } from "../../support/console.ts";
+import { ConsoleClient, importColumns } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
@@ -35,7 +35,11 @@ async function addPlant(client: ConsoleClient, body: string, token = ""): Promis
 }
 
 async function startImport(client: ConsoleClient, columns = "0,1,2,true", format = "csv"): Promise<string> {
-  const { status, json } = await client.write("import", { format, delimiter: ";", columns });
+  const { status, json } = await client.write("import", {
+    format,
+    delimiter: ";",
+    columns: importColumns(columns),
+  });
   expect(status).toBe(201);
   return (json as { import: string }).import;
 }
@@ -248,9 +252,9 @@ for (const engine of engines) {
         ending: "complete",
       });
       for (const wrong of [
-        { format: "xml", delimiter: ",", columns: "0,1,2,true" },
-        { format: "csv", delimiter: "ab", columns: "0,1,2,true" },
-        { format: "csv", delimiter: ",", columns: "-1,1,2,true" },
+        { format: "xml", delimiter: ",", columns: importColumns("0,1,2,true") },
+        { format: "csv", delimiter: "ab", columns: importColumns("0,1,2,true") },
+        { format: "csv", delimiter: ",", columns: importColumns("-1,1,2,true") },
       ])
         expect((await client.write("import", wrong)).status).toBe(400);
     });

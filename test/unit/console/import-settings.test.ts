@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { previewImport } from "../../../src/console/import-settings.ts";
+import { importColumns } from "../../support/console.ts";
 
 function preview(text: string | Uint8Array, parameters: Record<string, string> = {}) {
   const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
@@ -18,7 +19,8 @@ test.each([
   ["name\nHoya", ",", "0,0,-1,true"],
   ["", ",", "0,0,-1,true"],
 ])("the delimiter and the columns of %j", async (text, delimiter, expected) => {
-  expect(await preview(text)).toMatchObject({ format: "csv", delimiter, columns: expected, isUtf8: true });
+  const columns = importColumns(expected);
+  expect(await preview(text)).toMatchObject({ format: "csv", delimiter, columns, isUtf8: true });
 });
 
 test.each(["0,1,2", "0,1,true", "-1,0,1,true", "0,-1,1,true", "0,1,x,true", "0,1,2,yes"])(
@@ -32,7 +34,7 @@ test("records are read as the import reads them, with exact ids and the reasons 
   const start = 'id,name,tag\n9007199254740993,"two\nlines",\nx,Aloe,\n1,Ficus';
   const plant = { id: 9007199254740993n, name: "two\nlines" };
   const rejected = { text: "x,Aloe,", reason: expect.stringContaining("id") };
-  const { records } = await preview(start, { columns: "0,1,2,true" });
+  const { records } = await preview(start, { columns: importColumns("0,1,2,true") });
   expect(records).toMatchObject([{ plant }, rejected, { text: "1,Ficus" }]);
   // The last line may be cut, also in a character or in quotes.
   expect((await preview(start, { size: "100000" })).records).toMatchObject([{ plant }, rejected]);
