@@ -27,8 +27,7 @@ const meaning = `## What the figures mean
 - **µs/request** is processor time of all threads; on a busy machine it says more than a rate.
 - **Half of the peak** is a schedule that does not wait for responses; latency counts from when a
   request was due.
-- Every store had a row for each acknowledged create. The results also have the settings of
-  durability and the number of fsyncs.`;
+- Every store had a row for each acknowledged create. The results show the durability settings.`;
 
 /** docs/benchmarks.md from the committed results. */
 export function renderPage(suites: readonly Suite[], results: ReadonlyMap<string, Result>): string {
@@ -39,7 +38,7 @@ export function renderPage(suites: readonly Suite[], results: ReadonlyMap<string
   );
   const runs = measured.map(({ suite, environment }) => {
     const { commit, date, loadBefore } = environment;
-    return [`[${suite}](../bench/results/${suite}.json)`, commit, date, String(loadBefore)];
+    return `- [${suite}](../bench/results/${suite}.json): ${date}, commit ${commit}, load ${loadBefore} before`;
   });
   const machines = new Set(measured.map(({ environment }) => machineText(environment.machine)));
   return `# Benchmarks
@@ -65,9 +64,9 @@ lists the suites and their flags, such as \`--against COMMIT\`.${
   }
 
 Measured on ${[...machines].join("; ")}.
-A load above 0 before the start means that other work took a share of the processor.
+A load above 0 means that other work took a share of the processor.
 
-${markdownTable(["result", "commit", "date", "load before"], runs)}
+${runs.join("\n")}
 `;
 }
 
