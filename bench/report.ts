@@ -27,7 +27,7 @@ const meaning = `## What the figures mean
 - **µs/request** is processor time of all threads; on a busy machine it says more than a rate.
 - **Half of the peak** is a schedule that does not wait for responses; latency counts from when a
   request was due.
-- Every store had a row for each acknowledged create. The results show the durability settings.`;
+- Every store had a row for each acknowledged create.`;
 
 /** docs/benchmarks.md from the committed results. */
 export function renderPage(suites: readonly Suite[], results: ReadonlyMap<string, Result>): string {
@@ -58,13 +58,12 @@ npm run bench -- create --rounds 5 --seconds 2 --output bench/results/create.jso
 npm run bench -- report
 \`\`\`
 
-The second command writes this page and its plot. Each result has its own command; \`npm run bench\`
-lists the suites and their flags, such as \`--against COMMIT\`.${
+The second command writes this page and its plot. \`npm run bench\` lists the suites
+and their flags, such as \`--against COMMIT\`.${
     missing.length === 0 ? "" : ` Not measured: ${missing.join(", ")}.`
   }
 
 Measured on ${[...machines].join("; ")}.
-A load above 0 means that other work took a share of the processor.
 
 ${runs.join("\n")}
 `;
