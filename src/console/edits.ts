@@ -111,13 +111,12 @@ export class Edits {
   async undo({ run, id }: { run: string; id: string }, client: string): Promise<Response> {
     const filter = { run, id: id === "" ? undefined : parseId(id) };
     const undo = this.startRun(client);
-    const { found, unchanged, left } = await undoRun(undo, await this.#dependencies.reader(), filter);
+    const undoing = undoRun(undo, await this.#dependencies.reader(), filter);
+    const { found, undone, unchanged, left } = await undoing.finally(() => this.reportRun(undo, client));
     if (found === 0) return respondError(404, "The history has no such run any more.");
-    this.reportRun(undo, client);
-    const { updated, deleted, restored } = undo.made;
     return respondJson({
       run: undo.id,
-      undone: updated + deleted + restored,
+      undone,
       unchanged,
       left: left.slice(0, listedIdsMax).map(String),
       leftCount: left.length,

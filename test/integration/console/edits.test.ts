@@ -1,6 +1,11 @@
 // The console's calls for the history of edits, on every engine.
 
 import { expect, test } from "bun:test";
+import { Edits } from "../../../src/console/edits.ts";
+import type { ServerEvent } from "../../../src/core/observability/server-event.ts";
+import { toEntries } from "../../../src/core/store/plant-store.ts";
+import { MemoryStore } from "../../../src/core/store/sqlite/memory-store.ts";
+import { EditRun } from "../../../src/operations/edits.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
 import { RunningServer, runCommand } from "../../support/server.ts";
@@ -99,3 +104,40 @@ for (const engine of engines) {
     expect((await edit(tooMany, "delete")).status).toBe(400);
   });
 }
+
+test("an undo that fails halfway reports what it has undone", async () => {
+  await using stack = new AsyncDisposableStack();
+  const store = new MemoryStore(() => undefined);
+  stack.defer(() => store.close());
+  const plants = Array.from({ length: 300 }, (_, index) => ({ id: BigInt(index), name: "Rosa" }));
+  await store.create(toEntries(plants));
+  const deletion = new EditRun(store, { by: "console" });
+  await deletion.edit(plants.map((plant) => ({ id: plant.id, expected: plant, replacement: undefined })));
+
+  const sql = await store.openSql("read");
+  stack.defer(() => sql.close());
+  const emitted: ServerEvent[] = [];
+  let calls = 0;
+  const failing: Pick<MemoryStore, "edit" | "openSql"> = {
+    openSql: (access) => store.openSql(access),
+    edit: async (edits, run) => {
+      if (++calls === 2) throw new Error("the disk is full");
+      return store.edit(edits, run);
+    },
+  };
+  const edits = new Edits({
+    store: failing,
+    reader: async () => sql,
+    emit: (event) => emitted.push(event),
+    now: () => 0,
+    wallNow: Date.now,
+  });
+  stack.defer(() => edits.close());
+  await expect(edits.undo({ run: deletion.id, id: "" }, "::1")).rejects.toThrow("the disk is full");
+  const restored = (await sql.query("SELECT id FROM plants")).length;
+  expect(restored).toBeWithin(1, 300);
+  expect(emitted).toEqual([
+    expect.objectContaining({ message: "plants edited", fields: expect.objectContaining({ restored }) }),
+    expect.objectContaining({ kind: "plantsChanged", created: restored }),
+  ]);
+});
