@@ -1,5 +1,6 @@
 // The traffic of a demonstration: two clients for some minutes, an edit, and a burst of errors.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
 import { newPlantJson, type Plant } from "../core/contract/plant.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
@@ -45,7 +46,7 @@ export class DemoTraffic implements AsyncDisposable {
     this.#url = url;
     this.#store = store;
     this.#plants = plants;
-    // The certificate may not be trusted, for example: the demonstration then has no traffic.
+    // The stop aborts it; and where the certificate is not trusted, for example, there is no traffic.
     this.#ended = this.#run(edit).catch(() => undefined);
   }
 
@@ -61,7 +62,7 @@ export class DemoTraffic implements AsyncDisposable {
       await this.#store.tokens.add(record);
       tokens.push(token);
     }
-    for (let second = 0; second < trafficMinutes * 60 && !this.#stop.signal.aborted; second++) {
+    for (let second = 0; second < trafficMinutes * 60; second++) {
       const creates = Math.round(9 + 5 * Math.sin(second / 11) + 3 * Math.sin(second / 4));
       const sent = Array.from({ length: creates }, () =>
         this.#post(tokens[this.#sent % clients.length] ?? "", this.#nextBody()),
@@ -69,7 +70,7 @@ export class DemoTraffic implements AsyncDisposable {
       await Promise.all(sent);
       if (second === editSecond) await new EditRun(this.#store, commandEditor()).edit([edit]);
       if (second === errorsSecond) await this.#sendErrors(tokens[0] ?? "");
-      await this.#pause();
+      await sleep(this.#secondMs, undefined, { signal: this.#stop.signal });
     }
   }
 
@@ -93,13 +94,5 @@ export class DemoTraffic implements AsyncDisposable {
     const { signal } = this.#stop;
     const response = await fetch(`${this.#url}/plants`, { method: "POST", headers, body, signal });
     await response.arrayBuffer();
-  }
-
-  /** Waits for the next second, or for the end. */
-  #pause(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, this.#secondMs);
-    this.#stop.signal.addEventListener("abort", () => resolve(), { once: true });
-    return promise.finally(() => clearTimeout(timer));
   }
 }

@@ -32,8 +32,7 @@ export async function editPlants(database: string, work: (editing: Editing) => P
     now: performance.now.bind(performance),
     output,
   });
-  const editor = commandEditor();
-  const { user, sudoUser } = editor;
+  const { user, sudoUser } = commandEditor();
   try {
     await withStore(database, "writable", async (store) => {
       const edited: Editing["edited"] = (change, id) =>
@@ -42,12 +41,21 @@ export async function editPlants(database: string, work: (editing: Editing) => P
           message: `plant ${change}`,
           fields: { id: String(id), by: "command", user, sudoUser },
         });
-      await work({ store, run: new EditRun(store, editor), edited });
-      await pruneHistory(store, Date.now());
+      await withEditRun(store, (run) => work({ store, run, edited }));
     });
   } finally {
     await log.end();
   }
+}
+
+/** Edits in one run of the history by the user of this process, and then removes old entries. */
+export async function withEditRun<Result>(
+  store: ReadablePlantStore,
+  use: (run: EditRun) => Promise<Result>,
+): Promise<Result> {
+  const result = await use(new EditRun(store, commandEditor()));
+  await pruneHistory(store, Date.now());
+  return result;
 }
 
 /**

@@ -6,19 +6,17 @@ import { OperatorError } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import {
   type Editor,
-  EditRun,
   type HistoryCursor,
   type HistoryEntry,
   type HistoryFilter,
   listEdits,
-  pruneHistory,
   undoRun,
 } from "../operations/edits.ts";
 import { openSql } from "../operations/open-sql.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
 import { describeChange } from "./describe-change.ts";
-import { commandEditor } from "./edit-plants.ts";
+import { withEditRun } from "./edit-plants.ts";
 import { host } from "./host.ts";
 import { parseIdArgument } from "./id-argument.ts";
 import { formatTable, outputError, printError, printStored } from "./output.ts";
@@ -105,10 +103,10 @@ function entryJson({ run, id, editedAt, editor, before, after }: HistoryEntry): 
 async function undo(database: string, run: string, id: bigint | undefined): Promise<void> {
   const { undoId, ...result } = await withStore(database, "writable", async (store) => {
     await using read = await openSql(store, "read");
-    const undo = new EditRun(store, commandEditor());
-    const undone = await undoRun(undo, read.sql, { run, id });
-    await pruneHistory(store, Date.now());
-    return { undoId: undo.id, ...undone };
+    return await withEditRun(store, async (undo) => ({
+      undoId: undo.id,
+      ...(await undoRun(undo, read.sql, { run, id })),
+    }));
   });
   if (result.found === 0)
     throw new OperatorError(

@@ -4,7 +4,6 @@ import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
 import { OperatorError } from "../core/operator-error.ts";
 import type { ReadablePlantStore } from "../core/store/plant-store.ts";
-import { EditRun, pruneHistory } from "../operations/edits.ts";
 import { formatOfFile, formats } from "../operations/format.ts";
 import { type ImportCounts, importPlants, noCounts, StoreUnavailable } from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
@@ -16,7 +15,7 @@ import { openSource, type Source } from "../operations/source.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
 import { describeChange } from "./describe-change.ts";
-import { commandEditor } from "./edit-plants.ts";
+import { withEditRun } from "./edit-plants.ts";
 import { host } from "./host.ts";
 import { printError, printStoredLines } from "./output.ts";
 import { InterruptSignal } from "./signals.ts";
@@ -214,10 +213,10 @@ class Import {
   ): Promise<void> {
     if (!this.#config.importUpdate) return use(undefined);
     await using read = await openSql(store, "read");
-    const run = new EditRun(store, commandEditor());
-    this.#runId = run.id;
-    await use(new Replacement(read.sql, run));
-    await pruneHistory(store, Date.now());
+    await withEditRun(store, (run) => {
+      this.#runId = run.id;
+      return use(new Replacement(read.sql, run));
+    });
   }
 
   #resumable(): string {

@@ -1,11 +1,11 @@
 // The console's calls that delete many plants, or set the tag of many, in one run of the history.
 
-import { type NewPlant, newPlantJson } from "../core/contract/plant.ts";
+import { isStorable, type NewPlant, newPlantJson } from "../core/contract/plant.ts";
 import { editsMax } from "../core/store/plant-edit.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { storedPlants } from "../operations/edits.ts";
 import type { Edits } from "./edits.ts";
-import { isStorable, parseId, parseSearch, searchPages } from "./plants.ts";
+import { parseId, parseSearch, searchPages } from "./plants.ts";
 import { BadRequestError, respondJson } from "./responses.ts";
 
 export interface BulkEditsDependencies {

@@ -4,6 +4,7 @@ import { CoalescedWork } from "../core/admin/throttling.ts";
 import { errorMessage } from "../core/operator-error.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
+import { openSql } from "../operations/open-sql.ts";
 import { BadRequestError, respondError, respondJson } from "./responses.ts";
 import {
   buildSearchIndex,
@@ -76,14 +77,10 @@ export class Indexes {
 
   async #run(running: RunningChange): Promise<void> {
     const read = await this.#dependencies.reader();
-    const write = await this.#dependencies.store.openSql("write");
-    try {
-      if (running.change === "drop") return await dropSearchIndex(write, read);
-      await buildSearchIndex(write, read, (share) => {
-        running.share = share;
-      });
-    } finally {
-      await write.close();
-    }
+    await using write = await openSql(this.#dependencies.store, "write");
+    if (running.change === "drop") return await dropSearchIndex(write.sql, read);
+    await buildSearchIndex(write.sql, read, (share) => {
+      running.share = share;
+    });
   }
 }

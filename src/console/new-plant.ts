@@ -1,8 +1,9 @@
 // The console's form: a create by the operator, or through the public operation with a token that
 // the operator gives.
 
-import { ApiError, unavailable } from "../core/contract/errors.ts";
-import { conflictError, parseNewPlant } from "../core/contract/plant.ts";
+import { ApiError } from "../core/contract/errors.ts";
+import { parseNewPlant } from "../core/contract/plant.ts";
+import { toApiError } from "../core/http/exchange.ts";
 import { errorResponse, plantResponse } from "../core/http/responses.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { Edits } from "./edits.ts";
@@ -50,10 +51,8 @@ export class NewPlants {
       );
     const plant = parseNewPlant(bytes);
     if (plant instanceof ApiError) return errorResponse(plant);
-    const [outcome] = await store.create([{ plant, creator: null }]);
-    if (outcome === "conflict") return errorResponse(conflictError(plant));
-    if (outcome !== "created" && outcome !== "unchanged")
-      return errorResponse(unavailable("The store cannot be written now, and the plant may not be stored"));
+    const [outcome = "unavailable"] = await store.create([{ plant, creator: null }]);
+    if (outcome !== "created" && outcome !== "unchanged") return errorResponse(toApiError(outcome, plant));
     if (outcome === "created") edits.report("created", plant.id, client);
     return plantResponse(plant, crypto.randomUUID());
   }

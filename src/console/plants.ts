@@ -4,6 +4,7 @@ import { ApiError } from "../core/contract/errors.ts";
 import { fieldNames } from "../core/contract/fields.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
 import {
+  isStorable,
   type NewPlant,
   newPlantJson,
   parseNewPlantJson,
@@ -224,10 +225,6 @@ function parseFilter(parameters: URLSearchParams): Filter {
     ids: idMin === null || idMax === null ? undefined : [parseId(idMin), parseId(idMax)],
     created: from === null || end === null ? undefined : created,
   };
-}
-
-export function isStorable(text: string): boolean {
-  return text.isWellFormed() && !text.includes("\0");
 }
 
 /** The id of a parameter. Throws a BadRequestError. */

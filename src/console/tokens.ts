@@ -3,6 +3,7 @@
 import { CoalescedWork } from "../core/admin/throttling.ts";
 import { isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
 import { toIsoString, toTokenSummary } from "../core/auth/token-summary.ts";
+import { isStorable } from "../core/contract/plant.ts";
 import { parseDurationMs, parseTimestamp } from "../core/duration.ts";
 import type { TokenStore } from "../core/store/token-store.ts";
 import { BadRequestError, respondError, respondJson, respondJsonText, stringify } from "./responses.ts";
@@ -84,14 +85,6 @@ export class Tokens {
     if (isRevoked) return respondJson({});
     return noActiveToken(name);
   }
-}
-
-/**
- * Whether a token may have a name: not every engine can be asked for U+0000 and unpaired
- * surrogates.
- */
-function isStorable(name: string): boolean {
-  return name.isWellFormed() && !name.includes("\0");
 }
 
 /** Milliseconds since the epoch, null for never. Throws a BadRequestError. */

@@ -1,6 +1,7 @@
 // Bodies of requests to the routes of the admin listener.
 
 import { ApiError, statusOf } from "../contract/errors.ts";
+import { decodeUtf8 } from "../contract/utf8.ts";
 import { type BodyLimits, BodyReader } from "../http/body-reader.ts";
 
 declare global {
@@ -61,8 +62,7 @@ export class RequestBodies {
 
 function parseJson(bytes: Uint8Array): unknown {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return JSON.parse(text, (_, value, { source = "" }) =>
+    return JSON.parse(decodeUtf8(bytes) ?? "", (_, value, { source = "" }) =>
       typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
         ? BigInt(source)
         : value,

@@ -222,7 +222,8 @@ function unstorableText(plant: Plant): ApiError | undefined {
   return new ApiError("unstorableText", `${reasons.join("; ")}: remove it.`);
 }
 
-function isStorable(text: string): boolean {
+/** Whether every engine stores a text exactly: none has U+0000 or unpaired surrogates. */
+export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
 

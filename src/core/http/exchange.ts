@@ -167,7 +167,11 @@ export function requestIdMaker(): () => string {
   return () => `${prefix}-${(++requests).toString(36)}`;
 }
 
-function toApiError(outcome: Exclude<CreateOutcome, "created" | "unchanged">, plant: NewPlant): ApiError {
+/** The error of a plant that was not stored, or may not be. */
+export function toApiError(
+  outcome: Exclude<CreateOutcome, "created" | "unchanged">,
+  plant: NewPlant,
+): ApiError {
   switch (outcome) {
     case "conflict":
       return conflictError(plant);

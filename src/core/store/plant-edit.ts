@@ -34,8 +34,8 @@ export interface EditRun {
 export type EditOutcome = "done" | "missing" | "changed";
 
 /**
- * Edits in one call: on SQLite the batches of a server wait for them, for some 5 ms. Plants as
- * large as a body may be take 400 MB then.
+ * Edits in one call: on SQLite the batches of a server wait for them, some 5 ms. With plants of the
+ * largest bodies a call takes 400 MB.
  */
 export const editsMax = 200;
 
