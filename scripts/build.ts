@@ -3,6 +3,7 @@
 
 import { mkdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { bundlePage } from "../src/console/page-bundle.ts";
 import { joinLicenses, licenseSeparator, packageFolders, vendoredLicenses } from "./vendored.ts";
 
 const root = join(import.meta.dir, "..");
@@ -53,8 +54,13 @@ export async function build(target: Target, file: string): Promise<string> {
   mkdirSync(dirname(file), { recursive: true });
   const commit = await readCommit();
   const licenses = await bundledLicenses();
+  const page = await bundlePage();
   await Bun.build({
     ...options({ BUILD_COMMIT: commit, BUILD_LICENSES: licenses }),
+    files: {
+      [join(root, "src/console/page-bundle.ts")]:
+        `export const bundlePage = async () => ${JSON.stringify(page)};`,
+    },
     // ES modules: with CommonJS, the default of bytecode, top-level await fails.
     format: "esm",
     bytecode: true,

@@ -11,19 +11,13 @@ export const vendoredLicenses = "src/vendored.LICENSES";
 /** Between the licences of two packages. */
 export const licenseSeparator = `\n${"-".repeat(80)}\n\n`;
 
-/** Files of packages, unchanged. */
-const copies = {
-  "src/console/page/library/htm.js": "htm/dist/htm.mjs",
-  "src/console/page/library/preact.js": "preact/dist/preact.mjs",
-  "src/console/page/library/uplot.js": "uplot/dist/uPlot.iife.min.js",
-  "src/console/page/library/uplot.css": "uplot/dist/uPlot.min.css",
+/** Bundles by their path without `.js`: the types beside each are its exports. */
+const bundles = {
+  "src/console/page/library": { target: "browser", minify: true },
+  "src/core/observability/opentelemetry": { target: "bun", minify: { syntax: true, whitespace: true } },
 } as const;
 
-/** The parts of OpenTelemetry that tracing.ts uses, in one file. Its types are its exports. */
-const bundle = {
-  file: "src/core/observability/opentelemetry.js",
-  types: "src/core/observability/opentelemetry.d.ts",
-};
+const styleSheet = { path: "src/console/page/uplot.css", original: "node_modules/uplot/dist/uPlot.min.css" };
 
 if (import.meta.main) {
   for (const [path, text] of await readVendored()) await Bun.write(join(root, path), text);
@@ -31,21 +25,20 @@ if (import.meta.main) {
 
 /** Every copy as it must be, by its path. */
 export async function readVendored(): Promise<ReadonlyMap<string, string>> {
-  const files = new Map<string, string>();
-  for (const [path, original] of Object.entries(copies)) {
-    files.set(path, await Bun.file(join(root, "node_modules", original)).text());
+  const files = new Map([[styleSheet.path, await Bun.file(join(root, styleSheet.original)).text()]]);
+  const folders: string[] = [];
+  for (const [path, options] of Object.entries(bundles)) {
+    const entry = join(root, `${path}-entry.ts`);
+    const { outputs, metafile } = await Bun.build({
+      ...options,
+      entrypoints: [entry],
+      files: { [entry]: await Bun.file(join(root, `${path}.d.ts`)).text() },
+      metafile: true,
+    });
+    files.set(`${path}.js`, (await outputs[0]?.text()) ?? "");
+    folders.push(...packageFolders(Object.keys(metafile?.inputs ?? {})));
   }
-  const { outputs, metafile } = await Bun.build({
-    entrypoints: [join(root, "src/observability/entry.ts")],
-    files: { [join(root, "src/observability/entry.ts")]: await Bun.file(join(root, bundle.types)).text() },
-    target: "bun",
-    minify: { syntax: true, whitespace: true },
-    metafile: true,
-  });
-  files.set(bundle.file, (await outputs[0]?.text()) ?? "");
-  const bundled = packageFolders(Object.keys(metafile?.inputs ?? {}));
-  const copied = Object.values(copies).map((original) => `node_modules/${original.split("/")[0]}`);
-  files.set(vendoredLicenses, await joinLicenses([...new Set([...copied, ...bundled])]));
+  files.set(vendoredLicenses, await joinLicenses(folders));
   return files;
 }
 

@@ -5,8 +5,8 @@
 import { promisify } from "node:util";
 
 interface StaticFilesOptions {
-  /** Files by the URL path that each is served at. */
-  readonly files: ReadonlyMap<string, string>;
+  /** Reads each file, by the URL path that it is served at. One without an extension is HTML. */
+  readonly files: ReadonlyMap<string, () => Promise<Uint8Array<ArrayBuffer>>>;
   /** `immutable`: a path changes with its content. `revalidate`: browsers ask every time. */
   readonly caching: "immutable" | "revalidate";
   /** Sent with every file. */
@@ -27,7 +27,6 @@ interface Representation {
 }
 
 const contentTypes: Readonly<Record<string, string>> = {
-  html: "text/html; charset=utf-8",
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   mjs: "text/javascript; charset=utf-8",
@@ -57,12 +56,11 @@ export class StaticFiles {
 
   /** The response to GET or HEAD of a path that `has` accepts. */
   async respond(path: string, request: Request): Promise<FileResponse> {
-    const file = this.#options.files.get(path) ?? "";
     const sendsGzip = acceptsGzip.test(request.headers.get("accept-encoding") ?? "");
-    const { blob, etag } = await this.#representation(file, sendsGzip);
+    const { blob, etag } = await this.#representation(path, sendsGzip);
     const headers: Record<string, string> = {
       ...this.#options.headers,
-      "Content-Type": contentTypes[file.slice(file.lastIndexOf(".") + 1)] ?? "application/octet-stream",
+      "Content-Type": contentTypes[path.split(".").at(-1) ?? ""] ?? "text/html; charset=utf-8",
       "Cache-Control": cacheControl[this.#options.caching],
       ETag: etag,
       Vary: "Accept-Encoding",
@@ -74,23 +72,23 @@ export class StaticFiles {
     return { status: 200, headers, body: null };
   }
 
-  #representation(file: string, isGzip: boolean): Promise<Representation> {
-    const key = `${file} ${isGzip}`;
+  #representation(path: string, isGzip: boolean): Promise<Representation> {
+    const key = `${path} ${isGzip}`;
     let representation = this.#representations.get(key);
     if (representation === undefined) {
-      representation = read(file, isGzip);
+      representation = this.#read(path, isGzip);
       this.#representations.set(key, representation);
       // A read fails while file descriptors are used up; the next request tries again.
       representation.catch(() => this.#representations.delete(key));
     }
     return representation;
   }
-}
 
-async function read(file: string, isGzip: boolean): Promise<Representation> {
-  const stored = await Bun.file(file).bytes();
-  const bytes = isGzip ? await gzip(stored) : stored;
-  return { blob: new Blob([bytes]), etag: `"${Bun.SHA256.hash(bytes, "base64url")}"` };
+  async #read(path: string, isGzip: boolean): Promise<Representation> {
+    const stored = (await this.#options.files.get(path)?.()) ?? new Uint8Array();
+    const bytes = isGzip ? await gzip(stored) : stored;
+    return { blob: new Blob([bytes]), etag: `"${Bun.SHA256.hash(bytes, "base64url")}"` };
+  }
 }
 
 /** Compresses in another thread. Loading zlib takes 4 ms of processor time. */

@@ -1,7 +1,5 @@
-/** A JSON Schema, of which only what src/core/contract/ reads is typed. */
+/** A JSON Schema, of which only what is read is typed. */
 interface ObjectSchema {
-  readonly $ref?: string;
-  readonly allOf?: readonly ObjectSchema[];
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, { readonly type: string; readonly format?: string }>>;
 }

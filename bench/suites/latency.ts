@@ -42,12 +42,12 @@ async function latency(setup: Setup): Promise<Scenario<HttpSubject>> {
     ],
     claims: [
       { subject, metric: p99, loads },
-      ...baselines.map(({ name }) => ({
+      ...baselines.map(({ name, thresholds }) => ({
         subject,
         metric: p99,
         over: { subject: name },
         loads,
-        thresholds: { [half]: { atMost: 1.3 } },
+        thresholds,
       })),
     ],
   };

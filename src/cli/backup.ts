@@ -1,7 +1,7 @@
 // plantstore backup FILE: copies the store to a file while the server runs.
 
 import { Command } from "commander";
-import { backUpStore } from "../core/store/open-store.ts";
+import { storeAt } from "../core/store/open-store.ts";
 import { withSettings } from "./config/command-options.ts";
 import { formatCount, printError } from "./output.ts";
 
@@ -17,7 +17,7 @@ export function backupCommand(): Command {
     command,
     ["database", "force", "quiet"],
     async ({ database, force, quiet }, file: string) => {
-      const { plants } = await backUpStore(database, file, force);
+      const { plants } = await storeAt(database).backUp(file, force);
       if (!quiet) printError(`${file}: ${formatCount(plants)}, verified.`);
     },
   );

@@ -2,7 +2,6 @@
 
 import { paint, printable, type TextStyle } from "../core/observability/terminal.ts";
 import { productName } from "../product.ts";
-import { commandName } from "./command-name.ts";
 
 export interface StartedServer {
   readonly version: string;
@@ -91,14 +90,11 @@ function formatRow(label: string, value: string, valueWidth: number, style: Text
   return [indent + paint(label.padEnd(labelWidth), "dim", style) + value];
 }
 
-/** The settings that fit on the line, and the number of the others. */
+/** The settings if they fit on the line, or their number. */
 function formatChanged(changed: readonly string[], width: number): string {
   if (changed.length === 0) return "defaults";
-  const texts = changed.map((_, index) => {
-    const shown = changed.slice(0, changed.length - index).join(" ");
-    return index === 0 ? shown : `${shown} and ${index} more: ${commandName()} config`;
-  });
-  return texts.find((text) => text.length <= width) ?? `${changed.length} changed`;
+  const all = changed.join(" ");
+  return all.length <= width ? all : `${changed.length} changed`;
 }
 
 /**

@@ -1,19 +1,50 @@
-// plantstore completion: prints the script that completes commands, flags and values in a shell.
+// plantstore completion: prints the script that completes words in a shell. It calls the command
+// again with the words that were typed, and gets those that can take the place of the last one.
 
-import { Argument, Command } from "commander";
-import { type CommandSpec, commandTree, flatten, type OptionSpec } from "./command-tree.ts";
+import { Argument, Command, type Option } from "commander";
 import { printLines } from "./output.ts";
 
-const scripts: Readonly<Record<string, (commands: readonly CommandSpec[]) => string>> = {
-  bash: bashScript,
-  zsh: zshScript,
-  fish: fishScript,
+interface Candidate {
+  readonly word: string;
+  readonly description: string;
+}
+
+/** Where there are no candidates, each shell completes the names of files. */
+const shells: Readonly<Record<string, { script: string; format: (candidate: Candidate) => string }>> = {
+  bash: {
+    script: `_plantstore() {
+  local IFS=$'\\n'
+  COMPREPLY=($("$1" completion bash -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _plantstore plantstore`,
+    format: ({ word }) => word,
+  },
+  zsh: {
+    script: `#compdef plantstore
+_plantstore() {
+  local -a lines=("\${(@f)$("$words[1]" completion zsh -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -n $lines ]]; then _describe plantstore lines; else _files; fi
+}
+# Autoloaded from a folder of fpath, or sourced.
+if [[ $funcstack[1] == _plantstore ]]; then _plantstore "$@"; else compdef _plantstore plantstore; fi`,
+    format: ({ word, description }) => `${word}:${description}`,
+  },
+  fish: {
+    script: `function __plantstore_complete
+  set -l word (commandline -ct)
+  set -l lines (plantstore completion fish -- (commandline -opc)[2..-1] "$word" 2>/dev/null)
+  if set -q lines[1]; string join \\n -- $lines; else; __fish_complete_path "$word"; end
+end
+complete -c plantstore -f -a '(__plantstore_complete)'`,
+    format: ({ word, description }) => `${word}\t${description}`,
+  },
 };
 
 export function completionCommand(): Command {
   const command = new Command("completion")
     .description("print the script that completes commands, flags and values in a shell")
-    .addArgument(new Argument("<shell>", "bash, zsh or fish").choices(Object.keys(scripts)))
+    .addArgument(new Argument("<shell>", "bash, zsh or fish").choices(Object.keys(shells)))
+    .addArgument(new Argument("[words...]", "after --, the words to complete, as the script gives them"))
     .addHelpText(
       "after",
       `
@@ -21,170 +52,48 @@ bash: source <(plantstore completion bash)       in ~/.bashrc
 zsh:  source <(plantstore completion zsh)        in ~/.zshrc, after compinit
 fish: plantstore completion fish | source        in ~/.config/fish/config.fish`,
     );
-  return command.action(async (shell: string) => {
+  return command.action(async (name: string, words: readonly string[]) => {
     const { parent } = command;
-    if (parent === null) throw new Error("completion is not a command of a program");
-    await printLines([(scripts[shell]?.(flatten(commandTree(parent))) ?? "").trimEnd()]);
+    const shell = shells[name];
+    if (parent === null || shell === undefined) throw new Error("completion is not a command of a program");
+    await printLines(words.length === 0 ? [shell.script] : complete(parent, words).map(shell.format));
   });
 }
 
-/** The flags that are followed by a value. A flag has a value in each command or in none. */
-function flagsWithValue(commands: readonly CommandSpec[]): string[] {
-  const flags = commands.flatMap(({ options }) => options.filter(({ value }) => value !== undefined));
-  return [...new Set(flags.map(({ long }) => long))];
+/** The words that can take the place of the last one, which may be empty. */
+function complete(program: Command, words: readonly string[]): Candidate[] {
+  let command = program;
+  let flag: Option | undefined;
+  // bash makes a word of the = in --flag=value.
+  for (const word of words.slice(0, -1).filter((each) => each !== "=")) {
+    const isValue = flag !== undefined;
+    flag = isValue
+      ? undefined
+      : command.options.find(({ short, long, required }) => required && (word === long || word === short));
+    if (!isValue) command = command.commands.find((each) => each.name() === word) ?? command;
+  }
+  const [, joined, last = ""] = /^(?:(--[^=]+=)|=)?(.*)$/s.exec(words.at(-1) ?? "") ?? [];
+  flag ??= command.options.find(({ long }) => joined === `${long}=`);
+  return (flag === undefined ? wordsOf(command, last) : valuesOf(flag))
+    .filter(({ word }) => word.startsWith(last))
+    .map(({ word, description }) => ({ word: (joined ?? "") + word, description }));
 }
 
-function flagNames({ short, long }: OptionSpec): string[] {
-  return short === undefined ? [long] : [short, long];
+function wordsOf(command: Command, last: string): Candidate[] {
+  const help = command.createHelp();
+  const commands = help.visibleCommands(command).filter((each) => each.name() !== "help");
+  const [argument] = command.registeredArguments;
+  const words = [
+    ...commands.map((each) => ({ word: each.name(), description: each.description() })),
+    ...(argument?.argChoices ?? []).map((word) => ({ word, description: "" })),
+  ];
+  const takesWords = commands.length > 0 || argument !== undefined;
+  if (takesWords && !last.startsWith("-")) return words;
+  return help.visibleOptions(command).map(({ long, description }) => ({ word: long ?? "", description }));
 }
 
-function subcommandNames({ subcommands, path }: CommandSpec): string[] {
-  return subcommands.map((each) => each.path.slice(path.length).trim());
-}
-
-/** For bash 3.2 and newer, without the package bash-completion. */
-function bashScript(commands: readonly CommandSpec[]): string {
-  const paths = commands.map(({ path }) => path).filter((path) => path !== "");
-  const values = (flags: string, value: NonNullable<OptionSpec["value"]>) => {
-    if (value.isFile)
-      return `    ${flags}) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")) ;;`;
-    return `    ${flags}) COMPREPLY=($(compgen -W ${quote(value.choices.join(" "))} -- "$cur")) ;;`;
-  };
-  const cases = commands.map((command) => {
-    const [argument] = command.arguments;
-    const words = [
-      ...subcommandNames(command),
-      ...command.options.flatMap(flagNames),
-      ...(argument?.choices ?? []),
-    ];
-    const files = argument?.isFile
-      ? ' [[ $cur == -* ]] || { compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -f -- "$cur")); };'
-      : "";
-    const flagCases = command.options.flatMap(({ long, value }) =>
-      value === undefined ? [] : [values(`${quote(command.path)}:${long}`, value)],
-    );
-    return {
-      flagCases,
-      words: `    ${quote(command.path)}) COMPREPLY=($(compgen -W ${quote(words.join(" "))} -- "$cur"));${files} ;;`,
-    };
-  });
-  return `# bash completion of plantstore
-_plantstore() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} path="" word i
-  # bash makes a word of the = in --flag=value.
-  if [[ $cur == = ]]; then cur=""; elif [[ $prev == = ]]; then prev=\${COMP_WORDS[COMP_CWORD-2]}; fi
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    word=\${COMP_WORDS[i]}
-    case "\${path:+$path }$word" in
-      ${paths.map(quote).join(" | ")}) path="\${path:+$path }$word" ;;
-    esac
-  done
-  COMPREPLY=()
-  case "$path:$prev" in
-${cases.flatMap(({ flagCases }) => flagCases).join("\n")}
-    *) case "$path" in
-${cases.map(({ words }) => words).join("\n")}
-    esac ;;
-  esac
-}
-complete -F _plantstore plantstore`;
-}
-
-/** A function for each command, with the descriptions of the help. */
-function zshScript(commands: readonly CommandSpec[]): string {
-  const functionOf = (path: string) =>
-    ["_plantstore", ...path.split(" ")].filter((word) => word !== "").join("_");
-  const text = (description: string) => description.replaceAll(/[[\]:\\]/g, "\\$&");
-  const action = ({ choices, isFile }: { choices: readonly string[]; isFile: boolean }) => {
-    if (isFile) return "_files";
-    return choices.length === 0 ? " " : `(${choices.join(" ")})`;
-  };
-  const option = (each: OptionSpec) => {
-    const { short, long, description, value } = each;
-    const rest = `[${text(description)}]${value === undefined ? "" : `:${text(value.name)}:${action(value)}`}`;
-    if (short !== undefined) return `'(${short} ${long})'{${short},${long}}${quote(rest)}`;
-    return quote(`${long}${value === undefined ? "" : "="}${rest}`);
-  };
-  const functions = commands.map((command) => {
-    const { path, options, subcommands } = command;
-    const specs = options.map(option);
-    if (subcommands.length === 0) {
-      const positional = command.arguments.map((each) => quote(`:${text(each.name)}:${action(each)}`));
-      return `${functionOf(path)}() {\n  _arguments -s -S \\\n    ${[...specs, ...positional].join(" \\\n    ")}\n}`;
-    }
-    const names = subcommandNames(command);
-    const described = subcommands.map(({ description }, index) =>
-      quote(`${names[index]}:${text(description)}`),
-    );
-    const calls = subcommands.map((each, index) => `      ${names[index]}) ${functionOf(each.path)} ;;`);
-    return `${functionOf(path)}() {
-  local curcontext=$curcontext state line
-  local -a commands=(
-    ${described.join("\n    ")}
-  )
-  _arguments -C \\
-    ${specs.join(" \\\n    ")} \\
-    '1: :->command' '*:: :->arguments'
-  case $state in
-    command) _describe -t commands command commands ;;
-    arguments) case $words[1] in
-${calls.join("\n")}
-    esac ;;
-  esac
-}`;
-  });
-  return `#compdef plantstore
-# zsh completion of plantstore
-${functions.join("\n\n")}
-
-# Autoloaded from a folder of fpath, or sourced.
-if [[ $funcstack[1] == _plantstore ]]; then _plantstore "$@"; else compdef _plantstore plantstore; fi`;
-}
-
-function fishScript(commands: readonly CommandSpec[]): string {
-  const paths = commands.map(({ path }) => path).filter((path) => path !== "");
-  const lines = commands.flatMap((command) => {
-    const at = `complete -c plantstore -n ${quote(`__plantstore_at ${quote(command.path)}`)}`;
-    const names = subcommandNames(command);
-    return [
-      ...command.subcommands.map(
-        ({ description }, index) => `${at} -a ${names[index]} -d ${quote(description)}`,
-      ),
-      ...command.arguments.map(
-        ({ choices, isFile }) => `${at} ${isFile ? "-F" : `-a ${quote(choices.join(" "))}`}`,
-      ),
-      ...command.options.map(({ short, long, description, value }) => {
-        const flag = [...(short === undefined ? [] : ["-s", short.slice(1)]), "-l", long.slice(2)].join(" ");
-        const follows =
-          value === undefined ? "" : value.isFile ? " -r -F" : ` -x -a ${quote(value.choices.join(" "))}`;
-        return `${at} ${flag}${follows} -d ${quote(description)}`;
-      }),
-    ];
-  });
-  return `# fish completion of plantstore
-function __plantstore_at --description 'Whether the words so far name this command'
-  set -l path ""
-  set -l isValue 0
-  for word in (commandline -opc)[2..-1]
-    if test $isValue = 1
-      set isValue 0
-      continue
-    end
-    switch $word
-      case ${flagsWithValue(commands).join(" ")}
-        set isValue 1
-    end
-    set -l longer (string trim -- "$path $word")
-    contains -- $longer ${paths.map(quote).join(" ")}; and set path $longer
-  end
-  test "$path" = "$argv[1]"
-end
-
-complete -c plantstore -f
-${lines.join("\n")}`;
-}
-
-/** Single-quotes a text for all three shells. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+/** The choices that the name of a flag's value lists, such as `on|off`. */
+function valuesOf({ flags }: Option): Candidate[] {
+  const [, list = ""] = /<(.+\|.+)>$/.exec(flags) ?? [];
+  return list.split("|").flatMap((word) => (word === "" ? [] : [{ word, description: "" }]));
 }

@@ -2,9 +2,11 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
-import { newPlantJson, type Plant } from "../core/contract/plant.ts";
+import { newPlantJson } from "../core/contract/plant.ts";
+import type { PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { EditRun } from "../operations/edits.ts";
+import { demoPlants } from "../product.ts";
 import { commandEditor } from "./edit-plants.ts";
 
 export const trafficMinutes = 5;
@@ -18,81 +20,68 @@ const editSecond = 5;
 const errorsSecond = 10;
 const errorsCount = 20;
 
-/** A plant of the demonstration, and what an operator makes of it. */
-export interface DemoEdit {
-  readonly id: bigint;
-  readonly expected: Plant;
-  readonly replacement: Plant;
-}
+/** The edit that the history shows, of a plant of the demonstration. */
+export const demoEdit = {
+  id: 2n,
+  expected: { name: "Ficus lyrata", tag: "tropical" },
+  replacement: { name: "Ficus lyrata", tag: "indoor" },
+} satisfies PlantEdit;
 
-export class DemoTraffic implements AsyncDisposable {
-  readonly #url: string;
-  readonly #store: PlantStore;
-  readonly #plants: readonly Plant[];
-  readonly #secondMs: number;
-  readonly #stop = new AbortController();
-  readonly #ended: Promise<void>;
-  #sent = 0;
+/**
+ * Starts the traffic, which ends when the result is disposed.
+ *
+ * @param url the base URL of the public listener.
+ * @param secondMs how long a second of the traffic takes.
+ */
+export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_000): AsyncDisposable {
+  const stop = new AbortController();
+  const { signal } = stop;
+  let sent = 0;
 
-  /**
-   * Starts the traffic.
-   *
-   * @param url the base URL of the public listener.
-   * @param plants are sent again and again under new ids.
-   * @param secondMs how long a second of the traffic takes.
-   */
-  constructor(url: string, store: PlantStore, plants: readonly Plant[], edit: DemoEdit, secondMs = 1_000) {
-    this.#secondMs = secondMs;
-    this.#url = url;
-    this.#store = store;
-    this.#plants = plants;
-    // The stop aborts it; and where the certificate is not trusted, for example, there is no traffic.
-    this.#ended = this.#run(edit).catch(() => undefined);
+  async function post(token: string, body: string): Promise<void> {
+    const headers = { "Content-Type": "application/json", Authorization: `Bearer ${token}` };
+    await (await fetch(`${url}/plants`, { method: "POST", headers, body, signal })).arrayBuffer();
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
-    await this.#ended;
+  function nextBody(): string {
+    const plant = demoPlants[sent % demoPlants.length] ?? { name: "" };
+    return newPlantJson({ ...plant, id: firstId + BigInt(sent++) });
   }
 
-  async #run(edit: DemoEdit): Promise<void> {
+  /** Sends common mistakes: a token with a typo, an id as text, a taken id. */
+  async function sendErrors(token: string): Promise<void> {
+    const taken = `{"id":${firstId},"name":"Another plant"}`;
+    for (let error = 0; error < errorsCount; error++) {
+      await post("pst_typo", taken);
+      await post(token, error % 2 === 0 ? '{"id":"42","name":"Ficus"}' : taken);
+    }
+  }
+
+  async function run(): Promise<void> {
     const tokens: string[] = [];
     for (const name of clients) {
       const { token, record } = makeToken({ name, expiresAt: null }, { now: Date.now(), randomBytes });
-      await this.#store.tokens.add(record);
+      await store.tokens.add(record);
       tokens.push(token);
     }
     for (let second = 0; second < trafficMinutes * 60; second++) {
       const creates = Math.round(9 + 5 * Math.sin(second / 11) + 3 * Math.sin(second / 4));
-      const sent = Array.from({ length: creates }, () =>
-        this.#post(tokens[this.#sent % clients.length] ?? "", this.#nextBody()),
+      const posts = Array.from({ length: creates }, () =>
+        post(tokens[sent % tokens.length] ?? "", nextBody()),
       );
-      await Promise.all(sent);
-      if (second === editSecond) await new EditRun(this.#store, commandEditor()).edit([edit]);
-      if (second === errorsSecond) await this.#sendErrors(tokens[0] ?? "");
-      await sleep(this.#secondMs, undefined, { signal: this.#stop.signal });
+      await Promise.all(posts);
+      if (second === editSecond) await new EditRun(store, commandEditor()).edit([demoEdit]);
+      if (second === errorsSecond) await sendErrors(tokens[0] ?? "");
+      await sleep(secondMs, undefined, { signal });
     }
   }
 
-  #nextBody(): string {
-    const index = this.#sent++;
-    const plant = this.#plants[index % this.#plants.length] ?? { name: "" };
-    return newPlantJson({ ...plant, id: firstId + BigInt(index) });
-  }
-
-  /** Sends common mistakes: a token with a typo, an id as text, a taken id. */
-  async #sendErrors(token: string): Promise<void> {
-    const taken = `{"id":${firstId},"name":"Another plant"}`;
-    for (let sent = 0; sent < errorsCount; sent++) {
-      await this.#post("pst_typo", taken);
-      await this.#post(token, sent % 2 === 0 ? '{"id":"42","name":"Ficus"}' : taken);
-    }
-  }
-
-  async #post(token: string, body: string): Promise<void> {
-    const headers = { "Content-Type": "application/json", Authorization: `Bearer ${token}` };
-    const { signal } = this.#stop;
-    const response = await fetch(`${this.#url}/plants`, { method: "POST", headers, body, signal });
-    await response.arrayBuffer();
-  }
+  // The stop aborts it; and where the certificate is not trusted, for example, there is no traffic.
+  const ended = run().catch(() => undefined);
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await ended;
+    },
+  };
 }

@@ -10,7 +10,7 @@ import { demoPlants } from "../product.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config, ServeConfig } from "./config/resolve.ts";
 import { type ServerSettingName, serverSettingNames } from "./config/settings.ts";
-import { type DemoEdit, DemoTraffic, trafficMinutes } from "./demo-traffic.ts";
+import { startDemoTraffic, trafficMinutes } from "./demo-traffic.ts";
 import { formatCount, printError } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
@@ -18,13 +18,6 @@ import { withStore } from "./with-store.ts";
 const defaults = { port: "0", adminPort: "0", accessLog: "0" };
 
 type DemoSettingName = Exclude<ServerSettingName, "database" | "migrate">;
-
-/** The edit that the history shows. */
-const edit: DemoEdit = {
-  id: 2n,
-  expected: { name: "Ficus lyrata", tag: "tropical" },
-  replacement: { name: "Ficus lyrata", tag: "indoor" },
-};
 
 export function demoCommand(): Command {
   const command = new Command("demo").description(
@@ -46,9 +39,8 @@ export function demoCommand(): Command {
       printError(`Two clients send it plants for ${trafficMinutes} minutes: the console shows them.`);
       const sources = { ...config.sources, database: "default", migrate: "default" };
       const { serve } = await import("./serve.ts");
-      await serve(
-        { ...config, database, migrate: "on", sources } satisfies ServeConfig,
-        ({ url }, store) => new DemoTraffic(url, store, demoPlants, edit),
+      await serve({ ...config, database, migrate: "on", sources } satisfies ServeConfig, ({ url }, store) =>
+        startDemoTraffic(url, store),
       );
     } finally {
       rmSync(folder, { recursive: true, force: true });

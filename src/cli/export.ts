@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import type { ReadablePlantStore } from "../core/store/plant-store.ts";
 import { exportText } from "../operations/export.ts";
-import { operatorProgress } from "../operations/progress.ts";
+import { Progress } from "../operations/progress.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
 import { host } from "./host.ts";
@@ -37,20 +37,17 @@ async function exportPlants(
   const selection = { tag, sinceId, withCreation };
   // Through a pipe, progress would mix with the output of its reader on the same terminal.
   const isQuiet = quiet || !host().output.isFile;
-  const progress = operatorProgress(isQuiet ? undefined : host().error);
+  let plants = 0;
   try {
+    using progress = new Progress(isQuiet ? undefined : host().error);
     const total = isQuiet ? undefined : await store.count(selection);
-    let plants = 0;
     const onPlants = (soFar: number) => {
       plants = soFar;
       progress.update(soFar, total === undefined ? undefined : Math.min(1, soFar / total));
     };
-    const chunks = exportText(store.export(selection), format, delimiter, onPlants, withCreation);
-    await printStored(chunks);
-    progress.end();
-    if (!isQuiet) printError(`${formatCount(plants)} exported`);
+    await printStored(exportText(store.export(selection), format, delimiter, onPlants, withCreation));
   } catch (error) {
-    progress.end();
     throw outputError(error, "the export", "run it again");
   }
+  if (!isQuiet) printError(`${formatCount(plants)} exported`);
 }

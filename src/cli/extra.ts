@@ -4,7 +4,7 @@ import type { AdminRoutes } from "../core/admin/server.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
 import type { ServerOptions } from "../core/server.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
-import type { ServeConfig } from "./config/resolve.ts";
+import type { ServeSettings } from "./config/resolve.ts";
 
 /** The parts of a server that is about to start. */
 export interface ExtraContext {
@@ -25,7 +25,7 @@ export interface ServedRoutes {
 }
 
 /** Puts a handler before that of the service. */
-export type HandlerExtra = (config: ServeConfig) => NonNullable<ServerOptions["wrapHandler"]>;
+export type HandlerExtra = (config: ServeSettings) => NonNullable<ServerOptions["wrapHandler"]>;
 
 /** Adds routes to the admin listener, or undefined if it is off. */
-export type AdminExtra = (config: ServeConfig, context: ExtraContext) => ServedRoutes | undefined;
+export type AdminExtra = (config: ServeSettings, context: ExtraContext) => ServedRoutes | undefined;

@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { newPlantJson } from "../core/contract/plant.ts";
 import type { Creation, ReadablePlantStore } from "../core/store/plant-store.ts";
-import { withCreationJson } from "../operations/format.ts";
+import { withCreationJson } from "../operations/export.ts";
 import { openSql } from "../operations/open-sql.ts";
 import { withSettings } from "./config/command-options.ts";
 import { noSuchPlant, parseIdArgument } from "./id-argument.ts";

@@ -3,12 +3,19 @@
 import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
 import { OperatorError } from "../core/operator-error.ts";
-import type { ReadablePlantStore } from "../core/store/plant-store.ts";
-import { formatOfFile, formats } from "../operations/format.ts";
-import { type ImportCounts, importPlants, noCounts, StoreUnavailable } from "../operations/import.ts";
+import type { PlantStore, ReadablePlantStore } from "../core/store/plant-store.ts";
+import { type FormatName, formatOfFile, readRecords } from "../operations/format.ts";
+import {
+  type ImportCounts,
+  type ImportOptions,
+  importPlants,
+  noCounts,
+  type RejectedRecord,
+  StoreUnavailable,
+} from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
 import { openSql } from "../operations/open-sql.ts";
-import { operatorProgress } from "../operations/progress.ts";
+import { Progress } from "../operations/progress.ts";
 import { RejectedFile, type Report } from "../operations/rejected-file.ts";
 import { rejectionReport } from "../operations/rejections.ts";
 import { openSource, type Source } from "../operations/source.ts";
@@ -34,7 +41,8 @@ const settingNames = [
   "quiet",
   "recordBytesMax",
 ] as const;
-type ImportConfig = Config<(typeof settingNames)[number]>;
+type GivenConfig = Config<(typeof settingNames)[number]>;
+type ImportConfig = GivenConfig & { readonly format: FormatName };
 
 export function importCommand(): Command {
   const command = new Command("import")
@@ -58,8 +66,8 @@ cell means no tag, and "" an empty tag.`,
   return withSettings(command, settingNames, importFile);
 }
 
-async function importFile(config: ImportConfig, file: string): Promise<void> {
-  const { importUpdate, dryRun, yes } = config;
+async function importFile(given: GivenConfig, file: string): Promise<void> {
+  const { importUpdate, dryRun, yes } = given;
   using interrupt = new InterruptSignal();
   const { signal } = interrupt;
   if (importUpdate && !dryRun && !yes && (file === "-" || !host().error.isTTY || !process.stdin.isTTY))
@@ -67,53 +75,42 @@ async function importFile(config: ImportConfig, file: string): Promise<void> {
       "--update asks before it replaces plants, and there is no terminal to ask on: give --yes, or --dry-run to see what it would do",
       2,
     );
+  const config = { ...given, format: given.format ?? formatOfFile(file) };
   if (dryRun || (importUpdate && !yes)) {
-    const counts = await dryRunOf(config, file, signal);
-    if (!dryRun && counts.replaced > 0 && !(await confirm(counts.replaced, signal)))
-      throw new OperatorError("nothing was imported");
+    const { replaced } = await printDryRun(config, file, signal);
     if (dryRun) return;
+    if (replaced > 0 && !(await confirm(replaced, signal))) throw new OperatorError("nothing was imported");
   }
-  await new Import(config, file, signal).run();
+  await importInto(config, file, signal);
 }
 
 /** Prints what an import would do, and the first differences. */
-async function dryRunOf(config: ImportConfig, file: string, signal: AbortSignal): Promise<ImportCounts> {
-  const { format = formatOfFile(file), delimiter, recordBytesMax, database, quiet, importUpdate } = config;
+async function printDryRun(config: ImportConfig, file: string, signal: AbortSignal): Promise<ImportCounts> {
+  const { database, quiet, importUpdate } = config;
   using source = openSource(file, signal, host().openInput);
-  const progress = operatorProgress(quiet ? undefined : host().error);
-  return await withStore(
-    database,
-    "existing",
-    async (store) => {
-      await using read = await openSql(store, "read");
-      const replacement = new Replacement(read.sql, undefined);
-      try {
-        const records = formats[format].records(source.chunks, recordBytesMax, delimiter);
-        const counts = await importPlants(records, dryStore(read.sql), {
-          signal,
-          replacement: importUpdate ? replacement : undefined,
-          onRejected: () => undefined,
-          onBatch: (soFar) => progress.update(countAll(soFar), source.fractionRead()),
-        });
-        progress.end();
-        if (signal.aborted) throw new OperatorError("interrupted; nothing was imported");
-        const { differences } = replacement;
-        const more = counts.replaced - differences.length;
-        await printStoredLines([
-          ...differences.map(
-            ({ line, before, after }) => `line ${line}, plant ${after.id}: ${describeChange(before, after)}`,
-          ),
-          ...(more > 0 ? [`and ${more.toLocaleString("en")} more`] : []),
-          `dry run: ${formatCounts(counts, importUpdate)}`,
-        ]);
-        if (counts.rejected > 0) host().setExitCode(someRejectedExitCode);
-        return counts;
-      } finally {
-        progress.end();
-      }
-    },
-    { quiet, signal },
-  );
+  const dryRun = async (store: ReadablePlantStore) => {
+    await using read = await openSql(store, "read");
+    const replacement = new Replacement(read.sql, undefined);
+    const counts = await importRecords(config, source, dryStore(read.sql), {
+      signal,
+      replacement: importUpdate ? replacement : undefined,
+      onRejected: () => undefined,
+      onBatch: () => undefined,
+    });
+    if (signal.aborted) throw new OperatorError("interrupted; nothing was imported");
+    const { differences } = replacement;
+    const more = counts.replaced - differences.length;
+    await printStoredLines([
+      ...differences.map(
+        ({ line, before, after }) => `line ${line}, plant ${after.id}: ${describeChange(before, after)}`,
+      ),
+      ...(more > 0 ? [`and ${more.toLocaleString("en")} more`] : []),
+      `dry run: ${formatCounts(counts, importUpdate)}`,
+    ]);
+    if (counts.rejected > 0) host().setExitCode(someRejectedExitCode);
+    return counts;
+  };
+  return await withStore(database, "existing", dryRun, { quiet, signal });
 }
 
 /** Asks on the terminal whether to replace plants. */
@@ -131,103 +128,78 @@ async function confirm(plants: number, signal: AbortSignal): Promise<boolean> {
   }
 }
 
-/** An import into the store. */
-class Import {
-  readonly #config: ImportConfig;
-  readonly #file: string;
-  readonly #signal: AbortSignal;
-  #counts: Readonly<ImportCounts> = noCounts;
-  #report: Report | undefined;
-  #runId: string | undefined;
-  #isOpen = false;
+async function importInto(config: ImportConfig, file: string, signal: AbortSignal): Promise<void> {
+  const { database, quiet, importUpdate, delimiter, format } = config;
+  let counts: Readonly<ImportCounts> = noCounts;
+  let report: Report | undefined;
+  let runId: string | undefined;
+  let isOpen = false;
+  const summary = () => {
+    const undo = `; "plantstore history --undo ${runId}" brings back what was replaced`;
+    return formatCounts(counts, importUpdate) + (counts.replaced === 0 ? "" : undo);
+  };
+  const resumable = () => `${summary()} so far; run the same command again to continue`;
 
-  constructor(config: ImportConfig, file: string, signal: AbortSignal) {
-    this.#config = config;
-    this.#file = file;
-    this.#signal = signal;
-  }
-
-  async run(): Promise<void> {
-    const { database, quiet } = this.#config;
-    const signal = this.#signal;
-    using source = openSource(this.#file, signal, host().openInput);
-    try {
-      await withStore(database, "writable", (store) => this.#importInto(store, source), {
-        quiet,
-        signal,
-        onUnavailable: () => undefined,
-      });
-    } catch (error) {
-      const isWaitInterrupted = signal.aborted && (!this.#isOpen || error instanceof StoreUnavailable);
-      if (!isWaitInterrupted) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        throw new OperatorError(`the store could not be written for a minute; ${this.#resumable()}`);
-      }
-    }
-    if (signal.aborted) throw new OperatorError(`interrupted; ${this.#resumable()}`);
-    const report = this.#report;
-    const see = report === undefined ? "" : `; see ${report.path}`;
-    if (!quiet) printError(this.#summary() + see);
-    // The name of a numbered report cannot be guessed.
-    else if (report?.isNumbered) printError(`The rejected records are in ${report.path}.`);
-    host().setExitCode(this.#counts.rejected > 0 ? someRejectedExitCode : 0);
-  }
-
-  async #importInto(store: ReadablePlantStore, source: Source): Promise<void> {
-    const { format = formatOfFile(this.#file), delimiter, recordBytesMax, quiet } = this.#config;
-    this.#isOpen = true;
-    const input = this.#file === "-" ? undefined : this.#file;
-    const progress = operatorProgress(quiet ? undefined : host().error);
-    const report = rejectionReport(format, delimiter);
+  using source = openSource(file, signal, host().openInput);
+  const importStore = async (store: ReadablePlantStore) => {
+    isOpen = true;
+    const rejections = rejectionReport(format, delimiter);
     // After the store is open: without a store, the report of an earlier import is kept.
-    const rejectedFile = new RejectedFile(input, format, report, source.access);
+    const input = file === "-" ? undefined : file;
+    const rejectedFile = new RejectedFile(input, format, rejections, source.access);
+    const options = {
+      signal,
+      onRejected: (record: RejectedRecord) => rejectedFile.add(record),
+      onBatch: (soFar: ImportCounts) => {
+        counts = soFar;
+      },
+    };
+    const importAll = (replacement?: Replacement) =>
+      importRecords(config, source, store, { ...options, replacement }, rejections.onHeader);
     try {
-      const records = formats[format].records(
-        source.chunks,
-        recordBytesMax,
-        delimiter,
-        undefined,
-        report.onHeader,
-      );
-      await this.#replacing(store, async (replacement) => {
-        this.#counts = await importPlants(records, store, {
-          signal: this.#signal,
-          replacement,
-          onRejected: (record) => rejectedFile.add(record),
-          onBatch: (soFar) => {
-            this.#counts = soFar;
-            progress.update(countAll(soFar), source.fractionRead());
-          },
-        });
+      if (!importUpdate) return void (await importAll());
+      await using read = await openSql(store, "read");
+      await withEditRun(store, (run) => {
+        runId = run.id;
+        return importAll(new Replacement(read.sql, run));
       });
     } finally {
-      progress.end();
-      this.#report = rejectedFile.finish();
+      report = rejectedFile.finish();
     }
+  };
+  try {
+    await withStore(database, "writable", importStore, { quiet, signal, onUnavailable: () => undefined });
+  } catch (error) {
+    const isUnavailable = error instanceof StoreUnavailable;
+    const isWaitInterrupted = signal.aborted && (!isOpen || isUnavailable);
+    if (!isWaitInterrupted && isUnavailable)
+      throw new OperatorError(`the store could not be written for a minute; ${resumable()}`);
+    if (!isWaitInterrupted) throw error;
   }
+  if (signal.aborted) throw new OperatorError(`interrupted; ${resumable()}`);
+  if (!quiet) printError(summary() + (report === undefined ? "" : `; see ${report.path}`));
+  // The name of a numbered report cannot be guessed.
+  else if (report?.isNumbered) printError(`The rejected records are in ${report.path}.`);
+  host().setExitCode(counts.rejected > 0 ? someRejectedExitCode : 0);
+}
 
-  /** Calls a function with the replacement of stored plants, if --update asks for it. */
-  async #replacing(
-    store: ReadablePlantStore,
-    use: (replacement: Replacement | undefined) => Promise<void>,
-  ): Promise<void> {
-    if (!this.#config.importUpdate) return use(undefined);
-    await using read = await openSql(store, "read");
-    await withEditRun(store, (run) => {
-      this.#runId = run.id;
-      return use(new Replacement(read.sql, run));
-    });
-  }
-
-  #resumable(): string {
-    return `${this.#summary()} so far; run the same command again to continue`;
-  }
-
-  #summary(): string {
-    const counts = formatCounts(this.#counts, this.#config.importUpdate);
-    if (this.#counts.replaced === 0) return counts;
-    return `${counts}; "plantstore history --undo ${this.#runId}" brings back what was replaced`;
-  }
+/** Imports the records of a source, and shows the progress. */
+async function importRecords(
+  { format, delimiter, recordBytesMax, quiet }: ImportConfig,
+  source: Source,
+  store: Pick<PlantStore, "create">,
+  options: ImportOptions,
+  onHeader?: (header: string) => void,
+): Promise<ImportCounts> {
+  const read = readRecords[format];
+  using progress = new Progress(quiet ? undefined : host().error);
+  return await importPlants(read(source.chunks, { recordBytesMax, delimiter, onHeader }), store, {
+    ...options,
+    onBatch: (counts) => {
+      options.onBatch(counts);
+      progress.update(countAll(counts), source.fractionRead());
+    },
+  });
 }
 
 function countAll({ created, unchanged, replaced, rejected }: ImportCounts): number {

@@ -3,7 +3,7 @@
 import { Argument, Command } from "commander";
 import { buildSearchIndex, dropSearchIndex, searchIndexState } from "../console/search-index.ts";
 import { openSql } from "../operations/open-sql.ts";
-import { operatorProgress } from "../operations/progress.ts";
+import { Progress } from "../operations/progress.ts";
 import { withSettings } from "./config/command-options.ts";
 import { host } from "./host.ts";
 import { formatTable, printError, printLines } from "./output.ts";
@@ -45,12 +45,8 @@ function changeCommand(change: "create" | "drop", description: string): Command 
       await using read = await openSql(store, "read");
       await using write = await openSql(store, "write");
       if (change === "drop") return await dropSearchIndex(write.sql, read.sql);
-      const progress = operatorProgress(host().error);
-      try {
-        await buildSearchIndex(write.sql, read.sql, (share) => progress.updateShare(share ?? 0));
-      } finally {
-        progress.end();
-      }
+      using progress = new Progress(host().error);
+      await buildSearchIndex(write.sql, read.sql, (share) => progress.updateShare(share ?? 0));
     });
     printError(`Index ${change === "create" ? "created" : "dropped"}.`);
   });

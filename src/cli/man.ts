@@ -2,7 +2,6 @@
 
 import { Command } from "commander";
 import { version } from "../../package.json";
-import { type CommandSpec, commandTree, flatten, type OptionSpec } from "./command-tree.ts";
 import { printLines } from "./output.ts";
 
 export function manCommand(): Command {
@@ -12,12 +11,11 @@ export function manCommand(): Command {
   return command.action(async () => {
     const { parent } = command;
     if (parent === null) throw new Error("man is not a command of a program");
-    await printLines(manPage(commandTree(parent)));
+    await printLines(manPage(parent));
   });
 }
 
-function manPage(program: CommandSpec): string[] {
-  const commands = flatten(program).filter(({ subcommands }) => subcommands.length === 0);
+function manPage(program: Command): string[] {
   return [
     `.TH PLANTSTORE 1 "" "plantstore ${version}" "User Commands"`,
     ".SH NAME",
@@ -26,13 +24,13 @@ function manPage(program: CommandSpec): string[] {
     ".B plantstore",
     "\\fIcommand\\fR [\\fIoptions\\fR]",
     ".SH DESCRIPTION",
-    escapeRoff(program.description),
+    escapeRoff(program.description()),
     ".PP",
     escapeRoff(
       "Results go to standard output, everything else to standard error. Each command takes its settings from these sources, highest precedence first: a flag; an environment variable, or a variable with the suffix _FILE that names a file with the value; the file that --config names; the default.",
     ),
     ".SH COMMANDS",
-    ...commands.flatMap(commandSection),
+    ...commandSections(program),
     ".SH EXIT STATUS",
     ...item("0", "Success."),
     ...item("1", "The command failed, or conformance found a rule that does not hold."),
@@ -52,15 +50,19 @@ function manPage(program: CommandSpec): string[] {
   ];
 }
 
-function commandSection({ path, usage, description, arguments: positional, options }: CommandSpec): string[] {
-  const groups = Map.groupBy(options, ({ group }) => group);
+/** A section for each command below a command that has none itself. */
+function commandSections(command: Command, path = ""): string[] {
+  const help = command.createHelp();
+  const commands = help.visibleCommands(command).filter((each) => each.name() !== "help");
+  if (commands.length > 0) return commands.flatMap((each) => commandSections(each, `${path}${each.name()} `));
+  const groups = Map.groupBy(help.visibleOptions(command), (option) => option.helpGroupHeading);
   return [
-    `.SS plantstore ${escapeRoff(`${path} ${usage}`)}`,
-    escapeRoff(`${sentence(description)}`),
-    ...positional.flatMap((each) => item(each.name, each.description)),
-    ...[...groups].flatMap(([heading, members]) => [
+    `.SS plantstore ${escapeRoff(path + command.usage())}`,
+    escapeRoff(sentence(command.description())),
+    ...command.registeredArguments.flatMap((each) => item(each.name(), each.description)),
+    ...[...groups].flatMap(([heading = "Options:", options]) => [
       ...(groups.size === 1 ? [] : [".PP", `.B ${escapeRoff(heading)}`]),
-      ...members.flatMap(({ flags, description: text }: OptionSpec) => item(flags, text)),
+      ...options.flatMap(({ flags, description }) => item(flags, description)),
     ]),
   ];
 }

@@ -1,7 +1,8 @@
 // plantstore migrate: creates the store, or upgrades its schema, and distributes it on request.
 
 import { Command } from "commander";
-import { assertDistributable, distributeStore } from "../core/store/open-store.ts";
+import { OperatorError } from "../core/operator-error.ts";
+import { storeAt } from "../core/store/open-store.ts";
 import type { Distribution } from "../core/store/plant-store.ts";
 import { withSettings } from "./config/command-options.ts";
 import { printError } from "./output.ts";
@@ -12,7 +13,9 @@ export function migrateCommand(): Command {
     "create the store, or upgrade its schema; serve does so too, unless --migrate is off",
   );
   return withSettings(command, ["database", "distribute"], async ({ database, distribute }) => {
-    if (distribute !== undefined) assertDistributable(database);
+    const address = storeAt(database);
+    if (distribute !== undefined && address.distribute === undefined)
+      throw new OperatorError("--distribute is for PostgreSQL with Citus; a SQLite store is one file", 2);
     await withStore(database, "create", async (store) => {
       const { wasCreated, location } = store;
       printError(
@@ -22,7 +25,7 @@ export function migrateCommand(): Command {
       );
     });
     const report = (waitingFor: string) => printError(`waiting for ${waitingFor}`);
-    const distribution = distribute === undefined ? undefined : await distributeStore(database, { report });
+    const distribution = distribute === undefined ? undefined : await address.distribute?.({ report });
     if (distribution !== undefined) printError(describe(distribution));
   });
 }

@@ -1,6 +1,6 @@
 // The file by which a program that starts a sandbox learns its addresses.
 
-import { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { accessSync, constants, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { OperatorError } from "../core/operator-error.ts";
 
@@ -23,17 +23,18 @@ export class ReadyFile implements Disposable {
   /** Removes a file of an earlier sandbox. Throws an OperatorError if it is another file. */
   constructor(path: string) {
     this.#path = path;
-    const text = this.#read();
-    if (text !== undefined && text !== "" && parse(text) === undefined)
-      throw new OperatorError(
-        `--ready-file ${path} is not a file that a sandbox has written; name another`,
-        2,
-      );
     try {
+      const stat = statSync(path, { throwIfNoEntry: false });
+      const isReplaceable = stat?.isFile() && (stat.size === 0 || writerOf(path) !== undefined);
+      if (stat !== undefined && !isReplaceable)
+        throw new OperatorError(
+          `--ready-file ${path} is not a file that a sandbox has written; name another`,
+          2,
+        );
       accessSync(dirname(path), constants.W_OK);
       rmSync(path, { force: true });
     } catch (error) {
-      throw cannot("written", path, error);
+      throw writeError(path, error);
     }
     // Runs even if a second signal ends the process.
     process.on("exit", this.#remove);
@@ -48,41 +49,32 @@ export class ReadyFile implements Disposable {
       renameSync(temporary, this.#path);
     } catch (error) {
       rmSync(temporary, { force: true });
-      throw cannot("written", this.#path, error);
+      throw writeError(this.#path, error);
     }
   }
 
   /** Removes the file, unless another sandbox has replaced it. */
   [Symbol.dispose](): void {
     process.off("exit", this.#remove);
-    const text = this.#read();
-    if (text !== undefined && parse(text)?.pid === process.pid) rmSync(this.#path, { force: true });
-  }
-
-  #read(): string | undefined {
-    try {
-      return readFileSync(this.#path, "utf8");
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      throw cannot("read", this.#path, error);
-    }
+    if (writerOf(this.#path) === process.pid) rmSync(this.#path, { force: true });
   }
 }
 
-function parse(text: string): { pid: unknown } | undefined {
+/** The process id of the sandbox that wrote a file; undefined if none has. */
+function writerOf(path: string): number | undefined {
   try {
-    const state: unknown = JSON.parse(text);
-    return typeof state === "object" && state !== null && "plantsUrl" in state && "pid" in state
-      ? state
-      : undefined;
+    const { plantsUrl, pid } = JSON.parse(readFileSync(path, "utf8"));
+    return typeof plantsUrl === "string" ? pid : undefined;
   } catch {
+    // It is missing, or holds something else.
     return undefined;
   }
 }
 
-function cannot(action: string, path: string, error: unknown): OperatorError {
+function writeError(path: string, error: unknown): unknown {
+  if (error instanceof OperatorError) return error;
   const { code } = error as NodeJS.ErrnoException;
   return new OperatorError(
-    `--ready-file ${path} cannot be ${action} (${code}); name a file in a folder that is writable`,
+    `--ready-file ${path} cannot be written (${code}); name a file in a folder that is writable`,
   );
 }

@@ -4,18 +4,11 @@ import { Command } from "commander";
 import packageJson from "../../package.json";
 import { randomBytes } from "../core/auth/token.ts";
 import { printable, textStyle } from "../core/observability/terminal.ts";
-import { OperatorError } from "../core/operator-error.ts";
 import type { RunningServer } from "../core/server.ts";
 import { productName } from "../product.ts";
 import { formatBanner, formatRows } from "./banner.ts";
 import { withSettings } from "./config/command-options.ts";
-import {
-  type Config,
-  changedSettings,
-  effectiveSettings,
-  resolveConfig,
-  type ServeConfig,
-} from "./config/resolve.ts";
+import type { Config, ServeSettings } from "./config/resolve.ts";
 import { type ServerSettingName, serverSettingNames } from "./config/settings.ts";
 import { host } from "./host.ts";
 import { printError, printLines } from "./output.ts";
@@ -51,21 +44,30 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   printError(
     'A sandbox: nothing is kept, and all plants are gone when it ends. "plantstore serve" keeps them.',
   );
-  if (namesStore(config)) printError("PLANTSTORE_DATABASE is ignored: a sandbox has its store in memory.");
-  using parent = config.exitWithParent ? new StandardInput() : undefined;
+  using parent = config.exitWithParent ? readStandardInput() : undefined;
   // Loaded late, so that --help stays fast.
-  const [serving, { Sandbox }, { createConsole }, { Sessions }, { ServerProcess }] = await Promise.all([
-    import("./serve.ts"),
-    import("../sandbox/sandbox.ts"),
-    import("./serve-console.ts"),
-    import("../console/sessions.ts"),
-    import("./server-process.ts"),
-  ]);
+  const [{ startServer }, serving, { Sandbox }, { createConsole }, { Sessions }, { ServerProcess }] =
+    await Promise.all([
+      import("../core/server.ts"),
+      import("./serve.ts"),
+      import("../sandbox/sandbox.ts"),
+      import("./serve-console.ts"),
+      import("../console/sessions.ts"),
+      import("./server-process.ts"),
+    ]);
   const sandbox = new Sandbox({ token, seed, adminNames, trustedProxies });
-  const serveConfig = toServeConfig(config);
+  const serveConfig: ServeSettings = {
+    ...config,
+    database: "memory:",
+    migrate: "on",
+    bootstrapToken: "off",
+    tlsCertificate: undefined,
+    tlsKey: undefined,
+  };
   const now = performance.now.bind(performance);
   const wallNow = () => sandbox.clock.now();
-  await using ownProcess = await ServerProcess.start(serveConfig, now);
+  await using ownProcess = new ServerProcess(serveConfig, now);
+  await ownProcess.startTracing();
   const { events, resources } = ownProcess;
   const store = await sandbox.openStore(ownProcess.storeEvents.onUnavailable);
   resources.defer(() => store.close());
@@ -79,17 +81,18 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   });
   resources.defer(() => console?.close());
   const sessions =
-    console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
+    console?.adminRoutes.sessions ??
+    new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
   const { wrapHandler: withDocumentation, ...options } = serving.serverOptions(serveConfig);
   const { bodyBytesMax, inFlightBytesMax, arrivalSecondsMax, basePath } = config;
   const control = sandbox.control({
     sessions,
     reloadTokens: () => server.reloadTokens(),
-    forgetPlants: () => console?.forgetPlants(),
+    forgetPlants: () => console?.adminRoutes.forgetPlants(),
     emit: events.emit,
   });
-  const server: RunningServer = await serving.listen(
-    {
+  const server: RunningServer = await serving.withListenAdvice(() =>
+    startServer({
       ...options,
       store,
       listener: { host: "127.0.0.1", port: 0 },
@@ -105,57 +108,19 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
           emit: events.emit,
         }),
       adminRoutes: [control, ...(console === undefined ? [] : [console.adminRoutes])],
-    },
-    config,
+    }),
   );
   resources.use(server);
   const listener = await serving.withListenAdvice(async () => sandbox.listen(server, config));
   resources.defer(() => listener.stop());
 
   const addresses = serving.addressesOf(serveConfig, { url: sandbox.url, adminUrl: server.adminUrl });
-  const configured = {
-    settings: effectiveSettings(config, settingNames),
-    changed: changedSettings(config, settingNames),
-  };
-  ownProcess.logStart(configured, addresses);
+  ownProcess.logStart(config, settingNames, addresses);
   const { url, adminUrl = null } = addresses;
   const controlUrl = adminUrl === null ? null : `${adminUrl}/sandbox`;
   readyFile?.write({ url, plantsUrl: `${url}/plants`, token, adminUrl, controlUrl, pid: process.pid });
   await printLines(startLines(config, addresses, controlUrl));
   await ownProcess.waitForStop(parent?.ended);
-}
-
-/** Adds the defaults of the settings that a sandbox lacks. */
-function toServeConfig(config: SandboxConfig): ServeConfig {
-  const sources = Object.fromEntries(excluded.map((name) => [name, "default"])) as Record<
-    (typeof excluded)[number],
-    string
-  >;
-  return {
-    ...config,
-    database: "memory:",
-    migrate: "on",
-    bootstrapToken: "off",
-    tlsCertificate: undefined,
-    tlsKey: undefined,
-    sources: { ...config.sources, ...sources },
-  } satisfies ServeConfig;
-}
-
-/** Whether the environment or the configuration file names a store. */
-function namesStore({ config }: SandboxConfig): boolean {
-  try {
-    const { sources } = resolveConfig(
-      ["database"],
-      config === undefined ? {} : { config },
-      host().environment,
-    );
-    return sources.database !== "default";
-  } catch (error) {
-    // An invalid store is ignored as well.
-    if (error instanceof OperatorError) return true;
-    throw error;
-  }
 }
 
 /** On a terminal a banner; elsewhere the base URL is the first line. */
@@ -182,25 +147,19 @@ function startLines(
     : formatBanner(`${productName} ${packageJson.version} sandbox`, rows, { columns, style });
 }
 
-/** The standard input of this process, which ends with the program at the pipe's other end. */
-class StandardInput implements Disposable {
-  readonly ended: Promise<string>;
-  readonly #reader = host().openInput().getReader();
-
-  constructor() {
-    this.ended = this.#readToEnd();
-  }
-
-  async #readToEnd(): Promise<string> {
+/** Reads standard input, which ends with the program at the pipe's other end. */
+function readStandardInput(): Disposable & { readonly ended: Promise<string> } {
+  const reader = host().openInput().getReader();
+  async function readToEnd(): Promise<string> {
     for (;;) {
       // An error ends it too: a terminal that has hung up.
-      const { done } = await this.#reader.read().catch(() => ({ done: true }));
+      const { done } = await reader.read().catch(() => ({ done: true }));
       if (done) return "end of standard input";
     }
   }
-
-  [Symbol.dispose](): void {
+  return {
+    ended: readToEnd(),
     // A pipe that its writer keeps open would keep the process running.
-    this.#reader.cancel().catch(() => undefined);
-  }
+    [Symbol.dispose]: () => void reader.cancel().catch(() => undefined),
+  };
 }

@@ -4,19 +4,13 @@ import packageJson from "../../package.json";
 import { readCertificate } from "../core/http/certificate.ts";
 import { textStyle } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import {
-  ListenError,
-  type ListenerAddress,
-  type RunningServer,
-  type ServerOptions,
-  startServer,
-} from "../core/server.ts";
+import { ListenError, type RunningServer, type ServerOptions, startServer } from "../core/server.ts";
 import type { ServerStore } from "../core/store/group-commit.ts";
-import { openServerStore, storeLocation } from "../core/store/open-store.ts";
+import { openServerStore, storeAt } from "../core/store/open-store.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { bannerLines, plainLines } from "./banner.ts";
 import { printStart } from "./bootstrap-token.ts";
-import { changedSettings, effectiveConfig, type ServeConfig } from "./config/resolve.ts";
+import { changedSettings, type ServeConfig, type ServeSettings } from "./config/resolve.ts";
 import { serverSettingNames } from "./config/settings.ts";
 import type { AdminExtra, HandlerExtra } from "./extra.ts";
 import { host } from "./host.ts";
@@ -60,7 +54,8 @@ export async function serve(
       : await readCertificate({ certificate: tlsCertificate, key: tlsKey });
 
   const now = performance.now.bind(performance);
-  await using ownProcess = await ServerProcess.start(config, now);
+  await using ownProcess = new ServerProcess(config, now);
+  await ownProcess.startTracing();
   const store = await openStoreUnlessStopped(config, ownProcess);
   if (store === undefined) return await ownProcess.waitForStop();
   ownProcess.resources.defer(() => store.close());
@@ -74,22 +69,20 @@ export async function serve(
   };
   const extras = adminExtras.flatMap((extra) => extra(config, context) ?? []);
   for (const extra of extras) ownProcess.resources.defer(() => extra.close());
-  const server: RunningServer = await listen({
-    ...serverOptions(config),
-    store,
-    listener: { host: config.host, port: config.port, certificate },
-    events: ownProcess.events,
-    adminRoutes: extras.map(({ adminRoutes }) => adminRoutes),
-    now,
-  });
+  const server: RunningServer = await withListenAdvice(() =>
+    startServer({
+      ...serverOptions(config),
+      store,
+      listener: { host: config.host, port: config.port, certificate },
+      events: ownProcess.events,
+      adminRoutes: extras.map(({ adminRoutes }) => adminRoutes),
+      now,
+    }),
+  );
   ownProcess.resources.use(server);
 
   const addresses = addressesOf(config, server);
-  const configured = {
-    settings: effectiveConfig(config),
-    changed: changedSettings(config, serverSettingNames),
-  };
-  ownProcess.logStart(configured, addresses);
+  ownProcess.logStart(config, serverSettingNames, addresses);
   // Last, because a first token that is not shown cannot be issued again.
   await printServerStart(config, addresses, store);
   await using _ = accompany?.(addresses, store);
@@ -97,7 +90,7 @@ export async function serve(
 }
 
 /** The server options that come from settings, except the public address. */
-export function serverOptions(config: ServeConfig): Omit<ServerOptions, "store"> {
+export function serverOptions(config: ServeSettings): Omit<ServerOptions, "store"> {
   const { adminHost, adminPort, tokenRate, tokenBurst } = config;
   const { jwtIssuer: issuer, jwtAudience: audience, jwksUrl, jwksAgeSecondsMax } = config;
   return {
@@ -121,42 +114,14 @@ export function serverOptions(config: ServeConfig): Omit<ServerOptions, "store">
   };
 }
 
-/**
- * Starts a server. Rejects with an OperatorError if an address cannot be bound.
- *
- * @param publicAddress the address that clients use, if another listener is to have it.
- */
-export function listen(options: ServerOptions, publicAddress = options.listener): Promise<RunningServer> {
-  return withListenAdvice(() => startServer(options), publicAddress);
-}
-
-/** The OperatorError for an address that cannot be bound, with advice. */
-export async function withListenAdvice<Listener>(
-  start: () => Promise<Listener>,
-  publicAddress?: Partial<ListenerAddress>,
-): Promise<Listener> {
+/** Rejects with an OperatorError, with advice, if an address cannot be bound. */
+export async function withListenAdvice<Listener>(start: () => Promise<Listener>): Promise<Listener> {
   try {
     return await start();
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
-    const { host = "127.0.0.1", port = 0 } = publicAddress ?? {};
-    // The admin listener opens first; if both ports are taken, one message names both.
-    if (error.listener === "admin" && error.code === "EADDRINUSE" && isInUse(host, port))
-      throw new OperatorError(
-        `cannot listen on ${host}:${port} and ${error.address.host}:${error.address.port} (EADDRINUSE); ` +
-          "stop the program that uses them, or choose others with --port and --admin-port",
-      );
     const flag = error.listener === "admin" ? "--admin-port" : "--port";
     throw new OperatorError(`${error.message}; ${listenAdvice(error.code, flag)}`);
-  }
-}
-
-function isInUse(hostname: string, port: number): boolean {
-  try {
-    Bun.listen({ hostname, port, socket: { data: () => undefined } }).stop();
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EADDRINUSE";
   }
 }
 
@@ -185,7 +150,7 @@ async function printServerStart(
     version: packageJson.version,
     publicUrl: config.publicUrl,
     changed: changedSettings(config, serverSettingNames),
-    store: storeLocation(config.database),
+    store: storeAt(config.database).location,
   };
   const render = (token: string | undefined) =>
     columns === undefined

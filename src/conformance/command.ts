@@ -1,16 +1,6 @@
 // The command that checks a server: its options, its files and its exit codes.
 
-import {
-  accessSync,
-  closeSync,
-  constants,
-  openSync,
-  readFileSync,
-  readSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
 import type { Target } from "./context.ts";
 import { formatJsonReport } from "./json-report.ts";
 import { formatJunitReport } from "./junit-report.ts";
@@ -83,14 +73,12 @@ PLANTSTORE_CONFORMANCE_TOKEN_FILE.
 Exit codes: 0 if every rule that was checked holds, 1 if one does not, 2 if the
 command was called incorrectly, 3 if the server could not be checked.`;
 
-/** The values of options; true for a switch. */
 export type OptionValues = Readonly<Partial<Record<OptionName, string | true>>>;
 
 export interface CommandContext {
   readonly version: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly colours: boolean;
-  /** Prints lines to standard output. */
   readonly print: (lines: readonly string[]) => Promise<void>;
   /** Replaces the line of the progress; undefined where nobody sees it. */
   readonly showProgress: ((text: string) => void) | undefined;
@@ -107,7 +95,6 @@ export class CommandError extends Error {
   }
 }
 
-/** The name of a file that means standard output. */
 const standardOutput = "-";
 
 /** Runs the command, and returns its exit code. Rejects with a CommandError. */
@@ -122,7 +109,8 @@ export async function runCommand(given: OptionValues, context: CommandContext): 
   const { baseline: path } = values;
   const baseline = typeof path === "string" ? parseBaseline(readText(path, "--baseline")) : new Map();
   const timeoutMs = 1_000 * integerOf(values, "response-seconds-max", 5, 600);
-  checkReportFiles(values);
+  if (values.junit === standardOutput && values.json === standardOutput)
+    throw new CommandError("--junit - and --json - both print to standard output; give one of them a file");
 
   const problem = await findConnectionProblem(target, timeoutMs);
   if (problem !== undefined)
@@ -275,52 +263,10 @@ function caAdvice(problem: string): string {
   return /certificate|self.signed|issuer/i.test(problem) ? ", or give its certificate as --ca" : "";
 }
 
-/**
- * The formats of files, each with the beginning by which a file is recognized that may be replaced.
- */
 const reports = [
-  {
-    option: "junit",
-    start: '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="Plant Store conformance',
-    lines: formatJunitReport,
-  },
-  {
-    option: "json",
-    start: '{\n  "formatVersion":',
-    lines: (report: ConformanceReport) => [formatJsonReport(report)],
-  },
+  { option: "junit", lines: formatJunitReport },
+  { option: "json", lines: (report: ConformanceReport) => [formatJsonReport(report)] },
 ] as const;
-
-/** Throws a CommandError if a report could not be written, or would replace another file. */
-function checkReportFiles(values: OptionValues): void {
-  if (values.junit === standardOutput && values.json === standardOutput)
-    throw new CommandError("--junit - and --json - both print to standard output; give one of them a file");
-  for (const { option, start } of reports) {
-    const path = values[option];
-    if (typeof path !== "string" || path === standardOutput) continue;
-    try {
-      const stat = statSync(path, { throwIfNoEntry: false });
-      accessSync(stat === undefined ? dirname(path) : path, constants.W_OK);
-      if (stat?.isDirectory()) throw new CommandError(`--${option}: ${path} is a directory; name a file`);
-      if (stat?.isFile() && stat.size > 0 && !startsWith(path, start))
-        throw new CommandError(`--${option}: ${path} exists, and is not such a report; choose another file`);
-    } catch (error) {
-      if (error instanceof CommandError) throw error;
-      throw new CommandError(`--${option}: the report could not be written: ${messageOf(error)}`);
-    }
-  }
-}
-
-function startsWith(path: string, start: string): boolean {
-  const descriptor = openSync(path, "r");
-  try {
-    const bytes = Buffer.alloc(start.length);
-    readSync(descriptor, bytes);
-    return bytes.toString("latin1") === start;
-  } finally {
-    closeSync(descriptor);
-  }
-}
 
 async function writeReports(
   report: ConformanceReport,

@@ -52,22 +52,21 @@ export async function createAgain(server: Server, body: string): Promise<HttpRes
   return server.create(body);
 }
 
-/** Whether a response is a 2xx with the plant of a name. */
 function isPlant(response: HttpResponse, name: string): boolean {
-  try {
-    return response.status < 300 && parseObject(response).name === name;
-  } catch (error) {
-    if (error instanceof RuleViolation) return false;
-    throw error;
-  }
+  return response.status < 300 && objectOf(response)?.name === name;
 }
 
 /** The status and code of a response, by which it is recognized. */
 function outlineOf(response: HttpResponse): string {
+  const object = objectOf(response);
+  return object === undefined ? String(response.status) : `${response.status} ${shorten(object.error)}`;
+}
+
+function objectOf(response: HttpResponse): Readonly<Record<string, unknown>> | undefined {
   try {
-    return `${response.status} ${shorten(parseObject(response).error)}`;
+    return parseObject(response);
   } catch (error) {
-    if (error instanceof RuleViolation) return String(response.status);
+    if (error instanceof RuleViolation) return undefined;
     throw error;
   }
 }

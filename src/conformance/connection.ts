@@ -23,7 +23,6 @@ export interface ConnectionLimits {
 
 const partBytes = 65_536;
 
-/** Whether writeRequest sends a request in parts. */
 export function isSentInParts(bytes: Uint8Array): boolean {
   return bytes.length > partBytes;
 }
@@ -32,7 +31,6 @@ export class Connection {
   readonly #socket: Socket;
   readonly #limits: ConnectionLimits;
   readonly #parser: ResponseParser;
-  /** Everything that was written, for the report. */
   readonly #sent: Uint8Array[] = [];
   #isEnded = false;
   #problem: string | undefined;
@@ -96,12 +94,10 @@ export class Connection {
     return promise;
   }
 
-  /** The bytes sent so far. */
   get sent(): Uint8Array {
     return Buffer.concat(this.#sent);
   }
 
-  /** The bytes received so far. */
   get received(): Uint8Array {
     return this.#parser.received;
   }
@@ -140,7 +136,6 @@ export class Connection {
     }
   }
 
-  /** Sends nothing more: the server reads the end of the stream. */
   end(): void {
     this.#socket.end();
   }
@@ -170,7 +165,6 @@ export class Connection {
     return (await this.#until(() => (this.#isEnded ? true : undefined), ms)) ?? false;
   }
 
-  /** Closes the connection at once. */
   close(): void {
     this.#socket.destroy();
   }

@@ -11,33 +11,15 @@ import {
   expectThat,
   type PlantFields,
 } from "./expectations.ts";
-import type { IdSource } from "./ids.ts";
+import { type IdSource, plantJson } from "./ids.ts";
 import { type HttpResponse, headerOf, type ResponseProblem } from "./response-parser.ts";
 import { RuleBusy, RuleSkipped, RuleViolation } from "./rule-ends.ts";
+import { describeFailure, type RuleFailure, type Transcript } from "./transcript-text.ts";
 
-/** A server under test. */
 export interface Target extends Address {
   readonly token: string;
   /** The size in bytes above which a body is 41300. */
   readonly bodyBytesMax: number;
-}
-
-/** One request and what came back, as they are reported. */
-export interface Transcript {
-  readonly sent: Uint8Array;
-  readonly received: Uint8Array;
-  /** Why what was received is not a response. */
-  readonly problem: string | undefined;
-}
-
-/** A violation of a rule, with the requests that led to it, oldest first. */
-export interface RuleFailure {
-  /** The case of a rule that has several. */
-  readonly case: string | undefined;
-  readonly message: string;
-  readonly transcripts: readonly Transcript[];
-  /** The requests before those transcripts, which are not reported. */
-  readonly omitted: number;
 }
 
 /** State shared by all rules of a run. */
@@ -58,7 +40,6 @@ export interface RunState {
 
 export interface RequestParts {
   readonly method?: string;
-  /** Below the base path; "/plants" by default. */
   readonly path?: string;
   /** Replaces the default fields of the name; null leaves the field out. */
   readonly headers?: Readonly<Record<string, string | null>>;
@@ -72,7 +53,6 @@ export interface RequestParts {
 const promptResponseMs = 30;
 const lateResponseMs = 2_000;
 
-const requestsReportedMax = 4;
 const failuresMax = 20;
 
 /** The cases of a rule end after so many requests without a response: each takes the time limit. */
@@ -99,19 +79,21 @@ export class RuleContext {
     return this.state.target;
   }
 
-  /** A new id below 2^53. */
   id(): bigint {
     return this.state.ids.next();
   }
 
-  /** Three new ids above 2^60 that are equal as doubles. */
   idGroup(): readonly [bigint, bigint, bigint] {
     return this.state.ids.nextGroup();
   }
 
-  /** A new distance from the limits of int64. */
   distance(): bigint {
     return this.state.ids.nextDistance();
+  }
+
+  /** A plant as JSON, with a new id. */
+  plant(name = "Monstera", tag?: string): string {
+    return plantJson(this.id(), name, tag);
   }
 
   /** Keeps a text that was made of the token out of the report. */
@@ -121,7 +103,7 @@ export class RuleContext {
   }
 
   /** Checks one case of a rule. Its violation is reported, and does not prevent the other cases. */
-  async case(label: string, check: () => Promise<void>): Promise<void> {
+  async case(label: string, check: () => Promise<unknown>): Promise<void> {
     this.#transcripts = [];
     try {
       await check();
@@ -139,19 +121,23 @@ export class RuleContext {
   }
 
   /** Checks a case of a rule for each value, labelled with its name. */
-  async cases<T>(values: Readonly<Record<string, T>>, check: (value: T) => Promise<void>): Promise<void> {
+  async cases<T>(values: Readonly<Record<string, T>>, check: (value: T) => Promise<unknown>): Promise<void> {
     for (const [label, value] of Object.entries(values)) await this.case(label, () => check(value));
+  }
+
+  /** Checks a case of a rule for each value, labelled with it. */
+  async each<T extends string | null>(
+    values: readonly T[],
+    check: (value: T) => Promise<unknown>,
+  ): Promise<void> {
+    for (const value of values) await this.case((value ?? "none").slice(0, 40), () => check(value));
   }
 
   /** Reports a violation, unless a case has reported it. */
   addFailure({ message }: RuleViolation, label?: string): void {
-    if (label === undefined && this.failures.length > 0 && this.failures.at(-1)?.message === message) return;
-    this.failures.push({
-      case: label,
-      message,
-      transcripts: this.#transcripts.slice(-requestsReportedMax),
-      omitted: Math.max(0, this.#transcripts.length - requestsReportedMax),
-    });
+    const failure = describeFailure(label, message, this.#transcripts, this.state.secrets);
+    if (label === undefined && this.failures.at(-1)?.message === failure.message) return;
+    this.failures.push(failure);
   }
 
   /** The bytes of a request: a create with `Connection: close`, unless fields are given. */
@@ -179,12 +165,10 @@ export class RuleContext {
     return Buffer.concat([Buffer.from(head, "latin1"), bytes ?? new Uint8Array()]);
   }
 
-  /** A path below the base path. */
   pathOf(path: string): string {
     return `${this.target.url.pathname.replace(/\/$/, "")}${path}`;
   }
 
-  /** Sends a create with a body as it stands. */
   create(body: string | Uint8Array, headers: RequestParts["headers"] = {}): Promise<HttpResponse> {
     return this.send({ body, headers });
   }
@@ -194,7 +178,6 @@ export class RuleContext {
     return this.sendBytes(this.requestBytes(parts), parts.method);
   }
 
-  /** Like send, for the bytes of a request. */
   async sendBytes(bytes: Uint8Array, method = "POST"): Promise<HttpResponse> {
     for (let retries = 0; ; retries++) {
       const response = await this.#sendOnce(bytes, method);
@@ -234,9 +217,17 @@ export class RuleContext {
     return response ?? this.#sendOnce(bytes, method, lateResponseMs);
   }
 
+  /** Sends a request on a connection, and returns its response. */
+  exchange(connection: Connection, parts: RequestParts): Promise<HttpResponse> {
+    connection.write(this.requestBytes(parts));
+    return this.response(connection, parts.method);
+  }
+
   /** The next response on a connection. Throws a RuleViolation if there is none. */
   async response(connection: Connection, method = "POST"): Promise<HttpResponse> {
-    const response = await this.#receive(connection, method);
+    const response = await connection.nextResponse(method);
+    if ("problem" in response) throw this.#violation(response);
+    this.state.unanswered = 0;
     this.#assertNotBusy(response);
     return response;
   }
@@ -257,13 +248,6 @@ export class RuleContext {
     if (status !== 429 && (status !== 503 || headerOf(response, "retry-after") === undefined)) return;
     this.state.observed.set(status, response);
     throw new RuleBusy(status, retryAfterMs(response));
-  }
-
-  async #receive(connection: Connection, method: string): Promise<HttpResponse> {
-    const response = await connection.nextResponse(method);
-    if ("problem" in response) throw this.#violation(response);
-    this.state.unanswered = 0;
-    return response;
   }
 
   /** Opens a connection for the time of a call, and records what was sent and received on it. */
@@ -340,7 +324,6 @@ export class RuleContext {
     return new RuleViolation(problem);
   }
 
-  /** Creates a plant that must be accepted. */
   async expectCreated(
     body: string | Uint8Array,
     plant: PlantFields,
@@ -349,6 +332,11 @@ export class RuleContext {
     const response = await this.create(body, headers);
     expectPlant(response, plant);
     return response;
+  }
+
+  /** Creates another plant, which must be accepted with these header fields. */
+  expectMonstera(headers: RequestParts["headers"]): Promise<HttpResponse> {
+    return this.expectCreated(this.plant(), { name: "Monstera" }, headers);
   }
 
   /**
@@ -372,7 +360,6 @@ export class RuleContext {
     return isTaken;
   }
 
-  /** Sends a body that must be rejected with 400 and an Error. */
   async expectRejected(body: string | Uint8Array, error?: number): Promise<ErrorFields> {
     return expectError(await this.create(body), 400, error);
   }

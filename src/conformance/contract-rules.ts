@@ -41,7 +41,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     basis: "contract",
     sources: [openapi(response200), openapi(newPlantSchema)],
     run: async (check) => {
-      const body = plantJson(check.id(), "Monstera deliciosa", "tropical");
+      const body = check.plant("Monstera deliciosa", "tropical");
       await check.expectCreated(body, { name: "Monstera deliciosa", tag: "tropical" });
     },
   },
@@ -50,7 +50,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     basis: "contract",
     sources: [openapi(response200), openapi(plantSchema)],
     run: async (check) => {
-      await check.expectCreated(plantJson(check.id(), "Ficus lyrata"), { name: "Ficus lyrata" });
+      await check.expectCreated(check.plant("Ficus lyrata"), { name: "Ficus lyrata" });
     },
   },
   "plant-members": {
@@ -58,7 +58,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     basis: "decision",
     sources: [decision("The 200 response"), openapi(plantSchema)],
     run: async (check) => {
-      const response = await check.create(plantJson(check.id(), "Monstera", "tropical"));
+      const response = await check.create(check.plant("Monstera", "tropical"));
       expectAccepted(response);
       const members = Object.keys(parseObject(response));
       expectThat(!members.includes("id"), "expected a Plant without an id");
@@ -71,7 +71,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     basis: "contract",
     sources: [openapi(`${response200}.content.application/json`)],
     run: async (check) => {
-      const response = await check.create(plantJson(check.id(), "Monstera"));
+      const response = await check.create(check.plant());
       expectAccepted(response);
       expectJsonType(response);
     },
@@ -82,7 +82,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     sources: [openapi(plantSchema), decision("`name`, `tag`")],
     run: async (check) => {
       await check.cases(texts, async (text) => {
-        await check.expectCreated(plantJson(check.id(), text, text), { name: text, tag: text });
+        await check.expectCreated(check.plant(text, text), { name: text, tag: text });
       });
     },
   },
@@ -92,9 +92,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     sources: [openapi(plantSchema), rfc(8259, "8.3"), decision("`name`, `tag`")],
     run: async (check) => {
       for (const text of ["\u00e9", "e\u0301", "\u212b", "\ufb01"])
-        await check.case(escaped(text), async () => {
-          await check.expectCreated(plantJson(check.id(), text), { name: text });
-        });
+        await check.case(escaped(text), () => check.expectCreated(check.plant(text), { name: text }));
     },
   },
   "long-text": {
@@ -103,7 +101,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     sources: [decision("`name`, `tag`"), openapi(`${operation}.responses.413`)],
     run: async (check) => {
       const name = "x".repeat(Math.min(300_000, check.target.bodyBytesMax - 200));
-      await check.expectCreated(plantJson(check.id(), name), { name });
+      await check.expectCreated(check.plant(name), { name });
     },
   },
   "largest-body": {
@@ -111,7 +109,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     basis: "decision",
     sources: [openapi(`${operation}.responses.413`)],
     run: async (check) => {
-      const empty = plantJson(check.id(), "");
+      const empty = check.plant("");
       const name = "x".repeat(check.target.bodyBytesMax - empty.length);
       await check.expectCreated(empty.replace('""', `"${name}"`), { name });
     },
@@ -182,7 +180,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     basis: "decision",
     sources: [decision("A byte order mark before the body"), rfc(8259, "8.1")],
     run: async (check) => {
-      await check.expectCreated(`\ufeff${plantJson(check.id(), "Monstera")}`, { name: "Monstera" });
+      await check.expectCreated(`\ufeff${check.plant()}`, { name: "Monstera" });
     },
   },
   "media-type-forms": {
@@ -197,11 +195,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
         'application/json;charset="UTF-8"',
         "application/json ; profile=x",
       ];
-      for (const contentType of forms)
-        await check.case(contentType, async () => {
-          const headers = { "Content-Type": contentType };
-          await check.expectCreated(plantJson(check.id(), "Monstera"), { name: "Monstera" }, headers);
-        });
+      await check.each(forms, (contentType) => check.expectMonstera({ "Content-Type": contentType }));
     },
   },
   "token-required": {
@@ -248,10 +242,11 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
         await check.case(label, () =>
           check.connected(async (connection) => {
             const headers = { Connection: null };
-            connection.write(check.requestBytes({ body: plantJson(check.id(), "Monstera"), headers }));
-            expectPlant(await check.response(connection), { name: "Monstera" });
+            expectPlant(await check.exchange(connection, { body: check.plant(), headers }), {
+              name: "Monstera",
+            });
             const other = { ...headers, Authorization: authorization };
-            connection.write(check.requestBytes({ body: plantJson(check.id(), "Monstera"), headers: other }));
+            connection.write(check.requestBytes({ body: check.plant(), headers: other }));
             const response = await check.responseOrProblem(connection);
             if (!("problem" in response)) expectClientError(response);
             else if (!(await connection.closesWithin(0))) throw new RuleViolation(response.problem);
@@ -264,11 +259,9 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     basis: "standard",
     sources: [rfc(9110, "11.1"), decision("Scheme name")],
     run: async (check) => {
-      for (const scheme of ["bearer", "BEARER", "bEaReR"])
-        await check.case(scheme, async () => {
-          const headers = { Authorization: `${scheme} ${check.target.token}` };
-          await check.expectCreated(plantJson(check.id(), "Monstera"), { name: "Monstera" }, headers);
-        });
+      await check.each(["bearer", "BEARER", "bEaReR"], (scheme) =>
+        check.expectMonstera({ Authorization: `${scheme} ${check.target.token}` }),
+      );
     },
   },
   "required-members": {

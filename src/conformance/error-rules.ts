@@ -69,9 +69,9 @@ async function expectCodes(
   });
 }
 
-/** Requests that get an error, each of another kind. */
-function erroneousRequests({ target }: RuleContext): Readonly<Record<string, RequestParts>> {
-  return {
+/** Responses to requests that get an error, each of another kind. */
+async function forEachError(check: RuleContext, expect: (response: HttpResponse) => void): Promise<void> {
+  const requests: Readonly<Record<string, RequestParts>> = {
     "not JSON": { body: "{" },
     "not a NewPlant": { body: "{}" },
     "no token": { body: "{}", headers: { Authorization: null } },
@@ -80,18 +80,25 @@ function erroneousRequests({ target }: RuleContext): Readonly<Record<string, Req
     // A service that has more operations than this one has no PATCH of the collection.
     "another method": { method: "PATCH" },
     "another media type": { body: "{}", headers: { "Content-Type": "text/plain" } },
-    "a body over the limit": { body: " ".repeat(target.bodyBytesMax + 1) },
+    "a body over the limit": { body: " ".repeat(check.target.bodyBytesMax + 1) },
   };
+  await check.cases(requests, async (parts) => {
+    const response = await check.send(parts);
+    if (response.status < 400) throw new RuleSkipped("the request was not rejected");
+    expect(response);
+  });
 }
 
 async function expectUnauthorized(check: RuleContext, parts: RequestParts): Promise<void> {
   expectError(await check.send(parts), 401, codes.missingToken.error);
 }
 
-function skipUnlessObserved(check: RuleContext, status: number): HttpResponse {
-  const response = check.state.observed.get(status);
-  if (response !== undefined) return response;
-  throw new RuleSkipped(`no response of this run was ${status}, and no request provokes one for certain`);
+async function expectObserved({ state }: RuleContext, status: number, error: number): Promise<void> {
+  const response = state.observed.get(status);
+  if (response === undefined)
+    throw new RuleSkipped(`no response of this run was ${status}, and no request provokes one for certain`);
+  expectError(response, status, error);
+  expectHeader(response, "Retry-After", /^\d+$/);
 }
 
 export const errorRules: readonly Rule[] = rulesOf("errors", {
@@ -100,9 +107,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     basis: "decision",
     sources: [openapi("components.schemas.Error"), openapi(`${responses}.default`)],
     run: async (check) => {
-      await check.cases(erroneousRequests(check), async (parts) => {
-        const response = await check.send(parts);
-        if (response.status < 400) throw new RuleSkipped("the request was not rejected");
+      await forEachError(check, (response) => {
         const { message } = expectErrorBody(response);
         expectThat(message !== "", "expected a message, received an empty string");
         expectHeader(response, "Content-Type", /^application\/json\s*(?:;|$)/i);
@@ -116,9 +121,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     basis: "decision",
     sources: [openapi("components.schemas.Error.properties.error")],
     run: async (check) => {
-      await check.cases(erroneousRequests(check), async (parts) => {
-        const response = await check.send(parts);
-        if (response.status < 400) throw new RuleSkipped("the request was not rejected");
+      await forEachError(check, (response) => {
         const { error } = expectErrorBody(response);
         expectThat(
           Math.trunc(error / 100) === response.status,
@@ -169,9 +172,9 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
       const texts = ["Monst\\u0000era", "\\ud800", "🌱\\udc00", "\\udc00\\ud800"];
       for (const text of texts)
         for (const fields of [`"name":"${text}"`, `"name":"Monstera","tag":"${text}"`])
-          await check.case(fields, async () => {
-            await check.expectRejected(`{"id":${check.id()},${fields}}`, codes.unstorableText.error);
-          });
+          await check.case(fields, () =>
+            check.expectRejected(`{"id":${check.id()},${fields}}`, codes.unstorableText.error),
+          );
     },
   },
   conflict: {
@@ -195,14 +198,13 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
       unauthorized,
     ],
     run: async (check) => {
-      for (const authorization of [null, "Basic dXNlcjpwYXNz", "Digest x", "Bearerx"])
-        await check.case(authorization ?? "none", async () => {
-          const headers = { Authorization: authorization };
-          const response = await check.create(plantJson(check.id(), "Monstera"), headers);
-          expectError(response, 401, codes.missingToken.error);
-          const challenge = expectHeader(response, "WWW-Authenticate", /^Bearer\b/i);
-          expectThat(!/\berror=/i.test(challenge), "expected no error in WWW-Authenticate");
-        });
+      const others = [null, "Basic dXNlcjpwYXNz", "Digest x", "Bearerx"];
+      await check.each(others, async (authorization) => {
+        const response = await check.create(check.plant(), { Authorization: authorization });
+        expectError(response, 401, codes.missingToken.error);
+        const challenge = expectHeader(response, "WWW-Authenticate", /^Bearer\b/i);
+        expectThat(!/\berror=/i.test(challenge), "expected no error in WWW-Authenticate");
+      });
     },
   },
   "invalid-token": {
@@ -220,13 +222,11 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
         "Bearer a, Bearer b",
         "Bearer null",
       ];
-      for (const authorization of credentials)
-        await check.case(authorization.slice(0, 30), async () => {
-          const headers = { Authorization: authorization };
-          const response = await check.create(plantJson(check.id(), "Monstera"), headers);
-          expectError(response, 401, codes.invalidToken.error);
-          expectHeader(response, "WWW-Authenticate", /^Bearer\b.*\berror="invalid_token"/i);
-        });
+      await check.each(credentials, async (authorization) => {
+        const response = await check.create(check.plant(), { Authorization: authorization });
+        expectError(response, 401, codes.invalidToken.error);
+        expectHeader(response, "WWW-Authenticate", /^Bearer\b.*\berror="invalid_token"/i);
+      });
     },
   },
   "token-compared-whole": {
@@ -261,7 +261,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     run: (check) =>
       expectUnauthorized(check, {
         path: `/plants?access_token=${encodeURIComponent(check.target.token)}`,
-        body: plantJson(check.id(), "Monstera"),
+        body: check.plant(),
         headers: { Authorization: null },
       }),
   },
@@ -287,11 +287,10 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     sources: [openapi(`${responses}.404`), orderOfChecks],
     run: async (check) => {
       // Not /plants/1: a server may offer more operations than this one.
-      for (const path of ["/plant", "/plants/", "/PLANTS", "/plants%2f", "/plants;x"])
-        await check.case(path, async () => {
-          const body = plantJson(check.id(), "Monstera");
-          expectError(await check.send({ path, body }), 404, codes.notFound.error);
-        });
+      const paths = ["/plant", "/plants/", "/PLANTS", "/plants%2f", "/plants;x"];
+      await check.each(paths, async (path) =>
+        expectError(await check.send({ path, body: check.plant() }), 404, codes.notFound.error),
+      );
     },
   },
   "other-method": {
@@ -299,15 +298,14 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     basis: "decision",
     sources: [openapi(`${responses}.405`), rfc(9110, "15.5.6")],
     run: async (check) => {
-      for (const method of ["GET", "PUT", "PATCH", "DELETE"])
-        await check.case(method, async () => {
-          const body = method === "GET" ? {} : { body: plantJson(check.id(), "Monstera") };
-          const response = await check.send({ method, ...body });
-          if (response.status < 300) throw new RuleSkipped(`the server offers ${method}`);
-          expectError(response, 405, codes.methodNotAllowed.error);
-          const allow = expectHeader(response, "Allow", /\bPOST\b/);
-          expectThat(!allow.split(/[\s,]+/).includes(method), `expected an Allow without ${method}`);
-        });
+      await check.each(["GET", "PUT", "PATCH", "DELETE"], async (method) => {
+        const body = method === "GET" ? {} : { body: check.plant() };
+        const response = await check.send({ method, ...body });
+        if (response.status < 300) throw new RuleSkipped(`the server offers ${method}`);
+        expectError(response, 405, codes.methodNotAllowed.error);
+        const allow = expectHeader(response, "Allow", /\bPOST\b/);
+        expectThat(!allow.split(/[\s,]+/).includes(method), `expected an Allow without ${method}`);
+      });
     },
   },
   "media-type": {
@@ -324,12 +322,10 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
         "application/problem+json",
         "nonsense",
       ];
-      for (const contentType of contentTypes)
-        await check.case(contentType ?? "none", async () => {
-          const headers = { "Content-Type": contentType };
-          const response = await check.create(plantJson(check.id(), "Monstera"), headers);
-          expectError(response, 415, codes.unsupportedMediaType.error);
-        });
+      await check.each(contentTypes, async (contentType) => {
+        const response = await check.create(check.plant(), { "Content-Type": contentType });
+        expectError(response, 415, codes.unsupportedMediaType.error);
+      });
     },
   },
   "too-large": {
@@ -337,7 +333,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     basis: "decision",
     sources: [openapi(`${responses}.413`), rfc(9110, "15.5.14")],
     run: async (check) => {
-      const empty = plantJson(check.id(), "");
+      const empty = check.plant("");
       const body = empty.replace('""', `"${"x".repeat(check.target.bodyBytesMax + 1 - empty.length)}"`);
       await check.case("with a Content-Length", async () => {
         expectError(await check.create(body), 413, codes.contentTooLarge.error);
@@ -364,29 +360,19 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
         "an id with a huge exponent": '{"id":1e999999999,"name":"Monstera"}',
         "a name that is a number of many digits": `{"id":1,"name":${"1".repeat(size)}}`,
       };
-      await check.cases(bodies, async (body) => {
-        await check.expectRejected(body);
-      });
+      await check.cases(bodies, (body) => check.expectRejected(body));
     },
   },
   "rate-limited": {
     title: "429 has the error 42900 and Retry-After.",
     basis: "decision",
     sources: [openapi(`${responses}.429`), rfc(6585, "4")],
-    run: async (check) => {
-      const response = skipUnlessObserved(check, 429);
-      expectError(response, 429, codes.tooManyRequests.error);
-      expectHeader(response, "Retry-After", /^\d+$/);
-    },
+    run: (check) => expectObserved(check, 429, codes.tooManyRequests.error),
   },
   unavailable: {
     title: "503 has the error 50300 and Retry-After.",
     basis: "decision",
     sources: [openapi(`${responses}.503`), rfc(9110, "15.6.4")],
-    run: async (check) => {
-      const response = skipUnlessObserved(check, 503);
-      expectError(response, 503, codes.unavailable.error);
-      expectHeader(response, "Retry-After", /^\d+$/);
-    },
+    run: (check) => expectObserved(check, 503, codes.unavailable.error),
   },
 });

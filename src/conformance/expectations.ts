@@ -17,7 +17,6 @@ export interface ErrorFields {
   readonly message: string;
 }
 
-/** Throws a RuleViolation unless a condition holds. */
 export function expectThat(condition: boolean, message: string): asserts condition {
   if (!condition) throw new RuleViolation(message);
 }
@@ -29,7 +28,6 @@ export function expectStatus(response: HttpResponse, ...statuses: readonly numbe
   );
 }
 
-/** Expects a 200 with the plant's name, and its tag or none. */
 export function expectPlant(response: HttpResponse, { name, tag }: PlantFields): void {
   expectAccepted(response);
   expectStatus(response, 200);
@@ -73,12 +71,10 @@ export function expectErrorBody(response: HttpResponse): ErrorFields {
 /** The start of the message for a request that was rejected. */
 export const rejectedMessage = "expected the request to be accepted";
 
-/** Expects any status of success. */
 export function expectAccepted({ status }: HttpResponse): void {
   expectThat(status >= 200 && status < 300, `${rejectedMessage}, received the status ${status}`);
 }
 
-/** Expects any status of a client's error. */
 export function expectClientError(response: HttpResponse): void {
   expectThat(
     response.status >= 400 && response.status < 500,

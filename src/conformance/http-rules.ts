@@ -28,12 +28,21 @@ const closeMsMax = 2_000;
 /** Pauses between the parts of a request, in milliseconds. */
 const delayMs = 20;
 
-/** The chunks of a body, each with its size. */
 function chunked(chunks: readonly string[]): string {
   return [...chunks, ""].map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join("");
 }
 
+/** In place of `Connection: close`. */
+const keptOpen = { Connection: null };
+
 const chunkedHeaders = { "Content-Length": null, "Transfer-Encoding": "chunked" };
+
+async function expectClosing(connection: Connection): Promise<void> {
+  expectThat(
+    await connection.closesWithin(closeMsMax),
+    `expected the connection to be closed within ${closeMsMax} ms`,
+  );
+}
 
 /** A connection that was closed instead of a response. */
 async function expectClosed(connection: Connection, { problem }: ResponseProblem): Promise<void> {
@@ -62,20 +71,9 @@ function altered(check: RuleContext, body: string, change: (text: string) => str
   return Buffer.from(change(text), "latin1");
 }
 
-function preflight(path: string): RequestParts {
-  const headers = {
-    Authorization: null,
-    Origin: "https://docs.example",
-    "Access-Control-Request-Method": "POST",
-    "Access-Control-Request-Headers": "authorization,content-type",
-  };
-  return { method: "OPTIONS", path, headers };
-}
-
-/** Responses of different kinds. */
 async function forEachKind(check: RuleContext, expect: (response: HttpResponse) => void): Promise<void> {
   const requests: Readonly<Record<string, RequestParts>> = {
-    "a create": { body: plantJson(check.id(), "Monstera") },
+    "a create": { body: check.plant() },
     "a body that is not a NewPlant": { body: "{}" },
     "no token": { body: "{}", headers: { Authorization: null } },
     "an unknown path": { path: "/nowhere", body: "{}" },
@@ -90,12 +88,11 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     basis: "standard",
     sources: [rfc(9112, "9.3"), rfc(9112, "9.6")],
     run: async (check) => {
-      const creates = Array.from({ length: 12 }, () => plantJson(check.id(), "Monstera"));
+      const creates = Array.from({ length: 12 }, () => check.plant());
       const bodies = creates.flatMap((body, index) => (index === 1 ? ["{}", body] : [body]));
       await check.connected(async (connection) => {
         for (const body of bodies) {
-          connection.write(check.requestBytes({ body, headers: { Connection: null } }));
-          const response = await check.response(connection);
+          const response = await check.exchange(connection, { body, headers: keptOpen });
           if (body === "{}") expectClientError(response);
           else expectAccepted(response);
           if (/\bclose\b/i.test(headerOf(response, "connection") ?? "")) return;
@@ -109,15 +106,11 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     sources: [rfc(9112, "9.3"), rfc(9112, "9.6")],
     run: (check) =>
       check.connected(async (connection) => {
-        const rejected = {
+        await check.exchange(connection, {
           body: `{"x":"${"x".repeat(5_000)}"}`,
-          headers: { Connection: null, Authorization: null },
-        };
-        connection.write(check.requestBytes(rejected));
-        await check.response(connection);
-        connection.write(
-          check.requestBytes({ body: plantJson(check.id(), "Monstera"), headers: { Connection: null } }),
-        );
+          headers: { ...keptOpen, Authorization: null },
+        });
+        connection.write(check.requestBytes({ body: check.plant(), headers: keptOpen }));
         const next = await check.responseOrProblem(connection);
         if ("problem" in next) await expectClosed(connection, next);
         else expectAccepted(next);
@@ -129,12 +122,8 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     sources: [rfc(9112, "9.6")],
     run: (check) =>
       check.connected(async (connection) => {
-        connection.write(check.requestBytes({ body: plantJson(check.id(), "Monstera") }));
-        expectAccepted(await check.response(connection));
-        expectThat(
-          await connection.closesWithin(closeMsMax),
-          `expected the connection to be closed within ${closeMsMax} ms`,
-        );
+        expectAccepted(await check.exchange(connection, { body: check.plant() }));
+        await expectClosing(connection);
       }),
   },
   "many-connections": {
@@ -142,7 +131,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     basis: "decision",
     sources: [openapi(`paths./plants.post.responses.200`), rfc(9112, "9.4")],
     run: async (check) => {
-      const creates = Array.from({ length: 50 }, () => check.create(plantJson(check.id(), "Monstera")));
+      const creates = Array.from({ length: 50 }, () => check.create(check.plant()));
       for (const response of await Promise.all(creates)) expectAccepted(response);
     },
   },
@@ -160,11 +149,10 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
       };
       await check.case("the coding in another case", async () => {
         const headers = { "Content-Length": null, "Transfer-Encoding": "Chunked" };
-        expectAccepted(await check.create(chunked([plantJson(check.id(), "Monstera")]), headers));
+        expectAccepted(await check.create(chunked([check.plant()]), headers));
       });
       await check.cases(forms, async (form) => {
-        const body = form(plantJson(check.id(), "Monstera"));
-        expectAccepted(await check.create(body, chunkedHeaders));
+        expectAccepted(await check.create(form(check.plant()), chunkedHeaders));
       });
     },
   },
@@ -174,11 +162,10 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     sources: [rfc(9112, "7.1.2")],
     run: (check) =>
       check.connected(async (connection) => {
-        const body = chunked([plantJson(check.id(), "Monstera")]).replace(/\r\n$/, "X-Trailer: 1\r\n\r\n");
-        connection.write(check.requestBytes({ body, headers: { ...chunkedHeaders, Connection: null } }));
-        expectAccepted(await check.response(connection));
-        connection.write(check.requestBytes({ body: plantJson(check.id(), "Monstera") }));
-        expectAccepted(await check.response(connection));
+        const body = chunked([check.plant()]).replace(/\r\n$/, "X-Trailer: 1\r\n\r\n");
+        const headers = { ...chunkedHeaders, ...keptOpen };
+        expectAccepted(await check.exchange(connection, { body, headers }));
+        expectAccepted(await check.exchange(connection, { body: check.plant() }));
       }),
   },
   pipelining: {
@@ -189,7 +176,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
       check.connected(async (connection) => {
         const names = ["one", "two", "three"];
         const requests = names.map((name) =>
-          check.requestBytes({ body: plantJson(check.id(), name), headers: { Connection: null } }),
+          check.requestBytes({ body: check.plant(name), headers: keptOpen }),
         );
         connection.write(Buffer.concat(requests));
         for (const name of names) expectPlant(await check.response(connection), { name });
@@ -207,9 +194,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
         gzip: { "Accept-Encoding": "gzip, deflate" },
         "no content coding": { "Accept-Encoding": "identity" },
       };
-      await check.cases(fields, async (headers) => {
-        await check.expectCreated(plantJson(check.id(), "Monstera"), { name: "Monstera" }, headers);
-      });
+      await check.cases(fields, (headers) => check.expectMonstera(headers));
     },
   },
   "request-in-parts": {
@@ -225,7 +210,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
           Array.from({ length: 10 }, (_, part) => Math.trunc((length * (part + 1)) / 11)),
       };
       await check.cases(cuts, async (cut) => {
-        const body = plantJson(check.id(), "Monstera");
+        const body = check.plant();
         const bytes = check.requestBytes({ body });
         await check.connected(async (connection) => {
           let from = 0;
@@ -245,7 +230,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     sources: [rfc(9110, "10.1.1")],
     run: (check) =>
       check.connected(async (connection) => {
-        const body = plantJson(check.id(), "Monstera");
+        const body = check.plant();
         const bytes = check.requestBytes({ body, headers: { Expect: "100-continue" } });
         connection.write(bytes.subarray(0, bytes.length - body.length));
         expectThat(
@@ -262,7 +247,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     sources: [rfc(9110, "5.1")],
     run: async (check) => {
       for (const change of [(name: string) => name.toLowerCase(), (name: string) => name.toUpperCase()]) {
-        const bytes = altered(check, plantJson(check.id(), "Monstera"), (text) =>
+        const bytes = altered(check, check.plant(), (text) =>
           text.replaceAll(/^[\w-]+(?=: .*\r$)/gm, change),
         );
         expectAccepted(await check.sendBytes(bytes));
@@ -280,7 +265,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
         tabs: ["\t", "\t"],
       };
       await check.cases(forms, async ([before, after]) => {
-        const bytes = altered(check, plantJson(check.id(), "Monstera"), (text) =>
+        const bytes = altered(check, check.plant(), (text) =>
           text.replaceAll(/^([\w-]+): (.*)\r$/gm, `$1:${before}$2${after}\r`),
         );
         expectAccepted(await check.sendBytes(bytes));
@@ -292,8 +277,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     basis: "decision",
     sources: [openapi("paths./plants.post.operationId"), rfc(3986, "3.4")],
     run: async (check) => {
-      const body = plantJson(check.id(), "Monstera");
-      expectAccepted(await check.send({ path: "/plants?x=1&id=2", body }));
+      expectAccepted(await check.send({ path: "/plants?x=1&id=2", body: check.plant() }));
     },
   },
   "absolute-target": {
@@ -302,7 +286,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     sources: [rfc(9112, "3.2.2")],
     run: async (check) => {
       const { url } = check.target;
-      const bytes = altered(check, plantJson(check.id(), "Monstera"), (text) =>
+      const bytes = altered(check, check.plant(), (text) =>
         text.replace(/^POST /, `POST ${url.protocol}//${url.host}`),
       );
       expectAccepted(await check.sendBytes(bytes));
@@ -314,7 +298,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     sources: [rfc(9110, "2.5"), rfc(9112, "6.1"), rfc(9112, "9.3")],
     run: (check) =>
       check.connected(async (connection) => {
-        const parts = { body: plantJson(check.id(), "Monstera"), headers: { Connection: null } };
+        const parts = { body: check.plant(), headers: { Connection: null } };
         const text = Buffer.from(check.requestBytes(parts)).toString("latin1");
         connection.write(Buffer.from(text.replace("HTTP/1.1", "HTTP/1.0"), "latin1"));
         const response = await check.response(connection);
@@ -323,10 +307,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
           headerOf(response, "transfer-encoding") === undefined,
           "expected no Transfer-Encoding, which a client of HTTP/1.0 cannot read",
         );
-        expectThat(
-          await connection.closesWithin(closeMsMax),
-          `expected the connection to be closed within ${closeMsMax} ms`,
-        );
+        await expectClosing(connection);
       }),
   },
   "host-required": {
@@ -334,7 +315,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     basis: "standard",
     sources: [rfc(9112, "3.2")],
     run: async (check) => {
-      const parts = { body: plantJson(check.id(), "Monstera"), headers: { Host: null } };
+      const parts = { body: check.plant(), headers: { Host: null } };
       await expectBadRequest(check, check.requestBytes(parts));
     },
   },
@@ -343,7 +324,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     basis: "standard",
     sources: [rfc(9112, "3"), rfc(9112, "5.1"), rfc(9112, "6.3")],
     run: async (check) => {
-      const body = plantJson(check.id(), "Monstera");
+      const body = check.plant();
       const field = (line: string) =>
         altered(check, body, (text) => text.replace("Accept:", `${line}\r\nAccept:`));
       const requests: Readonly<Record<string, Uint8Array>> = {
@@ -365,7 +346,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     sources: [rfc(9112, "6.1"), rfc(9112, "6.3")],
     run: (check) =>
       check.connected(async (connection) => {
-        const body = chunked([plantJson(check.id(), "Monstera")]);
+        const body = chunked([check.plant()]);
         const headers = { Connection: null, "Content-Length": "5", "Transfer-Encoding": "chunked" };
         connection.write(check.requestBytes({ body, headers }));
         const response = await check.responseOrProblem(connection);
@@ -382,7 +363,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     basis: "decision",
     sources: [decision("Several Content-Length headers"), rfc(9112, "6.3")],
     run: async (check) => {
-      const bytes = altered(check, plantJson(check.id(), "Monstera"), (text) =>
+      const bytes = altered(check, check.plant(), (text) =>
         text.replace(/(Content-Length: \d+\r\n)/, "$1$1"),
       );
       await expectBadRequest(check, bytes);
@@ -483,14 +464,12 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
       await check.case("requests on one connection", () =>
         check.connected(async (connection) => {
           for (let request = 0; request < 3; request++) {
-            const body = plantJson(check.id(), "Monstera");
-            connection.write(check.requestBytes({ body, headers: { Connection: null } }));
-            expectNew(await check.response(connection));
+            expectNew(await check.exchange(connection, { body: check.plant(), headers: keptOpen }));
           }
         }),
       );
       await check.case("requests at the same time", async () => {
-        const bodies = Array.from({ length: 20 }, () => plantJson(check.id(), "Monstera"));
+        const bodies = Array.from({ length: 20 }, () => check.plant());
         for (const response of await check.together(bodies)) expectNew(response);
       });
     },
@@ -501,21 +480,15 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     sources: [requestIds, openapi("components.headers.X-Request-Id")],
     run: async (check) => {
       const idOf = async (id: string) => {
-        const body = plantJson(check.id(), "Monstera");
-        return expectHeader(
-          await check.create(body, { "X-Request-Id": id }),
-          "X-Request-Id",
-          /^[\x21-\x7e]+$/,
-        );
+        const response = await check.create(check.plant(), { "X-Request-Id": id });
+        return expectHeader(response, "X-Request-Id", /^[\x21-\x7e]+$/);
       };
-      for (const id of ["a", "0f8fad5b-d9cb-469f-a165-70867728950e", "a".repeat(128)])
-        await check.case(id.slice(0, 40), async () =>
-          expectThat((await idOf(id)) === id, "expected the X-Request-Id of the request"),
-        );
-      for (const id of ["two words", '"quoted"', "<b>", "a".repeat(129)])
-        await check.case(id.slice(0, 40), async () =>
-          expectThat((await idOf(id)) !== id, "expected another X-Request-Id than the malformed one"),
-        );
+      await check.each(["a", "0f8fad5b-d9cb-469f-a165-70867728950e", "a".repeat(128)], async (id) =>
+        expectThat((await idOf(id)) === id, "expected the X-Request-Id of the request"),
+      );
+      await check.each(["two words", '"quoted"', "<b>", "a".repeat(129)], async (id) =>
+        expectThat((await idOf(id)) !== id, "expected another X-Request-Id than the malformed one"),
+      );
     },
   },
   "cors-preflight": {
@@ -523,16 +496,21 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     basis: "decision",
     sources: [cors],
     run: async (check) => {
-      for (const path of ["/plants", "/nowhere"])
-        await check.case(path, async () => {
-          const response = await check.send(preflight(path));
-          expectStatus(response, 200, 204);
-          expectHeader(response, "Access-Control-Allow-Origin", /^(?:\*|https:\/\/docs\.example)$/);
-          expectHeader(response, "Access-Control-Allow-Methods", /\bPOST\b/);
-          // The wildcard does not cover Authorization.
-          expectHeader(response, "Access-Control-Allow-Headers", /\bauthorization\b/i);
-          expectHeader(response, "Access-Control-Allow-Headers", /\bcontent-type\b/i);
-        });
+      await check.each(["/plants", "/nowhere"], async (path) => {
+        const headers = {
+          Authorization: null,
+          Origin: "https://docs.example",
+          "Access-Control-Request-Method": "POST",
+          "Access-Control-Request-Headers": "authorization,content-type",
+        };
+        const response = await check.send({ method: "OPTIONS", path, headers });
+        expectStatus(response, 200, 204);
+        expectHeader(response, "Access-Control-Allow-Origin", /^(?:\*|https:\/\/docs\.example)$/);
+        expectHeader(response, "Access-Control-Allow-Methods", /\bPOST\b/);
+        // The wildcard does not cover Authorization.
+        expectHeader(response, "Access-Control-Allow-Headers", /\bauthorization\b/i);
+        expectHeader(response, "Access-Control-Allow-Headers", /\bcontent-type\b/i);
+      });
     },
   },
   "cors-readable": {
@@ -540,18 +518,14 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     basis: "decision",
     sources: [cors],
     run: async (check) => {
-      for (const [label, authorization] of [
-        ["a create", `Bearer ${check.target.token}`],
-        ["no token", null],
-      ] as const)
-        await check.case(label, async () => {
-          const headers = { Authorization: authorization, Origin: "https://docs.example" };
-          const response = await check.create(plantJson(check.id(), "Monstera"), headers);
-          expectHeader(response, "Access-Control-Allow-Origin", /^(?:\*|https:\/\/docs\.example)$/);
-          const exposed = expectHeader(response, "Access-Control-Expose-Headers", /./);
-          for (const name of ["WWW-Authenticate", "Retry-After"])
-            expectThat(exposed.includes(name), `expected ${name} in Access-Control-Expose-Headers`);
-        });
+      const requests = { "a create": {}, "no token": { Authorization: null } };
+      await check.cases(requests, async (headers) => {
+        const response = await check.create(check.plant(), { ...headers, Origin: "https://docs.example" });
+        expectHeader(response, "Access-Control-Allow-Origin", /^(?:\*|https:\/\/docs\.example)$/);
+        const exposed = expectHeader(response, "Access-Control-Expose-Headers", /./);
+        for (const name of ["WWW-Authenticate", "Retry-After"])
+          expectThat(exposed.includes(name), `expected ${name} in Access-Control-Expose-Headers`);
+      });
     },
   },
   "interface-description": {
@@ -559,11 +533,8 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     basis: "decision",
     sources: [documentation, decision("Order of checks")],
     run: async (check) => {
-      const response = await check.send({
-        method: "GET",
-        path: "/openapi.json",
-        headers: { Authorization: null },
-      });
+      const headers = { Authorization: null };
+      const response = await check.send({ method: "GET", path: "/openapi.json", headers });
       expectStatus(response, 200);
       const { openapi: version, paths } = parseObject(response);
       expectThat(typeof version === "string" && version.startsWith("3."), "expected a document of OpenAPI 3");

@@ -33,7 +33,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
     basis: "decision",
     sources: [sameAgain],
     run: async (check) => {
-      const body = plantJson(check.id(), "Monstera", "tropical");
+      const body = check.plant("Monstera", "tropical");
       for (let time = 0; time < 4; time++)
         await check.expectCreated(body, { name: "Monstera", tag: "tropical" });
     },
@@ -127,7 +127,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
     sources: [race, sameAgain],
     run: async (check) => {
       for (let round = 0; round < raceRounds; round++) {
-        const body = plantJson(check.id(), "Monstera", "tropical");
+        const body = check.plant("Monstera", "tropical");
         const responses = await check.together(Array.from({ length: raceRequests }, () => body));
         for (const response of responses) expectPlant(response, { name: "Monstera", tag: "tropical" });
       }
@@ -150,7 +150,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
     sources: [sameAgain],
     run: async (check) => {
       for (let time = 0; time < 3; time++) {
-        const body = plantJson(check.id(), "Monstera", "tropical");
+        const body = check.plant("Monstera", "tropical");
         await check.connected(async (connection) => {
           connection.write(check.requestBytes({ body }));
           await connection.flush();

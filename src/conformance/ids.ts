@@ -66,7 +66,6 @@ function negated({ from, to }: IdRange): IdRange {
   return { from: -to, to: -from };
 }
 
-/** A plant as JSON with an exact id. */
 export function plantJson(id: bigint, name: string, tag?: string): string {
   const rest = JSON.stringify(tag === undefined ? { name } : { name, tag });
   return `{"id":${id},${rest.slice(1)}`;

@@ -1,9 +1,8 @@
 // The report as JSON, for programs.
 
-import type { RuleFailure } from "./context.ts";
 import { bases, describeSource, levels } from "./rule.ts";
 import { type ConformanceReport, causesOf, conforms, countOutcomes, type RuleResult } from "./run.ts";
-import { reportText, transcriptLines } from "./transcript-text.ts";
+import type { RuleFailure } from "./transcript-text.ts";
 
 /** Raised when a member changes its meaning or is removed. */
 const formatVersion = 2;
@@ -12,11 +11,11 @@ const formatVersion = 2;
  * The report as a JSON document. Ids are strings: many readers of JSON lose the digits of a number.
  */
 export function formatJsonReport(report: ConformanceReport): string {
-  const { url, version, startedAt, durationMs, ids, results, hints, secrets } = report;
+  const { url, version, startedAt, durationMs, ids, results, hints } = report;
   const document = {
     formatVersion,
     tool: { name: "plantstore", version },
-    url: reportText(url, secrets),
+    url,
     startedAt,
     durationMs,
     conforms: conforms(report),
@@ -30,15 +29,15 @@ export function formatJsonReport(report: ConformanceReport): string {
     ),
     hints,
     causes: causesOf(results).map(({ message, rules }) => ({
-      message: reportText(message, secrets),
+      message,
       rules: Array.from(rules.keys(), ({ id }) => id),
     })),
-    rules: results.map((result) => toJson(result, secrets)),
+    rules: results.map(toJson),
   };
   return JSON.stringify(document, null, 2);
 }
 
-function toJson({ rule, outcome, durationMs, reason, failures }: RuleResult, secrets: ReadonlySet<string>) {
+function toJson({ rule, outcome, durationMs, reason, failures }: RuleResult) {
   return {
     id: rule.id,
     level: rule.level,
@@ -47,23 +46,21 @@ function toJson({ rule, outcome, durationMs, reason, failures }: RuleResult, sec
     sources: rule.sources.map(describeSource),
     outcome,
     durationMs,
-    ...(reason === undefined ? {} : { reason: reportText(reason, secrets) }),
-    ...(failures.length === 0 ? {} : { failures: failures.map((failure) => failureJson(failure, secrets)) }),
+    // Absent where there is none.
+    reason,
+    failures: failures.length === 0 ? undefined : failures.map(failureJson),
   };
 }
 
-function failureJson(
-  { case: label, message, transcripts, omitted }: RuleFailure,
-  secrets: ReadonlySet<string>,
-) {
+function failureJson({ case: label, message, requests, omitted }: RuleFailure) {
   return {
-    case: label === undefined ? null : reportText(label, secrets),
-    message: reportText(message, secrets),
+    case: label ?? null,
+    message,
     requestsBefore: omitted,
-    requests: transcripts.map(({ sent, received, problem }) => ({
-      sent: transcriptLines(sent, secrets).join("\n"),
-      received: received.length === 0 ? null : transcriptLines(received, secrets).join("\n"),
-      problem: problem === undefined ? null : reportText(problem, secrets),
+    requests: requests.map(({ sent, received, problem }) => ({
+      sent: sent.join("\n"),
+      received: received.length === 0 ? null : received.join("\n"),
+      problem: problem ?? null,
     })),
   };
 }

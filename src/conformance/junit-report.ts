@@ -1,7 +1,6 @@
 // The report as JUnit XML, as continuous integration systems read it: a suite for each level, a
 // test case for each rule.
 
-import type { RuleFailure } from "./context.ts";
 import { describeBasis, describeSource, levels } from "./rule.ts";
 import {
   type Cause,
@@ -12,12 +11,11 @@ import {
   type RuleResult,
 } from "./run.ts";
 import { failureLines } from "./text-report.ts";
-import { reportText } from "./transcript-text.ts";
+import type { RuleFailure } from "./transcript-text.ts";
 
-/** The lines of an XML 1.0 document in UTF-8. */
 export function formatJunitReport(report: ConformanceReport): string[] {
-  const { url, startedAt, durationMs, results, secrets } = report;
-  const name = `Plant Store conformance of ${reportText(url, secrets)}`;
+  const { url, startedAt, durationMs, results } = report;
+  const name = `Plant Store conformance of ${url}`;
   const causes = causesOf(results);
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
@@ -31,7 +29,7 @@ export function formatJunitReport(report: ConformanceReport): string[] {
       const timestamp = startedAt.replace(/\.\d+Z$/, "");
       return [
         `  <testsuite name="${level}" ${counts(suite)} skipped="${skipped + known}" time="${seconds(time)}" timestamp="${timestamp}">`,
-        ...suite.flatMap((result) => testCase(result, causes, secrets)),
+        ...suite.flatMap((result) => testCase(result, causes)),
         "  </testsuite>",
       ];
     }),
@@ -47,27 +45,20 @@ function counts(results: readonly RuleResult[]): string {
 function testCase(
   { rule, outcome, durationMs, reason, failures }: RuleResult,
   causes: readonly Cause[],
-  secrets: ReadonlySet<string>,
 ): string[] {
   const start = `    <testcase classname="${rule.level}" name="${escapeXml(`${rule.id}: ${rule.title}`)}" time="${seconds(durationMs)}"`;
   if (outcome === "holds") return [`${start}/>`];
   if (outcome === "skipped" || outcome === "known") {
     const known = outcome === "known" ? "known failure: " : "";
-    return [
-      `${start}>`,
-      `      <skipped message="${escapeXml(reportText(`${known}${reason}`, secrets))}"/>`,
-      "    </testcase>",
-    ];
+    return [`${start}>`, `      <skipped message="${escapeXml(`${known}${reason}`)}"/>`, "    </testcase>"];
   }
   // One element: the schema has no more, and some readers show only the first.
   const [first] = failures;
   const rest = failures.length === 1 ? "" : ` (and ${failures.length - 1} more)`;
   const label = first?.case === undefined ? "" : `${first.case}: `;
-  const message = reportText(`${label}${first?.message}${rest}`, secrets);
+  const message = `${label}${first?.message}${rest}`;
   const source = `Required by ${describeBasis(rule.basis)}: ${rule.sources.map(describeSource).join("; ")}`;
-  const text = [source, ...failures.flatMap((failure) => ["", ...linesOf(failure, causes, secrets)])].join(
-    "\n",
-  );
+  const text = [source, ...failures.flatMap((failure) => ["", ...linesOf(failure, causes)])].join("\n");
   return [
     `${start}>`,
     `      <failure type="RuleViolation" message="${escapeXml(message)}">${escapeXml(text)}</failure>`,
@@ -76,10 +67,10 @@ function testCase(
 }
 
 /** The requests and responses of a cause are in one test case only. */
-function linesOf(failure: RuleFailure, causes: readonly Cause[], secrets: ReadonlySet<string>): string[] {
+function linesOf(failure: RuleFailure, causes: readonly Cause[]): string[] {
   const first = causes.find(({ key }) => key === causeKey(failure))?.first;
-  if (first === undefined || first.failure === failure) return failureLines(failure, secrets);
-  const [message = ""] = failureLines({ ...failure, transcripts: [], omitted: 0 }, secrets);
+  if (first === undefined || first.failure === failure) return failureLines(failure);
+  const [message = ""] = failureLines({ ...failure, requests: [], omitted: 0 });
   return [`${message} (requests: see ${first.rule.id})`];
 }
 

@@ -2,17 +2,12 @@
 // repair is a problem here. That is why it is not http-parser-js or node:http, which accept more
 // than RFC 9112 does and drop the bytes.
 
-/** A response that was received completely. */
 export interface HttpResponse {
   readonly status: number;
-  /** Such as "1.1". */
-  readonly version: string;
   /** In the order received; names in lower case, values without white space at their ends. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** The body without the framing of its chunks. */
   readonly body: Uint8Array;
-  /** The statuses of the interim responses (1xx) before it. */
-  readonly interim: readonly number[];
 }
 
 /** Why bytes are not a response. */
@@ -27,7 +22,6 @@ const start = "HTTP/1.";
 
 interface Head {
   readonly status: number;
-  readonly version: string;
   readonly headers: readonly (readonly [string, string])[];
   readonly framing: { readonly bytes: number } | "chunked" | "close";
 }
@@ -48,14 +42,14 @@ export class ResponseParser {
   #head: Head | undefined;
   #chunks: Uint8Array[] = [];
   #chunkBytes = 0;
-  #interim: number[] = [];
+  /** The number of interim responses (1xx) before the next one. */
+  #interim = 0;
 
   /** @param bodyBytesMax a longer body is a problem: a response may have no end. */
   constructor(bodyBytesMax: number) {
     this.#bodyBytesMax = bodyBytesMax;
   }
 
-  /** Adds received bytes. */
   push(chunk: Uint8Array): void {
     if (this.#length + chunk.length > this.#buffer.length) {
       const larger = Buffer.alloc(Math.max(2 * this.#buffer.length, this.#length + chunk.length));
@@ -101,15 +95,12 @@ export class ResponseParser {
       if ("problem" in body) return body;
       this.#head = undefined;
       if (head.status < 200) {
-        this.#interim.push(head.status);
-        if (this.#interim.length > interimMax)
+        if (++this.#interim > interimMax)
           return { problem: `more than ${interimMax} interim responses precede the response` };
         continue;
       }
-      const interim = this.#interim;
-      this.#interim = [];
-      const { status, version, headers } = head;
-      return { status, version, headers, body, interim };
+      this.#interim = 0;
+      return { status: head.status, headers: head.headers, body };
     }
   }
 
@@ -198,8 +189,8 @@ const fieldName = /^[!#$%&'*+.^_`|~\w-]+$/;
 /** The lookbehind makes the time linear; without it 60,000 blanks take 1.7 s. */
 const trailingBlanks = /(?<![ \t])[ \t]+$/;
 
-/** The name in lower case and the trimmed value; undefined if the line is not a field. */
-function parseFieldLine(line: string): [name: string, value: string] | undefined {
+/** The name as it was sent and the trimmed value; undefined if the line is not a field. */
+export function parseFieldLine(line: string): [name: string, value: string] | undefined {
   const colon = line.indexOf(":");
   const name = line.slice(0, Math.max(0, colon));
   if (!fieldName.test(name)) return undefined;
@@ -208,7 +199,7 @@ function parseFieldLine(line: string): [name: string, value: string] | undefined
     .slice(colon + 1)
     .replace(/^[ \t]+/, "")
     .replace(trailingBlanks, "");
-  return [name.toLowerCase(), value];
+  return [name, value];
 }
 
 function badChunk(line: string): ResponseProblem {
@@ -217,20 +208,18 @@ function badChunk(line: string): ResponseProblem {
 
 function parseHead(text: string, method: string): Head | ResponseProblem {
   const [statusLine = "", ...lines] = text.split("\r\n");
-  const [, version, digits] = /^HTTP\/(1\.[01]) (\d{3})(?: .*)?$/.exec(statusLine) ?? [];
-  if (version === undefined)
+  const [, digits] = /^HTTP\/1\.[01] (\d{3})(?: .*)?$/.exec(statusLine) ?? [];
+  if (digits === undefined)
     return { problem: `${JSON.stringify(statusLine.slice(0, 80))} is not a status line` };
   const headers: [string, string][] = [];
   for (const line of lines) {
     const field = parseFieldLine(line);
     if (field === undefined) return { problem: `${JSON.stringify(line.slice(0, 80))} is not a header field` };
-    headers.push(field);
+    headers.push([field[0].toLowerCase(), field[1]]);
   }
   const status = Number(digits);
   const framing = framingOf(status, method, headers);
-  return typeof framing === "object" && "problem" in framing
-    ? framing
-    : { status, version, headers, framing };
+  return typeof framing === "object" && "problem" in framing ? framing : { status, headers, framing };
 }
 
 /** RFC 9112, section 6.3. */

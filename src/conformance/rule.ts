@@ -44,7 +44,6 @@ export interface Rule {
   readonly run: (context: RuleContext) => Promise<void>;
 }
 
-/** Makes the rules of a level from their names. */
 export function rulesOf(
   level: Level,
   named: Readonly<Record<string, Omit<Rule, "id" | "level">>>,
@@ -63,7 +62,6 @@ export function describeSource(source: Source): string {
   return `RFC ${source.rfc}, section ${source.section}`;
 }
 
-/** Why a rule must hold, as text. */
 export function describeBasis(basis: Basis): string {
   return { contract: "the contract", standard: "a standard", decision: "a decision" }[basis];
 }

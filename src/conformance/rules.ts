@@ -22,7 +22,6 @@ export interface Selection {
   readonly skip: readonly string[];
 }
 
-/** Selects rules, in their order. */
 export function selectRules({ bases, only, skip }: Selection): readonly Rule[] {
   const isNamed = ({ id, level }: Rule, names: readonly string[]) =>
     names.includes(id) || names.includes(level);
@@ -32,7 +31,6 @@ export function selectRules({ bases, only, skip }: Selection): readonly Rule[] {
   );
 }
 
-/** Whether a name is the id of a rule, or a level. */
 export function isRuleName(name: string): boolean {
   return rules.some(({ id, level }) => id === name || level === name);
 }

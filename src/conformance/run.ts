@@ -1,18 +1,12 @@
 // Runs rules against a server, one after another, and collects their results.
 
 import { Connection, type ConnectionLimits } from "./connection.ts";
-import {
-  busyRetriesMax,
-  RuleContext,
-  type RuleFailure,
-  type RunState,
-  retryMsMax,
-  type Target,
-} from "./context.ts";
+import { busyRetriesMax, RuleContext, type RunState, retryMsMax, type Target } from "./context.ts";
 import { rejectedMessage } from "./expectations.ts";
 import { type IdRange, IdSource, plantJson } from "./ids.ts";
 import type { Rule } from "./rule.ts";
 import { RuleBusy, RuleSkipped, RuleViolation } from "./rule-ends.ts";
+import { type RuleFailure, reportText } from "./transcript-text.ts";
 
 /** A rule that fails, and is in the baseline, is a known failure. */
 export type Outcome = "holds" | "fails" | "known" | "skipped";
@@ -27,20 +21,17 @@ export interface RuleResult {
   readonly failures: readonly RuleFailure[];
 }
 
+/** No text of it contains a secret or a control character. */
 export interface ConformanceReport {
   readonly url: string;
-  /** This program's version. */
   readonly version: string;
   /** ISO 8601. */
   readonly startedAt: string;
   readonly durationMs: number;
-  /** The ids that the run used. */
   readonly ids: readonly IdRange[];
   readonly results: readonly RuleResult[];
   /** Explanations of many failures at once. */
   readonly hints: readonly string[];
-  /** Texts that must be removed from what is printed. */
-  readonly secrets: ReadonlySet<string>;
 }
 
 export interface RunOptions {
@@ -98,14 +89,13 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     results.push(hasGone ? notRun(rule, state) : withBaseline(await runRule(rule, state, now), baseline));
   }
   return {
-    url: target.url.href.replace(/\/$/, ""),
+    url: reportText(target.url.href.replace(/\/$/, ""), state.secrets),
     version,
     ids: state.ids.ranges,
     results,
     startedAt: new Date(startedAt).toISOString(),
     durationMs: now() - startedAt,
     hints: [...hintsFor(results), ...baselineHints(results, baseline)],
-    secrets: state.secrets,
   };
 }
 
@@ -151,7 +141,13 @@ async function runRule(rule: Rule, state: RunState, now: () => number, retries =
     reason = Array.from(undecided, ([why, cases]) => `${why} (${cases.join("; ")})`).join("; ");
   const isSkipped = reason !== undefined && (undecided.size === 0 || heldCases === 0);
   const outcome = failures.length > 0 ? "fails" : isSkipped ? "skipped" : "holds";
-  return { rule, outcome, durationMs: now() - startedAt, reason, failures };
+  return {
+    rule,
+    outcome,
+    durationMs: now() - startedAt,
+    reason: reason && reportText(reason, state.secrets),
+    failures,
+  };
 }
 
 function withBaseline(result: RuleResult, baseline: ReadonlyMap<string, string>): RuleResult {
@@ -168,7 +164,6 @@ function baselineHints(results: readonly RuleResult[], baseline: ReadonlyMap<str
   return [`The baseline names rules that hold; remove them from it: ${ids}`];
 }
 
-/** The number of results with each outcome. */
 export function countOutcomes(results: readonly RuleResult[]): Readonly<Record<Outcome | "rules", number>> {
   return {
     rules: results.length,
@@ -204,11 +199,11 @@ export interface Cause {
  * The message of a failure, and of a request that was rejected the reason that the server gives.
  * Words with a digit are left out: ids and sizes of chunks differ from response to response.
  */
-export function causeKey({ message, transcripts }: RuleFailure): string {
+export function causeKey({ message, requests }: RuleFailure): string {
   if (!message.startsWith(rejectedMessage)) return message;
-  const received = Buffer.from(transcripts.at(-1)?.received ?? []).toString("latin1");
-  const [, body = ""] = /\r\n\r\n([\s\S]*)/.exec(received) ?? [];
-  const reason = body.replaceAll(/^[\da-f]+\r$/gm, "").replaceAll(/[\w-]*\d[\w-]*/g, "");
+  const { received = [] } = requests.at(-1) ?? {};
+  const body = received.slice(received.indexOf("") + 1).join("\n");
+  const reason = body.replaceAll(/^[\da-f]+$/gm, "").replaceAll(/[\w-]*\d[\w-]*/g, "");
   return `${message}\n${reason}`;
 }
 

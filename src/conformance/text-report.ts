@@ -1,6 +1,5 @@
 // The report for people.
 
-import type { RuleFailure, Transcript } from "./context.ts";
 import { type Basis, bases, describeBasis, describeSource, type Level, levels, levelTitles } from "./rule.ts";
 import {
   type Cause,
@@ -11,7 +10,7 @@ import {
   type Outcome,
   type RuleResult,
 } from "./run.ts";
-import { reportText, transcriptLines } from "./transcript-text.ts";
+import type { RuleFailure } from "./transcript-text.ts";
 
 /** ECMA-48, Select Graphic Rendition. */
 const sgr = { bold: 1, red: 31, green: 32, yellow: 33 } as const;
@@ -36,32 +35,27 @@ const colours: Readonly<Record<Outcome, Colour>> = {
 
 /** The lines of a report: every rule, each cause of failures with its requests, and the sums. */
 export function formatTextReport(report: ConformanceReport, style: TextStyle): string[] {
-  const { results, hints, secrets } = report;
+  const { results, hints } = report;
   return [
     ...heading(report, style),
-    ...levels.flatMap((level) => levelLines(level, results, secrets, style)),
-    ...causesOf(results).flatMap((cause) => causeLines(cause, secrets, style)),
+    ...levels.flatMap((level) => levelLines(level, results, style)),
+    ...causesOf(results).flatMap((cause) => causeLines(cause, style)),
     ...hints.flatMap((hint) => [hint, ""]),
     ...sums(report, style),
   ];
 }
 
-function heading({ url, version, startedAt, ids, secrets }: ConformanceReport, style: TextStyle): string[] {
+function heading({ url, version, startedAt, ids }: ConformanceReport, style: TextStyle): string[] {
   const ranges = ids.map(({ from, to }) => `${from} to ${to}`);
   return [
-    paint(`Plant Store conformance of ${reportText(url, secrets)}`, "bold", style),
+    paint(`Plant Store conformance of ${url}`, "bold", style),
     `plantstore ${version}, ${startedAt}`,
     `Ids of this run: ${ranges.join(", ")}, 0, and the limits of int64`,
     "",
   ];
 }
 
-function levelLines(
-  level: Level,
-  all: readonly RuleResult[],
-  secrets: ReadonlySet<string>,
-  style: TextStyle,
-): string[] {
+function levelLines(level: Level, all: readonly RuleResult[], style: TextStyle): string[] {
   const results = all.filter(({ rule }) => rule.level === level);
   if (results.length === 0) return [];
   const { holds, rules } = countOutcomes(results);
@@ -70,7 +64,7 @@ function levelLines(
     paint(`${levelTitles[level]} (${level}: ${holds} of ${rules} hold)`, "bold", style),
     ...results.map(({ rule, outcome, reason }) => {
       const word = paint(words[outcome].padEnd(5), colours[outcome], style);
-      const note = reason === undefined ? "" : `  (${noteOf(outcome)}${reportText(reason, secrets)})`;
+      const note = reason === undefined ? "" : `  (${noteOf(outcome)}${reason})`;
       return `  ${word}  ${rule.id.padEnd(width)}  ${rule.title}${note}`;
     }),
     "",
@@ -81,48 +75,38 @@ function noteOf(outcome: Outcome): string {
   return { skipped: "skipped: ", known: "known failure: ", holds: "not checked: ", fails: "" }[outcome];
 }
 
-function causeLines(
-  { message, first, rules }: Cause,
-  secrets: ReadonlySet<string>,
-  style: TextStyle,
-): string[] {
+function causeLines({ message, first, rules }: Cause, style: TextStyle): string[] {
   const { rule, failure } = first;
   const all = Array.from(rules, ([{ id }, cases]) => {
-    const labels = cases.flatMap((label) => (label === undefined ? [] : [reportText(label, secrets)]));
+    const labels = cases.filter((label) => label !== undefined);
     return labels.length === 0 ? id : `${id} (${labels.join("; ")})`;
   });
   const isAlone = rules.size === 1 && rules.get(rule)?.length === 1;
   const count = rules.size === 1 ? "" : ` (${rules.size} rules)`;
   return [
-    `${paint("FAIL", "red", style)} ${paint(`${reportText(message, secrets)}${count}`, "bold", style)}`,
+    `${paint("FAIL", "red", style)} ${paint(`${message}${count}`, "bold", style)}`,
     ...(isAlone ? [] : [...all.map((text) => `  ${text}`), ""]),
     `  ${rule.id}: ${rule.title}`,
     `  Required by ${describeBasis(rule.basis)}: ${rule.sources.map(describeSource).join("; ")}`,
-    ...failureLines(failure, secrets).map((line) => `  ${line}`.trimEnd()),
+    ...failureLines(failure).map((line) => `  ${line}`.trimEnd()),
     "",
   ];
 }
 
 /** The lines of one failure: the case, the message, and what was sent (>) and received (<). */
-export function failureLines(failure: RuleFailure, secrets: ReadonlySet<string>): string[] {
-  const { case: label, message, transcripts, omitted } = failure;
-  const name = label === undefined ? "" : `${reportText(label, secrets)}: `;
+export function failureLines({ case: label, message, requests, omitted }: RuleFailure): string[] {
   return [
-    `${name}${reportText(message, secrets)}`,
+    label === undefined ? message : `${label}: ${message}`,
     ...(omitted === 0 ? [] : [`  (after ${omitted} earlier ${omitted === 1 ? "request" : "requests"})`]),
-    ...transcripts.flatMap((transcript) => transcriptText(transcript, secrets)),
+    ...requests.flatMap(requestLines),
   ];
 }
 
-function transcriptText({ sent, received, problem }: Transcript, secrets: ReadonlySet<string>): string[] {
-  const prefixed = (bytes: Uint8Array, prefix: string) =>
-    bytes.length === 0 ? [] : transcriptLines(bytes, secrets).map((line) => `  ${prefix} ${line}`);
+function requestLines({ sent, received, problem }: RuleFailure["requests"][number]): string[] {
+  const nothing = problem === undefined ? "(nothing)" : `(nothing: ${problem})`;
   return [
-    ...prefixed(sent, ">"),
-    ...prefixed(received, "<"),
-    ...(received.length === 0
-      ? [`  < (nothing${problem === undefined ? "" : `: ${reportText(problem, secrets)}`})`]
-      : []),
+    ...sent.map((line) => `  > ${line}`),
+    ...(received.length === 0 ? [nothing] : received).map((line) => `  < ${line}`),
   ];
 }
 

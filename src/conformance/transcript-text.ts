@@ -1,6 +1,50 @@
-// Requests and responses as text for reports: on lines, without the token, and not too long.
+// Failures with their requests and responses as text for reports: on lines, without the token, and
+// not too long.
 
 import { decodeUtf8 } from "../core/contract/utf8.ts";
+
+/** One request and what came back. */
+export interface Transcript {
+  readonly sent: Uint8Array;
+  readonly received: Uint8Array;
+  /** Why what was received is not a response. */
+  readonly problem: string | undefined;
+}
+
+/** A violation of a rule, with the requests that led to it, oldest first. */
+export interface RuleFailure {
+  /** The case of a rule that has several. */
+  readonly case: string | undefined;
+  readonly message: string;
+  /** The lines of each request and of what came back; none where there were no bytes. */
+  readonly requests: readonly {
+    readonly sent: readonly string[];
+    readonly received: readonly string[];
+    readonly problem: string | undefined;
+  }[];
+  /** The earlier requests, which are not reported. */
+  readonly omitted: number;
+}
+
+const requestsReportedMax = 4;
+
+export function describeFailure(
+  label: string | undefined,
+  message: string,
+  transcripts: readonly Transcript[],
+  secrets: ReadonlySet<string>,
+): RuleFailure {
+  return {
+    case: label && reportText(label, secrets),
+    message: reportText(message, secrets),
+    requests: transcripts.slice(-requestsReportedMax).map(({ sent, received, problem }) => ({
+      sent: transcriptLines(sent, secrets),
+      received: transcriptLines(received, secrets),
+      problem: problem && reportText(problem, secrets),
+    })),
+    omitted: Math.max(0, transcripts.length - requestsReportedMax),
+  };
+}
 
 /** The maximum length of a request or response in a report. */
 const charactersMax = 2_000;
@@ -18,6 +62,7 @@ function redact(text: string, secrets: ReadonlySet<string>): string {
 
 /** Lines of bytes without control characters. Bytes that are not UTF-8 are shown as \xNN. */
 export function transcriptLines(bytes: Uint8Array, secrets: ReadonlySet<string>): string[] {
+  if (bytes.length === 0) return [];
   // Redacted before it is cut: a part of a token is a secret, too.
   const text = redact(decodeBytes(bytes), secrets);
   const shown = text.slice(0, charactersMax);

@@ -4,8 +4,9 @@
 
 import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { AdminError } from "../core/admin/request-bodies.ts";
 import type { PrivateFolder } from "../core/store/sqlite/private-folder.ts";
-import { respondDownload, respondError, respondJson } from "./responses.ts";
+import { respondDownload } from "./responses.ts";
 
 /** A copy that is being made by another process. */
 export interface RunningCopy {
@@ -18,19 +19,9 @@ export interface RunningCopy {
 export interface BackupDependencies {
   /** The folder for the copies: that of the store. */
   readonly folder: string;
-  /** Copies the store to a file. */
   readonly copy: (file: string) => RunningCopy;
   /** The size of the store, to which that of the copy is compared. */
   readonly storeBytes: () => Promise<number | undefined>;
-  /** The free space in the folder. */
-  readonly freeBytes: () => Promise<number>;
-  readonly wallNow: () => number;
-}
-
-/** The space in a folder that this user may fill. */
-export async function freeBytesIn(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize;
 }
 
 /**
@@ -42,55 +33,67 @@ const keptMs = 600_000;
 /** Read and sent at a time. */
 const pieceBytes = 2 ** 20;
 
+export interface BackupStatus {
+  readonly state: State;
+  readonly bytes: number;
+  readonly sent: number;
+  readonly storeBytes: number | null;
+  readonly startedAt: string;
+  readonly message: string | null;
+}
+
 type State = "copying" | "ready" | "sent" | "failed";
 
 /** One at a time. */
 export class Backups {
   readonly #dependencies: BackupDependencies;
   #last: Backup | undefined;
-  #starting: Promise<Response> | undefined;
+  #starting: Promise<BackupStatus> | undefined;
 
   constructor(dependencies: BackupDependencies) {
     this.#dependencies = dependencies;
   }
 
-  async start(): Promise<Response> {
+  async start(): Promise<BackupStatus> {
     if (this.#starting !== undefined || this.#last?.state === "copying")
-      return respondError(409, "A backup is being made; wait until it is ready, or cancel it.");
+      throw new AdminError(409, "A backup is being made; wait until it is ready, or cancel it.");
     this.#starting = this.#start().finally(() => {
       this.#starting = undefined;
     });
     return this.#starting;
   }
 
-  async #start(): Promise<Response> {
+  async #start(): Promise<BackupStatus> {
     const { folder } = this.#dependencies;
     await this.#last?.remove();
     const storeBytes = await this.#dependencies.storeBytes().catch(() => undefined);
-    const freeBytes = await this.#dependencies.freeBytes();
+    const { bavail, bsize } = await statfs(folder);
+    const freeBytes = bavail * bsize;
     if (storeBytes !== undefined && storeBytes > freeBytes)
-      return respondError(
+      throw new AdminError(
         507,
         `The copy needs ${storeBytes.toLocaleString("en-US")} bytes in ${folder}, where ${freeBytes.toLocaleString("en-US")} are free. Run "plantstore backup" to another disk.`,
       );
     // Loaded here because it loads SQLite, which a server needs only in its threads.
     const { PrivateFolder } = await import("../core/store/sqlite/private-folder.ts");
-    this.#last = new Backup(PrivateFolder.create(folder), storeBytes, this.#dependencies);
-    return this.status();
+    this.#last = new Backup(PrivateFolder.create(folder), storeBytes, this.#dependencies.copy);
+    return this.#last.status();
   }
 
   /** The last backup, or null. */
-  async status(): Promise<Response> {
-    return respondJson((await this.#last?.status()) ?? null);
+  async status(): Promise<BackupStatus | null> {
+    return (await this.#last?.status()) ?? null;
   }
 
-  async cancel(): Promise<Response> {
+  async cancel(): Promise<null> {
     await this.close();
-    return respondJson(null);
+    return null;
   }
 
-  async download(): Promise<Response> {
-    return (await this.#last?.download()) ?? respondError(404, "There is no backup to download; make one.");
+  download(): Response {
+    const response = this.#last?.download();
+    if (response === undefined) throw new AdminError(404, "There is no backup to download; make one.");
+    return response;
   }
 
   async close(): Promise<void> {
@@ -105,7 +108,7 @@ class Backup {
   state: State = "copying";
   readonly #folder: PrivateFolder;
   readonly #storeBytes: number | undefined;
-  readonly #startedAt: number;
+  readonly #startedAt = new Date().toISOString();
   readonly #copy: RunningCopy;
   readonly #ended: Promise<void>;
   #bytes = 0;
@@ -113,19 +116,21 @@ class Backup {
   #message: string | undefined;
   #timer: Timer | undefined;
 
-  constructor(folder: PrivateFolder, storeBytes: number | undefined, { copy, wallNow }: BackupDependencies) {
+  constructor(folder: PrivateFolder, storeBytes: number | undefined, copy: BackupDependencies["copy"]) {
     this.#folder = folder;
     this.#storeBytes = storeBytes;
-    this.#startedAt = wallNow();
     this.#copy = copy(folder.copy);
     this.#ended = this.#copy.ended.then((failure) => this.#finish(failure));
   }
 
-  async status() {
+  async status(): Promise<BackupStatus> {
     const bytes = this.state === "copying" ? await this.#copiedBytes() : this.#bytes;
     return {
-      ...{ state: this.state, bytes, sent: this.#sent, storeBytes: this.#storeBytes ?? null },
-      startedAt: new Date(this.#startedAt).toISOString(),
+      state: this.state,
+      bytes,
+      sent: this.#sent,
+      storeBytes: this.#storeBytes ?? null,
+      startedAt: this.#startedAt,
       message: this.#message ?? null,
     };
   }
@@ -133,7 +138,7 @@ class Backup {
   /** The file, which is removed once it is sent; undefined if there is none. */
   download(): Response | undefined {
     if (this.state !== "ready") return undefined;
-    const date = new Date(this.#startedAt).toISOString().slice(0, 19).replaceAll(":", "-");
+    const date = this.#startedAt.slice(0, 19).replaceAll(":", "-");
     return respondDownload(this.#pieces(), pieceBytes, {
       "Content-Type": "application/vnd.sqlite3",
       "Content-Disposition": `attachment; filename="plantstore-${date}Z.db"`,

@@ -2,18 +2,12 @@
 
 import { isStorable, type NewPlant, newPlantJson } from "../core/contract/plant.ts";
 import { editsMax } from "../core/store/plant-edit.ts";
-import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { storedPlants } from "../operations/edits.ts";
+import type { ConsoleContext } from "./context.ts";
 import type { Edits } from "./edits.ts";
-import { parseId, parseSearch, searchPages } from "./plants.ts";
-import { BadRequestError, respondJson } from "./responses.ts";
-
-export interface BulkEditsDependencies {
-  readonly reader: () => Promise<SqlConnection>;
-  readonly edits: Pick<Edits, "startRun" | "reportRun">;
-  /** The limit of a body of the public operation. */
-  readonly bodyBytesMax: number;
-}
+import { parseId } from "./parse-id.ts";
+import { parseSearch, searchPages } from "./plants.ts";
+import { BadRequestError } from "./responses.ts";
 
 /** Plants that can be edited at once. */
 const plantsMax = 10_000;
@@ -22,23 +16,25 @@ const plantsMax = 10_000;
 const searchMsMax = 30_000;
 
 export class BulkEdits {
-  readonly #dependencies: BulkEditsDependencies;
+  readonly #context: ConsoleContext;
+  readonly #edits: Edits;
 
-  constructor(dependencies: BulkEditsDependencies) {
-    this.#dependencies = dependencies;
+  constructor(context: ConsoleContext, edits: Edits) {
+    this.#context = context;
+    this.#edits = edits;
   }
 
   /** The ids of the first plants that a search finds, and whether these are all. */
-  async find(parameters: URLSearchParams): Promise<Response> {
-    const sql = await this.#dependencies.reader();
+  async find(parameters: URLSearchParams) {
+    const sql = await this.#context.reader();
     const deadline = performance.now() + searchMsMax;
     const ids: bigint[] = [];
     for await (const page of searchPages(sql, parseSearch(parameters))) {
       ids.push(...page.map(({ id }) => id));
       if (ids.length <= plantsMax && performance.now() < deadline) continue;
-      return respondJson({ ids: ids.slice(0, plantsMax), isComplete: false });
+      return { ids: ids.slice(0, plantsMax), isComplete: false };
     }
-    return respondJson({ ids, isComplete: true });
+    return { ids, isComplete: true };
   }
 
   /**
@@ -47,18 +43,14 @@ export class BulkEdits {
    * @param ids separated by spaces.
    * @param change `delete`, `tag` to set the tag, or `untag` to remove it.
    */
-  async edit(
-    { ids, change, tag }: { ids: string; change: string; tag: string },
-    client: string,
-  ): Promise<Response> {
-    const { reader, edits } = this.#dependencies;
+  async edit({ ids, change, tag }: { ids: string; change: string; tag: string }, client: string) {
     const parsed = [...new Set(ids.split(" ").map(parseId))];
     if (parsed.length > plantsMax)
       throw new BadRequestError(`At most ${plantsMax} plants can be edited at once.`);
     if (!["delete", "tag", "untag"].includes(change)) throw new BadRequestError("There is no such change.");
     if (!isStorable(tag)) throw new BadRequestError("The tag has a character that cannot be stored.");
-    const sql = await reader();
-    const run = edits.startRun(client);
+    const sql = await this.#context.reader();
+    const run = this.#edits.startRun(client);
     let unchanged = 0;
     let left = 0;
     try {
@@ -74,10 +66,10 @@ export class BulkEdits {
         left += some.length - stored.length + outcomes.filter((outcome) => outcome !== "done").length;
       }
     } finally {
-      edits.reportRun(run, client);
+      this.#edits.reportRun(run, client);
     }
     const { updated, deleted } = run.made;
-    return respondJson({ run: run.id, edited: updated + deleted, unchanged, left });
+    return { run: run.id, edited: updated + deleted, unchanged, left };
   }
 
   /** The plant itself if it has the tag, or would become larger than a client may send. */
@@ -87,6 +79,6 @@ export class BulkEdits {
     if (change === "untag") return untagged;
     const replacement = { ...untagged, tag };
     const bytes = Buffer.byteLength(newPlantJson(replacement));
-    return bytes > this.#dependencies.bodyBytesMax ? plant : replacement;
+    return bytes > this.#context.bodyBytesMax ? plant : replacement;
   }
 }

@@ -1,10 +1,9 @@
 // The console's calls for the history of edits, and the runs under which the console edits.
 
+import { AdminError } from "../core/admin/request-bodies.ts";
 import { toPlant } from "../core/contract/plant.ts";
-import type { Clock, Emit, Notice } from "../core/observability/server-event.ts";
+import type { Notice } from "../core/observability/server-event.ts";
 import type { EditOutcome, PlantEdit } from "../core/store/plant-edit.ts";
-import type { PlantStore } from "../core/store/plant-store.ts";
-import type { SqlConnection } from "../core/store/sql-connection.ts";
 import {
   type EditCounts,
   EditRun,
@@ -14,17 +13,9 @@ import {
   pruneHistory,
   undoRun,
 } from "../operations/edits.ts";
-import { parseId } from "./plants.ts";
-import { BadRequestError, respondError, respondJson } from "./responses.ts";
-
-export interface EditsDependencies {
-  readonly store: Pick<PlantStore, "edit" | "openSql">;
-  readonly reader: () => Promise<SqlConnection>;
-  readonly emit: Emit;
-  readonly now: Clock;
-  /** Milliseconds since the epoch. */
-  readonly wallNow: () => number;
-}
+import type { ConsoleContext } from "./context.ts";
+import { parseId } from "./parse-id.ts";
+import { BadRequestError } from "./responses.ts";
 
 const entriesPerPage = 50;
 
@@ -35,22 +26,18 @@ const listedIdsMax = 100;
 const pruneEveryMs = 3_600_000;
 
 export class Edits {
-  readonly #dependencies: EditsDependencies;
+  readonly #context: ConsoleContext;
   #prunedAt = Number.NEGATIVE_INFINITY;
   #pruning: Promise<void> = Promise.resolve();
 
-  constructor(dependencies: EditsDependencies) {
-    this.#dependencies = dependencies;
+  constructor(context: ConsoleContext) {
+    this.#context = context;
   }
 
-  /**
-   * Starts a run of the history.
-   *
-   * @param client the address of the operator's browser.
-   */
+  /** Starts a run of the history. */
   startRun(client: string): EditRun {
     this.#pruneSometimes();
-    return new EditRun(this.#dependencies.store, { by: "console", client });
+    return new EditRun(this.#context.store, { by: "console", client });
   }
 
   /** Makes a single edit, in its own run, and reports it. */
@@ -76,51 +63,50 @@ export class Edits {
   }
 
   #notice(message: string, fields: Notice["fields"]): void {
-    this.#dependencies.emit({ kind: "notice", message, fields: { by: "console", ...fields } });
+    this.#context.emit({ kind: "notice", message, fields: { by: "console", ...fields } });
   }
 
   #count(created: number, deleted: number): void {
     if (created + deleted === 0) return;
-    const { emit, now } = this.#dependencies;
+    const { emit, now } = this.#context;
     emit({ kind: "plantsChanged", created, unchanged: 0, deleted, endedAt: now() });
   }
 
   /** Lists edits, the latest first: of a plant, of a run, or all. */
-  async list(parameters: URLSearchParams): Promise<Response> {
+  async list(parameters: URLSearchParams) {
     const [id, run, before] = ["id", "run", "before"].map((name) => parameters.get(name) ?? undefined);
     const filter = {
       id: id === undefined ? undefined : parseId(id),
       run,
       after: before === undefined ? undefined : decodeCursor(before),
     };
-    const entries = await listEdits(await this.#dependencies.reader(), filter, entriesPerPage + 1);
+    const entries = await listEdits(await this.#context.reader(), filter, entriesPerPage + 1);
     const page = entries.slice(0, entriesPerPage);
     const last = page.at(-1);
-    return respondJson({
+    return {
       edits: page.map(toShown),
       next: entries.length > entriesPerPage && last !== undefined ? encodeCursor(last) : null,
-    });
+    };
   }
 
   /**
    * Undoes a run, or the edits of one plant in it.
    *
    * @param id "" for all plants of the run.
-   * @param client the address of the operator's browser.
    */
-  async undo({ run, id }: { run: string; id: string }, client: string): Promise<Response> {
+  async undo({ run, id }: { run: string; id: string }, client: string) {
     const filter = { run, id: id === "" ? undefined : parseId(id) };
     const undo = this.startRun(client);
-    const undoing = undoRun(undo, await this.#dependencies.reader(), filter);
+    const undoing = undoRun(undo, await this.#context.reader(), filter);
     const { found, undone, unchanged, left } = await undoing.finally(() => this.reportRun(undo, client));
-    if (found === 0) return respondError(404, "The history has no such run any more.");
-    return respondJson({
+    if (found === 0) throw new AdminError(404, "The history has no such run any more.");
+    return {
       run: undo.id,
       undone,
       unchanged,
       left: left.slice(0, listedIdsMax).map(String),
       leftCount: left.length,
-    });
+    };
   }
 
   /** Call it before the store is closed. */
@@ -129,8 +115,8 @@ export class Edits {
   }
 
   #pruneSometimes(): void {
-    const { store, emit, wallNow } = this.#dependencies;
-    const now = wallNow();
+    const { store, emit } = this.#context;
+    const now = Date.now();
     if (now - this.#prunedAt < pruneEveryMs) return;
     this.#prunedAt = now;
     this.#pruning = pruneHistory(store, now).catch((error) =>

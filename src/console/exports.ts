@@ -7,9 +7,11 @@ import { type NewPlant, toNewPlant } from "../core/contract/plant.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { exportText } from "../operations/export.ts";
 import { formatNames } from "../operations/format.ts";
+import type { ConsoleContext } from "./context.ts";
+import type { Inventory } from "./inventory.ts";
 import { type Filter, findPlant, isSearch, type PlantSummary } from "./plant-list.ts";
 import { searchPages } from "./plants.ts";
-import { BadRequestError, respondDownload, respondJson } from "./responses.ts";
+import { BadRequestError, respondDownload } from "./responses.ts";
 
 /**
  * Memory that an export is counted with: a page, or a plant of the largest body, unless that limit
@@ -34,33 +36,25 @@ interface Run {
   state: "running" | "complete" | "interrupted";
 }
 
-export interface ExportsDependencies {
-  readonly reader: () => Promise<SqlConnection>;
-  /** The number of plants, and of those with a tag, as far as they are known. */
-  readonly plants: () => number | undefined;
-  readonly plantsOfTag: (tag: string) => number | undefined;
-}
-
 export class Exports {
-  readonly #dependencies: ExportsDependencies;
+  readonly #context: ConsoleContext;
+  readonly #inventory: Inventory;
   /** Exports by the id that the page has chosen. */
   readonly #runs = new Map<string, Run>();
 
-  constructor(dependencies: ExportsDependencies) {
-    this.#dependencies = dependencies;
+  constructor(context: ConsoleContext, inventory: Inventory) {
+    this.#context = context;
+    this.#inventory = inventory;
   }
 
   /** Starts an export; its progress has the name `run`. */
   async start(parameters: URLSearchParams, filter: Filter): Promise<Response> {
     const format = formatNames.find((one) => one === parameters.get("format"));
     if (format === undefined) throw new BadRequestError("The format must be ndjson or csv.");
-    const { reader, plants, plantsOfTag } = this.#dependencies;
-    const { tag } = filter;
-    const isOfTag = typeof tag === "string" && !isSearch({ ...filter, tag: undefined });
-    const total = isOfTag ? plantsOfTag(tag) : isSearch(filter) ? undefined : plants();
+    const total = isSearch(filter) ? undefined : this.#inventory.plants;
     const run: Run = { plants: 0, bytes: 0, plantsTotal: total ?? null, state: "running" };
     this.#add(parameters.get("run") ?? "", run);
-    const texts = exportText(readPlants(await reader(), filter), format, ",", (exported) => {
+    const texts = exportText(readPlants(await this.#context.reader(), filter), format, ",", (exported) => {
       run.plants = exported;
     });
     return respondDownload(encode(texts, run), exportedBytes, {
@@ -70,8 +64,8 @@ export class Exports {
   }
 
   /** Null for an export that has not started, or is long ended. */
-  progress(parameters: URLSearchParams): Response {
-    return respondJson(this.#runs.get(parameters.get("run") ?? "") ?? null);
+  progress(parameters: URLSearchParams): Readonly<Run> | null {
+    return this.#runs.get(parameters.get("run") ?? "") ?? null;
   }
 
   #add(name: string, run: Run): void {

@@ -7,7 +7,7 @@ import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { ChosenColumns } from "../operations/csv.ts";
 import { parseCsvRecords } from "../operations/csv-records.ts";
-import { formatNames, formats } from "../operations/format.ts";
+import { formatNames, readRecords } from "../operations/format.ts";
 import type { ImportRecord } from "../operations/import-record.ts";
 import { BadRequestError } from "./responses.ts";
 
@@ -106,7 +106,7 @@ async function firstRecords(
   const chunks = new Blob([new Uint8Array(start)]).stream();
   const found: ImportRecord[] = [];
   try {
-    for await (const some of formats[format].records(chunks, recordBytesMax, delimiter, columns)) {
+    for await (const some of readRecords[format](chunks, { recordBytesMax, delimiter, columns })) {
       found.push(...some);
       if (found.length >= previewRecordsMax) break;
     }

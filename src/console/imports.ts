@@ -2,14 +2,14 @@
 // of which is answered once it is read into batches: the pace of the store reaches the browser, and
 // neither has more than a part in memory.
 
+import { AdminError } from "../core/admin/request-bodies.ts";
 import { respond } from "../core/admin/responses.ts";
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
+import type { FieldValue } from "../core/contract/fields.ts";
 import { type NewPlant, toPlant } from "../core/contract/plant.ts";
-import type { Emit } from "../core/observability/server-event.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import type { NewEntry, Outcome, PlantStore } from "../core/store/plant-store.ts";
-import type { SqlConnection } from "../core/store/sql-connection.ts";
-import { formats } from "../operations/format.ts";
+import type { Outcome, PlantStore } from "../core/store/plant-store.ts";
+import { readRecords } from "../operations/format.ts";
 import {
   type ImportCounts,
   importPlants,
@@ -19,6 +19,7 @@ import {
 } from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
 import { type RejectionReport, rejectionReport } from "../operations/rejections.ts";
+import type { ConsoleContext } from "./context.ts";
 import type { Edits } from "./edits.ts";
 import {
   type ImportParameters,
@@ -26,17 +27,7 @@ import {
   parseSettings,
   previewImport,
 } from "./import-settings.ts";
-import { BadRequestError, respondError, respondJson } from "./responses.ts";
-
-export interface ImportDependencies {
-  readonly store: Pick<PlantStore, "create">;
-  readonly reader: () => Promise<SqlConnection>;
-  readonly edits: Edits;
-  /** A longer record is rejected. */
-  readonly recordBytesMax: number;
-  readonly emit: Emit;
-  readonly now: () => number;
-}
+import { BadRequestError } from "./responses.ts";
 
 /** Plants in one batch of an import: clients wait for at most one of them. */
 const batchPlantsMax = 512;
@@ -71,24 +62,25 @@ interface ListedRejection {
  * report.
  */
 export class Imports {
-  readonly #dependencies: ImportDependencies;
+  readonly #context: ConsoleContext;
+  readonly #edits: Edits;
   #last: RunningImport | undefined;
 
-  constructor(dependencies: ImportDependencies) {
-    this.#dependencies = dependencies;
+  constructor(context: ConsoleContext, edits: Edits) {
+    this.#context = context;
+    this.#edits = edits;
   }
 
   /** Responds with the start of a file as an import would read it, see previewImport. */
-  async preview(parameters: URLSearchParams, start: Uint8Array): Promise<Response> {
-    return respondJson(await previewImport(start, parameters, this.#dependencies.recordBytesMax));
+  async preview(parameters: URLSearchParams, start: Uint8Array) {
+    return await previewImport(start, parameters, this.#context.bodyBytesMax);
   }
 
-  /** @param client the address of the operator's browser. */
-  start(settings: ImportParameters, client: string): Response {
+  start(settings: ImportParameters, client: string) {
     if (this.#last?.ending === undefined && this.#last !== undefined)
-      return respondError(409, "Another import is running; wait until it has ended, or cancel it.");
-    this.#last = new RunningImport(this.#dependencies, parseSettings(settings), client);
-    return respondJson({ import: this.#last.id }, 201);
+      throw new AdminError(409, "Another import is running; wait until it has ended, or cancel it.");
+    this.#last = new RunningImport(this.#context, this.#edits, parseSettings(settings), client);
+    return { import: this.#last.id };
   }
 
   /**
@@ -97,28 +89,28 @@ export class Imports {
    *
    * @param receive reads the body of the request.
    */
-  async add(parameters: URLSearchParams, receive: () => Promise<Uint8Array>): Promise<Response> {
+  async add(parameters: URLSearchParams, receive: () => Promise<Uint8Array>) {
     const running = this.#find(parameters.get("import"));
     await running.add(Number(parameters.get("offset")), receive);
-    return respondJson(running.status());
+    return running.status();
   }
 
   /** Ends the file of some bytes, and responds when all of it is committed. */
-  async end(body: { import: string; bytes: string }): Promise<Response> {
+  async end(body: { import: string; bytes: string }) {
     const running = this.#find(body.import);
     await running.end(Number(body.bytes));
-    return respondJson(running.status());
+    return running.status();
   }
 
-  async cancel(body: { import: string }): Promise<Response> {
+  async cancel(body: { import: string }) {
     const running = this.#find(body.import);
     await running.stop();
-    return respondJson(running.status());
+    return running.status();
   }
 
   /** The last import of any page, or null. */
-  status(): Response {
-    return respondJson(this.#last === undefined ? null : this.#last.status());
+  status() {
+    return this.#last?.status() ?? null;
   }
 
   /** The rejected lines as a file, in the format of the report of `plantstore import`. */
@@ -146,7 +138,8 @@ class RunningImport {
   readonly format: ImportSettings["format"];
   ending: Ending | undefined;
   report = "";
-  readonly #dependencies: ImportDependencies;
+  readonly #context: ConsoleContext;
+  readonly #edits: Edits;
   readonly #parts = new PartQueue();
   readonly #abort = new AbortController();
   readonly #ended: Promise<void>;
@@ -165,8 +158,9 @@ class RunningImport {
   #message: string | undefined;
   #timer: Timer | undefined;
 
-  constructor(dependencies: ImportDependencies, settings: ImportSettings, client: string) {
-    this.#dependencies = dependencies;
+  constructor(context: ConsoleContext, edits: Edits, settings: ImportSettings, client: string) {
+    this.#context = context;
+    this.#edits = edits;
     this.format = settings.format;
     this.#update = settings.update;
     this.#waitForPart();
@@ -245,20 +239,19 @@ class RunningImport {
   }
 
   async #import({ update, format, delimiter, columns }: ImportSettings, client: string): Promise<void> {
-    const { recordBytesMax, emit, reader, edits } = this.#dependencies;
+    const { bodyBytesMax, emit, reader } = this.#context;
     const report = rejectionReport(format, delimiter);
-    const records = formats[format].records(
-      this.#parts.parts(),
-      recordBytesMax,
+    const records = readRecords[format](this.#parts.parts(), {
+      recordBytesMax: bodyBytesMax,
       delimiter,
       columns,
-      report.onHeader,
-    );
-    const run = update === "replace" ? edits.startRun(client) : undefined;
+      onHeader: report.onHeader,
+    });
+    const run = update === "replace" ? this.#edits.startRun(client) : undefined;
     this.#run = run?.id;
     try {
       if (update !== "off") this.#replacement = new Replacement(await reader(), run);
-      const store = update === "dry-run" ? dryStore(await reader()) : new SmallBatches(this.#dependencies);
+      const store = update === "dry-run" ? dryStore(await reader()) : smallBatches(this.#context);
       this.#counts = await importPlants(records, store, {
         replacement: this.#replacement,
         onRejected: (record) => this.#addRejected(record, report),
@@ -277,7 +270,7 @@ class RunningImport {
         emit({ kind: "internalError", requestId: "console import", error });
     }
     clearTimeout(this.#timer);
-    if (run !== undefined) edits.reportRun(run, client);
+    if (run !== undefined) this.#edits.reportRun(run, client);
     if (update === "dry-run") return;
     const { created, unchanged, replaced, rejected } = this.#counts;
     const reason = this.ending === "cancelled" ? "cancelled" : this.#message;
@@ -302,7 +295,7 @@ class RunningImport {
 }
 
 /** A plant as the page shows it. */
-function shortened(plant: NewPlant): object {
+function shortened(plant: NewPlant): Readonly<Record<string, FieldValue>> {
   return Object.fromEntries(
     Object.entries(toPlant(plant)).map(([field, value]) => [
       field,
@@ -363,29 +356,19 @@ class PartQueue {
   }
 }
 
-/** Creates the plants of an import in batches, between those of clients. */
-class SmallBatches {
-  readonly #dependencies: ImportDependencies;
-
-  constructor(dependencies: ImportDependencies) {
-    this.#dependencies = dependencies;
-  }
-
-  async create(entries: readonly NewEntry[]): Promise<Outcome[]> {
-    const { store, emit, now } = this.#dependencies;
-    const outcomes: Outcome[] = [];
-    for (let at = 0; at < entries.length; at += batchPlantsMax) {
-      const some = await store.create(entries.slice(at, at + batchPlantsMax));
-      const count = (outcome: Outcome) => some.filter((each) => each === outcome).length;
-      emit({
-        kind: "plantsChanged",
-        created: count("created"),
-        unchanged: count("unchanged"),
-        deleted: 0,
-        endedAt: now(),
-      });
-      for (const outcome of some) outcomes.push(outcome);
-    }
-    return outcomes;
-  }
+/** A store that creates the plants of an import in batches, between those of clients. */
+function smallBatches({ store, emit, now }: ConsoleContext): Pick<PlantStore, "create"> {
+  return {
+    async create(entries) {
+      const outcomes: Outcome[] = [];
+      for (let at = 0; at < entries.length; at += batchPlantsMax) {
+        const some = await store.create(entries.slice(at, at + batchPlantsMax));
+        const count = (outcome: Outcome) => some.filter((each) => each === outcome).length;
+        const [created, unchanged] = [count("created"), count("unchanged")];
+        emit({ kind: "plantsChanged", created, unchanged, deleted: 0, endedAt: now() });
+        for (const outcome of some) outcomes.push(outcome);
+      }
+      return outcomes;
+    },
+  };
 }

@@ -1,26 +1,15 @@
 // The console's figures of all plants: their number, their tags, the size of the store, and its
 // growth. Plants are counted in parts, so that no list waits for more than one of them.
 
-import type { Clock, ServerEvent } from "../core/observability/server-event.ts";
+import type { ServerEvent } from "../core/observability/server-event.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
-import { respondJson } from "./responses.ts";
-
-export interface InventoryDependencies {
-  readonly reader: () => Promise<SqlConnection>;
-  readonly bytesOnDisk: () => Promise<number | undefined>;
-  readonly now: Clock;
-  /** Milliseconds since the epoch. */
-  readonly wallNow: () => number;
-}
+import type { ConsoleContext } from "./context.ts";
 
 /** Tags are counted by so many characters. */
 const countedCharacters = 100;
 
 /** Tags that are shown. */
 const shownTagsMax = 20;
-
-/** Tags whose counts are kept, for the progress of exports. */
-const keptTagsMax = 1_000;
 
 /**
  * Tags that are counted at a time. Beyond it those with the fewest plants are forgotten, and counts
@@ -69,7 +58,7 @@ interface Count extends Readonly<Sums> {
 }
 
 export class Inventory {
-  readonly #dependencies: InventoryDependencies;
+  readonly #context: ConsoleContext;
   #count: Count | undefined;
   #counting: { readonly ended: Promise<void>; readonly found: Sums } | undefined;
   #failure: unknown;
@@ -79,8 +68,8 @@ export class Inventory {
   /** Counts from before the last replacement of all plants are dropped. */
   #replacements = 0;
 
-  constructor(dependencies: InventoryDependencies) {
-    this.#dependencies = dependencies;
+  constructor(context: ConsoleContext) {
+    this.#context = context;
   }
 
   handle(event: ServerEvent): void {
@@ -106,34 +95,24 @@ export class Inventory {
     return count && Math.max(0, count.plants + this.#netChanges() - count.changes);
   }
 
-  /**
-   * About how many plants have a tag; undefined if it is not one of those that most plants have.
-   */
-  plantsOfTag(tag: string): number | undefined {
-    // Tags are counted by these characters, so a longer one may share its count.
-    if (Array.from(tag).length >= countedCharacters) return undefined;
-    return this.#count?.tags.find(([counted]) => counted === tag)?.[1];
-  }
-
-  async figures(): Promise<Response> {
-    const { bytesOnDisk, now } = this.#dependencies;
+  async figures() {
+    const { store, now } = this.#context;
     if (this.#isStale(now())) this.#counting ??= this.#startCount();
     if (this.#counting !== undefined) await Promise.race([this.#counting.ended, Bun.sleep(waitMsMax)]);
     const failure = this.#failure;
     this.#failure = undefined;
     if (failure !== undefined) throw failure;
-    const bytes = await bytesOnDisk();
+    const bytes = await store.bytesOnDisk();
     const count = this.#count;
-    return respondJson({
+    return {
       plants: this.plants ?? null,
       isExact: count?.isExact ?? false,
       countedSoFar: this.#counting?.found.plants ?? null,
-      tags: count?.tags.slice(0, shownTagsMax) ?? null,
+      tags: count?.tags ?? null,
       tagsAreExact: count?.tagsAreExact ?? false,
-      ageSeconds: count === undefined ? null : Math.round((now() - count.endedAt) / 1_000),
       bytes: bytes ?? null,
       created: count?.created ?? null,
-    });
+    };
   }
 
   #netChanges(): number {
@@ -154,14 +133,14 @@ export class Inventory {
   }
 
   async #recount(found: Sums): Promise<void> {
-    const { now } = this.#dependencies;
+    const { now } = this.#context;
     const startedAt = now();
     const [changes, edits, replacements] = [this.#netChanges(), this.#edits(), this.#replacements];
     try {
       const { tags, tagsAreExact } = await this.#countParts(found);
       if (this.#replacements !== replacements) return;
       const isExact = this.#edits() === edits;
-      const top = [...tags].toSorted(([, one], [, other]) => other - one).slice(0, keptTagsMax);
+      const top = [...tags].toSorted(([, one], [, other]) => other - one).slice(0, shownTagsMax);
       this.#count = {
         ...found,
         isExact,
@@ -184,9 +163,9 @@ export class Inventory {
   }
 
   async #countParts(found: Sums): Promise<{ tags: Map<string, number>; tagsAreExact: boolean }> {
-    const { reader, now, wallNow } = this.#dependencies;
+    const { reader, now } = this.#context;
     const sql = await reader();
-    const times = periodNames.map((name) => Math.floor(wallNow() - periods[name]));
+    const times = periodNames.map((name) => Math.floor(Date.now() - periods[name]));
     const tags = new Map<string, number>();
     let tagsAreExact = true;
     let partPlants = partPlantsFirst;

@@ -5,42 +5,38 @@ import { ApiError } from "../core/contract/errors.ts";
 import { parseNewPlant } from "../core/contract/plant.ts";
 import { toApiError } from "../core/http/exchange.ts";
 import { errorResponse, plantResponse } from "../core/http/responses.ts";
-import type { PlantStore } from "../core/store/plant-store.ts";
+import type { ConsoleContext } from "./context.ts";
 import type { Edits } from "./edits.ts";
-import { BadRequestError, respondJson } from "./responses.ts";
+import { BadRequestError } from "./responses.ts";
 
-export interface NewPlantDependencies {
-  readonly store: Pick<PlantStore, "create">;
-  /** Sends a body to the public operation. */
-  readonly post: (headers: Headers, body: string) => Promise<Response>;
-  readonly edits: Pick<Edits, "report">;
-  /** The limit of a body of the public operation. */
-  readonly bodyBytesMax: number;
-}
+/** Sends a body to the public operation. */
+export type PostPublicly = (headers: Headers, body: string) => Promise<Response>;
 
 export class NewPlants {
-  readonly #dependencies: NewPlantDependencies;
+  readonly #context: ConsoleContext;
+  readonly #edits: Edits;
+  readonly #post: PostPublicly;
 
-  constructor(dependencies: NewPlantDependencies) {
-    this.#dependencies = dependencies;
+  constructor(context: ConsoleContext, edits: Edits, post: PostPublicly) {
+    this.#context = context;
+    this.#edits = edits;
+    this.#post = post;
   }
 
   /**
    * Creates the plant of a body, and returns the whole response of the public operation. With an
    * empty token it is created by the operator, who needs none, with the same checks.
-   *
-   * @param client the address of the operator's browser.
    */
-  async create({ token, body }: { token: string; body: string }, client: string): Promise<Response> {
+  async create({ token, body }: { token: string; body: string }, client: string) {
     if (token === "") return showResponse(await this.#createByOperator(body, client));
     if (!/^[\x21-\x7e]*$/.test(token))
       throw new BadRequestError("The token has characters that a header field cannot hold; paste it again.");
     const headers = new Headers({ "Content-Type": "application/json", Authorization: `Bearer ${token}` });
-    return showResponse(await this.#dependencies.post(headers, body));
+    return showResponse(await this.#post(headers, body));
   }
 
   async #createByOperator(body: string, client: string): Promise<Response> {
-    const { store, edits, bodyBytesMax } = this.#dependencies;
+    const { store, bodyBytesMax } = this.#context;
     const bytes = new TextEncoder().encode(body);
     if (bytes.length > bodyBytesMax)
       return errorResponse(
@@ -53,15 +49,15 @@ export class NewPlants {
     if (plant instanceof ApiError) return errorResponse(plant);
     const [outcome = "unavailable"] = await store.create([{ plant, creator: null }]);
     if (outcome !== "created" && outcome !== "unchanged") return errorResponse(toApiError(outcome, plant));
-    if (outcome === "created") edits.report("created", plant.id, client);
+    if (outcome === "created") this.#edits.report("created", plant.id, client);
     return plantResponse(plant, crypto.randomUUID());
   }
 }
 
-async function showResponse(response: Response): Promise<Response> {
-  return respondJson({
+async function showResponse(response: Response) {
+  return {
     status: response.status,
     headers: [...response.headers],
     body: await response.text(),
-  });
+  };
 }

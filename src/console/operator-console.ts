@@ -3,62 +3,63 @@
 
 import type { TrustedProxies } from "../client-address.ts";
 import { AdminError, RequestBodies } from "../core/admin/request-bodies.ts";
-import { respond, securityHeaders } from "../core/admin/responses.ts";
+import { respond } from "../core/admin/responses.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
-import { fields } from "../core/contract/fields.ts";
+import { randomBytes } from "../core/auth/token.ts";
+import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import { StaticFiles } from "../static-files.ts";
+import type { PlantStore } from "../core/store/plant-store.ts";
 import type { Backups } from "./backups.ts";
-import type { BulkEdits } from "./bulk-edits.ts";
-import type { Edits } from "./edits.ts";
-import type { Exports } from "./exports.ts";
-import type { Imports } from "./imports.ts";
-import type { Indexes } from "./indexes.ts";
-import type { Inventory } from "./inventory.ts";
-import type { NewPlants } from "./new-plant.ts";
-import { type Plants, parseSearch } from "./plants.ts";
-import type { RecentSamples } from "./recent-samples.ts";
-import { countedFields, minuteMs, minutesMax, sampleMs, samplesMax } from "./recent-samples.ts";
+import { BulkEdits } from "./bulk-edits.ts";
+import type { ConsoleContext } from "./context.ts";
+import { Edits } from "./edits.ts";
+import { Exports } from "./exports.ts";
+import { Imports } from "./imports.ts";
+import { Indexes } from "./indexes.ts";
+import { Inventory } from "./inventory.ts";
+import { NewPlants, type PostPublicly } from "./new-plant.ts";
+import { Plants, parseSearch } from "./plants.ts";
+import { Reader } from "./reader.ts";
+import { RecentRequests } from "./recent-requests.ts";
+import {
+  countedFields,
+  minuteMs,
+  minutesMax,
+  RecentSamples,
+  sampleMs,
+  samplesMax,
+} from "./recent-samples.ts";
 import { checkHost, checkSameOrigin } from "./request-origin.ts";
-import type { Requests } from "./requests.ts";
 import { BadRequestError, respondError, respondJson } from "./responses.ts";
-import type { Sessions } from "./sessions.ts";
-import type { Tokens } from "./tokens.ts";
+import { Sessions } from "./sessions.ts";
+import { Tokens } from "./tokens.ts";
 
-export interface ConsoleDependencies {
+export interface ConsoleOptions {
+  readonly store: PlantStore;
+  readonly events: ServerEvents;
+  readonly now: Clock;
+  /** Milliseconds since the epoch: the clock by which tokens expire. */
+  readonly wallNow: () => number;
   /** Host names that the admin listener is reached by, in addition to addresses and localhost. */
   readonly names: readonly string[];
   /** Their headers give the address of a client that logs in. */
   readonly trustedProxies: TrustedProxies;
-  readonly sessions: Sessions;
-  readonly plants: Plants;
-  readonly edits: Edits;
-  readonly bulkEdits: BulkEdits;
-  readonly inventory: Inventory;
-  readonly newPlants: NewPlants;
-  readonly imports: Imports;
-  readonly exports: Exports;
+  readonly passwordHash: string | undefined;
+  readonly bodyBytesMax: number;
+  readonly post: PostPublicly;
   /** Undefined if the engine has its own tools. */
   readonly backups: Backups | undefined;
-  readonly requests: Requests;
-  readonly tokens: Tokens;
-  readonly indexes: Indexes;
-  readonly history: RecentSamples;
-  readonly now: () => number;
-  /** Shown on the page. `run` is unique for each start of a server. */
-  readonly about: { readonly version: string; readonly engine: string; readonly run: string };
-  /** Called with an exception that nothing else handles. */
-  readonly onInternalError: (error: unknown) => void;
+  /** Shown on the page. */
+  readonly version: string;
 }
+
+const recentRequestsMax = 1_000;
 
 /**
  * The path on this listener. Links and redirects are relative to it, as a proxy may add a prefix.
  */
 const basePath = "/console/";
 const apiPath = `${basePath}api/`;
-
-/** Matches the page's files that only a sandbox has. */
-const sandboxPrefix = "sandbox";
 
 /** Time for a body to arrive. */
 const arrivalMsMax = 20_000;
@@ -79,50 +80,70 @@ type Body = Readonly<Record<string, unknown>>;
 
 /** Calls by name. A plain object would also have members such as "constructor". */
 type Calls<Input> = ReadonlyMap<string, Call<Input>>;
-/** @param client the address of the operator's browser. */
-type Call<Input> = (input: Input, client: string) => Response | Promise<Response>;
+/** Returns what becomes JSON, nothing for `{}`, or a whole response. Throws an AdminError. */
+type Call<Input> = (input: Input, client: string) => unknown;
 
 export class OperatorConsole implements AdminRoutes {
   readonly isPaced = true;
-  readonly #dependencies: ConsoleDependencies;
-  /** Created when the page is first requested. */
-  #pageFiles: StaticFiles | undefined;
+  /** The sessions of those who have given the console's password. */
+  readonly sessions: Sessions;
+  readonly #options: ConsoleOptions;
+  /** Shown on the page. `run` is unique for each start of a server. */
+  readonly #about: { readonly version: string; readonly engine: string; readonly run: string };
+  readonly #history: RecentSamples;
+  readonly #inventory: Inventory;
+  readonly #imports: Imports;
+  readonly #resources = new AsyncDisposableStack();
   readonly #passwords = new RequestBodies(passwordLimits);
   readonly #bodies = new RequestBodies(bodyLimits);
   readonly #parts = new RequestBodies(partLimits);
   readonly #reads: Calls<URLSearchParams>;
   readonly #writes: Calls<Body>;
 
-  constructor(dependencies: ConsoleDependencies) {
-    const {
-      plants,
-      edits,
-      bulkEdits,
-      inventory,
-      newPlants,
-      imports,
-      exports,
-      backups,
-      requests,
-      tokens,
-      indexes,
-    } = dependencies;
-    this.#dependencies = dependencies;
+  constructor(options: ConsoleOptions) {
+    const { store, events, now, bodyBytesMax, backups } = options;
+    this.#options = options;
+    this.#about = { version: options.version, engine: store.engine, run: crypto.randomUUID() };
+    this.sessions = new Sessions({ passwordHash: options.passwordHash, now, randomBytes });
+
+    const connection = new Reader(store);
+    const reader = () => connection.open();
+    // Opened at once: on SQLite it is a thread, and Bun exits if a thread starts when no descriptor
+    // is free. A failure is reported by the call that needs the connection.
+    reader().catch(() => undefined);
+    const context: ConsoleContext = { store, reader, emit: events.emit, now, bodyBytesMax };
+
+    this.#history = new RecentSamples(now(), Date.now());
+    const requests = new RecentRequests(recentRequestsMax, now);
+    this.#inventory = new Inventory(context);
+    for (const counter of [this.#history, requests, this.#inventory])
+      events.subscribe((event) => counter.handle(event));
+
+    const edits = new Edits(context);
+    this.#imports = new Imports(context, edits);
+    const plants = new Plants(context, edits);
+    const bulkEdits = new BulkEdits(context, edits);
+    const newPlants = new NewPlants(context, edits, options.post);
+    const exports = new Exports(context, this.#inventory);
+    const tokens = new Tokens(store.tokens, options.wallNow);
+    const indexes = new Indexes(context);
+    for (const part of [connection, edits, this.#imports, backups])
+      this.#resources.defer(() => part?.close());
+
     this.#reads = new Map<string, Call<URLSearchParams>>([
-      ["history", (parameters) => this.#history(parameters)],
+      ["history", (parameters) => this.#samples(parameters)],
       ["plants", (parameters) => plants.list(parameters)],
-      ["plants/export", (parameters) => plants.export(parameters)],
       ["plant", (parameters) => plants.get(parameters)],
       ["plants/ids", (parameters) => bulkEdits.find(parameters)],
       ["edits", (parameters) => edits.list(parameters)],
       ["export", (parameters) => exports.start(parameters, parseSearch(parameters))],
       ["export/progress", (parameters) => exports.progress(parameters)],
-      ["import", () => imports.status()],
-      ["import/rejected", (parameters) => imports.rejected(parameters)],
-      ["backup", () => backups?.status() ?? noBackups()],
-      ["backup/download", () => backups?.download() ?? noBackups()],
+      ["import", () => this.#imports.status()],
+      ["import/rejected", (parameters) => this.#imports.rejected(parameters)],
+      ["backup", () => (backups ?? noBackups()).status()],
+      ["backup/download", () => (backups ?? noBackups()).download()],
       ["requests", (parameters) => requests.list(parameters)],
-      ["inventory", () => inventory.figures()],
+      ["inventory", () => this.#inventory.figures()],
       ["tokens", () => tokens.list()],
       ["index", () => indexes.state()],
     ]);
@@ -131,15 +152,15 @@ export class OperatorConsole implements AdminRoutes {
       [
         "import",
         (body, client) =>
-          imports.start(
+          this.#imports.start(
             pickStrings({ update: "off", ...body }, "format", "delimiter", "columns", "update"),
             client,
           ),
       ],
-      ["import/end", (body) => imports.end(pickStrings(body, "import", "bytes"))],
-      ["import/cancel", (body) => imports.cancel(pickStrings(body, "import"))],
-      ["backup", () => backups?.start() ?? noBackups()],
-      ["backup/cancel", () => backups?.cancel() ?? noBackups()],
+      ["import/end", (body) => this.#imports.end(pickStrings(body, "import", "bytes"))],
+      ["import/cancel", (body) => this.#imports.cancel(pickStrings(body, "import"))],
+      ["backup", () => (backups ?? noBackups()).start()],
+      ["backup/cancel", () => (backups ?? noBackups()).cancel()],
       ["plant/change", (body, client) => plants.change(pickStrings(body, "expected", "replacement"), client)],
       ["plants/edit", (body, client) => bulkEdits.edit(pickStrings(body, "ids", "change", "tag"), client)],
       ["edits/undo", (body, client) => edits.undo(pickStrings(body, "run", "id"), client)],
@@ -151,25 +172,33 @@ export class OperatorConsole implements AdminRoutes {
     ]);
   }
 
+  /** Call it when all plants were replaced. */
+  forgetPlants(): void {
+    this.#inventory.clear();
+  }
+
+  /** Call it when the server has stopped, before the store is closed. */
+  close(): Promise<void> {
+    return this.#resources.disposeAsync();
+  }
+
   matches(path: string): boolean {
     return path === "/" || path === basePath.slice(0, -1) || path.startsWith(basePath);
   }
 
   /** @param peer the address at the other end of the connection. */
   async handle(request: Request, { pathname, searchParams }: URL, peer: string): Promise<Response> {
-    const unknownHost = checkHost(request, this.#dependencies.names);
-    if (unknownHost !== undefined) return respondError(unknownHost.status, unknownHost.message);
-    if (!pathname.startsWith(basePath)) return respond(null, 302, { Location: basePath.slice(1) });
-    const isPage = !pathname.startsWith(apiPath);
-    const crossOrigin = isPage ? undefined : checkSameOrigin(request);
-    if (crossOrigin !== undefined) return respondError(crossOrigin.status, crossOrigin.message);
     try {
-      if (isPage) return await this.#pageFile(request, pathname.slice(basePath.length));
+      checkHost(request, this.#options.names);
+      if (!pathname.startsWith(basePath)) return respond(null, 302, { Location: basePath.slice(1) });
+      if (!pathname.startsWith(apiPath))
+        return await this.#pageFile(request, pathname.slice(basePath.length));
+      checkSameOrigin(request);
       return await this.#api(request, pathname.slice(apiPath.length), searchParams, peer);
     } catch (error) {
       if (error instanceof AdminError) return respondError(error.status, error.message, error.headers);
       if (error instanceof OperatorError) return respondError(503, error.message);
-      this.#dependencies.onInternalError(error);
+      this.#options.events.emit({ kind: "internalError", requestId: "console", error });
       return respondError(500, "Internal error; see the server's log.");
     }
   }
@@ -177,36 +206,33 @@ export class OperatorConsole implements AdminRoutes {
   async #pageFile(request: Request, path: string): Promise<Response> {
     if (request.method !== "GET" && request.method !== "HEAD")
       return respondError(405, "The method is not allowed here; use GET.");
-    this.#pageFiles ??= new StaticFiles({
-      files: (await import("./page-files.js")).pageFiles,
-      caching: "revalidate",
-      headers: securityHeaders,
-    });
-    if (path === "fields.js") return respondFields(request);
-    const isElsewhere = path.startsWith(sandboxPrefix) && this.#dependencies.about.engine !== "memory";
-    if (isElsewhere || !this.#pageFiles.has(path)) return respondError(404, "There is no such file.");
-    const file = await this.#pageFiles.respond(path, request);
+    const { pageFiles } = await import("./page-files.ts");
+    if (!pageFiles.has(path)) return respondError(404, "There is no such file.");
+    const file = await pageFiles.respond(path, request);
     return new Response(file.body, file);
   }
 
   async #api(request: Request, name: string, parameters: URLSearchParams, peer: string): Promise<Response> {
     if (name.startsWith("session")) return this.#session(request, name, peer);
-    if (!this.#dependencies.sessions.isAuthenticated(request)) return respondError(401, "Log in first.");
-    const client = this.#dependencies.trustedProxies.clientAddress(request, peer);
-    if (request.method === "GET") return (await this.#reads.get(name)?.(parameters, client)) ?? notFound();
+    if (!this.sessions.isAuthenticated(request)) return respondError(401, "Log in first.");
+    const client = this.#options.trustedProxies.clientAddress(request, peer);
+    if (request.method === "GET")
+      return toResponse(await (this.#reads.get(name) ?? notFound)(parameters, client));
     // The calls whose body is a part of a file.
-    const { imports } = this.#dependencies;
     const receive = () => this.#parts.bytes(request, peer);
-    if (request.method === "POST" && name === "import/part") return imports.add(parameters, receive);
+    if (request.method === "POST" && name === "import/part")
+      return toResponse(await this.#imports.add(parameters, receive));
     if (request.method === "POST" && name === "import/preview")
-      return imports.preview(parameters, await receive());
+      return toResponse(await this.#imports.preview(parameters, await receive()));
     if (request.method === "POST")
-      return (await this.#writes.get(name)?.(await this.#bodies.json(request, peer), client)) ?? notFound();
+      return toResponse(
+        await (this.#writes.get(name) ?? notFound)(await this.#bodies.json(request, peer), client),
+      );
     return respondError(405, "The method is not allowed here; use GET or POST.");
   }
 
   async #session(request: Request, name: string, peer: string): Promise<Response> {
-    const { sessions, trustedProxies } = this.#dependencies;
+    const { sessions } = this;
     const { requiresPassword } = sessions;
     if (name === "session" && request.method === "GET")
       return respondJson({ requiresPassword, isAuthenticated: sessions.isAuthenticated(request) });
@@ -216,51 +242,48 @@ export class OperatorConsole implements AdminRoutes {
     const { password } = pickStrings(await this.#passwords.json(request, peer), "password");
     // Trusts the browser's view: TLS may end at a proxy.
     const isSecure = request.headers.get("origin")?.startsWith("https:") ?? false;
-    const result = await sessions.logIn(password, trustedProxies.clientAddress(request, peer), isSecure);
+    const result = await sessions.logIn(
+      password,
+      this.#options.trustedProxies.clientAddress(request, peer),
+      isSecure,
+    );
     if (result === "tooMany") return respondError(429, "Too many attempts; try again in a minute.");
     if (result === "wrong") return respondError(403, "Wrong password.");
     return respondJson({}, 200, { "Set-Cookie": result.cookie });
   }
 
-  #history(parameters: URLSearchParams): Response {
-    const { history, now, about } = this.#dependencies;
+  #samples(parameters: URLSearchParams) {
     const since = Number(parameters.get("since") ?? 0);
     if (!Number.isSafeInteger(since) || since < 0)
       throw new BadRequestError("since must be the number of a sample.");
     const isMinutes = parameters.get("length") === "minute";
-    const { first, samples } = history.since(isMinutes ? minuteMs : sampleMs, since, now());
-    return respondJson({
+    const { first, samples } = this.#history.since(
+      isMinutes ? minuteMs : sampleMs,
+      since,
+      this.#options.now(),
+    );
+    return {
       first,
       samples: samples.map((sample) => sample && countedFields(sample)),
       ...(isMinutes ? { sampleMs: minuteMs, samplesMax: minutesMax } : { sampleMs, samplesMax }),
-      about,
-    });
+      about: this.#about,
+    };
   }
 }
 
-/** The table of the fields of a plant as a module of the page. */
-function respondFields(request: Request): Response {
-  const script = `export const fields = ${JSON.stringify(fields)};\n`;
-  const etag = `"${Bun.hash(script)}"`;
-  const isKnown = request.headers.get("if-none-match") === etag;
-  const headers = {
-    ...securityHeaders,
-    "Content-Type": "text/javascript; charset=utf-8",
-    "Cache-Control": "no-cache",
-    ETag: etag,
-  };
-  return new Response(isKnown ? null : script, { status: isKnown ? 304 : 200, headers });
-}
-
-function noBackups(): Response {
-  return respondError(
+function noBackups(): never {
+  throw new AdminError(
     404,
     "This store has no backup here: for PostgreSQL use pg_dump, or pg_basebackup for the whole cluster; a store in memory is not kept.",
   );
 }
 
-function notFound(): Response {
-  return respondError(404, "There is no such call.");
+function notFound(): never {
+  throw new AdminError(404, "There is no such call.");
+}
+
+function toResponse(result: unknown): Response {
+  return result instanceof Response ? result : respondJson(result === undefined ? {} : result);
 }
 
 /** Throws a BadRequestError if one of the fields is not a string. */

@@ -63,10 +63,8 @@ export interface Cursor {
   readonly key?: string;
 }
 
-/** A plant as a list shows it. */
 export type PlantSummary = PlantColumns & {
   readonly id: bigint;
-  /** Whether a text is truncated. */
   readonly isTruncated: boolean;
   /** Milliseconds since the epoch; null for plants that were stored before it was recorded. */
   readonly createdAt: number | null;

@@ -1,18 +1,15 @@
-// The console's calls for plants: search by pages, export of a page, one plant, and its edits.
+// The console's calls for plants: search by pages, one plant, and its edits.
 
+import { AdminError } from "../core/admin/request-bodies.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { fieldNames } from "../core/contract/fields.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
-import {
-  isStorable,
-  type NewPlant,
-  newPlantJson,
-  parseNewPlantJson,
-  plantsEqual,
-  toNewPlant,
-} from "../core/contract/plant.ts";
-import type { EditOutcome, PlantEdit } from "../core/store/plant-edit.ts";
+import { isStorable, type NewPlant, parseNewPlantJson, plantsEqual } from "../core/contract/plant.ts";
+import type { PlantEdit } from "../core/store/plant-edit.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
+import type { ConsoleContext } from "./context.ts";
+import type { Edits } from "./edits.ts";
+import { parseId } from "./parse-id.ts";
 import {
   type Cursor,
   type Filter,
@@ -25,40 +22,28 @@ import {
   type PlantSummary,
   summaries,
 } from "./plant-list.ts";
-import { BadRequestError, respondError, respondJson, respondStream } from "./responses.ts";
+import { BadRequestError } from "./responses.ts";
 import { searchIndexState } from "./search-index.ts";
-
-export interface PlantsDependencies {
-  readonly reader: () => Promise<SqlConnection>;
-  /** @param client the address of the operator's browser. */
-  readonly edit: (edit: PlantEdit, client: string) => Promise<EditOutcome>;
-  /** The limit of a body of the public operation. */
-  readonly bodyBytesMax: number;
-}
 
 const plantsPerPage = 50;
 
 /** Plants of one read of many: its result crosses threads on SQLite. */
 const plantsPerRead = 500;
 
-/**
- * Memory that an export is counted with: a plant of the largest body, unless that limit is
- * configured.
- */
-const exportedPlantBytes = 2 ** 20;
-
 const noSuchPage = "There is no such page; start again from the first one.";
 
 export class Plants {
-  readonly #dependencies: PlantsDependencies;
+  readonly #context: ConsoleContext;
+  readonly #edits: Edits;
 
-  constructor(dependencies: PlantsDependencies) {
-    this.#dependencies = dependencies;
+  constructor(context: ConsoleContext, edits: Edits) {
+    this.#context = context;
+    this.#edits = edits;
   }
 
-  async list(parameters: URLSearchParams): Promise<Response> {
+  async list(parameters: URLSearchParams) {
     const search = parseSearch(parameters);
-    const sql = await this.#dependencies.reader();
+    const sql = await this.#context.reader();
     const state = await searchIndexState(sql);
     const withId = search.cursor === undefined ? await findPlantWithId(sql, search) : undefined;
     const page =
@@ -67,7 +52,7 @@ export class Plants {
         : await listPlants(sql, { ...search, plantsMax: plantsPerPage });
     const plants =
       withId === undefined ? page.plants : [withId, ...page.plants.filter(({ id }) => id !== withId.id)];
-    return respondJson({
+    return {
       plants: plants.map(toShown),
       order: page.order,
       isDescending: page.isDescending,
@@ -76,49 +61,30 @@ export class Plants {
       searchedTo: page.searchedTo ?? null,
       hasPlantWithId: withId !== undefined,
       isIndexed: state === "ready",
-    });
-  }
-
-  /** The plants of a page in full, in the format of `plantstore export` and `plantstore import`. */
-  async export(parameters: URLSearchParams): Promise<Response> {
-    const sql = await this.#dependencies.reader();
-    const { plants } = await listPlants(sql, { ...parseSearch(parameters), plantsMax: plantsPerPage });
-    const lines = async function* () {
-      // One at a time, as each may be as large as a body.
-      for (const { id } of plants) {
-        const plant = await findPlant(sql, id);
-        if (plant !== undefined) yield new TextEncoder().encode(`${newPlantJson(toNewPlant(id, plant))}\n`);
-      }
     };
-    return respondStream(lines(), exportedPlantBytes, {
-      "Content-Type": "application/x-ndjson",
-      "Content-Disposition": 'attachment; filename="plants.ndjson"',
-    });
   }
 
   /** One plant in full, or null. */
-  async get(parameters: URLSearchParams): Promise<Response> {
+  async get(parameters: URLSearchParams) {
     const id = parseId(parameters.get("id") ?? "");
-    const plant = await findPlant(await this.#dependencies.reader(), id);
-    if (plant === undefined) return respondJson(null);
+    const plant = await findPlant(await this.#context.reader(), id);
+    if (plant === undefined) return null;
     const { isTruncated: _, ...shown } = toShown(plant);
-    return respondJson(shown);
+    return shown;
   }
 
   /**
    * Changes a plant, unless it is no longer the expected one. Both are bodies of the public
    * operation, validated as there.
-   *
-   * @param client the address of the operator's browser.
    */
   change(
     { expected, replacement }: { expected: string; replacement: string },
     client: string,
-  ): Promise<Response> {
+  ): Promise<void> {
     const from = parsePlant(expected);
-    if (Buffer.byteLength(replacement) > this.#dependencies.bodyBytesMax)
+    if (Buffer.byteLength(replacement) > this.#context.bodyBytesMax)
       throw new BadRequestError(
-        `The plant is larger than the ${this.#dependencies.bodyBytesMax} bytes that --body-bytes-max allows.`,
+        `The plant is larger than the ${this.#context.bodyBytesMax} bytes that --body-bytes-max allows.`,
       );
     const to = parsePlant(replacement);
     if (from.id !== to.id) throw new BadRequestError("The id of a plant cannot be changed.");
@@ -128,17 +94,17 @@ export class Plants {
   }
 
   /** Deletes a plant, unless it is no longer the expected one. */
-  delete({ expected }: { expected: string }, client: string): Promise<Response> {
+  delete({ expected }: { expected: string }, client: string): Promise<void> {
     const plant = parsePlant(expected);
     return this.#edit({ id: plant.id, expected: plant, replacement: undefined }, client);
   }
 
-  async #edit(edit: PlantEdit, client: string): Promise<Response> {
-    const outcome = await this.#dependencies.edit(edit, client);
-    if (outcome === "done") return respondJson({});
+  async #edit(edit: PlantEdit, client: string): Promise<void> {
+    const outcome = await this.#edits.edit(edit, client);
+    if (outcome === "done") return;
     if (outcome === "missing")
-      return respondError(404, `Plant ${edit.id} is not in the store any more. Nothing was saved.`);
-    return respondError(409, `Plant ${edit.id} has changed since you opened it. Nothing was saved.`);
+      throw new AdminError(404, `Plant ${edit.id} is not in the store any more. Nothing was saved.`);
+    throw new AdminError(409, `Plant ${edit.id} has changed since you opened it. Nothing was saved.`);
   }
 }
 
@@ -225,13 +191,6 @@ function parseFilter(parameters: URLSearchParams): Filter {
     ids: idMin === null || idMax === null ? undefined : [parseId(idMin), parseId(idMax)],
     created: from === null || end === null ? undefined : created,
   };
-}
-
-/** The id of a parameter. Throws a BadRequestError. */
-export function parseId(text: string): bigint {
-  const id = parseInt64(text.trim());
-  if (id === undefined) throw new BadRequestError("An id must be a 64-bit integer, such as 42 or -7.");
-  return id;
 }
 
 /**

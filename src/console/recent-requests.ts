@@ -1,7 +1,13 @@
 // The newest requests and the newest errors of the public listener, in memory, for the console.
 
-import { errorRegistry } from "../core/contract/errors.ts";
-import type { RequestRecord, ServerEvent } from "../core/observability/server-event.ts";
+import { errorRegistry, isErrorCode } from "../core/contract/errors.ts";
+import type { Clock, RequestRecord, ServerEvent } from "../core/observability/server-event.ts";
+import { BadRequestError } from "./responses.ts";
+
+const listedMax = 1_000;
+
+/** Messages and names are shown up to this length. */
+const textLengthMax = 500;
 
 /**
  * Longer paths are not stored in full: a thousand of the longest that Bun accepts would take 16 MB.
@@ -20,10 +26,15 @@ interface Numbered {
 export class RecentRequests {
   readonly #all: Ring;
   readonly #errors: Ring;
+  readonly #now: Clock;
   #next = 0;
 
-  /** @param recordsMax the capacity of each ring; the oldest records are overwritten. */
-  constructor(recordsMax: number) {
+  /**
+   * @param recordsMax the capacity of each ring; the oldest records are overwritten.
+   * @param now the clock of the records.
+   */
+  constructor(recordsMax: number, now: Clock) {
+    this.#now = now;
     this.#all = new Ring(recordsMax);
     this.#errors = new Ring(recordsMax);
   }
@@ -38,7 +49,39 @@ export class RecentRequests {
     if (isError(record)) this.#errors.add(numbered);
   }
 
-  /** All records, newest first. */
+  /**
+   * Lists the newest requests: those of a code, which is an error's number, `errors` for all of
+   * them, created, unchanged, served or clientAborted; and those of a time, from `from` to `end`.
+   */
+  list(parameters: URLSearchParams) {
+    const code = parameters.get("code") ?? "";
+    const count = Number(parameters.get("count") ?? listedMax);
+    if (!(count >= 1 && count <= listedMax)) throw new BadRequestError("count must be from 1 to 1000.");
+    const timeOf = (name: string) => Number(parameters.get(name) ?? Number.NaN);
+    const [from, end] = [timeOf("from"), timeOf("end")];
+    const epochOffset = Date.now() - this.#now();
+    const counts: Record<string, number> = {};
+    const requests: ReturnType<typeof toListed>[] = [];
+    for (const record of this.newestFirst()) {
+      const recordCode = codeOf(record);
+      const endedAt = record.endedAt + epochOffset;
+      // Without a time the comparisons with NaN are false.
+      if (endedAt < from || endedAt >= end) continue;
+      counts[recordCode] = (counts[recordCode] ?? 0) + 1;
+      if (
+        requests.length < count &&
+        (code === "" || code === recordCode || (code === "errors" && isError(record)))
+      )
+        requests.push(toListed(record, recordCode, epochOffset));
+    }
+    const { errorsSince } = this;
+    return {
+      requests,
+      counts,
+      errorsSince: errorsSince === undefined ? null : new Date(errorsSince + epochOffset).toISOString(),
+    };
+  }
+
   *newestFirst(): Generator<Readonly<RequestRecord>> {
     let oldest = this.#next;
     for (const { number, record } of this.#all.newestFirst()) {
@@ -54,8 +97,27 @@ export class RecentRequests {
   }
 }
 
-export function isError({ result }: Pick<RequestRecord, "result">): boolean {
-  return result in errorRegistry;
+function codeOf({ result }: RequestRecord): string {
+  return isErrorCode(result) ? String(errorRegistry[result].error) : result;
+}
+
+function toListed(record: Readonly<RequestRecord>, code: string, epochOffset: number) {
+  const { requestId, method, path, status, message, caller, startedAt, endedAt } = record;
+  return {
+    requestId,
+    at: new Date(endedAt + epochOffset).toISOString(),
+    ms: Number((endedAt - startedAt).toFixed(3)),
+    method,
+    path,
+    status,
+    code,
+    message: message?.slice(0, textLengthMax) ?? null,
+    token: caller?.slice(0, textLengthMax) ?? null,
+  };
+}
+
+function isError({ result }: Pick<RequestRecord, "result">): boolean {
+  return isErrorCode(result);
 }
 
 class Ring {

@@ -2,7 +2,7 @@
 // for the console's charts.
 
 import { createHistogram } from "node:perf_hooks";
-import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
+import { errorRegistry } from "../core/contract/errors.ts";
 import type {
   BatchCommitted,
   PlantsChanged,
@@ -22,7 +22,7 @@ export const minutesMax = 1_440;
 const latencyOptions = { lowest: 1, highest: 3_600_000_000, figures: 2 } as const;
 
 /** The events of five seconds or of a minute. */
-interface Sample {
+export interface Sample {
   /** Plants created by requests, and creates of plants that were already stored. */
   readonly created: number;
   readonly unchanged: number;
@@ -37,7 +37,6 @@ interface Sample {
   readonly p50Ms: number | null;
   readonly p99Ms: number | null;
   readonly batches: number;
-  /** Plants in all batches. */
   readonly batchPlants: number;
 }
 
@@ -53,17 +52,16 @@ interface Samples {
 
 type SampleLength = typeof sampleMs | typeof minuteMs;
 
-/** The sample of a time without events. */
-const emptySample: Sample = {
+const noCounts = () => ({
   created: 0,
   unchanged: 0,
   imported: 0,
-  errors: {},
-  p50Ms: null,
-  p99Ms: null,
+  errors: {} as Record<string, number>,
   batches: 0,
   batchPlants: 0,
-};
+});
+
+const emptySample: Sample = { ...noCounts(), p50Ms: null, p99Ms: null };
 
 /**
  * A sample ends with the first event after its time, or when the samples are read. An event costs
@@ -79,13 +77,8 @@ export class RecentSamples {
   readonly #minutes = new SampleSeries(minutesMax);
   #number: number;
   #endsAt: number;
-  #created = 0;
-  #unchanged = 0;
-  #imported = 0;
-  #errors = new Map<ErrorCode, number>();
+  #counts = noCounts();
   readonly #createMicros = createHistogram(latencyOptions);
-  #batches = 0;
-  #batchPlants = 0;
 
   /**
    * @param startsAt the start, by the clock of the events.
@@ -120,30 +113,35 @@ export class RecentSamples {
     if (endedAt >= this.#endsAt) this.#endSamples(endedAt);
     switch (result) {
       case "created":
-        this.#created++;
+        this.#counts.created++;
         this.#recordLatency(endedAt - startedAt);
         break;
       case "unchanged":
-        this.#unchanged++;
+        this.#counts.unchanged++;
         this.#recordLatency(endedAt - startedAt);
         break;
       case "clientAborted":
         break;
       default:
-        this.#errors.set(result, (this.#errors.get(result) ?? 0) + 1);
+        this.#countError(errorRegistry[result].error);
     }
+  }
+
+  #countError(number: number): void {
+    const { errors } = this.#counts;
+    errors[number] = (errors[number] ?? 0) + 1;
   }
 
   #countBatch({ plants, endedAt }: BatchCommitted): void {
     if (endedAt >= this.#endsAt) this.#endSamples(endedAt);
-    this.#batches++;
-    this.#batchPlants += plants;
+    this.#counts.batches++;
+    this.#counts.batchPlants += plants;
   }
 
   #countImport({ created, unchanged, endedAt }: PlantsChanged): void {
     if (endedAt >= this.#endsAt) this.#endSamples(endedAt);
-    this.#imported += created;
-    this.#unchanged += unchanged;
+    this.#counts.imported += created;
+    this.#counts.unchanged += unchanged;
   }
 
   #endSamples(now: number): void {
@@ -165,25 +163,11 @@ export class RecentSamples {
 
   /** The sample that is being counted, which starts again from zero. */
   #takeSample(): Sample {
-    const sample = {
-      created: this.#created,
-      unchanged: this.#unchanged,
-      imported: this.#imported,
-      errors: Object.fromEntries(
-        [...this.#errors].map(([code, count]) => [errorRegistry[code].error, count]),
-      ),
-      p50Ms: this.#latencyPercentile(50),
-      p99Ms: this.#latencyPercentile(99),
-      batches: this.#batches,
-      batchPlants: this.#batchPlants,
-    };
-    this.#created = 0;
-    this.#unchanged = 0;
-    this.#imported = 0;
-    this.#errors = new Map();
+    const p50Ms = this.#latencyPercentile(50);
+    const p99Ms = this.#latencyPercentile(99);
+    const sample = { ...this.#counts, p50Ms, p99Ms };
+    this.#counts = noCounts();
     this.#createMicros.reset();
-    this.#batches = 0;
-    this.#batchPlants = 0;
     return sample;
   }
 
@@ -214,10 +198,11 @@ class SampleSeries {
     const earlier = this.#byNumber.get(number);
     this.#byNumber.set(number, earlier === undefined ? sample : mergeSamples(earlier, sample));
     if (number <= this.#newest) return;
-    // One sample after the other, except after a pause.
-    if (number - this.#newest <= this.#samplesMax)
-      for (let old = this.#newest - this.#samplesMax + 1; old < oldest; old++) this.#byNumber.delete(old);
-    else for (const old of this.#byNumber.keys()) if (old < oldest) this.#byNumber.delete(old);
+    // The keys are in the order of their numbers.
+    for (const old of this.#byNumber.keys()) {
+      if (old >= oldest) break;
+      this.#byNumber.delete(old);
+    }
     this.#newest = number;
   }
 

@@ -1,5 +1,7 @@
 // Checks that a request comes from the page of the console: against DNS rebinding and cross-site
-// request forgery (CSRF).
+// request forgery (CSRF). A check throws an AdminError for a request that it rejects.
+
+import { AdminError } from "../core/admin/request-bodies.ts";
 
 /**
  * Sent with every write. A page of another site cannot send it without a CORS preflight, which is
@@ -7,54 +9,42 @@
  */
 const writeHeader = "X-Plantstore-Console";
 
-interface HttpRejection {
-  readonly status: number;
-  readonly message: string;
-}
-
-const crossOrigin: HttpRejection = { status: 403, message: "Requests from other origins are not allowed." };
-
 /**
  * Rejects a request whose Host is neither an address, nor localhost, nor one of the names. With DNS
  * rebinding, a page of another site points its own name at this machine, but it cannot send a Host
  * other than that name.
  */
-export function checkHost(request: Request, names: readonly string[]): HttpRejection | undefined {
+export function checkHost(request: Request, names: readonly string[]): void {
   const host = request.headers.get("host") ?? "";
   const name = host.replace(/:\d*$/, "").toLowerCase();
   const isAddress = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/.test(name);
-  if (isAddress || name === "localhost" || names.includes(name)) return undefined;
-  return {
-    status: 421,
-    message: `Unknown host ${JSON.stringify(host)}; add it to --admin-names to allow it.`,
-  };
+  if (isAddress || name === "localhost" || names.includes(name)) return;
+  throw new AdminError(421, `Unknown host ${JSON.stringify(host)}; add it to --admin-names to allow it.`);
 }
 
 /** Rejects a request to the API that a page of another site sent or could have sent. */
-export function checkSameOrigin(request: Request): HttpRejection | undefined {
+export function checkSameOrigin(request: Request): void {
   const { headers, method } = request;
-  const rejection = checkOrigin(request);
-  if (rejection !== undefined || method === "GET") return rejection;
+  checkOrigin(request);
+  if (method === "GET") return;
   if (
     headers.get(writeHeader) === null ||
     !/^application\/(?:json|octet-stream) *(?:;|$)/i.test(headers.get("content-type") ?? "")
   )
-    return {
-      status: 403,
-      message: `A write needs Content-Type: application/json and the header ${writeHeader}: 1.`,
-    };
-  return undefined;
+    throw new AdminError(
+      403,
+      `A write needs Content-Type: application/json and the header ${writeHeader}: 1.`,
+    );
 }
 
 /**
  * Rejects a request that a browser says is from a page of another site. All browsers send Origin
  * with such a write; they and other clients need no header of their own.
  */
-export function checkOrigin({ headers, method }: Request): HttpRejection | undefined {
+export function checkOrigin({ headers, method }: Request): void {
   const site = headers.get("sec-fetch-site");
-  if (method === "GET")
-    return site === null || site === "same-origin" || site === "none" ? undefined : crossOrigin;
-  if (site !== null && site !== "same-origin") return crossOrigin;
-  const origin = headers.get("origin");
-  return origin !== null && URL.parse(origin)?.host !== headers.get("host") ? crossOrigin : undefined;
+  const isOwnSite = site === null || site === "same-origin" || (method === "GET" && site === "none");
+  const origin = method === "GET" ? null : headers.get("origin");
+  if (isOwnSite && (origin === null || URL.parse(origin)?.host === headers.get("host"))) return;
+  throw new AdminError(403, "Requests from other origins are not allowed.");
 }

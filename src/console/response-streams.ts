@@ -5,7 +5,6 @@
 // a Uint8Array or a string for each response 2.1 to 3.3 GB more, DecompressionStream 1.4 GB,
 // Bun.file 5 MB and a second descriptor for each, a stream that is pulled from shared bytes 27 MB.
 
-/** Bytes of one piece of a body. */
 export const pieceBytes = 64 * 2 ** 10;
 
 export interface ResponseStreamLimits {

@@ -13,26 +13,13 @@ const downloads = new ResponseStreams({ bytesMax: 64 * 2 ** 20, sendMsMax: 60_00
 /** Bounds the memory of lists and exports that clients do not read. */
 const streams = new ResponseStreams({ bytesMax: 64 * 2 ** 20, sendMsMax: 120_000 });
 
+/** JSON with bigints as strings: a number in JavaScript is not exact past 2^53. */
 export function respondJson(value: unknown, status = 200, headers: Headers = {}): Response {
-  return respondJsonText(stringify(value), status, headers);
-}
-
-/** @param text JSON from `stringify`. */
-export function respondJsonText(text: string, status = 200, headers: Headers = {}): Response {
+  const text = JSON.stringify(value, (_, field) => (typeof field === "bigint" ? String(field) : field));
   const all = { "Content-Type": "application/json", ...headers };
   if (text.length < pieceBytes) return respond(text, status, all);
   const body = streams.streamOwned(new TextEncoder().encode(text));
   return body === undefined ? tooManyStreams() : respond(body, status, all);
-}
-
-/** @param pieceBytesMax memory that one piece may take. */
-export function respondStream(
-  pieces: AsyncIterable<Uint8Array>,
-  pieceBytesMax: number,
-  headers: Headers,
-): Response {
-  const body = streams.stream(pieces, pieceBytesMax);
-  return body === undefined ? tooManyStreams() : respond(body, 200, headers);
 }
 
 /** @param pieceBytesMax memory that one piece may take. */
@@ -53,11 +40,6 @@ export function respondError(status: number, message: string, headers: Headers =
 function tooManyStreams(): Response {
   const message = "Too many large responses are being sent; try again in a second.";
   return respondError(503, message, { "Retry-After": "1" });
-}
-
-/** JSON with bigints as strings: a number in JavaScript is not exact past 2^53. */
-export function stringify(value: unknown): string {
-  return JSON.stringify(value, (_, field) => (typeof field === "bigint" ? String(field) : field));
 }
 
 /** A request that the page of the console does not send. The message is a sentence. */

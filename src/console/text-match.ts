@@ -6,7 +6,7 @@ import type { SqlConnection } from "../core/store/sql-connection.ts";
 const textCharactersMin = 3;
 
 /**
- * Pages of 4 KB of the index, some 600 plants each, that a statement may read which compares each
+ * Pages of 4 KiB of the index, some 600 plants each, that a statement may read which compares each
  * of these plants itself: about 100 ms.
  */
 const quickPagesMax = 200;
@@ -30,7 +30,6 @@ const rarePartsMax = 4;
  */
 const tagCharactersMax = 30;
 
-/** The texts of a search. */
 export interface TextFilter {
   /** Each is in one of the text fields. */
   readonly words: readonly string[];
@@ -38,7 +37,6 @@ export interface TextFilter {
   readonly tag: string | null | undefined;
 }
 
-/** Whether the index finds one of the texts. */
 export function hasIndexedText({ words, tag }: TextFilter): boolean {
   return words.some(isIndexedWord) || isIndexedWord(tag ?? "");
 }
@@ -154,7 +152,6 @@ async function sizesOf(
   return sizes;
 }
 
-/** Every three characters in a row. */
 function trigrams(text: string): string[] {
   const characters = Array.from(text);
   const count = Math.max(0, characters.length - textCharactersMin + 1);

@@ -1,22 +1,26 @@
 // The console's calls that list, issue, rotate and revoke tokens.
 
-import { CoalescedWork } from "../core/admin/throttling.ts";
+import { AdminError } from "../core/admin/request-bodies.ts";
 import { isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
-import { toIsoString, toTokenSummary } from "../core/auth/token-summary.ts";
+import { type TokenSummary, toIsoString, toTokenSummary } from "../core/auth/token-summary.ts";
+import { CoalescedWork } from "../core/coalesced-work.ts";
 import { isStorable } from "../core/contract/plant.ts";
 import { parseDurationMs, parseTimestamp } from "../core/duration.ts";
 import type { TokenStore } from "../core/store/token-store.ts";
-import { BadRequestError, respondError, respondJson, respondJsonText, stringify } from "./responses.ts";
-import { WriteQueue } from "./write-queue.ts";
+import { BadRequestError } from "./responses.ts";
+
+/** The pause between two writes, in which batches of creates are committed. */
+const writePauseMs = 20;
+const queuedWritesMax = 100;
 
 export class Tokens {
   readonly #store: TokenStore;
   readonly #wallNow: () => number;
-  readonly #writes = new WriteQueue();
-  readonly #listText = new CoalescedWork(async () => {
-    const tokens = await this.#store.list();
+  #lastWrite: Promise<unknown> = Promise.resolve();
+  #queuedWrites = 0;
+  readonly #list = new CoalescedWork(async () => {
     const now = this.#wallNow();
-    return stringify(tokens.map((token) => toTokenSummary(token, now)));
+    return (await this.#store.list()).map((token) => toTokenSummary(token, now));
   });
 
   /** @param wallNow milliseconds since the epoch. */
@@ -25,21 +29,20 @@ export class Tokens {
     this.#wallNow = wallNow;
   }
 
-  async list(): Promise<Response> {
-    return respondJsonText(await this.#listText.run());
+  list(): Promise<readonly TokenSummary[]> {
+    return this.#list.run();
   }
 
   /** Issues a token. No other response shows it. */
-  async issue({ name, expires }: { name: string; expires: string }): Promise<Response> {
+  async issue({ name, expires }: { name: string; expires: string }) {
     const now = this.#wallNow();
     if (!isTokenName(name))
       throw new BadRequestError("A name must be one line of text, without control characters.");
     const expiresAt = parseExpiry(expires, now);
     const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });
-    const isAdded = await this.#writes.run(() => this.#store.add(record));
-    if (isAdded === undefined) return tooManyWrites();
-    if (isAdded) return respondJson({ token }, 201);
-    return respondError(
+    const isAdded = await this.#write(() => this.#store.add(record));
+    if (isAdded) return { token };
+    throw new AdminError(
       409,
       `A token named ${JSON.stringify(name)} already exists; choose another name, or revoke it first.`,
     );
@@ -51,39 +54,40 @@ export class Tokens {
    *
    * @param expires "same" for the lifetime of the token that is replaced.
    */
-  async rotate({
-    name,
-    overlap,
-    expires,
-  }: {
-    name: string;
-    overlap: string;
-    expires: string;
-  }): Promise<Response> {
-    if (!isStorable(name)) return noActiveToken(name);
+  async rotate({ name, overlap, expires }: { name: string; overlap: string; expires: string }) {
+    if (!isStorable(name)) throw noActiveToken(name);
     const now = this.#wallNow();
     const overlapMs = parseDurationMs(overlap);
     if (Number.isNaN(overlapMs)) throw new BadRequestError("The overlap must be a duration: 1d, 12h or 0s.");
     const expiresAt = expires === "same" ? undefined : parseExpiry(expires, now);
     const { token, record } = makeToken({ name, expiresAt: null }, { now, randomBytes });
     const rotation = { hash: record.hash, name, rotatedAt: now, expiresAt, overlapEndsAt: now + overlapMs };
-    const outcome = await this.#writes.run(() => this.#store.rotate(rotation));
-    if (outcome === undefined) return tooManyWrites();
-    if (outcome === "none") return noActiveToken(name);
+    const outcome = await this.#write(() => this.#store.rotate(rotation));
+    if (outcome === "none") throw noActiveToken(name);
     if (outcome === "expired")
-      return respondError(
+      throw new AdminError(
         409,
         `The token named ${JSON.stringify(name)} has expired; revoke it, and issue another with that name.`,
       );
-    return respondJson({ token, predecessorEnds: toIsoString(outcome.predecessorEndsAt) }, 201);
+    return { token, predecessorEnds: toIsoString(outcome.predecessorEndsAt) };
   }
 
-  async revoke({ name }: { name: string }): Promise<Response> {
-    if (!isStorable(name)) return noActiveToken(name);
-    const isRevoked = await this.#writes.run(() => this.#store.revoke(name, this.#wallNow()));
-    if (isRevoked === undefined) return tooManyWrites();
-    if (isRevoked) return respondJson({});
-    return noActiveToken(name);
+  async revoke({ name }: { name: string }): Promise<void> {
+    if (!isStorable(name)) throw noActiveToken(name);
+    const isRevoked = await this.#write(() => this.#store.revoke(name, this.#wallNow()));
+    if (!isRevoked) throw noActiveToken(name);
+  }
+
+  /** Writes one at a time, with a pause after each. */
+  async #write<Result>(write: () => Promise<Result>): Promise<Result> {
+    if (this.#queuedWrites >= queuedWritesMax)
+      throw new AdminError(503, "Too many changes of tokens are queued; try again.");
+    this.#queuedWrites++;
+    const writing = this.#lastWrite.then(write).finally(() => {
+      this.#queuedWrites--;
+    });
+    this.#lastWrite = writing.catch(() => undefined).then(() => Bun.sleep(writePauseMs));
+    return writing;
   }
 }
 
@@ -95,10 +99,6 @@ function parseExpiry(expires: string, now: number): number | null {
   return expiresAt;
 }
 
-function noActiveToken(name: string): Response {
-  return respondError(404, `There is no active token named ${JSON.stringify(name)}.`);
-}
-
-function tooManyWrites(): Response {
-  return respondError(503, "Too many changes of tokens are queued; try again.");
+function noActiveToken(name: string): AdminError {
+  return new AdminError(404, `There is no active token named ${JSON.stringify(name)}.`);
 }

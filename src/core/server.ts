@@ -5,6 +5,8 @@
 import packageJson from "../../package.json";
 import { type AdminRoutes, type AdminServer, startAdminServer } from "./admin/server.ts";
 import { Authenticator } from "./auth/authenticator.ts";
+import type { IdentityProvider } from "./auth/jwks.ts";
+import type { JwtVerifier } from "./auth/jwt-verifier.ts";
 import { TokenCache } from "./auth/token-cache.ts";
 import { BodyReader } from "./http/body-reader.ts";
 import { type Certificate, CertificateReloader } from "./http/certificate.ts";
@@ -41,10 +43,7 @@ export interface ServerOptions {
   readonly events?: ServerEvents;
   /** Puts a handler before that of the service. */
   readonly wrapHandler?: (next: Handler) => Handler;
-  /**
-   * Routes of the admin listener, in addition to liveness, readiness and metrics. The first match
-   * gets the request.
-   */
+  /** Further routes of the admin listener. The first match gets the request. */
   readonly adminRoutes?: readonly AdminRoutes[];
   /** performance.now by default. */
   readonly now?: Clock;
@@ -70,19 +69,8 @@ interface ServerLimits {
   readonly queuePlantsMax: number;
   /** Open connections of both listeners. */
   readonly connectionsMax: number;
-  /** A connection without traffic is closed after this time; 0 for never. */
-  readonly idleSecondsMax: number;
   /** Time to finish accepted requests when the server stops. */
   readonly drainSecondsMax: number;
-}
-
-/** An issuer of JWTs. */
-interface IdentityProvider {
-  readonly issuer: string;
-  readonly audience: string;
-  /** OpenID discovery if undefined. */
-  readonly jwksUrl: string | undefined;
-  readonly keysAgeMsMax: number;
 }
 
 export interface RunningServer extends AsyncDisposable {
@@ -94,10 +82,7 @@ export interface RunningServer extends AsyncDisposable {
   fetch(request: Request): Promise<Response>;
   /** Reads the tokens of the store again: a change is effective when it resolves. */
   reloadTokens(): Promise<void>;
-  /**
-   * Stops listening, and resolves when every accepted request has its response, or its time is
-   * over. May be called again.
-   */
+  /** Stops listening; resolves when every accepted request has its response, or time is over. */
   stop(): Promise<void>;
 }
 
@@ -116,7 +101,7 @@ export class ListenError extends Error {
   }
 }
 
-const defaultLimits: Omit<ServerLimits, "idleSecondsMax"> = {
+const defaultLimits: ServerLimits = {
   bodyBytesMax: 2 ** 20,
   inFlightBytesMax: 64 * 2 ** 20,
   arrivalSecondsMax: 20,
@@ -134,10 +119,7 @@ const queueCodeUnitsMax = 32 * 2 ** 20;
 /** Longer than a database takes to fail over: Bun closes an idle connection without a response. */
 const idleSecondsMin = 30;
 
-/**
- * Starts a server. Rejects with a ListenError if an address cannot be bound, and with the store's
- * error.
- */
+/** Rejects with a ListenError if an address cannot be bound, and with the store's error. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { store, basePath = "", now = performance.now.bind(performance), wallNow = Date.now } = options;
   const limits = { ...defaultLimits, ...options.limits };
@@ -151,25 +133,26 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   );
   await tokens.start();
   resources.defer(() => tokens.stop());
-  const authenticator = await createAuthenticator(tokens, options.identityProvider, {
-    creatorKey: (name) => store.tokens.creatorKey(name),
-    wallNow,
-    resources,
-    emit,
-  });
+  let jwts: JwtVerifier | undefined;
+  if (options.identityProvider !== undefined) {
+    // Loading it takes 11 ms of processor time.
+    const { JwtVerifier } = await import("./auth/jwt-verifier.ts");
+    const verifier = new JwtVerifier(
+      options.identityProvider,
+      wallNow,
+      (error) => emit({ kind: "jwksRefreshFailed", reason: errorMessage(error) }),
+      (name) => store.tokens.creatorKey(name),
+    );
+    resources.defer(() => verifier.stop());
+    jwts = verifier;
+  }
 
   const { queuePlantsMax } = limits;
   const groupCommit = await openCreateQueue(
     store,
     { queuePlantsMax, queueCodeUnitsMax, batchPlantsMax },
     scheduleWithSetImmediate,
-    {
-      now,
-      afterBatch({ entries, outcomes, startedAt, endedAt }) {
-        if (outcomes !== undefined)
-          emit({ kind: "batchCommitted", plants: entries.length, startedAt, endedAt });
-      },
-    },
+    { now, emit },
   );
   resources.defer(() => groupCommit.close());
 
@@ -179,7 +162,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     arrivalMsMax: limits.arrivalSecondsMax * 1_000,
   });
   const service = createHandler({
-    authenticator,
+    authenticator: new Authenticator(tokens, jwts),
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit, now),
     bodyReader,
     groupCommit,
@@ -209,7 +192,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       walBytes: () => store.walBytes(),
     };
     const buildInfo = { version: packageJson.version, bun: Bun.version, engine: store.engine };
-    const metrics = new Metrics(gauges, buildInfo, now);
+    const metrics = new Metrics(gauges, buildInfo);
     events.subscribe((event) => metrics.handle(event));
     return startAdminServer({
       ...address,
@@ -236,7 +219,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         port,
         certificate,
         plantsPath: `${basePath}/plants`,
-        idleSecondsMax: limits.idleSecondsMax ?? Math.max(idleSecondsMin, limits.arrivalSecondsMax + 10),
+        idleSecondsMax: Math.max(idleSecondsMin, limits.arrivalSecondsMax + 10),
         connectionLimit,
       }),
   );
@@ -260,36 +243,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     stop,
     [Symbol.asyncDispose]: stop,
   };
-}
-
-async function createAuthenticator(
-  tokens: TokenCache,
-  identityProvider: IdentityProvider | undefined,
-  {
-    creatorKey,
-    wallNow,
-    resources,
-    emit,
-  }: {
-    readonly creatorKey: (name: string) => Promise<number>;
-    readonly wallNow: () => number;
-    readonly resources: AsyncDisposableStack;
-    readonly emit: Emit;
-  },
-): Promise<Authenticator> {
-  if (identityProvider === undefined) return new Authenticator(tokens, undefined);
-
-  // Loading it takes 11 ms of processor time.
-  const { JwtVerifier } = await import("./auth/jwt-verifier.ts");
-  const jwts = new JwtVerifier(
-    identityProvider,
-    wallNow,
-    (error) => emit({ kind: "jwksRefreshFailed", reason: errorMessage(error) }),
-    creatorKey,
-  );
-  jwts.start();
-  resources.defer(() => jwts.stop());
-  return new Authenticator(tokens, jwts);
 }
 
 /** Reloads the certificate when one of its files changes. */

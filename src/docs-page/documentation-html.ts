@@ -15,6 +15,14 @@ interface PageLinks {
   readonly url: string;
 }
 
+/** A part of openapi.yaml: what the page shows of it. */
+interface Described {
+  readonly $ref?: string;
+  readonly description?: string;
+}
+
+type Table<Value> = Readonly<Record<string, Value>>;
+
 interface Field {
   readonly type: string;
   readonly format?: string;
@@ -22,71 +30,43 @@ interface Field {
   readonly examples: readonly (string | number)[];
 }
 
-interface Schema {
-  readonly $ref?: string;
-  readonly description?: string;
+interface Schema extends Described {
   readonly allOf?: readonly Schema[];
   readonly required?: readonly string[];
-  readonly properties?: Readonly<Record<string, Field>>;
+  readonly properties?: Table<Field>;
 }
 
-interface Header {
-  readonly $ref?: string;
-  readonly description?: string;
-}
-
-interface DescribedResponse {
-  readonly $ref?: string;
-  readonly description: string;
-  readonly headers?: Readonly<Record<string, Header>>;
+interface DescribedResponse extends Described {
+  readonly headers?: Table<Described>;
   readonly content?: {
-    readonly "application/json": {
-      readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
-    };
+    readonly "application/json": { readonly examples?: Table<{ summary: string; value: object }> };
   };
-}
-
-interface CodeSample {
-  readonly label: string;
-  readonly source: string;
 }
 
 interface DescribedOperation {
   readonly operationId: string;
   readonly summary: string;
   readonly description: string;
-  readonly responses: Readonly<Record<string, DescribedResponse>>;
+  readonly responses: Table<DescribedResponse>;
 }
 
 /** The operation of the form. */
 interface DescribedCreate extends DescribedOperation {
   readonly requestBody: {
-    readonly content: {
-      readonly "application/json": {
-        readonly examples: { readonly withTag: { readonly value: Readonly<Record<string, unknown>> } };
-      };
-    };
+    readonly content: { readonly "application/json": { examples: { withTag: { value: Table<unknown> } } } };
   };
-  readonly "x-codeSamples": readonly CodeSample[];
+  readonly "x-codeSamples": readonly { label: string; source: string }[];
 }
 
-/** The parts of openapi.yaml that the page shows. */
 interface Description {
   readonly openapi: string;
-  readonly info: {
-    readonly title: string;
-    readonly version: string;
-    readonly description: string;
-    readonly license: { readonly name: string };
-  };
+  readonly info: Record<"title" | "version" | "description", string> & { license: { name: string } };
   readonly servers: readonly [{ readonly url: string }];
-  readonly paths: {
-    readonly "/plants": { readonly post: DescribedCreate };
-  };
+  readonly paths: { readonly "/plants": { readonly post: DescribedCreate } };
   readonly components: {
-    readonly schemas: Readonly<Record<string, Schema>>;
-    readonly headers: Readonly<Record<string, Header>>;
-    readonly responses: Readonly<Record<string, DescribedResponse>>;
+    readonly schemas: Table<Schema>;
+    readonly headers: Table<Described>;
+    readonly responses: Table<DescribedResponse>;
   };
 }
 
@@ -202,12 +182,12 @@ function renderNavigation(): string {
 }
 
 function renderSamples(url: string): string {
-  const samples = operation["x-codeSamples"].map(({ label, source }) => {
+  const samples = operation["x-codeSamples"].map(({ label, source }, index) => {
     const code = escapeHTML(source.replaceAll(placeholder, () => escapeUrl(url)).trimEnd());
-    return `<div class="sample" id="sample-${idOf(label)}" data-label="${escapeHTML(label)}">
-            <h3>${escapeHTML(label)}</h3>
+    return `<details name="sample"${index === 0 ? " open" : ""}>
+            <summary>${escapeHTML(label)}</summary>
             <pre><code>${code}</code></pre>
-          </div>`;
+          </details>`;
   });
   return section(
     "Samples",
@@ -243,7 +223,11 @@ function renderResponses({ operationId, responses }: DescribedOperation): string
   const prefix = operationId === operation.operationId ? "" : `${operationId}-`;
   return Object.entries(responses)
     .map(([status, response]) => {
-      const { description: text, headers = {}, content } = components.responses[nameOf(response)] ?? response;
+      const {
+        description: text = "",
+        headers = {},
+        content,
+      } = components.responses[nameOf(response)] ?? response;
       const [summary = "", ...rest] = text.split("\n\n");
       const named = Object.values(content?.["application/json"].examples ?? {});
       const bodies = named.map(

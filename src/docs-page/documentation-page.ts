@@ -5,7 +5,7 @@ import { StaticFiles } from "../static-files.ts";
 import scriptFile from "./page/page.js" with { type: "file" };
 import styleFile from "./page/style.css" with { type: "file" };
 
-interface DocumentationPageOptions {
+export interface DocumentationPageOptions {
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
   /** The base address that clients use, if it is not the listener's own. */
@@ -35,8 +35,8 @@ export class DocumentationPage {
     this.#options = options;
     this.#files = new StaticFiles({
       files: new Map([
-        [`${options.basePath}/${this.#scriptPath}`, scriptFile],
-        [`${options.basePath}/${this.#stylePath}`, styleFile],
+        [`${options.basePath}/${this.#scriptPath}`, () => Bun.file(scriptFile).bytes()],
+        [`${options.basePath}/${this.#stylePath}`, () => Bun.file(styleFile).bytes()],
       ]),
       caching: "immutable",
       headers: commonHeaders,

@@ -3,14 +3,10 @@
 import { ApiError } from "../core/contract/errors.ts";
 import { type Connection, type Handler, pathOf } from "../core/http/handler.ts";
 import { errorResponse } from "../core/http/responses.ts";
-import { DocumentationPage } from "./documentation-page.ts";
-import { contentTypes, documentNames, OpenApiDocuments } from "./openapi-documents.ts";
+import { DocumentationPage, type DocumentationPageOptions } from "./documentation-page.ts";
+import { contentTypes, documentNames, openApiDocument } from "./openapi-documents.ts";
 
-export interface DocumentationOptions {
-  /** "" or a path such as "/v1", without a slash at its end. */
-  readonly basePath: string;
-  /** The base address that clients use, if it is not the listener's own. */
-  readonly publicUrl: string | undefined;
+interface DocumentationOptions extends DocumentationPageOptions {
   /** Whether there is a page as well as the interface description. */
   readonly hasPage: boolean;
 }
@@ -21,7 +17,6 @@ const wellFormedHost = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 export function documentation(options: DocumentationOptions): (next: Handler) => Handler {
   const { basePath, publicUrl } = options;
   const page = options.hasPage ? new DocumentationPage(options) : undefined;
-  const documents = new OpenApiDocuments();
   const documentPaths = new Map(documentNames.map((name) => [`${basePath}/${name}`, name]));
 
   async function respond(path: string, request: Request, connection: Connection): Promise<Response> {
@@ -30,10 +25,10 @@ export function documentation(options: DocumentationOptions): (next: Handler) =>
       return errorResponse(new ApiError("methodNotAllowed", message, { allow: "GET, HEAD" }));
     }
     const url = publicUrl ?? requestUrl(request, connection.origin) + basePath;
-    const name = documentPaths.get(path);
-    if (name === undefined && page !== undefined) return page.respond(path, request, url);
-    return new Response(documents.get(name ?? "openapi.json", url), {
-      headers: { "Content-Type": contentTypes[name ?? "openapi.json"], "Cache-Control": "no-store" },
+    const name = documentPaths.get(path) ?? "openapi.json";
+    if (page?.has(path)) return page.respond(path, request, url);
+    return new Response(openApiDocument(name, url), {
+      headers: { "Content-Type": contentTypes[name], "Cache-Control": "no-store" },
     });
   }
 

@@ -79,85 +79,37 @@ function parseQuotedRecord(
   const cells: (string | undefined)[] = [];
   let lineEnd = lineEndFrom(text, start);
   for (let at = start; ; at++) {
-    const cell = text[at] === '"' ? quotedCell(text, at) : plainCell(text, at, lineEnd, delimiter);
-    if (cell === undefined) return undefined;
-    cells.push(cell.value);
-    at = cell.end;
-    // A quoted cell may span lines.
-    if (at > lineEnd) lineEnd = lineEndFrom(text, at);
-    if (text[at] === delimiter && cell.error === undefined) continue;
+    let error: string | undefined;
+    if (text[at] === '"') {
+      const end = quotedCellEnd(text, at);
+      if (end === undefined) return undefined;
+      cells.push(text.slice(at + 1, end - 1).replaceAll('""', '"'));
+      at = end;
+      // A quoted cell may span lines.
+      if (at > lineEnd) lineEnd = lineEndFrom(text, at);
+    } else {
+      // Looked for in the line only: in the whole text, the time would be quadratic.
+      const rest = text.slice(at, recordEnd(text, at, lineEnd));
+      const next = rest.indexOf(delimiter);
+      const cell = next === -1 ? rest : rest.slice(0, next);
+      if (cell.includes('"')) error = "a quote in a cell that is not quoted";
+      cells.push(cell === "" ? undefined : cell);
+      at += cell.length;
+    }
+    if (text[at] === delimiter && error === undefined) continue;
     const end = recordEnd(text, at, lineEnd);
-    const error = cell.error ?? (at === end ? undefined : "text after the closing quote of a cell");
+    if (at !== end) error ??= "text after the closing quote of a cell";
     onRecord(error === undefined ? cells : { error }, start, end);
     return lineEnd + 1;
   }
 }
 
-interface Cell {
-  readonly value: string | undefined;
-  /** The index after it. */
-  readonly end: number;
-  readonly error?: string;
-}
-
-function plainCell(text: string, start: number, lineEnd: number, delimiter: Delimiter): Cell {
-  const rest = text.slice(start, recordEnd(text, start, lineEnd));
-  // Looked for in the line only: in the whole text, the time would be quadratic.
-  const next = rest.indexOf(delimiter);
-  const value = next === -1 ? rest : rest.slice(0, next);
-  const end = start + value.length;
-  if (value.includes('"')) return { value, end, error: "a quote in a cell that is not quoted" };
-  return { value: value === "" ? undefined : value, end };
-}
-
-const lineFeed = 0x0a;
-const quote = 0x22;
-
-/** Finds the end of a record without keeping its bytes, by the grammar of parseCsvRecords. */
-export class CsvRecordEnd {
-  readonly #delimiter: number;
-  #state: "cell start" | "plain" | "quoted" | "after quote" | "broken" = "cell start";
-
-  constructor(delimiter: Delimiter) {
-    this.#delimiter = delimiter.charCodeAt(0);
-  }
-
-  /** Whether the file must not end here. */
-  get isInQuotes(): boolean {
-    return this.#state === "quoted";
-  }
-
-  /** Returns the index after the line end of the record; -1 if it does not end in these bytes. */
-  find(bytes: Uint8Array): number {
-    for (let at = 0; at < bytes.length; at++) {
-      const byte = bytes[at];
-      if (this.#state === "quoted") {
-        if (byte === quote) this.#state = "after quote";
-      } else if (byte === lineFeed) return at + 1;
-      else if (this.#state !== "broken") this.#state = this.#stateAfter(byte);
-    }
-    return -1;
-  }
-
-  #stateAfter(byte: number | undefined) {
-    if (byte === this.#delimiter) return "cell start";
-    if (this.#state === "plain") return byte === quote ? "broken" : "plain";
-    if (byte === quote) return "quoted";
-    return this.#state === "cell start" ? "plain" : "broken";
-  }
-}
-
-function quotedCell(text: string, start: number): Cell | undefined {
-  let hasQuotes = false;
-  for (let from = start + 1; ; ) {
-    const quote = text.indexOf('"', from);
-    if (quote === -1) return undefined;
-    if (text[quote + 1] !== '"') {
-      const value = text.slice(start + 1, quote);
-      return { value: hasQuotes ? value.replaceAll('""', '"') : value, end: quote + 1 };
-    }
-    hasQuotes = true;
-    from = quote + 2;
+/** The index after a quoted cell; undefined if its quote is open. */
+function quotedCellEnd(text: string, start: number): number | undefined {
+  for (let at = start + 1; ; at += 2) {
+    at = text.indexOf('"', at);
+    if (at === -1) return undefined;
+    if (text[at + 1] !== '"') return at + 1;
   }
 }
 

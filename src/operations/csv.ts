@@ -5,7 +5,7 @@ import { type FieldName, fieldNames, isRequired } from "../core/contract/fields.
 import { type NewPlantFields, parseNewPlantFields } from "../core/contract/plant.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import { type CsvCells, CsvRecordEnd, type Delimiter, parseCsvRecords } from "./csv-records.ts";
+import { type CsvCells, type Delimiter, parseCsvRecords } from "./csv-records.ts";
 import {
   type ImportRecord,
   isLongerThan,
@@ -15,6 +15,7 @@ import {
 } from "./import-record.ts";
 
 const lineFeed = 0x0a;
+const quote = 0x22;
 const lineEnd = Uint8Array.of(lineFeed);
 const byteOrderMark = Buffer.from("\ufeff");
 
@@ -41,18 +42,25 @@ interface Columns extends ColumnIndexes {
   readonly count: number;
 }
 
+/** How a file is read. NDJSON has only a limit. */
+export interface ReadOptions {
+  readonly recordBytesMax: number;
+  readonly delimiter: Delimiter;
+  /** Taken from the header if undefined. */
+  readonly columns?: ChosenColumns | undefined;
+  /** Called with the header of the file, unchanged. */
+  readonly onHeader?: ((header: string) => void) | undefined;
+}
+
 /**
  * Yields the records of a CSV stream, as many at a time as a chunk completes. Throws an
  * OperatorError if the header does not name id and name, or if a quote is open at the end.
  */
 export async function* csvRecords(
   chunks: AsyncIterable<Uint8Array>,
-  recordBytesMax: number,
-  delimiter: Delimiter,
-  chosen?: ChosenColumns,
-  onHeader?: (header: string) => void,
+  options: ReadOptions,
 ): AsyncGenerator<readonly ImportRecord[]> {
-  const reader = new CsvReader(recordBytesMax, delimiter, chosen, onHeader);
+  const reader = new CsvReader(options);
   for await (const chunk of chunks) yield reader.read(chunk);
   yield reader.readRest();
   reader.assertComplete();
@@ -60,16 +68,13 @@ export async function* csvRecords(
 
 /** A record over the limit, of which only the start is kept. */
 interface SkippedRecord {
-  readonly end: CsvRecordEnd;
+  isInQuotes: boolean;
   readonly start: Uint8Array;
   readonly line: number;
 }
 
 class CsvReader {
-  readonly #recordBytesMax: number;
-  readonly #delimiter: Delimiter;
-  readonly #chosen: ChosenColumns | undefined;
-  readonly #onHeader: ((header: string) => void) | undefined;
+  readonly #options: ReadOptions;
   #columns: Columns | undefined;
   /** The line of the next record. */
   #line = 1;
@@ -80,16 +85,8 @@ class CsvReader {
   #parseFromBytes = 0;
   #skipped: SkippedRecord | undefined;
 
-  constructor(
-    recordBytesMax: number,
-    delimiter: Delimiter,
-    chosen: ChosenColumns | undefined,
-    onHeader: ((header: string) => void) | undefined,
-  ) {
-    this.#recordBytesMax = recordBytesMax;
-    this.#delimiter = delimiter;
-    this.#chosen = chosen;
-    this.#onHeader = onHeader;
+  constructor(options: ReadOptions) {
+    this.#options = options;
   }
 
   /** Returns the records that a chunk completes. */
@@ -111,7 +108,7 @@ class CsvReader {
   /** Returns the record that the end of the stream completes. */
   readRest(): ImportRecord[] {
     const records: ImportRecord[] = [];
-    if (this.#skipped !== undefined && !this.#skipped.end.isInQuotes) this.#skip(lineEnd, records);
+    if (this.#skipped !== undefined && !this.#skipped.isInQuotes) this.#skip(lineEnd, records);
     const bytes = Buffer.concat(this.#pending);
     this.#keep(new Uint8Array(bytes.subarray(this.#parseRecords(bytes, records))));
     return records;
@@ -129,39 +126,38 @@ class CsvReader {
 
   /** Keeps the bytes of a record that has not ended, or its start if it is too long. */
   #keep(bytes: Uint8Array): void {
-    const isTooLong = bytes.length > this.#recordBytesMax;
+    const isTooLong = bytes.length > this.#options.recordBytesMax;
     this.#pending = isTooLong || bytes.length === 0 ? [] : [bytes];
     this.#pendingBytes = isTooLong ? 0 : bytes.length;
-    this.#parseFromBytes = Math.min(2 * this.#pendingBytes, this.#recordBytesMax + 1);
+    this.#parseFromBytes = Math.min(2 * this.#pendingBytes, this.#options.recordBytesMax + 1);
     if (!isTooLong) return;
     this.#assertNoHeader(this.#line);
-    this.#skipped = {
-      end: new CsvRecordEnd(this.#delimiter),
-      start: bytes.slice(0, reportedBytes),
-      line: this.#line,
-    };
+    this.#skipped = { isInQuotes: false, start: bytes.slice(0, reportedBytes), line: this.#line };
     this.#skip(bytes, []);
   }
 
-  /** Skips the bytes of a record that is too long, and returns their number. */
+  /** Skips a record that is too long, to a line end after an even number of quotes. */
   #skip(bytes: Uint8Array, records: ImportRecord[]): number {
-    if (this.#skipped === undefined) return 0;
-    const { end, start, line } = this.#skipped;
-    const at = end.find(bytes);
-    const skipped = at === -1 ? bytes : bytes.subarray(0, at);
-    this.#line += countLineFeeds(skipped);
-    if (at !== -1) {
-      records.push(tooLongRecord(line, reportText(start), this.#recordBytesMax));
+    const skipped = this.#skipped;
+    if (skipped === undefined) return 0;
+    for (let at = 0; at < bytes.length; at++) {
+      if (bytes[at] === quote) skipped.isInQuotes = !skipped.isInQuotes;
+      if (bytes[at] !== lineFeed) continue;
+      this.#line++;
+      if (skipped.isInQuotes) continue;
+      const { line, start } = skipped;
+      records.push(tooLongRecord(line, reportText(start), this.#options.recordBytesMax));
       this.#skipped = undefined;
+      return at + 1;
     }
-    return skipped.length;
+    return bytes.length;
   }
 
   /** Throws an OperatorError for a record that is too long, if it is the header. */
   #assertNoHeader(line: number): void {
-    if (this.#columns !== undefined || this.#chosen?.hasHeader === false) return;
+    if (this.#columns !== undefined || this.#options.columns?.hasHeader === false) return;
     throw new OperatorError(
-      `the header in line ${line} is longer than ${this.#recordBytesMax} bytes; ${headerAdvice}`,
+      `the header in line ${line} is longer than ${this.#options.recordBytesMax} bytes; ${headerAdvice}`,
     );
   }
 
@@ -171,7 +167,7 @@ class CsvReader {
     const own = bytes.subarray(markBytes);
     const text = decodeUtf8(own, "kept");
     if (text === undefined) return markBytes + this.#parseRecordsOneByOne(own, records);
-    const end = parseCsvRecords(text, 0, this.#delimiter, (cells, start, recordEnd) =>
+    const end = parseCsvRecords(text, 0, this.#options.delimiter, (cells, start, recordEnd) =>
       this.#add(cells, text.slice(start, recordEnd), records),
     );
     return end === text.length ? bytes.length : markBytes + Buffer.byteLength(text.slice(0, end));
@@ -180,12 +176,12 @@ class CsvReader {
   /** #parseRecords for bytes that are not UTF-8: in Latin-1 each byte is a character. */
   #parseRecordsOneByOne(bytes: Uint8Array, records: ImportRecord[]): number {
     const characters = Buffer.from(bytes).toString("latin1");
-    return parseCsvRecords(characters, 0, this.#delimiter, (_, start, end) => {
+    return parseCsvRecords(characters, 0, this.#options.delimiter, (_, start, end) => {
       const own = bytes.subarray(start, end);
       const text = decodeUtf8(own, "kept");
       if (text === undefined) this.#add({ error: "invalid UTF-8" }, reportText(own), records);
       else if (text === "") this.#add([], text, records);
-      else parseCsvRecords(text, 0, this.#delimiter, (cells) => this.#add(cells, text, records));
+      else parseCsvRecords(text, 0, this.#options.delimiter, (cells) => this.#add(cells, text, records));
     });
   }
 
@@ -193,23 +189,23 @@ class CsvReader {
     const line = this.#line;
     this.#line += countLines(text);
     if (text.trim() === "") return;
-    const isTooLong = isLongerThan(text, this.#recordBytesMax);
+    const isTooLong = isLongerThan(text, this.#options.recordBytesMax);
     if (this.#columns === undefined) {
       if (isTooLong) this.#assertNoHeader(line);
       this.#columns = this.#parseColumns(cells, text);
-      if (this.#chosen === undefined || this.#chosen.hasHeader) {
-        this.#onHeader?.(text);
+      if (this.#options.columns === undefined || this.#options.columns.hasHeader) {
+        this.#options.onHeader?.(text);
         return;
       }
     }
-    if (isTooLong) records.push(tooLongRecord(line, text, this.#recordBytesMax));
+    if (isTooLong) records.push(tooLongRecord(line, text, this.#options.recordBytesMax));
     else records.push({ line, text, plant: this.#toPlant(cells, this.#columns) });
   }
 
   #parseColumns(cells: CsvCells, text: string): Columns {
-    if (this.#chosen === undefined) return parseHeader(cells, text, this.#delimiter);
+    if (this.#options.columns === undefined) return parseHeader(cells, text, this.#options.delimiter);
     if ("error" in cells) throw new OperatorError(`the first line is not CSV in UTF-8: ${cells.error}`);
-    return { ...this.#chosen, count: cells.length };
+    return { ...this.#options.columns, count: cells.length };
   }
 
   #toPlant(cells: CsvCells, columns: Columns): ImportRecord["plant"] {
@@ -218,7 +214,7 @@ class CsvReader {
     if (cells.length !== columns.count) {
       return new ApiError(
         "invalidJson",
-        `The record has ${cells.length} cells, but the ${this.#chosen?.hasHeader === false ? "first line" : "header"} has ${columns.count}: a cell that contains a ${delimiterName(this.#delimiter)}, a quote or a line end must be quoted.`,
+        `The record has ${cells.length} cells, but the ${this.#options.columns?.hasHeader === false ? "first line" : "header"} has ${columns.count}: a cell that contains a ${delimiterName(this.#options.delimiter)}, a quote or a line end must be quoted.`,
       );
     }
     const fields: { -readonly [Field in keyof NewPlantFields]: NewPlantFields[Field] } = {
@@ -296,12 +292,6 @@ function delimiterName(delimiter: Delimiter): string {
 
 function hasByteOrderMark(bytes: Uint8Array): boolean {
   return byteOrderMark.every((byte, index) => bytes[index] === byte);
-}
-
-function countLineFeeds(bytes: Uint8Array): number {
-  let count = 0;
-  for (let at = bytes.indexOf(lineFeed); at !== -1; at = bytes.indexOf(lineFeed, at + 1)) count++;
-  return count;
 }
 
 function countLines(text: string): number {

@@ -28,16 +28,10 @@ const removedMax = 1_000;
 /** 32 characters that people do not confuse. */
 const runCharacters = "abcdefghijkmnpqrstuvwxyz23456789";
 
-/** How many edits of a run were made. */
-export interface EditCounts {
-  readonly updated: number;
-  readonly deleted: number;
-  readonly restored: number;
-}
-
 /** Edits that the history shows, and undoes, together. */
 export class EditRun {
   readonly id = newRunId();
+  /** How many edits were made. */
   readonly made = { updated: 0, deleted: 0, restored: 0 };
   readonly #store: Pick<PlantStore, "edit">;
   readonly #editor: string;
@@ -68,6 +62,8 @@ export class EditRun {
     else this.made.updated++;
   }
 }
+
+export type EditCounts = Readonly<EditRun["made"]>;
 
 /** 50 random bits: a name that can be typed. */
 function newRunId(): string {

@@ -1,15 +1,17 @@
 // Exports plants as text in a format.
 
+import { fieldNames } from "../core/contract/fields.ts";
+import { newPlantJson } from "../core/contract/plant.ts";
 import type { StoredPlant } from "../core/store/plant-store.ts";
-import type { Delimiter } from "./csv-records.ts";
-import { type FormatName, exportFormats as formats } from "./format.ts";
+import { type Delimiter, formatCsvCell, formatCsvRecord } from "./csv-records.ts";
+import type { FormatName } from "./format.ts";
 
 /**
  * The text of plants in a format, in chunks.
  *
  * @param delimiter The delimiter of CSV cells.
  * @param onPlants Called after each chunk was consumed, with the number of plants so far.
- * @param withCreation Whether the plants have creations, see ExportFilter.
+ * @param withCreation Adds fields of when and by whom a plant was created, which an import ignores.
  */
 export async function* exportText(
   plants: AsyncIterable<readonly StoredPlant[]>,
@@ -18,12 +20,43 @@ export async function* exportText(
   onPlants: (plants: number) => void,
   withCreation = false,
 ): AsyncGenerator<string> {
-  const { header, text } = formats[withCreation ? (`${format}WithCreation` as const) : format];
-  yield header(delimiter);
+  const header = ["id", ...fieldNames, ...(withCreation ? ["createdAt", "token"] : [])];
+  if (format === "csv") yield `${header.join(delimiter)}\n`;
+  const formatPlant = formatter(format, delimiter, withCreation);
   let count = 0;
   for await (const some of plants) {
-    yield text(some, delimiter);
+    // Concatenated: 2 million plants take 0.37 s, and 0.7 s with an array and join.
+    let text = "";
+    for (const plant of some) text += `${formatPlant(plant)}\n`;
+    yield text;
     count += some.length;
     onPlants(count);
   }
+}
+
+/** Formats one plant, without a line end. */
+function formatter(
+  format: FormatName,
+  delimiter: Delimiter,
+  withCreation: boolean,
+): (plant: StoredPlant) => string {
+  if (format === "ndjson") return withCreation ? withCreationJson : newPlantJson;
+  if (!withCreation) return (plant) => formatCsvRecord(plant, delimiter);
+  return (plant) => {
+    const { createdAt, token } = creationOf(plant);
+    // The cell of an unknown value is empty.
+    const cells = [createdAt, token].map((value) => formatCsvCell(value ?? undefined, delimiter));
+    return [formatCsvRecord(plant, delimiter), ...cells].join(delimiter);
+  };
+}
+
+/** A plant as JSON, with when and by whom it was created. */
+export function withCreationJson(plant: StoredPlant): string {
+  return `${newPlantJson(plant).slice(0, -1)},${JSON.stringify(creationOf(plant)).slice(1)}`;
+}
+
+/** The time is RFC 3339, in UTC. */
+function creationOf({ creation }: StoredPlant): { createdAt: string | null; token: string | null } {
+  const { createdAt = null, token = null } = creation ?? {};
+  return { createdAt: createdAt === null ? null : new Date(createdAt).toISOString(), token };
 }

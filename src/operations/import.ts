@@ -64,19 +64,18 @@ export async function importPlants(
   options: ImportOptions,
 ): Promise<ImportCounts> {
   const importer = new BatchImporter(store, options);
-  const source = untilError(records);
   try {
-    for await (const some of source.records) {
+    for await (const some of records) {
       for (const record of some) if (importer.add(record)) await importer.commit();
       // Reading a file never yields to the event loop, which delivers signals and responses.
       await nextTick();
       if (options.signal.aborted) break;
     }
-    if (!options.signal.aborted) await importer.commit();
   } finally {
+    // Also if `records` fails. If a batch has failed, this rejects with its error again.
+    await importer.commit();
     await importer.settled();
   }
-  if (source.error !== undefined) throw source.error;
   return importer.counts;
 }
 
@@ -96,19 +95,6 @@ async function replaceConflicts(
   );
   const replaced = await replacement.replace(indexes.map((index) => records[index] as UpdatingRecord));
   for (const [at, index] of indexes.entries()) outcomes[index] = replaced[at] ?? "conflict";
-}
-
-/** Ends the records where they fail, and keeps the error. */
-function untilError(records: AsyncIterable<readonly ImportRecord[]>) {
-  const source = { records: read(), error: undefined as unknown };
-  async function* read() {
-    try {
-      yield* records;
-    } catch (error) {
-      source.error = error;
-    }
-  }
-  return source;
 }
 
 /** Keeps one batch in flight while the next one is read. */

@@ -2,29 +2,62 @@
 
 import { parseNewPlant, parseNewPlantJson } from "../core/contract/plant.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
-import { type ImportRecord, isLongerThan, reportText, tooLongRecord } from "./import-record.ts";
-import { splitLines } from "./lines.ts";
+import {
+  type ImportRecord,
+  isLongerThan,
+  reportedBytes,
+  reportText,
+  tooLongRecord,
+} from "./import-record.ts";
 
 const lineFeed = 0x0a;
 const openingBrace = 0x7b;
 const byteOrderMark = 0xfeff;
 
-/** The records of an NDJSON stream, as a chunk completes them. Blank lines are skipped. */
+/**
+ * The records of an NDJSON stream, as a chunk completes them. Blank lines are skipped. Holds one
+ * chunk and at most `recordBytesMax` of a line in memory.
+ */
 export async function* ndjsonRecords(
   chunks: AsyncIterable<Uint8Array>,
-  recordBytesMax: number,
+  { recordBytesMax }: { readonly recordBytesMax: number },
 ): AsyncGenerator<readonly ImportRecord[]> {
   let line = 1;
-  for await (const { kind, bytes } of splitLines(chunks, recordBytesMax)) {
-    if (kind === "recordTooLong") {
-      yield [tooLongRecord(line, reportText(bytes), recordBytesMax)];
-      line++;
-      continue;
-    }
+  let rest: Uint8Array[] = [];
+  let restBytes = 0;
+  let isSkipping = false;
+  const readAll = (bytes: Uint8Array) => {
     const records: ImportRecord[] = [];
     line = readLines(bytes, line, recordBytesMax, records);
-    yield records;
+    rest = [];
+    restBytes = 0;
+    return records;
+  };
+  for await (const chunk of chunks) {
+    let start = 0;
+    if (isSkipping) {
+      start = chunk.indexOf(lineFeed) + 1;
+      if (start === 0) continue;
+      isSkipping = false;
+    }
+    const end = chunk.lastIndexOf(lineFeed) + 1;
+    if (end > start) {
+      const bytes = chunk.subarray(start, end);
+      yield readAll(rest.length === 0 ? bytes : Buffer.concat([...rest, bytes]));
+      start = end;
+    }
+    // A copy, because the source may reuse its buffer. Buffer.slice would not copy.
+    if (start < chunk.length) rest.push(new Uint8Array(chunk.subarray(start)));
+    restBytes += chunk.length - start;
+    if (restBytes > recordBytesMax) {
+      const text = reportText(Buffer.concat(rest).subarray(0, reportedBytes));
+      yield [tooLongRecord(line++, text, recordBytesMax)];
+      rest = [];
+      restBytes = 0;
+      isSkipping = true;
+    }
   }
+  if (restBytes > 0) yield readAll(Buffer.concat(rest));
 }
 
 /** Adds the records of whole lines, and returns the number of the next line. */

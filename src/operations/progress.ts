@@ -1,39 +1,23 @@
 // Progress of an import or export, on standard error.
 
-export interface ProgressOptions {
-  /** `bar` redraws one line of a terminal, `lines` prints a line every 5 seconds, or `none`. */
-  readonly style: "bar" | "lines" | "none";
-  readonly write: (text: string) => void;
-  /** Milliseconds of a monotonic clock. */
-  readonly now: () => number;
-}
-
 const barEveryMs = 100;
 const linesEveryMs = 5_000;
 const barWidth = 24;
+const clearLine = "\r\x1b[K";
 
-/** A bar on a terminal, otherwise lines; nothing without a stream. */
-export function operatorProgress(
-  stream: { readonly isTTY: boolean; write(text: string): unknown } | undefined,
-): Progress {
-  return new Progress({
-    style: stream === undefined ? "none" : stream.isTTY ? "bar" : "lines",
-    write: (text) => stream?.write(text),
-    now: () => performance.now(),
-  });
+interface ProgressStream {
+  readonly isTTY: boolean;
+  write(text: string): unknown;
 }
 
-export class Progress {
-  readonly #options: ProgressOptions;
-  readonly #everyMs: number;
-  readonly #start: number;
-  #last: number;
+/** Redraws one line of a terminal, or prints a line every 5 seconds; nothing without a stream. */
+export class Progress implements Disposable {
+  readonly #stream: ProgressStream | undefined;
+  readonly #start = performance.now();
+  #last = this.#start;
 
-  constructor(options: ProgressOptions) {
-    this.#options = options;
-    this.#everyMs = options.style === "bar" ? barEveryMs : linesEveryMs;
-    this.#start = options.now();
-    this.#last = this.#start;
+  constructor(stream: ProgressStream | undefined) {
+    this.#stream = stream;
   }
 
   /** @param fraction the completed part, from 0 to 1; undefined if the whole is not known */
@@ -47,18 +31,17 @@ export class Progress {
   }
 
   #write(fraction: number | undefined, format: (seconds: number) => string): void {
-    const now = this.#options.now();
-    if (this.#options.style === "none" || now - this.#last < this.#everyMs) return;
+    const stream = this.#stream;
+    const now = performance.now();
+    if (stream === undefined || now - this.#last < (stream.isTTY ? barEveryMs : linesEveryMs)) return;
     this.#last = now;
     const text = format((now - this.#start) / 1_000);
-    this.#options.write(
-      this.#options.style === "bar" ? `\r\x1b[K${formatBar(fraction)}${text}` : `${text}\n`,
-    );
+    stream.write(stream.isTTY ? `${clearLine}${formatBar(fraction)}${text}` : `${text}\n`);
   }
 
   /** Clears the bar. */
-  end(): void {
-    if (this.#options.style === "bar") this.#options.write("\r\x1b[K");
+  [Symbol.dispose](): void {
+    if (this.#stream?.isTTY) this.#stream.write(clearLine);
   }
 }
 

@@ -10,26 +10,25 @@ const acceptedMax = 100;
 /**
  * Authenticates a request by the session of the console, or by HTTP Basic authentication (RFC 7617)
  * with any user name. Checking a password takes 0.3 seconds, so the hash of an accepted field is
- * remembered.
+ * remembered. Rejects with an AdminError.
  */
 export function passwordCheck(
   sessions: Sessions,
   proxies: TrustedProxies,
-): (request: Request, peer: string) => Promise<AdminError | undefined> {
+): (request: Request, peer: string) => Promise<void> {
   const accepted = new Set<string>();
   return async (request, peer) => {
-    if (sessions.isAuthenticated(request)) return undefined;
+    if (sessions.isAuthenticated(request)) return;
     const field = request.headers.get("authorization") ?? "";
     const password = parsePassword(field);
     if (password === undefined)
-      return unauthenticated("Log in to the console, or send the password by HTTP Basic.");
+      throw unauthenticated("Log in to the console, or send the password by HTTP Basic.");
     const hash = Bun.SHA256.hash(field, "base64url");
-    if (accepted.has(hash)) return undefined;
+    if (accepted.has(hash)) return;
     const result = await sessions.checkPassword(password, proxies.clientAddress(request, peer));
-    if (result === "tooMany") return new AdminError(429, "Too many attempts; try again in a minute.");
-    if (!result) return unauthenticated("Wrong password.");
+    if (result === "tooMany") throw new AdminError(429, "Too many attempts; try again in a minute.");
+    if (!result) throw unauthenticated("Wrong password.");
     if (accepted.size < acceptedMax) accepted.add(hash);
-    return undefined;
   };
 }
 
@@ -39,7 +38,6 @@ function unauthenticated(message: string): AdminError {
   });
 }
 
-/** The password of a Basic field; undefined for any other field. */
 function parsePassword(field: string): string | undefined {
   const [, base64] = /^basic +([A-Za-z0-9+/]+=*)$/i.exec(field) ?? [];
   if (base64 === undefined) return undefined;

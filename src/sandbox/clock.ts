@@ -6,35 +6,21 @@ const lastMs = Date.parse("9999-12-31T23:59:59Z");
 
 /** Times are milliseconds since the epoch. */
 export class SandboxClock {
-  readonly #realNow: () => number;
   #offsetMs = 0;
-
-  constructor(realNow: () => number) {
-    this.#realNow = realNow;
-  }
 
   get offsetMs(): number {
     return this.#offsetMs;
   }
 
   now(): number {
-    return this.#realNow() + this.#offsetMs;
+    return Date.now() + this.#offsetMs;
   }
 
   /** Sets the offset; false, and no change, if the year would not have four digits. */
   setOffset(offsetMs: number): boolean {
-    const now = this.#realNow() + offsetMs;
+    const now = Date.now() + offsetMs;
     if (!(now >= firstMs && now <= lastMs)) return false;
     this.#offsetMs = offsetMs;
     return true;
-  }
-
-  /** Sets the time; it continues from there. */
-  setNow(now: number): boolean {
-    return this.setOffset(now - this.#realNow());
-  }
-
-  reset(): void {
-    this.#offsetMs = 0;
   }
 }

@@ -14,10 +14,9 @@ declare global {
   }
 }
 
-/** A request to a route. */
 interface ControlRequest {
-  /** The parameters in the path: `{id}` is the property id, decoded. */
-  readonly parameters: Readonly<Record<string, string>>;
+  /** The parameter in the path, decoded; "" without one. */
+  readonly parameter: string;
   readonly query: URLSearchParams;
   /** Header fields, and the signal that is aborted when the client disconnects. */
   readonly request: Request;
@@ -25,30 +24,25 @@ interface ControlRequest {
   readonly json: () => Promise<Readonly<Record<string, unknown>>>;
 }
 
-export interface ControlRoute {
-  readonly method: "GET" | "PUT" | "POST" | "DELETE";
-  /** Below /sandbox, such as /plants/{id}; "" for /sandbox itself. */
-  readonly path: string;
-  /** Throws a AdminError for a request that it rejects. */
-  handle(request: ControlRequest): Response | Promise<Response>;
-}
+/** Throws an AdminError for a request that it rejects. */
+type ControlHandler = (request: ControlRequest) => Response | Promise<Response>;
 
-/** A part of a sandbox that control serves. */
+/** The handlers by their operations in openapi-control.yaml, such as `GET /sandbox/plants/{id}`. */
+export type ControlRoutes = Readonly<Record<string, ControlHandler>>;
+
 export interface SandboxPart {
-  readonly routes: readonly ControlRoute[];
+  readonly routes: ControlRoutes;
   /** Brings the part to the state of the start. A promise delays the response to the reset. */
   reset?(): void | Promise<void>;
   /** The fields of the part in GET /sandbox. */
   describe?(): Readonly<Record<string, unknown>>;
 }
 
-/** Decides who may use control. */
 export interface ControlAccess {
   /** Host names accepted in addition to addresses and localhost. */
   readonly names: readonly string[];
-  /** Whether a request is from a client that may use control; a AdminError says what it lacks. */
-  readonly authenticate: (request: Request, peer: string) => Promise<AdminError | undefined>;
-  /** Called with an exception that nothing else handles. */
+  /** Rejects with an AdminError for a client that may not use control. */
+  readonly authenticate: (request: Request, peer: string) => Promise<void>;
   readonly onInternalError: (error: unknown) => void;
 }
 
@@ -61,14 +55,22 @@ const basePaths = ["/sandbox", "/console/api/sandbox"];
 export class Control implements AdminRoutes {
   /** A test suite calls control between any two of its tests. */
   readonly isPaced = false;
-  readonly routes: readonly ControlRoute[];
-  readonly #patterns: readonly { readonly route: ControlRoute; readonly pattern: RegExp }[];
+  readonly routes: ControlRoutes;
+  readonly #patterns: readonly {
+    readonly method: string;
+    readonly pattern: RegExp;
+    readonly handle: ControlHandler;
+  }[];
   readonly #access: ControlAccess;
   readonly #bodies = new RequestBodies(bodyLimits);
 
-  constructor(routes: readonly ControlRoute[], access: ControlAccess) {
-    this.routes = [{ method: "GET", path: "/openapi.json", handle: describeControl }, ...routes];
-    this.#patterns = this.routes.map((route) => ({ route, pattern: toPattern(route.path) }));
+  constructor(routes: ControlRoutes, access: ControlAccess) {
+    this.routes = { "GET /sandbox/openapi.json": describeControl, ...routes };
+    this.#patterns = Object.entries(this.routes).map(([operation, handle]) => {
+      const [method = "", path = ""] = operation.split(" ");
+      const pattern = path.replaceAll(".", "\\.").replace(/\{\w+\}/, "([^/]+)");
+      return { method, pattern: new RegExp(`^${pattern}$`), handle };
+    });
     this.#access = access;
   }
 
@@ -77,12 +79,10 @@ export class Control implements AdminRoutes {
   }
 
   async handle(request: Request, url: URL, peer: string): Promise<Response> {
-    const rejection = checkHost(request, this.#access.names) ?? checkOrigin(request);
-    if (rejection !== undefined)
-      return respondControlError(new AdminError(rejection.status, rejection.message));
     try {
-      const unauthenticated = await this.#access.authenticate(request, peer);
-      if (unauthenticated !== undefined) return respondControlError(unauthenticated);
+      checkHost(request, this.#access.names);
+      checkOrigin(request);
+      await this.#access.authenticate(request, peer);
       return await this.#route(request, url, peer);
     } catch (error) {
       if (error instanceof AdminError) return respondControlError(error);
@@ -92,23 +92,22 @@ export class Control implements AdminRoutes {
   }
 
   async #route(request: Request, url: URL, peer: string): Promise<Response> {
-    const base = basePaths.find((each) => url.pathname.startsWith(each)) ?? "";
-    const path = url.pathname.slice(base.length);
+    const path = url.pathname.replace(/^\/console\/api/, "");
     const found = this.#patterns.filter(({ pattern }) => pattern.test(path));
     if (found.length === 0)
       throw new AdminError(
         404,
         `There is nothing at ${url.pathname}; GET /sandbox/openapi.json lists what there is.`,
       );
-    const one = found.find(({ route }) => route.method === request.method);
+    const one = found.find(({ method }) => method === request.method);
     if (one === undefined) {
-      const methods = found.map(({ route }) => route.method).join(", ");
+      const methods = found.map(({ method }) => method).join(", ");
       throw new AdminError(405, `${request.method} is not offered at ${url.pathname}; it has ${methods}.`, {
         Allow: methods,
       });
     }
-    return one.route.handle({
-      parameters: decodeParameters(one.pattern.exec(path)?.groups ?? {}),
+    return one.handle({
+      parameter: decodeParameter(one.pattern.exec(path)?.[1] ?? ""),
       query: url.searchParams,
       request,
       json: () => this.#bodies.json(request, peer),
@@ -138,18 +137,25 @@ function respondControlError({ status, message, headers }: AdminError): Response
   return respond(JSON.stringify({ message }), status, { "Content-Type": "application/json", ...headers });
 }
 
-function toPattern(path: string): RegExp {
-  return new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`);
-}
-
-function decodeParameters(groups: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(groups).map(([name, text]) => [name, decodeParameter(text)]));
-}
-
 function decodeParameter(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
     throw new AdminError(400, `${JSON.stringify(text)} in the path is not percent-encoded UTF-8.`);
   }
+}
+
+/** A number of the query. Throws an AdminError if it is out of its range. */
+export function parseNumber(
+  query: URLSearchParams,
+  name: string,
+  range: { readonly least: number; readonly most?: number; readonly default: number },
+): number {
+  const text = query.get(name);
+  if (text === null) return range.default;
+  const { least, most = Number.MAX_SAFE_INTEGER } = range;
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  const limits = range.most === undefined ? `from ${least} on` : `from ${least} to ${most}`;
+  throw new AdminError(400, `${name} must be a whole number ${limits}, but is ${JSON.stringify(text)}.`);
 }

@@ -2,6 +2,7 @@
 // what control accepts. ajv's generated code for these few keywords would be 2,000 lines, and its
 // errors are not sentences.
 
+import { AdminError } from "../core/admin/request-bodies.ts";
 import document from "./openapi-control.yaml";
 
 /** The keywords that are checked: a test asserts that the schemas of rules have no others. */
@@ -29,7 +30,11 @@ interface Schema {
 const schemas = document.components.schemas as unknown as Readonly<Record<string, Schema>>;
 
 /** The document does not allow a value. The message names the field, and says what is right. */
-export class InvalidValueError extends Error {}
+export class InvalidValueError extends AdminError {
+  constructor(message: string) {
+    super(400, message);
+  }
+}
 
 /**
  * Throws an InvalidValueError unless a value is what a schema of the document says.

@@ -23,7 +23,6 @@ import type { Rules } from "./rules.ts";
 import { wireEffect } from "./wire-effects.ts";
 
 export interface ForcedOutcomesOptions {
-  /** The handler of the server. */
   readonly next: Handler;
   readonly rules: Rules;
   /** "" or a path such as "/v1", without a slash at its end. */
@@ -56,19 +55,11 @@ export class ForcedOutcomes {
   /** Aborted by a reset: the requests that wait are not processed any more. */
   #discarding = new AbortController();
 
-  constructor({
-    next,
-    rules,
-    basePath,
-    bodyLimits,
-    rateLimit = sampleRate,
-    now,
-    emit,
-  }: ForcedOutcomesOptions) {
-    this.#next = next;
-    this.#rules = rules;
-    this.#plantsPath = `${basePath}/plants`;
-    this.#bodies = new BodyReader(bodyLimits);
+  constructor({ now, emit, rateLimit = sampleRate, ...options }: ForcedOutcomesOptions) {
+    this.#next = options.next;
+    this.#rules = options.rules;
+    this.#plantsPath = `${options.basePath}/plants`;
+    this.#bodies = new BodyReader(options.bodyLimits);
     this.#exhausted = new RateLimit(rateLimit, now);
     this.#burst = rateLimit.burst;
     this.#shared = {
@@ -185,7 +176,6 @@ export class ForcedOutcomes {
     return this.#exhausted.consume(sandboxCaller, this.#burst + 1);
   }
 
-  /** The server's own response with an error, and its log line. */
   #fail(request: Request, connection: Connection, error: ApiError): Promise<Response> {
     return new Promise((resolve) => {
       const exchange = new ServerExchange(
@@ -212,7 +202,6 @@ interface Choice {
   readonly rejection?: ApiError;
 }
 
-/** The parts of errors that are sent as header fields. */
 const detailsOf: Partial<Record<ErrorCode, ApiError["details"]>> = {
   methodNotAllowed: { allow: "POST" },
   unavailable: { retryAfterSeconds: 1 },
@@ -223,7 +212,6 @@ function toResponse({ status, headers = {}, body }: NonNullable<Outcome["respons
   if (body !== undefined && typeof body !== "string" && !fields.has("content-type"))
     fields.set("Content-Type", "application/json");
   const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
-  // These have no content.
   const hasBody = text !== undefined && ![204, 205, 304].includes(status);
   return new Response(hasBody ? text : null, { status, headers: fields });
 }
@@ -257,7 +245,6 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
 /** Bun has no longer idle time; 0 is any time. */
 const idleSecondsMax = 255;
 
-/** The idle time of a connection whose request waits. */
 function idleSeconds(delayMs: number): number {
   const seconds = Math.ceil(delayMs / 1_000) + 60;
   return seconds > idleSecondsMax ? 0 : seconds;

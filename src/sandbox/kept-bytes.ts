@@ -7,7 +7,6 @@ export const messageBytesMax = 4 * 2 ** 20;
 /** Bytes that are kept of all connections together. */
 const keptBytesMax = 64 * 2 ** 20;
 
-/** A message of the log. */
 export interface StoredMessage {
   /** Its bytes as they were on the connection, or the first of them. */
   readonly bytes: Buffer;
@@ -15,23 +14,9 @@ export interface StoredMessage {
   readonly length: number;
 }
 
-/** The memory that all connections share. */
-export class KeptBytesBudget {
-  #used = 0;
-
-  get used(): number {
-    return this.#used;
-  }
-
-  reserve(bytes: number): boolean {
-    if (this.#used + bytes > keptBytesMax) return false;
-    this.#used += bytes;
-    return true;
-  }
-
-  release(bytes: number): void {
-    this.#used -= bytes;
-  }
+/** The bytes that all connections share and use. */
+export interface KeptBytesBudget {
+  used: number;
 }
 
 const none: Buffer = Buffer.alloc(0);
@@ -63,7 +48,7 @@ export class KeptBytes {
     this.#length += bytes.length;
     if (!isWhole) return;
     // Most messages arrive at once.
-    if (this.#stored === 0 && bytes.length <= messageBytesMax && this.#budget.reserve(bytes.length)) {
+    if (this.#stored === 0 && bytes.length <= messageBytesMax && this.#reserve(bytes.length)) {
       this.#buffer = bytes;
       this.#stored = bytes.length;
       return;
@@ -79,7 +64,7 @@ export class KeptBytes {
     const [stored, rest] = [this.stored, this.#length - length];
     const bytes =
       rest === 0 && stored.length === this.#buffer.length ? stored : Buffer.from(stored.subarray(0, length));
-    this.#budget.release(this.#buffer.length);
+    this.#budget.used -= this.#buffer.length;
     [this.#buffer, this.#stored, this.#length] = [none, 0, 0];
     if (rest > 0) {
       this.append(stored.subarray(length));
@@ -91,10 +76,16 @@ export class KeptBytes {
   /** Doubles the buffer: a list of chunks would take a hundred bytes for each chunk of one byte. */
   #grow(needed: number): boolean {
     const size = Math.min(messageBytesMax, Math.max(needed, 2 * this.#buffer.length));
-    if (!this.#budget.reserve(size - this.#buffer.length)) return false;
+    if (!this.#reserve(size - this.#buffer.length)) return false;
     const larger = Buffer.allocUnsafeSlow(size);
     this.#buffer.copy(larger, 0, 0, this.#stored);
     this.#buffer = larger;
+    return true;
+  }
+
+  #reserve(bytes: number): boolean {
+    if (this.#budget.used + bytes > keptBytesMax) return false;
+    this.#budget.used += bytes;
     return true;
   }
 }

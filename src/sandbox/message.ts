@@ -1,10 +1,11 @@
 // HTTP/1.1 messages that the server has understood: where one ends, and its parts for those who
 // read the log of requests.
 
+import { parseFieldLine } from "../conformance/response-parser.ts";
+
 /** How the end of a body is found: by its length, or by its chunks (RFC 9112, section 6). */
 export type Framing = number | "chunked";
 
-/** The framing of a request that a handler has. */
 export function framingOf(headers: Headers): Framing {
   if (headers.has("transfer-encoding")) return "chunked";
   // Equal lengths are joined by a comma.
@@ -54,7 +55,6 @@ function findTrailersEnd(bytes: Buffer, start: number): number | undefined {
   }
 }
 
-/** The index behind the next line feed. */
 function lineEnd(bytes: Buffer, start: number): number | undefined {
   const at = bytes.indexOf(0x0a, start);
   return at === -1 ? undefined : at + 1;
@@ -91,7 +91,6 @@ type Fields = readonly (readonly [name: string, value: string])[];
 export interface RequestHead {
   readonly method: string;
   readonly target: string;
-  /** Such as HTTP/1.1. */
   readonly version: string;
   readonly headers: Fields;
 }
@@ -132,23 +131,4 @@ function parseHead(head: Buffer): { first: string; headers: Fields | undefined }
   );
   const fields = others.map(parseFieldLine);
   return { first, headers: fields.every((field) => field !== undefined) ? fields : undefined };
-}
-
-/** RFC 9112, section 5. Neither whitespace before the colon nor a folded line. */
-const fieldName = /^[!#$%&'*+.^_`|~\w-]+$/;
-
-/** The lookbehind makes the time linear; without it 60,000 blanks take 1.7 s. */
-const trailingBlanks = /(?<![ \t])[ \t]+$/;
-
-/** The name as it was sent and the trimmed value; undefined if the line is not a field. */
-export function parseFieldLine(line: string): [name: string, value: string] | undefined {
-  const colon = line.indexOf(":");
-  const name = line.slice(0, Math.max(0, colon));
-  if (!fieldName.test(name)) return undefined;
-  // Removes only spaces and tabs: trim() also removes other whitespace.
-  const value = line
-    .slice(colon + 1)
-    .replace(/^[ \t]+/, "")
-    .replace(trailingBlanks, "");
-  return [name, value];
 }

@@ -10,7 +10,6 @@ type Delay = NonNullable<Outcome["delay"]>;
 
 export const delaySecondsMax = 3_600;
 
-/** An example of a response in openapi.yaml. */
 export interface Example {
   readonly name: string;
   readonly status: number;
@@ -19,7 +18,6 @@ export interface Example {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** The codes of the registry by their numbers. */
 export const errorCodes: ReadonlyMap<number, ErrorCode> = new Map(
   Object.entries(errorRegistry).map(([code, { error }]) => [error, code as ErrorCode]),
 );
@@ -63,7 +61,6 @@ export function findError(code: number): ErrorNumber | undefined {
   return error && errorRegistry[error].error;
 }
 
-/** The first example of an error. */
 export function exampleOf(code: ErrorCode): Example | undefined {
   return [...examples.values()].find(({ error }) => error === code);
 }
@@ -73,7 +70,6 @@ function resolveResponse(response: DescribedResponse): DescribedResponse {
   return (name === undefined ? undefined : described.components.responses[name]) ?? response;
 }
 
-/** Draws a delay in milliseconds, within its limits. */
 export function drawDelayMs(delay: Delay, random: { next(): number }): number {
   const seconds = drawSeconds(delay, random);
   return Math.min(delaySecondsMax, Math.max(0, seconds)) * 1_000;

@@ -2,10 +2,11 @@
 // them, and keeps those of each connection until the handler's view of it says which request they
 // belong to: the handler begins an exchange, and the pipe files the bytes when the response to it
 // has passed. What a handler cannot do to a connection, the pipe does for it: cut, change or slow
-// down a response, and close or reset a connection without one.
+// down a response, and close or reset a connection without one. The sockets are not of node:net: with
+// those a write that fails (EPIPE) discards a response that the server has sent, such as a bare 431.
 
 import type { Socket } from "bun";
-import { KeptBytes, KeptBytesBudget, messageBytesMax, type StoredMessage } from "./kept-bytes.ts";
+import { KeptBytes, type KeptBytesBudget, messageBytesMax, type StoredMessage } from "./kept-bytes.ts";
 import {
   type Framing,
   findHeadEnd,
@@ -46,7 +47,6 @@ export interface Exchange {
   effect: WireEffect | undefined;
   /** Whether the connection is closed. */
   readonly isClosed: boolean;
-  /** Closes or resets the connection without a response. */
   drop(end: "close" | "reset"): void;
 }
 
@@ -79,7 +79,7 @@ export class Pipe {
     const shared: Shared = {
       log,
       serverPort,
-      budget: new KeptBytesBudget(),
+      budget: { used: 0 },
       connections: new Set(),
       byServerPort: new Map(),
     };
@@ -140,7 +140,7 @@ class Outlet {
   socket: Socket<Connection> | undefined;
   readonly #onChange: () => void;
   /** Bytes that the socket has not taken; until it has, the other side is paused. */
-  #waiting: Buffer[] = [];
+  #waiting: Buffer = Buffer.alloc(0);
   #isEnding = false;
   #onFlushed: (() => void) | undefined;
 
@@ -155,26 +155,18 @@ class Outlet {
   }
 
   write(bytes: Buffer): void {
-    if (bytes.length === 0 || this.#isEnding) return;
-    const written = this.isFlushed ? Math.max(0, this.socket?.write(bytes) ?? 0) : 0;
-    if (written === bytes.length) return;
-    this.#waiting.push(Buffer.from(bytes.subarray(written)));
-    this.#onChange();
+    if (this.#isEnding) return;
+    const isBlocked = this.#waiting.length > 0;
+    this.#waiting = isBlocked ? Buffer.concat([this.#waiting, bytes]) : bytes;
+    if (!isBlocked) this.flush();
   }
 
-  /** Writes what is waiting. */
   flush(): void {
     if (this.socket === undefined) return;
-    while (this.#waiting.length > 0) {
-      const [first = Buffer.alloc(0)] = this.#waiting;
-      const written = Math.max(0, this.socket.write(first));
-      if (written < first.length) {
-        this.#waiting[0] = first.subarray(written);
-        return;
-      }
-      this.#waiting.shift();
-    }
+    if (this.#waiting.length > 0)
+      this.#waiting = this.#waiting.subarray(Math.max(0, this.socket.write(this.#waiting)));
     this.#onChange();
+    if (this.#waiting.length > 0) return;
     this.#onFlushed?.();
     this.#onFlushed = undefined;
   }
@@ -188,7 +180,6 @@ class Outlet {
   }
 }
 
-/** The exchange that a connection has begun. */
 class PendingExchange implements Exchange {
   forced: ForcedBy | undefined;
   effect: WireEffect | undefined;
@@ -387,7 +378,6 @@ class Connection {
     }
   }
 
-  /** Files the requests that have arrived and have a response. */
   #fileAnswered(): void {
     for (let [first] = this.#exchanges; first?.isAnswered; [first] = this.#exchanges) {
       const length = first.requestLength(this.#received);
@@ -396,7 +386,6 @@ class Connection {
     }
   }
 
-  /** Adds the first exchange to the log. */
   #file({ response, forced, ended }: PendingExchange, length: number | undefined): void {
     this.#exchanges.shift();
     this.#add({ request: this.#received.take(length), response, forced, ended });

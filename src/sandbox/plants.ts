@@ -5,7 +5,7 @@ import { countCodeUnits } from "../core/contract/fields.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
 import type { MemoryStore, PlantsCopy } from "../core/store/sqlite/memory-store.ts";
-import { respondControl, respondDone, type SandboxPart } from "./control.ts";
+import { parseNumber, respondControl, respondDone, type SandboxPart } from "./control.ts";
 
 /** Plants of one response. */
 const plantsMax = 1_000;
@@ -28,17 +28,12 @@ export function plantsPart(store: MemoryStore, onReplaced: () => void): SandboxP
 
   function list(query: URLSearchParams): Response {
     const after = query.get("after");
-    const limit = query.get("limit") ?? String(plantsMax);
-    if (!/^\d{1,9}$/.test(limit) || Number(limit) < 1)
-      throw new AdminError(
-        400,
-        `limit must be a number from 1 on; at most ${plantsMax} plants are returned.`,
-      );
+    const limit = parseNumber(query, "limit", { least: 1, default: plantsMax });
     const filter = {
       sinceId: after === null ? undefined : parseId(after, "after"),
       tag: query.get("tag") ?? undefined,
     };
-    return respondControl(readPage(store.plants(filter), Math.min(Number(limit), plantsMax)));
+    return respondControl(readPage(store.plants(filter), Math.min(limit, plantsMax)));
   }
 
   function get(id: bigint): Response {
@@ -71,38 +66,25 @@ export function plantsPart(store: MemoryStore, onReplaced: () => void): SandboxP
     return snapshot;
   }
 
-  const names = ({ name = "" }: Readonly<Record<string, string>>) => name;
   const described = () =>
     Array.from(snapshots, ([name, { plants, createdAt }]) => ({ name, plants, createdAt }));
   return {
-    routes: [
-      { method: "GET", path: "/plants", handle: ({ query }) => list(query) },
-      {
-        method: "GET",
-        path: "/plants/{id}",
-        handle: ({ parameters }) => get(parseId(parameters.id ?? "", "The id")),
+    routes: {
+      "GET /sandbox/plants": ({ query }) => list(query),
+      "GET /sandbox/plants/{id}": ({ parameter }) => get(parseId(parameter, "The id")),
+      "GET /sandbox/snapshots": () => respondControl({ snapshots: described() }),
+      "PUT /sandbox/snapshots/{name}": ({ parameter }) => take(parameter),
+      "POST /sandbox/snapshots/{name}/restore": ({ parameter }) => {
+        store.replacePlants(find(parameter).copy);
+        onReplaced();
+        return respondDone();
       },
-      { method: "GET", path: "/snapshots", handle: () => respondControl({ snapshots: described() }) },
-      { method: "PUT", path: "/snapshots/{name}", handle: ({ parameters }) => take(names(parameters)) },
-      {
-        method: "POST",
-        path: "/snapshots/{name}/restore",
-        handle({ parameters }) {
-          store.replacePlants(find(names(parameters)).copy);
-          onReplaced();
-          return respondDone();
-        },
+      "DELETE /sandbox/snapshots/{name}": ({ parameter }) => {
+        find(parameter);
+        snapshots.delete(parameter);
+        return respondDone();
       },
-      {
-        method: "DELETE",
-        path: "/snapshots/{name}",
-        handle({ parameters }) {
-          find(names(parameters));
-          snapshots.delete(names(parameters));
-          return respondDone();
-        },
-      },
-    ],
+    },
     describe: () => ({ plants: store.count(), snapshots: described() }),
   };
 }

@@ -4,7 +4,6 @@
 import { errorRegistry } from "../core/contract/errors.ts";
 import { delaySecondsMax, type Example, examples, findError, type Outcome } from "./outcome.ts";
 
-/** An outcome that a client asks for. */
 export interface PreferredOutcome {
   readonly outcome: Outcome;
   /** The preferences that are followed, such as `code=429, delay=2.5`. */
@@ -68,89 +67,28 @@ function isExampleOf({ status, error }: Example, code: number): boolean {
   return error !== undefined && errorRegistry[error].error === code;
 }
 
+/** List elements. A quoted string may contain commas; one that does not end takes the rest. */
+const elements = /(?:"(?:[^"\\]|\\.?)*(?:"|$)|[^",])+/g;
+
+/**
+ * A preference (RFC 7240, section 2). Parameters are not read. No two neighbours match the same
+ * text: an expression that backtracked took seconds on `p;a= ;a= ;a= `.
+ */
+const preference =
+  /^[ \t]*([!#$%&'*+.^_`|~\w-]+)(?:[ \t]*=(?:[ \t]*([!#$%&'*+.^_`|~\w-]+|"(?:[^"\\]|\\.)*"))?)?[ \t]*(?:;|$)/;
+
 /**
  * The preferences of a field, by their names in lower case; "" for one without a value. Of several
  * with one name it is the first. A list element with a syntax error is skipped.
  */
 export function parsePrefer(field: string): ReadonlyMap<string, string> {
   const preferences = new Map<string, string>();
-  const scanner = new Scanner(field);
-  while (!scanner.isAtEnd) {
-    const start = scanner.at;
-    const preference = parsePreference(scanner);
-    if (preference === undefined) {
-      scanner.at = elementEnd(field, start);
-      continue;
-    }
-    const [name, value] = preference;
-    if (name !== "" && !preferences.has(name)) preferences.set(name, value);
+  for (const [element] of field.matchAll(elements)) {
+    const [, name, value = ""] = preference.exec(element) ?? [];
+    if (name !== undefined && !preferences.has(name.toLowerCase()))
+      preferences.set(name.toLowerCase(), unquote(value));
   }
   return preferences;
-}
-
-/**
- * A preference (RFC 7240, section 2) with the comma behind it; its name is "" for an empty list
- * element. Undefined if it has a syntax error. One pass: a single expression for all of it
- * backtracked for seconds on `p;a= ;a= ;a= `.
- */
-function parsePreference(scanner: Scanner): [name: string, value: string] | undefined {
-  const name = scanner.take(token) ?? "";
-  const value = (name !== "" && takeValue(scanner)) || "";
-  while (name !== "" && scanner.takeCharacter(";")) if (scanner.take(token) !== undefined) takeValue(scanner);
-  return scanner.isAtEnd || scanner.takeCharacter(",") ? [name.toLowerCase(), unquote(value)] : undefined;
-}
-
-/** Takes `=` and a word, either of which may be missing. */
-function takeValue(scanner: Scanner): string | undefined {
-  return scanner.takeCharacter("=") ? (scanner.take(token) ?? scanner.take(quotedString)) : undefined;
-}
-
-const token = /[!#$%&'*+.^_`|~\w-]+/y;
-const quotedString = /"(?:[^"\\]|\\.)*"/y;
-
-/** Takes parts from the front of a text. It skips the spaces and tabs before each of them. */
-class Scanner {
-  readonly #text: string;
-  at = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  get isAtEnd(): boolean {
-    this.#skipBlanks();
-    return this.at === this.#text.length;
-  }
-
-  take(part: RegExp): string | undefined {
-    this.#skipBlanks();
-    part.lastIndex = this.at;
-    const taken = part.exec(this.#text)?.[0];
-    if (taken !== undefined) this.at += taken.length;
-    return taken;
-  }
-
-  takeCharacter(character: string): boolean {
-    this.#skipBlanks();
-    if (this.#text[this.at] !== character) return false;
-    this.at++;
-    return true;
-  }
-
-  #skipBlanks(): void {
-    while (this.#text[this.at] === " " || this.#text[this.at] === "\t") this.at++;
-  }
-}
-
-/** The index behind the next comma that is not in a quoted string. */
-function elementEnd(field: string, start: number): number {
-  let isQuoted = false;
-  for (let at = start; at < field.length; at++) {
-    if (field[at] === "\\" && isQuoted) at++;
-    else if (field[at] === '"') isQuoted = !isQuoted;
-    else if (field[at] === "," && !isQuoted) return at + 1;
-  }
-  return field.length;
 }
 
 function unquote(value: string): string {

@@ -9,7 +9,6 @@ export const requestsMax = 10_000;
 /** Bytes of all requests and responses; beyond it the oldest are dropped. */
 export const logBytesMax = 64 * 2 ** 20;
 
-/** How the response to a request ended. */
 export type Ending = DescribedRequest["ended"];
 
 /** The rule or the preferences that forced an outcome on a request. */
@@ -18,7 +17,6 @@ export type ForcedBy = NonNullable<DescribedRequest["forced"]>;
 /** A request that has ended, and its response. */
 export interface RecordedRequest {
   readonly number: number;
-  /** The number of its connection. */
   readonly connection: number;
   /** Milliseconds since the epoch, by the clock of the machine. */
   readonly startedAt: number;

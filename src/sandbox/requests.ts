@@ -4,7 +4,7 @@
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { securityHeaders } from "../core/admin/responses.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
-import { respondControl, respondDone, type SandboxPart } from "./control.ts";
+import { parseNumber, respondControl, respondDone, type SandboxPart } from "./control.ts";
 import type { StoredMessage } from "./kept-bytes.ts";
 import {
   findHeadEnd,
@@ -79,45 +79,19 @@ export function requestsPart(log: RequestLog): SandboxPart {
   }
 
   return {
-    routes: [
-      { method: "GET", path: "/requests", handle: ({ query, request }) => list(query, request.signal) },
-      {
-        method: "DELETE",
-        path: "/requests",
-        handle() {
-          log.clear();
-          return respondDone();
-        },
+    routes: {
+      "GET /sandbox/requests": ({ query, request }) => list(query, request.signal),
+      "DELETE /sandbox/requests": () => {
+        log.clear();
+        return respondDone();
       },
-      { method: "GET", path: "/requests/stream", handle: ({ query, request }) => stream(query, request) },
-      {
-        method: "GET",
-        path: "/requests/{number}/request",
-        handle: ({ parameters }) => bytes(parameters.number ?? "", "request"),
-      },
-      {
-        method: "GET",
-        path: "/requests/{number}/response",
-        handle: ({ parameters }) => bytes(parameters.number ?? "", "response"),
-      },
-    ],
+      "GET /sandbox/requests/stream": ({ query, request }) => stream(query, request),
+      "GET /sandbox/requests/{number}/request": ({ parameter }) => bytes(parameter, "request"),
+      "GET /sandbox/requests/{number}/response": ({ parameter }) => bytes(parameter, "response"),
+    },
     reset: () => log.clear(),
     describe: () => ({ requests: { first: log.first, next: log.last } }),
   };
-}
-
-function parseNumber(
-  query: URLSearchParams,
-  name: string,
-  range: { readonly least: number; readonly most?: number; readonly default: number },
-): number {
-  const text = query.get(name);
-  if (text === null) return range.default;
-  const { least, most = Number.MAX_SAFE_INTEGER } = range;
-  const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  const limits = range.most === undefined ? `from ${least} on` : `from ${least} to ${most}`;
-  throw new AdminError(400, `${name} must be a whole number ${limits}, but is ${JSON.stringify(text)}.`);
 }
 
 function readPage(log: RequestLog, after: number, limit: number): RecordedRequest[] {
@@ -174,7 +148,6 @@ function eventStream(
   );
 }
 
-/** A request as control describes it. */
 function describeRequest(recorded: RecordedRequest): Readonly<Record<string, unknown>> {
   const { number, connection, startedAt, durationMs, request, response, forced, ended } = recorded;
   const described = describeResponseMessage(response);

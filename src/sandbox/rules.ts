@@ -6,24 +6,19 @@ import { assertDescribed, InvalidValueError, invalidValue } from "./described-js
 import { examples, type Outcome } from "./outcome.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
-/** A rule that was added. */
 interface Rule {
   readonly id: string;
   /** The rule as it was sent. */
   readonly source: RuleSource;
-  /** The number of requests that it was applied to. */
   applied: number;
-  /** The number of requests that have matched. */
   matched: number;
 }
 
-/** A rule as control describes it. */
 export type RuleDescription = Readonly<Record<string, unknown>> & {
   readonly id: string;
   readonly applied: number;
 };
 
-/** A request that rules are matched with. */
 export interface RuleSubject {
   readonly method: string;
   readonly headers: Pick<Headers, "get">;
@@ -53,7 +48,6 @@ export class Rules {
     return this.#seed;
   }
 
-  /** The sequence that shares and delays are drawn from. */
   get random(): Pick<SeededRandom, "next"> {
     return this.#random;
   }
@@ -179,7 +173,6 @@ function checkDelay({ when: _, ...delay }: NonNullable<Outcome["delay"]>, name: 
 /** The parts of an outcome that replace the server's response; there may be one of them. */
 const responseParts = ["error", "example", "response"] as const;
 
-/** Rejects parts of an outcome that exclude each other. */
 function rejectConflicts(outcome: Outcome, name: string): void {
   const { commit, delay, drop, reset, response } = outcome;
   const conflict = (one: string, reason: string) => new InvalidValueError(`${name}.${one} ${reason}`);

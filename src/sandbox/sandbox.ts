@@ -9,7 +9,7 @@ import type { OnUnavailable } from "../core/store/plant-store.ts";
 import { MemoryStore, type PlantsCopy } from "../core/store/sqlite/memory-store.ts";
 import { passwordCheck } from "./access.ts";
 import { SandboxClock } from "./clock.ts";
-import { Control, type ControlRoute, respondControl, respondDone, type SandboxPart } from "./control.ts";
+import { Control, respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { ForcedOutcomes, type ForcedOutcomesOptions } from "./forced-outcomes.ts";
 import { Pipe } from "./pipe.ts";
 import { plantsPart } from "./plants.ts";
@@ -22,7 +22,6 @@ import { loadSeeds } from "./seeds.ts";
 import { storeFixedToken, tokensPart } from "./tokens.ts";
 
 export interface SandboxOptions {
-  /** The fixed token. */
   readonly token: string;
   /** A file of plants; undefined for none. */
   readonly seed: string | undefined;
@@ -35,14 +34,13 @@ export interface SandboxOptions {
 /** The parts of the server and of the console that a sandbox builds on. */
 export interface SandboxServer {
   readonly sessions: Sessions;
-  /** Reads the tokens of the store again. */
   readonly reloadTokens: () => Promise<void>;
   readonly forgetPlants: () => void;
   readonly emit: Emit;
 }
 
 export class Sandbox {
-  readonly clock = new SandboxClock(Date.now);
+  readonly clock = new SandboxClock();
   readonly #options: SandboxOptions;
   #opened: { readonly store: MemoryStore; readonly seeds: PlantsCopy } | undefined;
   readonly #log = new RequestLog();
@@ -98,11 +96,8 @@ export class Sandbox {
           ...parts.map((part) => part.describe?.()),
         ),
       );
-    const routes: ControlRoute[] = [
-      { method: "GET", path: "", handle: describe },
-      { method: "POST", path: "/reset", handle: reset },
-      ...parts.flatMap((part) => part.routes),
-    ];
+    const own = { "GET /sandbox": describe, "POST /sandbox/reset": reset };
+    const routes = Object.assign(own, ...parts.map((part) => part.routes));
     return new Control(routes, {
       names: adminNames,
       authenticate: passwordCheck(sessions, new TrustedProxies(trustedProxies)),

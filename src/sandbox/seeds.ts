@@ -5,7 +5,7 @@ import { ApiError } from "../core/contract/errors.ts";
 import { conflictError, type NewPlant } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { type PlantStore, toEntries } from "../core/store/plant-store.ts";
-import { formatOfFile, formats } from "../operations/format.ts";
+import { formatOfFile, readRecords } from "../operations/format.ts";
 import { openSource } from "../operations/source.ts";
 
 /** Larger records are rejected; a plant of the interface is smaller by default. */
@@ -17,7 +17,10 @@ const recordBytesMax = 64 * 2 ** 20;
  */
 export async function loadSeeds(file: string, store: Pick<PlantStore, "create">): Promise<void> {
   using source = openSource(file, new AbortController().signal);
-  for await (const records of formats[formatOfFile(file)].records(source.chunks, recordBytesMax, ",")) {
+  for await (const records of readRecords[formatOfFile(file)](source.chunks, {
+    recordBytesMax,
+    delimiter: ",",
+  })) {
     const plants: NewPlant[] = records.map(({ line, plant }) => {
       if (plant instanceof ApiError) throw invalidSeed(file, line, plant);
       return plant;

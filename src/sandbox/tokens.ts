@@ -6,7 +6,6 @@ import type { MemoryStore } from "../core/store/sqlite/memory-store.ts";
 import type { SandboxClock } from "./clock.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 
-/** The name of the fixed token. */
 const fixedTokenName = "sandbox";
 
 const tokensMax = 1_000;
@@ -17,13 +16,10 @@ const secondsMax = 3_200_000_000;
 export interface TokensDependencies {
   readonly store: MemoryStore;
   readonly clock: SandboxClock;
-  /** The text of the fixed token. */
   readonly token: string;
-  /** Makes the server read the tokens of the store again. */
   readonly reloadTokens: () => Promise<void>;
 }
 
-/** Replaces all tokens with the fixed one. */
 export function storeFixedToken({
   store,
   clock,
@@ -75,15 +71,13 @@ export function tokensPart(dependencies: TokensDependencies): SandboxPart {
     const given = [now, advanceSeconds, offsetSeconds].filter((value) => value !== undefined);
     if (given.length !== 1 || Object.keys(others).length > 0)
       throw new AdminError(400, "The body must have one of now, advanceSeconds and offsetSeconds.");
-    const isSet =
+    const offsetMs =
       now !== undefined
-        ? clock.setNow(parseTime(now))
-        : clock.setOffset(
-            advanceSeconds !== undefined
-              ? clock.offsetMs + parseSeconds(advanceSeconds, "advanceSeconds") * 1_000
-              : parseSeconds(offsetSeconds, "offsetSeconds") * 1_000,
-          );
-    if (!isSet) throw new AdminError(400, "The time must be in the years 0000 to 9999.");
+        ? clock.offsetMs + parseTime(now) - clock.now()
+        : advanceSeconds !== undefined
+          ? clock.offsetMs + parseSeconds(advanceSeconds, "advanceSeconds") * 1_000
+          : parseSeconds(offsetSeconds, "offsetSeconds") * 1_000;
+    if (!clock.setOffset(offsetMs)) throw new AdminError(400, "The time must be in the years 0000 to 9999.");
     return respondControl(describeClock());
   }
 
@@ -92,14 +86,14 @@ export function tokensPart(dependencies: TokensDependencies): SandboxPart {
     offsetSeconds: clock.offsetMs / 1_000,
   });
   return {
-    routes: [
-      { method: "POST", path: "/tokens", handle: async ({ json }) => issue(await json()) },
-      { method: "DELETE", path: "/tokens/{name}", handle: ({ parameters }) => revoke(parameters.name ?? "") },
-      { method: "GET", path: "/clock", handle: () => respondControl(describeClock()) },
-      { method: "PUT", path: "/clock", handle: async ({ json }) => setClock(await json()) },
-    ],
+    routes: {
+      "POST /sandbox/tokens": async ({ json }) => issue(await json()),
+      "DELETE /sandbox/tokens/{name}": ({ parameter }) => revoke(parameter),
+      "GET /sandbox/clock": () => respondControl(describeClock()),
+      "PUT /sandbox/clock": async ({ json }) => setClock(await json()),
+    },
     async reset() {
-      clock.reset();
+      clock.setOffset(0);
       await storeFixedToken(dependencies);
       await reloadTokens();
     },

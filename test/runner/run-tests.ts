@@ -5,11 +5,17 @@
 // adds up.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { chmodSync, existsSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { dirname, join } from "node:path";
 import { CitusCluster, citusMissing, citusVariable } from "../support/citus.ts";
 import { engineVariable } from "../support/engines.ts";
-import { ClusterTemplate, clusterTemplateVariable, PostgresServer } from "../support/postgres.ts";
+import {
+  ClusterTemplate,
+  clusterTemplateVariable,
+  PostgresServer,
+  postgresProgramsVariable,
+} from "../support/postgres.ts";
 import { chromiumPath, programPath } from "../support/programs.ts";
 import { TemporaryFolder } from "../support/server.ts";
 import { formatReport, parseReport } from "./junit.ts";
@@ -18,6 +24,8 @@ interface Tier {
   readonly folders: readonly string[];
   /** Of a test that sets none itself. */
   readonly testMsMax: number;
+  /** None of its tests is about a disk: temporary files may be in memory. */
+  readonly needsNoDisk?: true;
   /** The one engine that it runs on; all that need nothing installed by default. */
   readonly engine?: "citus" | "postgres";
 }
@@ -26,7 +34,6 @@ interface Tier {
 const enginesFolders = [
   "./test/integration/console/plants.test.ts",
   "./test/integration/core/http/conformance.test.ts",
-  "./test/integration/core/http/create.test.ts",
   "./test/integration/core/http/properties.test.ts",
   "./test/integration/console/plant-list.test.ts",
   "./test/integration/core/store/readiness.test.ts",
@@ -40,7 +47,7 @@ const enginesFolders = [
 ];
 
 const tiers: Readonly<Record<string, Tier>> = {
-  test: { folders: ["./test/unit/", "./test/integration/"], testMsMax: 60_000 },
+  test: { folders: ["./test/unit/", "./test/integration/"], testMsMax: 60_000, needsNoDisk: true },
   system: { folders: ["./test/system/", "./test/long/"], testMsMax: 600_000 },
   citus: { folders: ["./test/system/citus/", ...enginesFolders], testMsMax: 600_000, engine: "citus" },
   // What depends on the version of PostgreSQL: the SQL, the schema, and the settings of its
@@ -58,8 +65,15 @@ const tiers: Readonly<Record<string, Tier>> = {
   },
 };
 
+/**
+ * A folder in memory for the shared servers unless TMPDIR is set, and the room that it must have. In
+ * it a new PostgreSQL database takes 0.03 s of processor time instead of 0.13 s.
+ */
+const memoryFolder = "/dev/shm";
+const memoryBytesMin = 4 * 2 ** 30;
+
 /** Settings of the shared server: every test process has servers of its own on it. */
-const postgresSettings = { max_connections: "400" };
+const postgresSettings = { max_connections: "400", max_wal_size: "256MB" };
 
 /**
  * How long each file takes; --update-timings writes it. A file that it lacks runs before all
@@ -78,13 +92,23 @@ if (tier === undefined) {
   process.stdout.write(`skipped: test:citus (${citusMissing})\n`);
 } else process.exitCode = await runTier(tier, args);
 
-async function runTier({ folders, testMsMax, engine }: Tier, args: readonly string[]): Promise<number> {
+async function runTier(
+  { folders, testMsMax, needsNoDisk, engine }: Tier,
+  args: readonly string[],
+): Promise<number> {
   // Bun runs what matches, and says nothing of a name that no longer does.
   for (const path of folders) if (!existsSync(path)) throw new Error(`there are no tests in ${path}`);
+  const { TMPDIR: diskFolder } = process.env;
+  if (diskFolder === undefined && canUseMemory()) process.env.TMPDIR = memoryFolder;
   using folder = new TemporaryFolder();
+  // PostgreSQL's user passes through it.
+  chmodSync(folder.path, 0o755);
+  process.env.TMPDIR = folder.path;
   await using stack = new AsyncDisposableStack();
   const template = stack.use(new ClusterTemplate());
   process.env[clusterTemplateVariable] = template.path;
+  // Perhaps a copy in the system's temporary folder, which the next run finds there.
+  process.env[postgresProgramsVariable] = dirname(template.programs.postgres);
   const given = process.env.PLANTSTORE_TEST_POSTGRES;
   const url = given ?? stack.use(await PostgresServer.start(postgresSettings)).url;
   // Fewer shards than Citus has by default, as a query of all plants runs once for each.
@@ -117,6 +141,7 @@ async function runTier({ folders, testMsMax, engine }: Tier, args: readonly stri
       stdio: ["ignore", "inherit", "inherit"],
       env: {
         ...process.env,
+        TMPDIR: needsNoDisk === true ? folder.path : diskFolder,
         PLANTSTORE_TEST_POSTGRES: url,
         ...(engine === undefined ? {} : { [engineVariable]: engine }),
       },
@@ -129,6 +154,23 @@ async function runTier({ folders, testMsMax, engine }: Tier, args: readonly stri
       "skipped: test/system/browser (install chromium-headless-shell or chromium, or set CHROMIUM_PATH)\n",
     );
   return exitCode;
+}
+
+/** Whether it has the room, and a file in it can be run: Docker mounts it with noexec. */
+function canUseMemory(): boolean {
+  if (!existsSync(memoryFolder)) return false;
+  const { bavail, bsize } = statfsSync(memoryFolder);
+  if (bavail * bsize < memoryBytesMin) return false;
+  const script = join(memoryFolder, `plantstore-${crypto.randomUUID()}`);
+  try {
+    writeFileSync(script, "#!/bin/sh\n", { mode: 0o700 });
+    return spawnSync(script).status === 0;
+  } catch {
+    // It is not writable.
+    return false;
+  } finally {
+    rmSync(script, { force: true });
+  }
 }
 
 /**

@@ -45,20 +45,17 @@ const patienceMs = 120_000;
 /** The pages whose test failed. */
 const pictures = new URL("../../artefacts/browser/", import.meta.url).pathname;
 
+/** Chromium, which starts with the first visit. */
 export class TestBrowser {
-  readonly #browser: Browser;
+  #launching: Promise<Browser> | undefined;
 
-  private constructor(browser: Browser) {
-    this.#browser = browser;
-  }
-
-  static async start(): Promise<TestBrowser> {
+  #launch(): Promise<Browser> {
     const executablePath = chromiumPath();
     if (executablePath === null)
       throw new Error(
         "There is no Chromium: install chromium-headless-shell or chromium, or set CHROMIUM_PATH",
       );
-    return new TestBrowser(await chromium.launch({ executablePath, headless: true, args: flags }));
+    return chromium.launch({ executablePath, headless: true, args: flags });
   }
 
   /**
@@ -68,7 +65,8 @@ export class TestBrowser {
    */
   async visit(url: string, visit: Visit, work: (page: Page) => Promise<void>): Promise<void> {
     const { colorScheme, width } = looks[visit.look ?? "light"];
-    await using context = await this.#browser.newContext({
+    this.#launching ??= this.#launch();
+    await using context = await (await this.#launching).newContext({
       colorScheme,
       viewport: { width, height: 900 },
       serviceWorkers: "block",
@@ -94,7 +92,7 @@ export class TestBrowser {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#browser.close();
+    await (await this.#launching)?.close();
   }
 }
 

@@ -5,6 +5,16 @@ import { describe } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { NewPlant } from "../../src/core/contract/plant.ts";
+import {
+  type CreateOutcome,
+  type CreateQueue,
+  openCreateQueue,
+  scheduleWithSetImmediate,
+} from "../../src/core/store/group-commit.ts";
+import { openServerStore } from "../../src/core/store/open-store.ts";
+import type { OpenMode, PlantStore } from "../../src/core/store/plant-store.ts";
+import { metadataSql, ShardMap } from "../../src/core/store/postgres/citus/shard-map.ts";
 import { ClusterTemplate, PostgresDatabases, type PostgresPrograms, PostgresServer } from "./postgres.ts";
 import { pathOf } from "./programs.ts";
 
@@ -144,5 +154,72 @@ function* installations(): Generator<{ bin: string; lib: string }> {
   for (const version of [18, 17, 16, 15, 14]) {
     const folder = `/usr/lib/postgresql/${version}`;
     yield { bin: join(folder, "bin"), lib: join(folder, "lib") };
+  }
+}
+
+/** A store with its queue, as a server has them. */
+export class QueuedStore implements AsyncDisposable {
+  readonly queue: CreateQueue;
+  /** What onDegraded and onUnavailable were called with. */
+  readonly reports: string[];
+  readonly unavailable: string[];
+  readonly #store: PlantStore;
+  #map: ShardMap | undefined;
+
+  private constructor(store: PlantStore, queue: CreateQueue, reports: string[], unavailable: string[]) {
+    this.#store = store;
+    this.queue = queue;
+    this.reports = reports;
+    this.unavailable = unavailable;
+  }
+
+  static async open(address: string, mode: OpenMode, queuePlantsMax: number): Promise<QueuedStore> {
+    const [reports, unavailable]: [string[], string[]] = [[], []];
+    const store = await openServerStore(address, mode, {
+      onUnavailable: (reason) => unavailable.push(reason),
+      onDegraded: (reason) => reports.push(reason),
+      onFailed: (error) => {
+        throw error;
+      },
+    });
+    const limits = { queuePlantsMax, queueCodeUnitsMax: 100 * queuePlantsMax, batchPlantsMax: 1_024 };
+    const hook = { now: () => performance.now(), emit: () => undefined };
+    const queue = await openCreateQueue(store, limits, scheduleWithSetImmediate, hook);
+    return new QueuedStore(store, queue, reports, unavailable);
+  }
+
+  /** Whether each node commits, by name; the queue of one node has no names. */
+  nodes(): Record<string, boolean> {
+    const metric = this.queue.metrics().find(({ name }) => name === "plantstore_node_up");
+    const samples = metric?.samples ?? [];
+    return Object.fromEntries(
+      samples.map(([suffix, value]) => [/"(.*)"/.exec(suffix)?.[1] ?? "", value === 1]),
+    );
+  }
+
+  /** Reads the shard map, by which nodeOf finds the node of an id. */
+  async readMap(query: (sql: string) => Promise<Record<string, unknown>[]>): Promise<void> {
+    const [row] = await query(metadataSql);
+    this.#map = ShardMap.parse(JSON.parse(String(row?.metadata)));
+  }
+
+  nodeOf(id: bigint): string | undefined {
+    return this.#map?.nodeOf(id).name;
+  }
+
+  create(plant: NewPlant): Promise<CreateOutcome> {
+    return new Promise((settle, fail) =>
+      this.queue.create({ plant, creator: null, callerKey: "one", settle, fail }),
+    );
+  }
+
+  /** The outcomes of plants that are created at once, each once. */
+  async createAll(ids: readonly bigint[], name = "Fern"): Promise<CreateOutcome[]> {
+    return [...new Set(await Promise.all(ids.map((id) => this.create({ id, name }))))];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.queue.close();
+    await this.#store.close();
   }
 }

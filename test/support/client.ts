@@ -18,7 +18,10 @@ export class ClientTarget implements AsyncDisposable {
 
   static async start(...args: string[]): Promise<ClientTarget> {
     const folder = new TemporaryFolder();
-    const server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+    const server = await RunningServer.startInProcess({
+      database: `sqlite:${folder.file("plants.db")}`,
+      args,
+    });
     return new ClientTarget(server, await server.createToken(), folder);
   }
 
@@ -46,17 +49,4 @@ export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
     return error;
   }
   throw new Error("The promise was not rejected");
-}
-
-/** The global fetch, with the status of each response. */
-export function countingFetch() {
-  const statuses: number[] = [];
-  return {
-    statuses,
-    fetch: async (url: string, init: RequestInit) => {
-      const response = await fetch(url, init);
-      statuses.push(response.status);
-      return response;
-    },
-  };
 }

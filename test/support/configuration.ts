@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import { declareFlags, givenFlags } from "../../src/cli/config/command-options.ts";
-import { effectiveConfig, resolveConfig, type ServeConfig } from "../../src/cli/config/resolve.ts";
+import { effectiveSettings, resolveConfig, type ServeConfig } from "../../src/cli/config/resolve.ts";
 import { type SettingName, serverSettingNames } from "../../src/cli/config/settings.ts";
 import type { ReadFile } from "../../src/cli/config/sources.ts";
 import { OperatorError } from "../../src/core/operator-error.ts";
@@ -28,7 +28,7 @@ export function configured(
   env: Record<string, string> = {},
   readFile?: ReadFile,
 ): ReadonlyMap<string, { value: unknown; source: string }> {
-  const rows = effectiveConfig(resolveServeConfig(argv, env, readFile));
+  const rows = effectiveSettings(resolveServeConfig(argv, env, readFile), serverSettingNames);
   return new Map(rows.map(({ name, value, source }) => [name, { value, source }]));
 }
 

@@ -1,7 +1,7 @@
 // Runs rules of the conformance suite in this process.
 
 import { parseBaseline } from "../../src/conformance/command.ts";
-import type { Rule } from "../../src/conformance/rule.ts";
+import type { Level, Rule } from "../../src/conformance/rule.ts";
 import { rules as allRules } from "../../src/conformance/rules.ts";
 import { type ConformanceReport, runConformance } from "../../src/conformance/run.ts";
 import { formatTextReport } from "../../src/conformance/text-report.ts";
@@ -11,6 +11,9 @@ import type { Target } from "./http.ts";
 export const knownFailures = parseBaseline(
   await Bun.file(new URL("../../docs/known-failures.txt", import.meta.url)).text(),
 );
+
+/** The rules of one level: the test of one takes less than 3 seconds, that of all more. */
+export const rulesOf = (level: Level) => allRules.filter((rule) => rule.level === level);
 
 export interface CheckOptions {
   readonly rules?: readonly Rule[];

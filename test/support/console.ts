@@ -1,5 +1,6 @@
 // A client of the console's API that sends the requests of its page.
 
+import type { ConsoleContext } from "../../src/console/context.ts";
 import { fieldNames } from "../../src/core/contract/fields.ts";
 import { type Answer, send } from "./http.ts";
 import type { RunningServer } from "./server.ts";
@@ -11,6 +12,21 @@ import type { RunningServer } from "./server.ts";
 export function importColumns(chosen: string): string {
   const others = fieldNames.filter((field) => field !== "name" && field !== "tag");
   return chosen.replace(/(?=true$|false$)/, "-1,".repeat(others.length));
+}
+
+/** The context of a part of the console that uses only what is given. */
+export function consoleContext({
+  store,
+  ...given
+}: Partial<Omit<ConsoleContext, "store">> & { store: Partial<ConsoleContext["store"]> }): ConsoleContext {
+  return {
+    store: store as ConsoleContext["store"],
+    reader: () => Promise.reject(new Error("nothing is read")),
+    emit: () => undefined,
+    now: () => performance.now(),
+    bodyBytesMax: 1_000,
+    ...given,
+  };
 }
 
 export class ConsoleClient {

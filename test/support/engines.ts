@@ -1,6 +1,6 @@
 // The test matrix: one line for each engine. Suites that hold on every engine loop over it.
 
-import { distributeStore } from "../../src/core/store/open-store.ts";
+import { storeAt } from "../../src/core/store/open-store.ts";
 import { sharedCitus } from "./citus.ts";
 import { sharedPostgres } from "./postgres.ts";
 import { createStore, TemporaryFolder } from "./server.ts";
@@ -63,6 +63,6 @@ async function createCitusStore(): Promise<TestStore> {
   const cluster = await sharedCitus();
   const { address } = await cluster.newDatabase();
   await createStore(address);
-  await distributeStore(address);
+  await storeAt(address).distribute?.();
   return { database: address, [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose]() };
 }

@@ -3,9 +3,11 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { eventually } from "./eventually.ts";
 import { type CodeBlock, codeBlocks } from "./markdown.ts";
 import { npmEnvironment } from "./npm-packages.ts";
 import { Output } from "./output.ts";
+import { acceptsConnections } from "./ports.ts";
 import { killGroup } from "./processes.ts";
 import type { RunningSandbox } from "./sandbox.ts";
 import { collectResult } from "./server.ts";
@@ -139,19 +141,11 @@ export class BackgroundScript implements AsyncDisposable {
 
   /** Waits until it accepts connections. Throws with its output if it ends. */
   async listens(port: number): Promise<void> {
-    for (;;) {
+    const isListening = async () => {
       if (this.#child.exitCode !== null) throw new Error(`The command ended: ${await this.output()}`);
-      const socket = await Bun.connect({
-        hostname: "127.0.0.1",
-        port,
-        socket: { data: () => undefined },
-      }).catch(() => undefined);
-      if (socket !== undefined) {
-        socket.end();
-        return;
-      }
-      await Bun.sleep(20);
-    }
+      return acceptsConnections(port);
+    };
+    await eventually("the command accepts connections", isListening, Boolean, 120_000);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,17 +1,11 @@
 // An identity provider in the test's process, its keys and JWTs, and servers that accept them.
 
 import { constants, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
-import { Authenticator } from "../../src/core/auth/authenticator.ts";
-import type { JwksIntervals } from "../../src/core/auth/jwks.ts";
-import { JwtVerifier } from "../../src/core/auth/jwt-verifier.ts";
-import { TokenCache } from "../../src/core/auth/token-cache.ts";
-import { BodyReader } from "../../src/core/http/body-reader.ts";
-import { createHandler, type Handler, inProcess } from "../../src/core/http/handler.ts";
-import { GroupCommit, scheduleWithSetImmediate } from "../../src/core/store/group-commit.ts";
-import { SqliteStore } from "../../src/core/store/sqlite/store.ts";
+import type { IdentityProvider } from "../../src/core/auth/jwks.ts";
 import { eventually } from "./eventually.ts";
 import { type Answer, freshId, plantJson, post } from "./http.ts";
-import { RunningServer, TemporaryFolder } from "./server.ts";
+import { InProcessServer } from "./in-process-server.ts";
+import { RunningServer, runCommand, TemporaryFolder } from "./server.ts";
 
 const openIdPath = "/.well-known/openid-configuration";
 
@@ -219,105 +213,52 @@ interface HandlerSetup {
   readonly jwksUrl?: string;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
-  readonly intervals?: JwksIntervals;
+  readonly intervals?: Pick<IdentityProvider, "keysAgeMsMax" | "keysIntervalMsMin">;
 }
 
-/** The handler of such a server in this process, with its own store: a process takes 0.3 s. */
+/** A server in this process, with its own store. */
 export class HandlerWithIdentity implements AsyncDisposable {
-  readonly #handler: Handler;
-  readonly #keyError: Promise<string>;
-  readonly #resources: AsyncDisposableStack;
-  readonly #store: SqliteStore;
+  readonly #server: InProcessServer;
 
-  private constructor(
-    handler: Handler,
-    store: SqliteStore,
-    keyError: Promise<string>,
-    resources: AsyncDisposableStack,
-  ) {
-    this.#handler = handler;
-    this.#store = store;
-    this.#keyError = keyError;
-    this.#resources = resources;
+  private constructor(server: InProcessServer) {
+    this.#server = server;
   }
 
   static async start(
     issuer: string,
     { jwksUrl, now = Date.now, intervals = { keysAgeMsMax: 600_000 } }: HandlerSetup = {},
   ): Promise<HandlerWithIdentity> {
-    const resources = new AsyncDisposableStack();
-    const folder = resources.use(new TemporaryFolder());
-    const store = new SqliteStore(folder.file("plants.db"), "create", unexpected);
-    resources.defer(() => store.close());
-    const tokens = new TokenCache(store.tokens, now, (_, error) => unexpected(String(error)));
-    await tokens.start();
-    resources.defer(() => tokens.stop());
-    const keyError = Promise.withResolvers<string>();
-    const provider = { issuer, audience, jwksUrl, ...intervals };
-    const jwts = new JwtVerifier(
-      provider,
-      now,
-      (error) => keyError.resolve((error as Error).message),
-      (name) => store.tokens.creatorKey(name),
+    const identityProvider = { issuer, audience, jwksUrl, ...intervals };
+    return new HandlerWithIdentity(
+      await InProcessServer.start({ identityProvider, wallNow: now, admin: undefined }),
     );
-    jwts.start();
-    resources.defer(() => jwts.stop());
-    const limits = {
-      queuePlantsMax: 100,
-      queueCodeUnitsMax: 100_000,
-      batchPlantsMax: 100,
-      batchesInFlightMax: store.batchesInFlightMax,
-    };
-    const groupCommit = new GroupCommit(store, limits, scheduleWithSetImmediate);
-    resources.defer(() => groupCommit.close());
-    const handler = createHandler({
-      authenticator: new Authenticator(tokens, jwts),
-      rateLimit: undefined,
-      bodyReader: new BodyReader({ bodyBytesMax: 10_000, inFlightBytesMax: 100_000, arrivalMsMax: 20_000 }),
-      groupCommit,
-      basePath: "",
-      makeRequestId: () => "test-1",
-      now: () => performance.now(),
-      emit: () => undefined,
-    });
-    return new HandlerWithIdentity(handler, store, keyError.promise, resources);
   }
 
   /** Waits for the first error of the provider's keys, and returns its reason. */
-  keysTrouble(): Promise<string> {
-    return this.#keyError;
+  async keysTrouble(): Promise<string> {
+    const failed = await eventually("an error of the keys", () =>
+      this.#server.events.find((event) => event.kind === "jwksRefreshFailed"),
+    );
+    return failed?.reason ?? "";
   }
 
   /** The name that is stored with each plant as its creator. */
-  async creators(): Promise<(string | null | undefined)[]> {
-    const creators = [];
-    for await (const plants of this.#store.export({ withCreation: true }))
-      creators.push(...plants.map(({ creation }) => creation?.token));
-    return creators;
+  async creators(): Promise<(string | null)[]> {
+    const { stdout } = await runCommand(["export", "--with-creation", "--database", this.#server.database]);
+    return stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line).token);
   }
 
   /** Creates a plant with this token. */
-  async create(token: string): Promise<Answer> {
-    const headers = new Headers({ Authorization: `Bearer ${token}`, "Content-Type": "application/json" });
-    const response = await this.#handler(
-      new Request("http://localhost/plants", {
-        method: "POST",
-        headers,
-        body: plantJson(freshId(), "Monstera"),
-      }),
-      inProcess,
-    );
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, text, json: JSON.parse(text) };
+  create(token: string): Promise<Answer> {
+    return post({ url: this.#server.url, token }, plantJson(freshId(), "Monstera"));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#resources.disposeAsync();
+    await this.#server[Symbol.asyncDispose]();
   }
-}
-
-function unexpected(reason: string): never {
-  throw new Error(`The store failed: ${reason}`);
 }
 
 /** Seconds since the epoch, as JWTs count. */

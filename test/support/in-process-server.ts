@@ -1,15 +1,16 @@
 // A server in the process of the test, on a free port, if the process is not the subject.
 
-import { makeToken, randomBytes } from "../../src/core/auth/token.ts";
 import { type ServerEvent, ServerEvents } from "../../src/core/observability/server-event.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../../src/core/server.ts";
 import type { ServerStore } from "../../src/core/store/group-commit.ts";
 import { openServerStore } from "../../src/core/store/open-store.ts";
 import { SqliteStore } from "../../src/core/store/sqlite/store.ts";
 import { type Answer, freshId, plantJson, post, type Target } from "./http.ts";
-import { TemporaryFolder } from "./server.ts";
+import { addToken, readMetric, TemporaryFolder } from "./server.ts";
 
 type InProcessOptions = Omit<ServerOptions, "store" | "events"> & {
+  /** Instead of the one that `database` names; closed with the server. */
+  readonly store?: ServerStore;
   /** As --database takes it; a store in a temporary folder by default. */
   readonly database?: string;
 };
@@ -38,17 +39,23 @@ export class InProcessServer implements AsyncDisposable {
   }
 
   /** Starts a server with an admin listener, both on free ports. */
-  static async start({ database, ...options }: InProcessOptions = {}): Promise<InProcessServer> {
+  static async start({
+    database,
+    store: given,
+    ...options
+  }: InProcessOptions = {}): Promise<InProcessServer> {
     await using resources = new AsyncDisposableStack();
     const address = database ?? `sqlite:${resources.use(new TemporaryFolder()).file("plants.db")}`;
     const events: ServerEvent[] = [];
     const hub = new ServerEvents();
     hub.subscribe((event) => events.push(event));
-    const store = await openServerStore(address, "create", {
-      onUnavailable: (reason) => hub.emit({ kind: "storeUnavailable", reason }),
-      onDegraded: (reason) => hub.emit({ kind: "storeDegraded", reason }),
-      onFailed: ({ message }) => hub.emit({ kind: "storeFailed", reason: message }),
-    });
+    const store =
+      given ??
+      (await openServerStore(address, "create", {
+        onUnavailable: (reason) => hub.emit({ kind: "storeUnavailable", reason }),
+        onDegraded: (reason) => hub.emit({ kind: "storeDegraded", reason }),
+        onFailed: ({ message }) => hub.emit({ kind: "storeFailed", reason: message }),
+      }));
     resources.defer(() => store.close());
     const admin = { host: "127.0.0.1", port: 0 };
     const server = resources.use(await startServer({ admin, ...options, store, events: hub }));
@@ -65,18 +72,13 @@ export class InProcessServer implements AsyncDisposable {
   }
 
   /** Adds a token to the store. It expires after `lifetimeMs`, or never. */
-  async createToken(name: string = crypto.randomUUID(), lifetimeMs?: number): Promise<string> {
-    const now = Date.now();
-    const expiresAt = lifetimeMs === undefined ? null : now + lifetimeMs;
-    const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });
-    if (!(await this.store.tokens.add(record))) throw new Error(`There is a token named ${name}`);
-    return token;
+  createToken(name?: string, lifetimeMs?: number): Promise<string> {
+    return addToken(this.store.tokens, name, lifetimeMs);
   }
 
   /** The current value of a metric without labels. */
-  async metric(name: string): Promise<number> {
-    const text = await (await fetch(`${this.adminUrl}/metrics`)).text();
-    return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+  metric(name: string): Promise<number> {
+    return readMetric(this.adminUrl, name);
   }
 
   /** This server with a new token. */
@@ -90,24 +92,22 @@ export class InProcessServer implements AsyncDisposable {
   }
 }
 
+/** A server whose store commits nothing until its gate is open, for tests of a queue. */
 export class GatedServer implements AsyncDisposable {
+  readonly server: InProcessServer;
   readonly target: Target;
-  /** Resolves when the first batch waits at the gate. */
-  readonly batchArrived: Promise<void>;
   readonly #store: GatedStore;
-  readonly #server: RunningServer;
   readonly #resources: AsyncDisposableStack;
 
   private constructor(
+    server: InProcessServer,
     target: Target,
     store: GatedStore,
-    server: RunningServer,
     resources: AsyncDisposableStack,
   ) {
+    this.server = server;
     this.target = target;
-    this.batchArrived = store.arrival.promise;
     this.#store = store;
-    this.#server = server;
     this.#resources = resources;
   }
 
@@ -117,17 +117,15 @@ export class GatedServer implements AsyncDisposable {
     const store = new GatedStore(folder.file("plants.db"), "create", (reason) => {
       throw new Error(`The store failed: ${reason}`);
     });
-    starting.defer(() => store.close());
-    const token = await addToken(store);
-    const server = starting.use(
-      await startServer({
-        store,
-        admin: { host: "127.0.0.1", port: 0 },
-        limits: { queuePlantsMax, drainSecondsMax: 0 },
-      }),
-    );
+    const limits = { queuePlantsMax, drainSecondsMax: 0 };
+    const server = starting.use(await InProcessServer.start({ store, limits }));
     starting.defer(store.gate.resolve);
-    return new GatedServer({ url: server.url, token }, store, server, starting.move());
+    return new GatedServer(server, await server.target(), store, starting.move());
+  }
+
+  /** Resolves when the first batch waits at the gate. */
+  get batchArrived(): Promise<void> {
+    return this.#store.arrival.promise;
   }
 
   /** Lets the batch that waits and all later ones pass. */
@@ -136,20 +134,13 @@ export class GatedServer implements AsyncDisposable {
   }
 
   /** The number of plants in the queue, by the metrics. */
-  async queueLength(): Promise<number> {
-    const text = await (await fetch(`${this.#server.adminUrl}/metrics`)).text();
-    return Number(/^plantstore_queue_plants (\d+)$/m.exec(text)?.[1]);
+  queueLength(): Promise<number> {
+    return this.server.metric("plantstore_queue_plants");
   }
 
   /** Creates a plant with a new id. */
   create(token: string = this.target.token): Promise<Answer> {
     return post({ ...this.target, token }, plantJson(freshId(), "Monstera"));
-  }
-
-  async createToken(): Promise<string> {
-    const token = await addToken(this.#store);
-    await this.#server.reloadTokens();
-    return token;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -166,11 +157,4 @@ class GatedStore extends SqliteStore {
     await this.gate.promise;
     return super.create(...batch);
   }
-}
-
-async function addToken(store: SqliteStore): Promise<string> {
-  const name = crypto.randomUUID();
-  const { token, record } = makeToken({ name, expiresAt: null }, { now: Date.now(), randomBytes });
-  await store.tokens.add(record);
-  return token;
 }

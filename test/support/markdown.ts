@@ -31,3 +31,10 @@ export function codeBlocks(markdown: string): CodeBlock[] {
   }
   return blocks;
 }
+
+/** The output that a document shows right after a block, in which … stands for anything. */
+export function outputAfter(block: CodeBlock, blocks: readonly CodeBlock[]): RegExp | undefined {
+  const next = blocks[blocks.indexOf(block) + 1];
+  if (next?.language !== "") return undefined;
+  return new RegExp(`^${next.text.split("…").map(RegExp.escape).join(".*")}$`);
+}

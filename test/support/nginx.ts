@@ -2,7 +2,8 @@
 
 import { writeFileSync } from "node:fs";
 import { makeCertificate } from "./certificates.ts";
-import { reservePort } from "./ports.ts";
+import { eventually } from "./eventually.ts";
+import { acceptsConnections, reservePort } from "./ports.ts";
 import { programPath } from "./programs.ts";
 import { TemporaryFolder } from "./server.ts";
 
@@ -71,20 +72,11 @@ export class Nginx implements AsyncDisposable {
   }
 
   async #listens(port: number): Promise<void> {
-    while (this.#child.exitCode === null) {
-      const socket = await Bun.connect({
-        hostname: "127.0.0.1",
-        port,
-        socket: { data: () => undefined },
-      }).catch(() => undefined);
-      if (socket === undefined) {
-        await Bun.sleep(20);
-        continue;
-      }
-      socket.end();
-      return;
-    }
-    throw new Error(`nginx did not start: ${await Bun.file(this.#folder.file("error.log")).text()}`);
+    await eventually("nginx accepts connections", async () => {
+      if (this.#child.exitCode !== null)
+        throw new Error(`nginx did not start: ${await Bun.file(this.#folder.file("error.log")).text()}`);
+      return acceptsConnections(port);
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

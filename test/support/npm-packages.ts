@@ -1,8 +1,7 @@
 // npm packages: those that are built here, installed for a consumer, and generators that need
 // another TypeScript.
 
-import { cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
-import { homedir } from "node:os";
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { collectResult, type TemporaryFolder } from "./server.ts";
@@ -61,17 +60,6 @@ export const npmEnvironment = {
   npm_config_update_notifier: "false",
 };
 
-/** The settings that let npx install into a folder, from npm's own cache. */
-export function npxCacheIn(folder: TemporaryFolder): Record<string, string> {
-  const cache = folder.file("npm-cache");
-  mkdirSync(cache);
-  symlinkSync(
-    join(process.env.npm_config_cache ?? join(homedir(), ".npm"), "_cacache"),
-    join(cache, "_cacache"),
-  );
-  return { npm_config_cache: cache, npm_config_yes: "true" };
-}
-
 /** Installs a package for npx. Returns why it cannot be installed; undefined if it is. */
 export async function npxMissing(specification: string): Promise<string | undefined> {
   const npx = ["npx", "--yes", `--package=${specification}`, "--", "sh", "-c", "true"];
@@ -91,6 +79,27 @@ export async function succeed(
   const { exitCode, stdout, stderr } = await collectResult(Bun.spawn([...command], { cwd, env, ...streams }));
   if (exitCode !== 0) throw new Error(`${command.join(" ")} failed:\n${stdout}${stderr}`);
   return stdout;
+}
+
+/** How consumers resolve a package: the compiler, its settings, and the extension of their file. */
+export const moduleResolutions = [
+  ["typescript", "bundler", "esnext", "mts"],
+  ["typescript", "nodenext", "nodenext", "mts"],
+  ["typescript", "nodenext", "nodenext", "cts"],
+  ["typescript-5", "node10", "commonjs", "ts"],
+] as const;
+
+/** Checks the types of files in a folder, strictly. Throws with what the compiler says. */
+export async function checkTypes(
+  folder: string,
+  files: readonly string[],
+  options: object,
+  compiler: "typescript" | "typescript-5" = "typescript",
+): Promise<void> {
+  const strict = { strict: true, exactOptionalPropertyTypes: true, noEmit: true, skipLibCheck: true };
+  const project = join(folder, `tsconfig-${crypto.randomUUID()}.json`);
+  writeFileSync(project, JSON.stringify({ compilerOptions: { ...strict, ...options }, files }));
+  await succeed(folder, ["node", join(root, "node_modules", compiler, "bin/tsc"), "-p", project]);
 }
 
 /** The source of the types. The files of the generator are written to the folder. */

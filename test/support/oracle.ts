@@ -17,7 +17,7 @@ registerSchema(newPlantSchema as unknown as SchemaObject, schemaId, dialect);
 const validator = await validate(schemaId);
 
 /** Whether a value is a NewPlant by the schema, which knows no int64. */
-export function isNewPlant(value: unknown): boolean {
+function isNewPlant(value: unknown): boolean {
   return validator(value as Parameters<typeof validator>[0]).valid;
 }
 

@@ -62,3 +62,31 @@ export function logLines(text: string): LogLine[] {
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
 }
+
+/**
+ * A program on a pseudo-terminal: its keyboard is standard input; its other streams are both shown.
+ */
+export class TerminalProgram {
+  readonly output = new Output();
+  readonly exited: Promise<number>;
+  readonly #terminal: Bun.Terminal | undefined;
+
+  constructor(command: readonly string[], options: { cwd?: string; env?: Record<string, string> } = {}) {
+    const decoder = new TextDecoder();
+    const child = Bun.spawn([...command], {
+      ...options,
+      env: { PATH: process.env.PATH ?? "", TERM: "xterm", ...options.env },
+      terminal: {
+        cols: 80,
+        data: (_, bytes) => this.output.add(decoder.decode(bytes, { stream: true })),
+        exit: () => this.output.end(),
+      },
+    });
+    this.exited = child.exited;
+    this.#terminal = child.terminal;
+  }
+
+  type(keys: string): void {
+    this.#terminal?.write(keys);
+  }
+}

@@ -1,4 +1,4 @@
-// Ports for servers that are stopped and started again on the same port.
+// Ports for servers that are stopped and started again on the same port, and whether one listens.
 
 /** Below the ephemeral ports: Linux has them from 32768, other systems from 49152. */
 const portMin = 20_000;
@@ -21,5 +21,15 @@ export function reservePort(): number {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
     }
+  }
+}
+
+/** Whether something accepts connections on a port of this machine. */
+export async function acceptsConnections(port: number): Promise<boolean> {
+  try {
+    (await Bun.connect({ hostname: "127.0.0.1", port, socket: { data: () => undefined } })).end();
+    return true;
+  } catch {
+    return false;
   }
 }

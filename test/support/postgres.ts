@@ -291,14 +291,6 @@ function runAsUser(program: string, args: readonly string[]): void {
   if (status !== 0) throw new Error(`${program} failed: ${stderr}${error ?? ""}`);
 }
 
-/** A port that is free now. */
-export async function freePort(): Promise<number> {
-  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
-  const { port } = listener;
-  listener.stop(true);
-  return port;
-}
-
 /** The programs, where the user that runs them can reach them. */
 async function binaries(): Promise<PostgresPrograms> {
   const installed = await installedBinaries();

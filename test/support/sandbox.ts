@@ -5,8 +5,7 @@ import { parse } from "lossless-json";
 import document from "../../src/sandbox/openapi-control.yaml";
 import type { Target } from "./http.ts";
 import { InProcessCommand } from "./in-process-command.ts";
-import { Output } from "./output.ts";
-import { environment, plantstore, type RunningProgram } from "./server.ts";
+import { environment, plantstore, type RunningProgram, startProgram } from "./server.ts";
 
 export interface SandboxSetup {
   readonly args?: readonly string[];
@@ -26,10 +25,6 @@ export interface ControlAnswer {
   readonly json: unknown;
 }
 
-interface SandboxProgram extends RunningProgram {
-  endInput(): Promise<void>;
-}
-
 const sandboxArgs = ["sandbox", "--port", "0", "--admin-port", "0"];
 
 /** A running sandbox, killed when it goes out of scope; call stop() first where its end matters. */
@@ -39,9 +34,9 @@ export class RunningSandbox implements Target {
   readonly controlUrl: string;
   /** All lines that the start has printed. */
   readonly lines: readonly string[];
-  readonly #program: SandboxProgram;
+  readonly #program: RunningProgram;
 
-  private constructor(lines: readonly string[], program: SandboxProgram) {
+  private constructor(lines: readonly string[], program: RunningProgram) {
     const readRow = (label: string) =>
       lines
         .find((line) => line.startsWith(label))
@@ -69,24 +64,15 @@ export class RunningSandbox implements Target {
     cwd,
     program = plantstore,
   }: SandboxSetup = {}): Promise<RunningSandbox> {
-    const child = Bun.spawn([program, ...sandboxArgs, ...args], {
-      ...(cwd === undefined ? {} : { cwd }),
-      env: environment(env),
-      stdin: "pipe",
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    return RunningSandbox.#started({
-      pid: child.pid,
-      stdout: new Output(child.stdout),
-      stderr: new Output(child.stderr),
-      exited: child.exited.then(() => child.exitCode),
-      kill: (signal) => child.kill(signal),
-      endInput: async () => void (await child.stdin.end()),
-    });
+    return RunningSandbox.#started(
+      startProgram([program, ...sandboxArgs, ...args], {
+        ...(cwd === undefined ? {} : { cwd }),
+        env: environment(env),
+      }),
+    );
   }
 
-  static async #started(program: SandboxProgram): Promise<RunningSandbox> {
+  static async #started(program: RunningProgram): Promise<RunningSandbox> {
     const printed = await program.stdout
       .until((text) => (/^Store .*\n/m.test(text) ? text : undefined))
       .catch(async () => {

@@ -147,19 +147,10 @@ export class RunningServer {
     under = [],
     program = plantstore,
   }: ServerSetup): Promise<RunningServer> {
-    const child = Bun.spawn([...under, program, ...serveArgs(database), ...args], {
-      env: environment(env),
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    return RunningServer.#started(database, {
-      pid: child.pid,
-      stdout: new Output(child.stdout),
-      stderr: new Output(child.stderr),
-      exited: child.exited.then(() => child.exitCode),
-      kill: (signal) => child.kill(signal),
-    });
+    return RunningServer.#started(
+      database,
+      startProgram([...under, program, ...serveArgs(database), ...args], { env: environment(env) }),
+    );
   }
 
   static async #started(database: string, program: RunningProgram): Promise<RunningServer> {
@@ -183,14 +174,7 @@ export class RunningServer {
 
   /** The current value of a metric without labels. */
   async metric(name: string): Promise<number> {
-    const [value = Number.NaN] = await this.metrics([name]);
-    return value;
-  }
-
-  /** The current values of several metrics, from one request. */
-  async metrics(names: readonly string[]): Promise<number[]> {
-    const text = await (await fetch(`${await this.adminUrl()}/metrics`)).text();
-    return names.map((name) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]));
+    return readMetric(await this.adminUrl(), name);
   }
 
   /** The process of a server that has one of its own. */
@@ -201,16 +185,8 @@ export class RunningServer {
   }
 
   /** Adds a token, as `plantstore token create` does. It expires after `lifetimeMs`, or never. */
-  async createToken(
-    name: string = crypto.randomUUID(),
-    lifetimeMs = Number.POSITIVE_INFINITY,
-  ): Promise<string> {
-    const now = Date.now();
-    const expiresAt = lifetimeMs === Number.POSITIVE_INFINITY ? null : now + lifetimeMs;
-    const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });
-    const wasAdded = await withStore(this.database, "writable", ({ tokens }) => tokens.add(record));
-    if (!wasAdded) throw new Error(`There is a token named ${name}`);
-    return token;
+  async createToken(name?: string, lifetimeMs?: number): Promise<string> {
+    return await withStore(this.database, "writable", ({ tokens }) => addToken(tokens, name, lifetimeMs));
   }
 
   /** Runs a command on this server's store, in the process of the test. */
@@ -248,6 +224,42 @@ export interface RunningProgram {
   readonly stderr: Output;
   readonly exited: Promise<number | null>;
   kill(signal: NodeJS.Signals): void;
+  endInput(): Promise<void>;
+}
+
+/** Starts a program in a new process. Its standard input stays open until endInput(). */
+export function startProgram(
+  command: readonly string[],
+  options: { readonly cwd?: string; readonly env: Record<string, string> },
+): RunningProgram {
+  const child = Bun.spawn([...command], { ...options, stdin: "pipe", stdout: "pipe", stderr: "pipe" });
+  return {
+    pid: child.pid,
+    stdout: new Output(child.stdout),
+    stderr: new Output(child.stderr),
+    exited: child.exited.then(() => child.exitCode),
+    kill: (signal) => child.kill(signal),
+    endInput: async () => void (await child.stdin.end()),
+  };
+}
+
+/** Adds a new token to a store. It expires after `lifetimeMs`, or never. */
+export async function addToken(
+  tokens: ReadablePlantStore["tokens"],
+  name: string = crypto.randomUUID(),
+  lifetimeMs?: number,
+): Promise<string> {
+  const now = Date.now();
+  const expiresAt = lifetimeMs === undefined ? null : now + lifetimeMs;
+  const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });
+  if (!(await tokens.add(record))) throw new Error(`There is a token named ${name}`);
+  return token;
+}
+
+/** The current value of a metric without labels. */
+export async function readMetric(adminUrl: string, name: string): Promise<number> {
+  const text = await (await fetch(`${adminUrl}/metrics`)).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
 }
 
 function serveArgs(database: string): string[] {

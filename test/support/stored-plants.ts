@@ -3,6 +3,8 @@
 import { ApiError } from "../../src/core/contract/errors.ts";
 import { fieldNames } from "../../src/core/contract/fields.ts";
 import { type NewPlant, parseNewPlantJson } from "../../src/core/contract/plant.ts";
+import type { ServerStore } from "../../src/core/store/group-commit.ts";
+import { openServerStore } from "../../src/core/store/open-store.ts";
 import type { EditOutcome, PlantEdit } from "../../src/core/store/plant-edit.ts";
 import { type PlantStore, toEntries } from "../../src/core/store/plant-store.ts";
 import { EditRun } from "../../src/operations/edits.ts";
@@ -14,6 +16,20 @@ export async function storePlants(database: string, plants: readonly NewPlant[])
   const outcomes = await withStore(database, "create", (store) => store.create(toEntries(plants)));
   const others = outcomes.filter((outcome) => outcome !== "created");
   if (others.length > 0) throw new Error(`Some plants were not created: ${[...new Set(others)]}`);
+}
+
+export function unexpected(reason: unknown): never {
+  throw new Error(`The store failed: ${reason}`);
+}
+
+/** Opens a store as a server does, until it goes out of scope. */
+export async function openedStore(
+  database: string,
+  onUnavailable: (reason: string) => void = unexpected,
+): Promise<ServerStore & AsyncDisposable> {
+  const events = { onUnavailable, onDegraded: unexpected, onFailed: unexpected };
+  const store = await openServerStore(database, "create", events);
+  return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
 }
 
 /** Stores plants from lines of NDJSON. */

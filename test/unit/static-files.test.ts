@@ -13,8 +13,8 @@ await Bun.write(folder.file("script.js"), script);
 
 const assets = new StaticFiles({
   files: new Map([
-    ["/style.css", folder.file("style.css")],
-    ["/script.js", folder.file("script.js")],
+    ["/style.css", () => Bun.file(folder.file("style.css")).bytes()],
+    ["/script.js", () => Bun.file(folder.file("script.js")).bytes()],
   ]),
   caching: "revalidate",
   headers: { "X-Content-Type-Options": "nosniff" },

@@ -3,7 +3,7 @@
 import { type Command, Option } from "commander";
 import { host } from "../host.ts";
 import { type Config, type Defaults, type Flags, resolveConfig } from "./resolve.ts";
-import { type SettingName, settingGroups, settings } from "./settings.ts";
+import { headingOf, type SettingName, settings } from "./settings.ts";
 
 /**
  * Adds the flags of the settings, and --config, to a command, whose action gets the values.
@@ -27,12 +27,13 @@ export function withSettings<Name extends SettingName, Arguments extends readonl
 export function declareFlags(command: Command, names: readonly SettingName[], defaults: Defaults = {}): void {
   const isGrouped = names.includes("host");
   for (const name of withConfig(names)) {
-    const { flag, description, environment, group } = settings[name];
+    const { flag, description, environment } = settings[name];
     const text = defaults[name] ?? settings[name].default ?? "";
     const notes = [...(text === "" ? [] : [`default: ${text}`]), `env: ${environment}`];
     // resolveConfig decides the precedence, so commander gets no default and no env.
     const option = new Option(flag, `${description} (${notes.join(", ")})`);
-    command.addOption(isGrouped && group !== undefined ? option.helpGroup(settingGroups[group]) : option);
+    const heading = isGrouped ? headingOf(name) : undefined;
+    command.addOption(heading === undefined ? option : option.helpGroup(heading));
   }
 }
 

@@ -9,7 +9,6 @@ import {
   type ServerSettingName,
   type SettingName,
   type SettingValue,
-  serverSettingNames,
   settings,
 } from "./settings.ts";
 import {
@@ -36,6 +35,9 @@ export type Config<Name extends SettingName> = {
 };
 
 export type ServeConfig = Config<ServerSettingName>;
+
+/** The values without their sources. */
+export type ServeSettings = Omit<ServeConfig, "sources">;
 
 /** Throws an OperatorError that names the invalid value or source. */
 export function resolveConfig<Name extends SettingName>(
@@ -70,11 +72,6 @@ export interface EffectiveSetting {
   /** A JSON value: null if there is none, `***` for a secret. */
   readonly value: unknown;
   readonly source: string;
-}
-
-/** The configuration of the server, with secrets hidden. */
-export function effectiveConfig(config: ServeConfig): EffectiveSetting[] {
-  return effectiveSettings(config, serverSettingNames);
 }
 
 /** Some settings, with secrets hidden. */

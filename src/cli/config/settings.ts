@@ -29,16 +29,6 @@ import { redactUrl } from "./redact.ts";
 
 const MiB = 2 ** 20;
 
-/** The headings of the server's settings in its help. */
-export const settingGroups = {
-  listener: "Public listener:",
-  admin: "Admin listener and console:",
-  store: "Store:",
-  jwt: "JWTs of an identity provider:",
-  limits: "Limits:",
-  log: "Log and traces:",
-} as const;
-
 export interface Setting<Value> {
   /** The long flag and its argument, in commander's syntax. */
   readonly flag: string;
@@ -47,8 +37,6 @@ export interface Setting<Value> {
   /** Whether a command that uses the setting fails without a value. */
   readonly required?: true;
   readonly description: string;
-  /** The heading in `plantstore serve --help`. */
-  readonly group?: keyof typeof settingGroups;
   /** Whether the value is hidden by `plantstore config`, in the log and in error messages. */
   readonly secret?: true;
   /** Throws an InvalidValueError; for a secret its message must not contain the value. */
@@ -57,65 +45,60 @@ export interface Setting<Value> {
   display?(value: Value): string;
 }
 
-/** The settings of the server. `plantstore config` prints them in this order. */
-const serverSettings = {
+type Settings = Readonly<Record<string, Setting<unknown>>>;
+
+const listener = {
   host: {
     flag: "--host <address>",
-    group: "listener",
     default: "127.0.0.1",
     description: "address that the public listener binds to",
     parse: parseText,
   },
   port: {
     flag: "--port <number>",
-    group: "listener",
     default: "8080",
     description: "port of the public listener; 0 picks a free port",
     parse: parsePort,
   },
   tlsCertificate: {
     flag: "--tls-certificate <file>",
-    group: "listener",
     description:
       "TLS certificate of the public listener with its chain, in PEM; reloaded when the file changes",
     parse: parseText,
   },
   tlsKey: {
     flag: "--tls-key <file>",
-    group: "listener",
     description: "private key of the TLS certificate, in PEM, without a passphrase",
     parse: parseText,
   },
   basePath: {
     flag: "--base-path <path>",
-    group: "listener",
     default: "",
     description: "path prefix of /plants, such as /v1",
     parse: parseBasePath,
   },
   publicUrl: {
     flag: "--public-url <url>",
-    group: "listener",
     description: "base URL that clients use, if the server is behind a proxy",
     parse: parseUrl,
   },
   cors: {
     flag: "--cors <origins>",
-    group: "listener",
     default: "*",
     description: "web origins that may send cross-origin requests: *, off, or a list separated by commas",
     parse: parseOrigins,
   },
   docs: {
     flag: "--docs <on|off>",
-    group: "listener",
     default: "on",
     description: "serve the documentation page at the base URL",
     parse: oneOf("on", "off"),
   },
+} satisfies Settings;
+
+const admin = {
   adminHost: {
     flag: "--admin-host <address>",
-    group: "admin",
     default: "127.0.0.1",
     description:
       "address that the admin listener binds to; an address that is not loopback requires --admin-password-hash",
@@ -123,7 +106,6 @@ const serverSettings = {
   },
   adminPort: {
     flag: "--admin-port <number>",
-    group: "admin",
     default: "8081",
     description:
       "port of the admin listener with the console, /livez, /readyz and /metrics; 0 picks a free port, off disables the listener",
@@ -131,14 +113,12 @@ const serverSettings = {
   },
   console: {
     flag: "--console <on|off>",
-    group: "admin",
     default: "on",
     description: "serve the operator console on the admin listener",
     parse: oneOf("on", "off"),
   },
   adminPasswordHash: {
     flag: "--admin-password-hash <hash>",
-    group: "admin",
     description:
       'hash of the console\'s password, as "plantstore password" prints it; no password if not set',
     secret: true,
@@ -146,21 +126,21 @@ const serverSettings = {
   },
   adminNames: {
     flag: "--admin-names <names>",
-    group: "admin",
     description:
       "host names of the console, separated by commas; IP addresses and localhost are always accepted",
     parse: parseHostNames,
   },
   trustedProxies: {
     flag: "--trusted-proxies <addresses>",
-    group: "admin",
     description:
       "addresses or ranges, separated by commas, of proxies in front of the admin listener whose Forwarded or X-Forwarded-For is trusted",
     parse: parseAddressRanges,
   },
+} satisfies Settings;
+
+const store = {
   database: {
     flag: "--database <address>",
-    group: "store",
     default: "sqlite:plantstore.db",
     description: "the store: sqlite:FILE or postgres://user:password@host/database",
     secret: true,
@@ -169,47 +149,46 @@ const serverSettings = {
   },
   migrate: {
     flag: "--migrate <on|off>",
-    group: "store",
     default: "on",
     description: "create the store, or upgrade its schema, when the server starts",
     parse: oneOf("on", "off"),
   },
   bootstrapToken: {
     flag: "--bootstrap-token <on|off>",
-    group: "store",
     default: "on",
     description:
       "print a first token on standard output when the server starts on a store that never had one",
     parse: oneOf("on", "off"),
   },
+} satisfies Settings;
+
+const jwt = {
   jwtIssuer: {
     flag: "--jwt-issuer <url>",
-    group: "jwt",
     description: "identity provider whose JWTs are accepted: the exact value of their iss claim",
     parse: parseIssuer,
   },
   jwtAudience: {
     flag: "--jwt-audience <text>",
-    group: "jwt",
     description: "value that the aud claim of a JWT must be or contain",
     parse: parseText,
   },
   jwksUrl: {
     flag: "--jwks-url <url>",
-    group: "jwt",
     description: "URL of the identity provider's keys; OpenID discovery if not set",
     parse: parseJwksUrl,
   },
   jwksAgeSecondsMax: {
     flag: "--jwks-age-seconds-max <seconds>",
-    group: "jwt",
     default: "300",
     description: "maximum age of the identity provider's keys before they are fetched again",
     parse: integer(1, 86_400),
   },
+} satisfies Settings;
+
+const limits = {
   bodyBytesMax: {
     flag: "--body-bytes-max <bytes>",
-    group: "limits",
     default: String(MiB),
     description: "maximum size of a request body; a larger one is rejected with 413",
     // SQLite stores strings of up to 10^9 bytes.
@@ -217,42 +196,36 @@ const serverSettings = {
   },
   queuePlantsMax: {
     flag: "--queue-plants-max <plants>",
-    group: "limits",
     default: "10000",
     description: "maximum number of plants waiting for a commit; further ones are rejected with 503",
     parse: integer(1, 1_000_000),
   },
   tokenRate: {
     flag: "--token-rate <creates>",
-    group: "limits",
     default: "0",
     description: "creates per second for each token; further ones are rejected with 429; 0 is unlimited",
     parse: integer(0, 1_000_000),
   },
   tokenBurst: {
     flag: "--token-burst <creates>",
-    group: "limits",
     description:
       "creates that a token may send at once, above its rate for a short time; --token-rate if not set",
     parse: integer(1, 100_000_000),
   },
   inFlightBytesMax: {
     flag: "--in-flight-bytes-max <bytes>",
-    group: "limits",
     default: String(64 * MiB),
     description: "memory for the bodies of all requests in flight; further ones are rejected with 503",
     parse: integer(1, 64 * 1_024 * MiB),
   },
   arrivalSecondsMax: {
     flag: "--arrival-seconds-max <seconds>",
-    group: "limits",
     default: "20",
     description: "time for a request body to arrive; a slower request is rejected with 408",
     parse: integer(1, 240),
   },
   connectionsMax: {
     flag: "--connections-max <connections>",
-    group: "limits",
     default: "10000",
     description:
       "maximum number of open connections; beyond it idle ones are closed, and others after their next response",
@@ -260,42 +233,61 @@ const serverSettings = {
   },
   drainSecondsMax: {
     flag: "--drain-seconds-max <seconds>",
-    group: "limits",
     default: "10",
     description: "time to finish accepted requests when the server shuts down",
     parse: integer(0, 3_600),
   },
+} satisfies Settings;
+
+const log = {
   logFormat: {
     flag: "--log-format <auto|json|pretty>",
-    group: "log",
     default: "auto",
     description: "auto is pretty on a terminal, otherwise json",
     parse: oneOf("auto", "json", "pretty"),
   },
   logLevel: {
     flag: "--log-level <error|warn|info>",
-    group: "log",
     default: "info",
     description: "minimum severity of log lines",
     parse: oneOf("error", "warn", "info"),
   },
   accessLog: {
     flag: "--access-log <lines>",
-    group: "log",
     default: "10",
     description: "maximum number of requests logged per second; 0 disables the access log",
     parse: integer(0, 1_000_000),
   },
   otlpEndpoint: {
     flag: "--otlp-endpoint <url>",
-    group: "log",
     description:
       "OpenTelemetry collector that traces are sent to, such as http://127.0.0.1:4318; no tracing if not set",
     secret: true,
     parse: parseUrl,
     display: redactUrl,
   },
-} satisfies Record<string, Required<Pick<Setting<unknown>, "group">> & Setting<unknown>>;
+} satisfies Settings;
+
+/** The settings of the server, below the headings in its help. */
+export const groups: Readonly<Record<string, Settings>> = {
+  "Public listener:": listener,
+  "Admin listener and console:": admin,
+  "Store:": store,
+  "JWTs of an identity provider:": jwt,
+  "Limits:": limits,
+  "Log and traces:": log,
+};
+
+/** `plantstore config` prints them in this order. */
+const serverSettings = { ...listener, ...admin, ...store, ...jwt, ...limits, ...log };
+
+/** A flag without an argument. */
+const switchSetting = (flag: string, description: string) => ({
+  flag,
+  default: "off",
+  description,
+  parse: parseSwitch,
+});
 
 /** The settings of single commands. */
 const commandSettings = {
@@ -334,24 +326,9 @@ const commandSettings = {
       "citus: distribute the plants, also those stored already, over the nodes of the Citus cluster that the database is in",
     parse: oneOf("citus"),
   },
-  quiet: {
-    flag: "--quiet",
-    default: "off",
-    description: "print nothing but errors",
-    parse: parseSwitch,
-  },
-  json: {
-    flag: "--json",
-    default: "off",
-    description: "print JSON instead of a table, one line per row",
-    parse: parseSwitch,
-  },
-  force: {
-    flag: "--force",
-    default: "off",
-    description: "replace an existing backup file or store",
-    parse: parseSwitch,
-  },
+  quiet: switchSetting("--quiet", "print nothing but errors"),
+  json: switchSetting("--json", "print JSON instead of a table, one line per row"),
+  force: switchSetting("--force", "replace an existing backup file or store"),
   format: {
     flag: "--format <ndjson|csv>",
     description: "if not set, import uses the file's extension, and export prints ndjson",
@@ -373,28 +350,10 @@ const commandSettings = {
     description: "export only plants with an id greater than this",
     parse: parseId,
   },
-  withCreation: {
-    flag: "--with-creation",
-    default: "off",
-    description: "show also when and with which token each plant was created",
-    parse: parseSwitch,
-  },
-  newName: {
-    flag: "--name <name>",
-    description: "new name of the plant",
-    parse: parseTag,
-  },
-  newTag: {
-    flag: "--tag <tag>",
-    description: "new tag of the plant",
-    parse: parseTag,
-  },
-  removeTag: {
-    flag: "--remove-tag",
-    default: "off",
-    description: "remove the tag of the plant",
-    parse: parseSwitch,
-  },
+  withCreation: switchSetting(
+    "--with-creation",
+    "show also when and with which token each plant was created",
+  ),
   historySince: {
     flag: "--since <duration>",
     description: "print only the edits since this long ago, such as 1d or 12h",
@@ -405,24 +364,12 @@ const commandSettings = {
     description: "undo the edits of this run",
     parse: parseText,
   },
-  importUpdate: {
-    flag: "--update",
-    default: "off",
-    description: "replace stored plants that differ, after a dry run and a question",
-    parse: parseSwitch,
-  },
-  dryRun: {
-    flag: "--dry-run",
-    default: "off",
-    description: "only print what an import would do",
-    parse: parseSwitch,
-  },
-  yes: {
-    flag: "--yes",
-    default: "off",
-    description: "replace without a dry run and a question",
-    parse: parseSwitch,
-  },
+  importUpdate: switchSetting(
+    "--update",
+    "replace stored plants that differ, after a dry run and a question",
+  ),
+  dryRun: switchSetting("--dry-run", "only print what an import would do"),
+  yes: switchSetting("--yes", "replace without a dry run and a question"),
   sandboxToken: {
     flag: "--token <token>",
     default: "sandbox",
@@ -442,20 +389,17 @@ const commandSettings = {
       "file that is written, as JSON with the addresses, when the sandbox is ready, and removed when it ends",
     parse: parseText,
   },
-  exitWithParent: {
-    flag: "--exit-with-parent",
-    default: "off",
-    description:
-      "end when standard input ends, as it does when the program that holds its other end exits or is killed",
-    parse: parseSwitch,
-  },
+  exitWithParent: switchSetting(
+    "--exit-with-parent",
+    "end when standard input ends, as it does when the program that holds its other end exits or is killed",
+  ),
   recordBytesMax: {
     flag: "--record-bytes-max <bytes>",
     default: String(64 * MiB),
     description: "maximum size of an imported record; a larger one is rejected",
     parse: integer(1, 512 * MiB),
   },
-} satisfies Record<string, Setting<unknown>>;
+} satisfies Settings;
 
 const allSettings = { ...serverSettings, ...commandSettings };
 
@@ -478,6 +422,11 @@ export const settings = Object.fromEntries(
     { ...setting, environment: `PLANTSTORE_${name.replaceAll(/[A-Z]/g, "_$&").toUpperCase()}` },
   ]),
 ) as Readonly<Record<SettingName, Setting<unknown> & { readonly environment: string }>>;
+
+/** The heading of a setting in the help of serve; undefined if it is none of the server's. */
+export function headingOf(name: SettingName): string | undefined {
+  return Object.keys(groups).find((heading) => name in (groups[heading] ?? {}));
+}
 
 /** The setting's flag without its argument: `--body-bytes-max` for bodyBytesMax. */
 export function flagName(name: SettingName): string {

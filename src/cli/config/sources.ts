@@ -2,7 +2,6 @@
 // (as Docker and Kubernetes mount secrets), and the file that --config names.
 
 import { closeSync, openSync, readSync } from "node:fs";
-import { parseEnv } from "node:util";
 import { closestMatch } from "leven";
 import { decodeUtf8 } from "../../core/contract/utf8.ts";
 import { OperatorError } from "../../core/operator-error.ts";
@@ -57,10 +56,9 @@ export function readEnvironment(environment: NodeJS.ProcessEnv): Variables {
  */
 export function readConfigFile(path: string, origin: string, readFile: ReadFile): Variables {
   const text = readText(path, origin, readFile);
-  const lines = lineNumbers(path, text);
-  const values = new Map(Object.entries(parseEnv(text)).map(([name, value]) => [name, value ?? ""]));
-  if (values.size !== lines.size) throw new Error("parseEnv and the grammar of assignments disagree");
-  const originOf = (name: string) => `${path}, line ${lines.get(name)}: ${name}`;
+  const assignments = parseAssignments(path, text);
+  const values = new Map([...assignments].map(([name, { value }]) => [name, value]));
+  const originOf = (name: string) => `${path}, line ${assignments.get(name)?.line}: ${name}`;
   if (values.has(configVariable))
     throw new OperatorError(`${originOf(configVariable)} is not allowed in a configuration file`, 2);
   return assertKnown({ source: "config file", values, originOf });
@@ -118,28 +116,28 @@ function readText(path: string, origin: string, readFile: ReadFile): string {
   return text;
 }
 
-// Parsers of such files disagree about a backslash in double quotes or before a closing quote.
-const quoted = /"[^"\\]*"|'[^']*(?<!\\)'|`[^`]*(?<!\\)`/.source;
-const unquoted = /[^\s"'`#][^\r\n\v\f#]*/.source;
+// Parsers of .env files disagree about a backslash in double quotes or before a closing quote.
+const quoted = /("[^"\\]*"|'[^']*(?<!\\)'|`[^`]*(?<!\\)`)[ \t]*/.source;
+const unquoted = /([^\s"'`#](?:[^\r\n\v\f#]*[^\s#])?)[ \t]*/.source;
 const name = /(?:export[ \t]+)?([\w.-]{1,100})/.source;
 const comment = /(?<!\S)#[^\r\n]*/.source;
 
 /**
- * A statement that parseEnv reads as written: an assignment, whose quoted value may span lines, a
- * comment, both or neither. parseEnv skips lines that it cannot parse, and reads `NAME=a#b` as `a`.
+ * A statement that all parsers of .env files read alike: an assignment, whose quoted value may span
+ * lines, a comment, both or neither.
  */
 const statement = new RegExp(
-  String.raw`[ \t]*(?:${name}[ \t]*=[ \t]*(?:(?:${quoted})[ \t]*|${unquoted})?)?(?:${comment})?(?:\r?\n|$)`,
+  String.raw`[ \t]*(?:${name}[ \t]*=[ \t]*(?:${quoted}|${unquoted})?)?(?:${comment})?(?:\r?\n|$)`,
   "y",
 );
 
-/** The line of each name that the text assigns. */
-function lineNumbers(path: string, text: string): ReadonlyMap<string, number> {
-  const lines = new Map<string, number>();
+/** The values that a text assigns, with their lines. */
+function parseAssignments(path: string, text: string): Map<string, { value: string; line: number }> {
+  const assignments = new Map<string, { value: string; line: number }>();
   let line = 1;
   for (let start = 0; start < text.length; start = statement.lastIndex) {
     statement.lastIndex = start;
-    const [whole, name] = statement.exec(text) ?? [];
+    const [whole, name, quotedValue, value = quotedValue?.slice(1, -1) ?? ""] = statement.exec(text) ?? [];
     if (whole === undefined) {
       throw new OperatorError(
         `${path}, line ${line} is not NAME=value; put a value that contains #, quotes or backslashes in single quotes`,
@@ -147,14 +145,14 @@ function lineNumbers(path: string, text: string): ReadonlyMap<string, number> {
       );
     }
     if (name !== undefined) {
-      const first = lines.get(name);
+      const first = assignments.get(name);
       if (first !== undefined)
-        throw new OperatorError(`${path}, line ${line}: ${name} is already set in line ${first}`, 2);
-      lines.set(name, line);
+        throw new OperatorError(`${path}, line ${line}: ${name} is already set in line ${first.line}`, 2);
+      assignments.set(name, { value, line });
     }
     line += whole.split("\n").length - 1;
   }
-  return lines;
+  return assignments;
 }
 
 function assertKnown(variables: Variables): Variables {

@@ -1,19 +1,9 @@
 // Bodies of requests to the routes of the admin listener.
 
 import { ApiError, statusOf } from "../contract/errors.ts";
+import { parseExactJson } from "../contract/exact-json.ts";
 import { decodeUtf8 } from "../contract/utf8.ts";
 import { type BodyLimits, BodyReader } from "../http/body-reader.ts";
-
-declare global {
-  interface JSON {
-    // https://github.com/tc39/proposal-json-parse-with-source
-    /** `source` is the text of a number, a string, a boolean or null. */
-    parse(
-      text: string,
-      reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
-    ): unknown;
-  }
-}
 
 /** An error response: a status from 400 on, and a sentence that says what would be right. */
 export class AdminError extends Error {
@@ -62,11 +52,7 @@ export class RequestBodies {
 
 function parseJson(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(decodeUtf8(bytes) ?? "", (_, value, { source = "" }) =>
-      typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
-        ? BigInt(source)
-        : value,
-    );
+    return parseExactJson(decodeUtf8(bytes) ?? "");
   } catch {
     return undefined;
   }

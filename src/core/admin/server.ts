@@ -1,14 +1,15 @@
 // The admin listener: liveness, readiness, metrics, and the console.
 
+import { CoalescedWork } from "../coalesced-work.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import { errorMessage } from "../operator-error.ts";
 import { withinTime } from "../time-limit.ts";
+import { RequestPacer } from "./request-pacer.ts";
 import { respond, respondText } from "./responses.ts";
-import { CoalescedWork, RequestPacer } from "./throttling.ts";
 
 /** Further routes of the listener, such as the console. */
 export interface AdminRoutes {
-  /** Whether requests wait for their period, see RequestPacer. */
+  /** Whether requests wait for their turn, see RequestPacer. */
   readonly isPaced: boolean;
   /** Whether a path belongs to these routes. */
   matches(path: string): boolean;
@@ -56,7 +57,7 @@ export function startAdminServer({
   routes,
   onInternalError,
 }: AdminOptions): AdminServer {
-  const pacer = new RequestPacer(setImmediate, () => performance.now());
+  const pacer = new RequestPacer();
   const metricsText = new CoalescedWork(() => metrics.text());
   const livez = () => respondText(200, "live");
   const readyz = () =>

@@ -9,10 +9,7 @@ import { type TokenCache, unknownToken } from "./token-cache.ts";
 /** RFC 9110, section 11.1: the scheme is case-insensitive. */
 const bearerScheme = /^bearer(?: +|$)/i;
 
-/**
- * Longer tokens are rejected before anything is hashed. Bun accepts 16 KiB of header fields, nginx
- * by default 8 KiB a line, so no client can depend on longer ones.
- */
+/** No client can depend on longer tokens: nginx accepts by default 8 KiB a line. */
 const tokenCharsMax = 8_192;
 
 /** RFC 6750, section 2.1. JWTs skip this check (0.6 µs for 1 KB): a verified one is well-formed. */

@@ -6,12 +6,18 @@ import { isConfidential } from "../loopback.ts";
 import { errorMessage } from "../operator-error.ts";
 import type { Caller } from "./caller.ts";
 
-/** Where the keys are: at an address, or where the issuer's metadata say. */
-export interface KeySource {
+/** An identity provider whose JWTs are accepted. */
+export interface IdentityProvider {
   /** Equal to the tokens' `iss`, to the last character. */
   readonly issuer: string;
+  /** The value that the tokens' `aud` must be or contain. */
+  readonly audience: string;
   /** Undefined to discover it from the issuer's metadata. */
   readonly jwksUrl: string | undefined;
+  /** Between fetches: a key that the provider removes is rejected after it at the latest. */
+  readonly keysAgeMsMax: number;
+  /** The least time between two fetches for tokens with unknown keys, or after a failed fetch. */
+  readonly keysIntervalMsMin?: number;
 }
 
 /** A token whose signature and claims are valid. */
@@ -26,7 +32,6 @@ const verifiedTokensMax = 10_000;
 
 /** One version of the keys, with the tokens verified by it: none outlives its key. */
 export class KeySet {
-  /** Selects the key that a token's header names. */
   readonly getKey: JWTVerifyGetKey;
   readonly #verified = new Map<string, VerifiedToken>();
 
@@ -35,7 +40,6 @@ export class KeySet {
     this.getKey = createLocalJWKSet(jwks as JSONWebKeySet);
   }
 
-  /** A verified token by its hash: tokens themselves are not stored. */
   getVerified(hash: string): VerifiedToken | undefined {
     return this.#verified.get(hash);
   }
@@ -48,13 +52,6 @@ export class KeySet {
   }
 }
 
-export interface JwksIntervals {
-  /** Between fetches: a key that the provider removes is rejected after it at the latest. */
-  readonly keysAgeMsMax: number;
-  /** The least time between two fetches for tokens with unknown keys, or after a failed fetch. */
-  readonly keysIntervalMsMin?: number;
-}
-
 const defaultIntervalMsMin = 5_000;
 
 /** Limits the metadata and the keys, after decompression: a provider publishes a few KB. */
@@ -65,8 +62,7 @@ const fetchMsMax = 5_000;
 
 /** The provider's keys, fetched at intervals. If a fetch fails, the cached keys stay valid. */
 export class JwksCache {
-  readonly #source: KeySource;
-  readonly #ageMsMax: number;
+  readonly #provider: IdentityProvider;
   readonly #intervalMsMin: number;
   readonly #onError: (error: unknown) => void;
   readonly #stopped = new AbortController();
@@ -79,20 +75,11 @@ export class JwksCache {
   #lastRefreshAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
-  /** @param onError called with the reason for each failed fetch. */
-  constructor(
-    source: KeySource,
-    { keysAgeMsMax, keysIntervalMsMin = defaultIntervalMsMin }: JwksIntervals,
-    onError: (error: unknown) => void,
-  ) {
-    this.#source = source;
-    this.#ageMsMax = keysAgeMsMax;
-    this.#intervalMsMin = keysIntervalMsMin;
+  /** Starts fetching, without waiting: a server starts without its provider as well. */
+  constructor(provider: IdentityProvider, onError: (error: unknown) => void) {
+    this.#provider = provider;
+    this.#intervalMsMin = provider.keysIntervalMsMin ?? defaultIntervalMsMin;
     this.#onError = onError;
-  }
-
-  /** Starts fetching, and returns at once: a server starts without its provider as well. */
-  start(): void {
     void this.#fetch();
   }
 
@@ -108,10 +95,7 @@ export class JwksCache {
     return this.#keys;
   }
 
-  /**
-   * Fetches the keys for a token with an unknown key; undefined if the provider is unreachable.
-   * Concurrent calls share one fetch.
-   */
+  /** Fetches the keys for a token with an unknown key; undefined if the provider is unreachable. */
   async refresh(): Promise<KeySet | undefined> {
     if (this.#isUnreachable) return undefined;
     this.#refreshing ??= this.#fetchAfterInterval().finally(() => {
@@ -134,7 +118,7 @@ export class JwksCache {
     this.#fetching ??= this.#fetchOnce().finally(() => {
       this.#fetching = undefined;
       if (this.#stopped.signal.aborted) return;
-      const intervalMs = this.#isUnreachable ? this.#intervalMsMin : this.#ageMsMax;
+      const intervalMs = this.#isUnreachable ? this.#intervalMsMin : this.#provider.keysAgeMsMax;
       this.#timer = setTimeout(() => void this.#fetch(), intervalMs);
     });
     return this.#fetching;
@@ -143,7 +127,7 @@ export class JwksCache {
   async #fetchOnce(): Promise<KeySet | undefined> {
     try {
       const signal = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(fetchMsMax)]);
-      this.#update(await fetchJwks(this.#source, signal));
+      this.#update(await fetchJwks(this.#provider, signal));
       this.#isUnreachable = false;
       return this.#keys;
     } catch (error) {
@@ -163,7 +147,7 @@ export class JwksCache {
 }
 
 /** The provider's key set, unchecked. Rejects with an Error that names the failed URL, and why. */
-async function fetchJwks({ issuer, jwksUrl }: KeySource, signal: AbortSignal): Promise<unknown> {
+async function fetchJwks({ issuer, jwksUrl }: IdentityProvider, signal: AbortSignal): Promise<unknown> {
   const url = jwksUrl ?? (await discoverJwksUrl(issuer, signal));
   const response = await get(url, signal);
   if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);

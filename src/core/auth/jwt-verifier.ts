@@ -3,14 +3,8 @@
 import { errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
 import { type ApiError, invalidToken, unavailable } from "../contract/errors.ts";
 import type { AuthResult, Caller } from "./caller.ts";
-import { JwksCache, type JwksIntervals, type KeySet, type KeySource, type VerifiedToken } from "./jwks.ts";
+import { type IdentityProvider, JwksCache, type KeySet, type VerifiedToken } from "./jwks.ts";
 import { hashToken } from "./token.ts";
-
-/** The provider whose JWTs are accepted. */
-export interface IdentityProvider extends KeySource, JwksIntervals {
-  /** The value that `aud` must be or contain. */
-  readonly audience: string;
-}
 
 /** RFC 8725, section 3.1. Never `none`; never HS256, where the public key would be the secret. */
 const algorithms = [
@@ -47,11 +41,7 @@ export class JwtVerifier {
   readonly #onKeyError: (error: unknown) => void;
   readonly #creatorKey: (name: string) => Promise<number>;
 
-  /**
-   * @param now milliseconds since the epoch
-   * @param onKeyError called when the keys cannot be fetched, or one of them cannot be used
-   * @param creatorKey the key of a caller in the store, see TokenStore
-   */
+  /** Starts to fetch the keys. Until the first fetch succeeds, JWTs are `unavailable`. */
   constructor(
     provider: IdentityProvider,
     now: () => number,
@@ -59,15 +49,10 @@ export class JwtVerifier {
     creatorKey: (name: string) => Promise<number>,
   ) {
     this.#provider = provider;
-    this.#keys = new JwksCache(provider, provider, onKeyError);
+    this.#keys = new JwksCache(provider, onKeyError);
     this.#now = now;
     this.#onKeyError = onKeyError;
     this.#creatorKey = creatorKey;
-  }
-
-  /** Starts to fetch the keys. Until the first fetch succeeds, JWTs are `unavailable`. */
-  start(): void {
-    this.#keys.start();
   }
 
   /** Stops fetching; resolves when no fetch is running. */

@@ -1,13 +1,9 @@
 // The tokens that a running server accepts: a cache that polls the store for changes, and writes
 // back when each token was last used.
 
+import { CoalescedWork } from "../coalesced-work.ts";
 import { ApiError, invalidToken, unavailable } from "../contract/errors.ts";
-import {
-  endedTokenRetentionMs,
-  type TokenRecord,
-  type TokenStore,
-  type TokenUse,
-} from "../store/token-store.ts";
+import { endedTokenRetentionMs, type TokenRecord, type TokenStore } from "../store/token-store.ts";
 import { withinTime } from "../time-limit.ts";
 import type { AuthResult, Caller } from "./caller.ts";
 import { activeUntil, hashToken } from "./token.ts";
@@ -15,10 +11,7 @@ import { activeUntil, hashToken } from "./token.ts";
 /** The interval between polls. Changes are promised to take effect within 2 seconds. */
 const defaultPollIntervalMs = 1_000;
 
-/**
- * Tokens are not accepted longer than this after the last poll: a server that was frozen polls
- * first. By the wall clock, which also advances while the machine is suspended.
- */
+/** By the wall clock: after a longer freeze or suspension a poll comes before the next token. */
 const pollAgeMsMax = 2_000;
 
 /** How long a request waits for that poll. */
@@ -65,7 +58,6 @@ interface CachedToken {
   recordedMinute: number;
 }
 
-/** Called with an error of a task in the background. */
 export type OnTokenCacheError = (
   kind: "tokenReloadFailed" | "lastUsedWriteFailed" | "tokenRemovalFailed",
   error: unknown,
@@ -82,9 +74,12 @@ export class TokenCache {
    * parsing and hashing 0.6. Emptied whenever a token leaves #byHash.
    */
   readonly #byCredentials = new Map<string, CachedToken>();
-  readonly #endedUses = new Map<string, TokenUse>();
-  /** The store's revision at the last poll; undefined where all tokens must be reloaded. */
-  #revision: number | undefined;
+  /** Tokens that have ended, and whose last use is not in the store yet. */
+  readonly #ended = new Set<CachedToken>();
+  readonly #polls = new CoalescedWork(() => this.#poll());
+  /** The store's revision at the last poll. */
+  #revision = 0;
+  #mustReload = true;
   #reloadDueAt = Number.NEGATIVE_INFINITY;
   readonly #pollIntervalMs: number;
   #timer: Timer | undefined;
@@ -93,12 +88,9 @@ export class TokenCache {
   #recordedMinute: number;
   #removing: Promise<void> = Promise.resolve();
   #removedDay: number | undefined;
-  #polling: Promise<void> = Promise.resolve();
-  #nextPoll: Promise<void> | undefined;
   /** The hashes that the next poll looks up. */
   #unknownHashes = new Set<string>();
-  #lastPollEnd = Number.NEGATIVE_INFINITY;
-  /** When the last successful poll began, in milliseconds since the epoch. */
+  /** When the last successful poll began, by #now. */
   #polledAt = Number.NEGATIVE_INFINITY;
 
   /** @param now milliseconds since the epoch */
@@ -117,9 +109,9 @@ export class TokenCache {
 
   /** Loads the tokens, and polls for changes until `stop`. Rejects if they cannot be loaded. */
   async start(): Promise<void> {
-    await this.#poll();
+    await this.#polls.run(pollPauseMs);
     this.#timer = setInterval(() => {
-      this.#pollSoon().then(
+      this.#polls.run(pollPauseMs).then(
         () => {
           this.#recordOnceAMinute();
           this.#removeOnceADay();
@@ -134,20 +126,13 @@ export class TokenCache {
     clearInterval(this.#timer);
     this.#isStopping = true;
     // In parallel, so that a store that hangs is waited for once.
-    await Promise.allSettled([
-      this.#polling,
-      this.#nextPoll,
-      this.#recording,
-      this.#removing,
-      this.#recordUses(),
-    ]);
+    await Promise.all([this.#polls.settled(), this.#recording, this.#removing, this.#recordUses()]);
   }
 
   /** Reads all tokens again: a change is effective when it resolves. Rejects if it cannot. */
   reload(): Promise<void> {
-    return this.#pollWhenIdle(() => {
-      this.#revision = undefined;
-    });
+    this.#mustReload = true;
+    return this.#polls.run(0);
   }
 
   /** The caller of an active token that was looked up with these credentials before. */
@@ -177,7 +162,7 @@ export class TokenCache {
   async #lookupInStore(hash: string): Promise<AuthResult> {
     this.#unknownHashes.add(hash);
     try {
-      await withinTime(this.#pollSoon(), pollWaitMsMax, "the store");
+      await withinTime(this.#polls.run(pollPauseMs), pollWaitMsMax, "the store");
     } catch (error) {
       this.#onError("tokenReloadFailed", error);
       return storeUnavailable;
@@ -209,20 +194,18 @@ export class TokenCache {
 
   /** Never rejects: uses that could not be written are written in the next minute. */
   async #recordUses(): Promise<void> {
-    const uses = [...this.#endedUses.values()];
-    for (const cached of this.#byHash.values()) {
-      const use = unrecordedUse(cached);
-      if (use !== undefined) uses.push(use);
-    }
+    const used = [...this.#byHash.values(), ...this.#ended].filter(isUnrecorded);
     try {
-      for (let at = 0; at < uses.length; at += usesPerCall) {
-        const chunk = uses.slice(at, at + usesPerCall);
-        await this.#store.recordUses(chunk);
-        for (const use of chunk) {
+      for (let at = 0; at < used.length; at += usesPerCall) {
+        const tokens = used.slice(at, at + usesPerCall);
+        const minutes = tokens.map(({ usedAt }) => startOfMinute(usedAt));
+        await this.#store.recordUses(
+          tokens.map(({ record: { hash } }, index) => ({ hash, minute: minutes[index] ?? 0 })),
+        );
+        for (const [index, token] of tokens.entries()) {
+          token.recordedMinute = minutes[index] ?? 0;
           // Unless the token was used later, and has ended, during the call.
-          if (this.#endedUses.get(use.hash) === use) this.#endedUses.delete(use.hash);
-          const cached = this.#byHash.get(use.hash);
-          if (cached !== undefined) cached.recordedMinute = use.minute;
+          if (!isUnrecorded(token)) this.#ended.delete(token);
         }
       }
     } catch (error) {
@@ -241,15 +224,8 @@ export class TokenCache {
   async #removeEnded(): Promise<void> {
     const endedBefore = Math.min(this.#now(), this.#latestActivity()) - endedTokenRetentionMs;
     try {
-      for (let afterHash: string | undefined = ""; afterHash !== undefined && !this.#isStopping; ) {
-        const { nextHash } = await this.#store.removeEnded({
-          endedBefore,
-          afterHash,
-          rowsMax: removalRowsMax,
-        });
-        afterHash = nextHash;
-        if (afterHash !== undefined) await Bun.sleep(removalPauseMs);
-      }
+      const removeSome = () => this.#store.removeEnded(endedBefore, removalRowsMax);
+      while (!this.#isStopping && (await removeSome()) === removalRowsMax) await Bun.sleep(removalPauseMs);
     } catch (error) {
       this.#onError("tokenRemovalFailed", error);
     }
@@ -263,57 +239,33 @@ export class TokenCache {
     return latest;
   }
 
-  /** A poll that starts after this call. Calls before its start share it. */
-  #pollSoon(): Promise<void> {
-    this.#nextPoll ??= this.#polling
-      .catch(() => undefined)
-      .then(() => Bun.sleep(Math.max(0, this.#lastPollEnd + pollPauseMs - performance.now())))
-      .then(() => this.#pollWhenIdle());
-    return this.#nextPoll;
-  }
-
-  /** Polls when no poll is running, after calling `prepare`. */
-  async #pollWhenIdle(prepare?: () => void): Promise<void> {
-    for (let last: Promise<void> | undefined; last !== this.#polling; ) {
-      last = this.#polling;
-      await last.catch(() => undefined);
-    }
-    prepare?.();
-    await this.#poll();
-  }
-
   /** One at a time, so that an earlier result never replaces a later one. */
-  #poll(): Promise<void> {
-    this.#nextPoll = undefined;
+  async #poll(): Promise<void> {
+    const startedAt = this.#now();
     const unknownHashes = this.#unknownHashes;
     this.#unknownHashes = new Set();
-    this.#polling = this.#update(unknownHashes)
-      .catch((error) => {
-        // The store may return as a standby that lacks the latest changes.
-        this.#revision = undefined;
-        throw error;
-      })
-      .finally(() => {
-        this.#lastPollEnd = performance.now();
-      });
-    return this.#polling;
-  }
-
-  async #update(unknownHashes: ReadonlySet<string>): Promise<void> {
-    const startedAt = this.#now();
-    if (this.#revision === undefined || performance.now() >= this.#reloadDueAt) await this.#reload();
-    else await this.#readChanges(this.#revision);
-    // The clock may have been set back: a token that had ended is not among the changes.
-    const unknown = [...unknownHashes].filter((hash) => !this.#byHash.has(hash));
-    if (unknown.length > 0) this.#apply(await this.#store.find(unknown));
+    const reloads = this.#mustReload || performance.now() >= this.#reloadDueAt;
+    this.#mustReload = false;
+    try {
+      if (reloads || !(await this.#readChanges())) await this.#reload();
+      // The clock may have been set back: a token that had ended is not among the changes.
+      const unknown = [...unknownHashes].filter((hash) => !this.#byHash.has(hash));
+      if (unknown.length > 0) this.#apply(await this.#store.find(unknown));
+    } catch (error) {
+      // The store may return as a standby that lacks the latest changes.
+      this.#mustReload = true;
+      throw error;
+    }
     this.#polledAt = startedAt;
   }
 
-  async #readChanges(since: number): Promise<void> {
-    const { revision, tokens } = await this.#store.readChanges(since);
-    if (revision < since) return this.#reload();
+  /** False if the store has lost changes. */
+  async #readChanges(): Promise<boolean> {
+    const { revision, tokens } = await this.#store.readChanges(this.#revision);
+    if (revision < this.#revision) return false;
     this.#apply(tokens);
     this.#revision = revision;
+    return true;
   }
 
   async #reload(): Promise<void> {
@@ -323,7 +275,7 @@ export class TokenCache {
     this.#byHash = new Map();
     this.#byCredentials.clear();
     this.#apply(tokens, before);
-    for (const [hash, cached] of before) if (!this.#byHash.has(hash)) this.#saveLastUse(cached);
+    for (const [hash, cached] of before) if (!this.#byHash.has(hash)) this.#keepLastUse(cached);
     this.#revision = revision;
     const endedAt = performance.now();
     this.#reloadDueAt = endedAt + Math.max(reloadIntervalMs, (endedAt - startedAt) / reloadShareMax);
@@ -349,15 +301,14 @@ export class TokenCache {
   #evict(hash: string): void {
     const cached = this.#byHash.get(hash);
     if (cached === undefined) return;
-    this.#saveLastUse(cached);
+    this.#keepLastUse(cached);
     this.#byHash.delete(hash);
     this.#byCredentials.clear();
   }
 
   /** The last use of a token that has ended is written with the others. */
-  #saveLastUse(cached: CachedToken): void {
-    const use = unrecordedUse(cached);
-    if (use !== undefined && this.#endedUses.size < endedUsesMax) this.#endedUses.set(use.hash, use);
+  #keepLastUse(cached: CachedToken): void {
+    if (isUnrecorded(cached) && this.#ended.size < endedUsesMax) this.#ended.add(cached);
   }
 }
 
@@ -371,10 +322,9 @@ function toCachedToken(record: TokenRecord): CachedToken {
   };
 }
 
-/** The last use, if its minute is later than the one in the store. */
-function unrecordedUse({ record, usedAt, recordedMinute }: CachedToken): TokenUse | undefined {
-  const minute = startOfMinute(usedAt);
-  return minute > recordedMinute ? { hash: record.hash, minute } : undefined;
+/** Whether the minute of the last use is later than the one in the store. */
+function isUnrecorded({ usedAt, recordedMinute }: CachedToken): boolean {
+  return startOfMinute(usedAt) > recordedMinute;
 }
 
 function startOfMinute(timestamp: number): number {

@@ -27,6 +27,10 @@ export const errorRegistry = {
 
 export type ErrorCode = keyof typeof errorRegistry;
 
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(errorRegistry, text);
+}
+
 /** The parts of an error that are sent as header fields. */
 interface ErrorDetails {
   /** The value of Retry-After. */

@@ -10,8 +10,7 @@ const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 /**
  * The int64 that a JSON number (RFC 8259, section 6) denotes, or undefined if its value is not an
  * integer or not in the range of int64. The exact value of the text counts: `1.0` and `1e3` are
- * integers, as in JSON Schema, and `1.0000000000000000001` is not. Takes time linear in the length
- * of the text, whatever the exponent.
+ * integers, as in JSON Schema, and `1.0000000000000000001` is not.
  */
 export function parseJsonInt64(text: string): bigint | undefined {
   const [, sign, whole = "", fraction = "", exponent = "0"] = decimal.exec(text) ?? [];

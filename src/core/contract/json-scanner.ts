@@ -5,7 +5,7 @@
 // like the parsers on npm that report positions, recurses, so a megabyte of "[" overflows the
 // stack. JSON.parse also creates an object for every value: a megabyte of brackets takes 30 to 130
 // ms. This scanner has its own stack, a byte for each open bracket, and creates no objects: a
-// megabyte takes at most some 10 ms. A common body takes 1 µs, with JSON.parse 0.5 µs.
+// megabyte takes at most some 30 ms. A common body takes 0.7 µs.
 
 /** A syntax error (RFC 8259). Lines and columns count from 1, columns in UTF-16 code units. */
 export interface JsonSyntaxError {
@@ -46,12 +46,7 @@ const expectedSentences = [
 const [quote, backslash, comma, colonSign] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 
-/**
- * Scans a JSON text to its first syntax error or its end. Never throws, and takes time linear in
- * the length of any text.
- *
- * @param wanted Names of members of the outermost object, whose texts are returned unparsed.
- */
+/** @param wanted Names of members of the outermost object, whose texts are returned unparsed. */
 export function scanJson(text: string, wanted: readonly string[]): JsonScan {
   const starts = wanted.map(() => -1);
   const ends = wanted.map(() => -1);
@@ -83,7 +78,7 @@ export function scanJson(text: string, wanted: readonly string[]): JsonScan {
         at = whitespaceEnd(text, at + 1);
         continue;
       }
-      const end = codeUnit === quote ? stringEnd(text, at) : scalarEnd(text, at);
+      const end = codeUnit === quote ? stringEnd(text, at) : matchEnd(scalar, text, at);
       if (typeof end !== "number") return end;
       if (end === at) return unexpected(text, at, expects);
       at = end;
@@ -150,103 +145,43 @@ function indexOfName(names: readonly string[], text: string, start: number, end:
     if (length === name.length && text.startsWith(name, start + 1)) return index;
     longest = Math.max(longest, name.length);
   }
-  // Escaped as \u0069, a code codeUnit takes six; a longer name cannot match.
+  // Escaped as \u0069, a code unit takes six; a longer name cannot match.
   if (length > 6 * longest) return -1;
   const written = text.slice(start, end);
   return written.includes("\\") ? names.indexOf(JSON.parse(written)) : -1;
 }
 
+// Sticky, and without a loop around alternatives: those take stack for each character.
+const whitespace = /[ \t\n\r]*/y;
+const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: RFC 8259, section 7
+const unescaped = /[^"\\\0-\x1f]*/y;
+const escapeSequence = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y;
+
+/** The index after a match at `start`; `start` if there is none. */
+function matchEnd(pattern: RegExp, text: string, start: number): number {
+  pattern.lastIndex = start;
+  return pattern.test(text) ? pattern.lastIndex : start;
+}
+
 function whitespaceEnd(text: string, at: number): number {
-  let end = at;
-  for (; end < text.length; end++) {
-    const codeUnit = text.charCodeAt(end);
-    if (codeUnit !== 0x20 && codeUnit !== 0x0a && codeUnit !== 0x0d && codeUnit !== 0x09) break;
-  }
-  return end;
-}
-
-/** The index after the number or literal at `start`; `start` if there is none. */
-function scalarEnd(text: string, start: number): number {
-  switch (text.charCodeAt(start)) {
-    case 0x74:
-      return text.startsWith("true", start) ? start + 4 : start;
-    case 0x66:
-      return text.startsWith("false", start) ? start + 5 : start;
-    case 0x6e:
-      return text.startsWith("null", start) ? start + 4 : start;
-    default:
-      return numberEnd(text, start);
-  }
-}
-
-/** RFC 8259, section 6: the end of the longest number at `start`. */
-function numberEnd(text: string, start: number): number {
-  const first = text.charCodeAt(start) === 0x2d ? start + 1 : start;
-  // A leading zero is a number by itself.
-  const whole = text.charCodeAt(first) === 0x30 ? first + 1 : digitsEnd(text, first);
-  if (whole === first) return start;
-  const point = text.charCodeAt(whole) === 0x2e ? digitsEnd(text, whole + 1) : whole;
-  const end = point > whole + 1 ? point : whole;
-  const mark = text.charCodeAt(end);
-  if (mark !== 0x65 && mark !== 0x45) return end;
-  const sign = text.charCodeAt(end + 1);
-  const digits = sign === 0x2b || sign === 0x2d ? end + 2 : end + 1;
-  const exponentEnd = digitsEnd(text, digits);
-  return exponentEnd > digits ? exponentEnd : end;
-}
-
-function digitsEnd(text: string, start: number): number {
-  let end = start;
-  for (; end < text.length; end++) {
-    const codeUnit = text.charCodeAt(end);
-    if (codeUnit < 0x30 || codeUnit > 0x39) break;
-  }
-  return end;
+  // Most have none: 5 ns, against 20 for a match.
+  return text.charCodeAt(at) <= 0x20 ? matchEnd(whitespace, text, at) : at;
 }
 
 /** The index after the string at `start`, or the syntax error in it. */
 function stringEnd(text: string, start: number): number | { error: JsonSyntaxError } {
-  let at = start + 1;
-  while (at < text.length) {
-    const codeUnit = text.charCodeAt(at);
-    if (codeUnit === quote) return at + 1;
-    if (codeUnit < 0x20)
-      return { error: syntaxErrorAt(text, at, "expected control characters to be escaped") };
-    if (codeUnit === backslash) {
-      const end = escapeEnd(text, at);
-      if (end === at)
-        return { error: syntaxErrorAt(text, at, 'expected an escape such as \\n or \\u0041 after "\\"') };
-      at = end;
-    } else {
-      at++;
-    }
+  let at = matchEnd(unescaped, text, start + 1);
+  while (text.charCodeAt(at) === backslash) {
+    const end = matchEnd(escapeSequence, text, at);
+    if (end === at)
+      return { error: syntaxErrorAt(text, at, 'expected an escape such as \\n or \\u0041 after "\\"') };
+    at = matchEnd(unescaped, text, end);
   }
-  return { error: syntaxErrorAt(text, at, "expected a closing double quote") };
-}
-
-/** The index after the escape at `start`; `start` if it is malformed. */
-function escapeEnd(text: string, start: number): number {
-  switch (text.charCodeAt(start + 1)) {
-    case quote:
-    case backslash:
-    case 0x2f:
-    case 0x62:
-    case 0x66:
-    case 0x6e:
-    case 0x72:
-    case 0x74:
-      return start + 2;
-    case 0x75:
-      for (let at = start + 2; at < start + 6; at++) if (!isHexDigit(text.charCodeAt(at))) return start;
-      return start + 6;
-    default:
-      return start;
-  }
-}
-
-function isHexDigit(codeUnit: number): boolean {
-  const letter = codeUnit | 0x20;
-  return (codeUnit >= 0x30 && codeUnit <= 0x39) || (letter >= 0x61 && letter <= 0x66);
+  if (text.charCodeAt(at) === quote) return at + 1;
+  const expected =
+    at < text.length ? "expected control characters to be escaped" : "expected a closing double quote";
+  return { error: syntaxErrorAt(text, at, expected) };
 }
 
 function unexpected(text: string, at: number, expects: number): { error: JsonSyntaxError } {

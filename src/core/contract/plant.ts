@@ -4,9 +4,11 @@ import openapiYaml from "../../../openapi.yaml";
 import { ApiError } from "./errors.ts";
 import {
   type FieldName,
+  type FieldType,
   type FieldValue,
   fieldNames,
   integerFields,
+  isRequired,
   otherFields,
   type Plant,
   type PlantColumns,
@@ -15,10 +17,8 @@ import {
   toFieldValue,
   typeOf,
 } from "./fields.ts";
-import { parseJsonInt64 } from "./int64.ts";
+import { parseInt64, parseJsonInt64 } from "./int64.ts";
 import { formatSyntaxError, type JsonSyntaxError, positionOf, scanJson } from "./json-scanner.ts";
-// Generated: to load ajv and compile the schema takes 60 ms of processor time, in each thread.
-import { validate as matchesSchema, type SchemaError } from "./new-plant-validator.js";
 import { decodeUtf8, validUtf8Prefix } from "./utf8.ts";
 
 export type { Plant };
@@ -102,10 +102,13 @@ export function parseNewPlantJson(text: string): NewPlant | ApiError {
  */
 const parsedCodeUnitsMax = 4_096;
 
-const memberNames: readonly string[] = ["id", ...fieldNames];
+type MemberName = "id" | FieldName;
+
+/** In the order of their errors. */
+const memberOrder: readonly MemberName[] = [...fieldNames, "id"];
 
 function parseLongJson(text: string): NewPlant | ApiError {
-  const scan = scanJson(text, memberNames);
+  const scan = scanJson(text, memberOrder);
   if ("error" in scan) return syntaxError(scan.error);
   const outermost = parseShallow(text.trimStart());
   if (typeof outermost !== "object" || outermost === null || Array.isArray(outermost))
@@ -123,7 +126,7 @@ function parseShallow(text: string): unknown {
 
 /** The JSON text of a member, with all digits of a number. */
 function findMember(text: string, field: string): string | undefined {
-  const scan = scanJson(text, memberNames);
+  const scan = scanJson(text, memberOrder);
   return "members" in scan ? scan.members.get(field) : undefined;
 }
 
@@ -132,39 +135,36 @@ export type NewPlantFields = Readonly<Partial<Record<"id" | FieldName, string | 
 
 /** Parses and validates fields: the NewPlant, or invalidPlant or unstorableText. */
 export function parseNewPlantFields(texts: NewPlantFields): NewPlant | ApiError {
-  const { id } = texts;
-  const errors = id === undefined || /^-?[0-9]+$/.test(id) ? [] : [notDecimalDigits(id)];
-  const candidate: Record<string, unknown> = {
-    id: id === undefined ? undefined : errors.length === 0 ? Number(id) : 0,
-  };
+  const errors: string[] = [];
+  const id = texts.id === undefined ? undefined : parseInt64(texts.id);
+  if (texts.id === undefined) errors.push(missing("id"));
+  else if (!/^-?[0-9]+$/.test(texts.id)) errors.push(notDecimalDigits(texts.id));
+  else if (id === undefined) errors.push(mismatch("id", shorten(texts.id)));
+  const columns: Partial<Record<FieldName, FieldValue>> = {};
   for (const field of fieldNames) {
     const text = texts[field];
     // Programs that quote every cell also quote the empty cell of a value that is no text.
-    if (text === undefined || (text === "" && typeOf(field) !== "text")) continue;
+    if (text === undefined || (text === "" && typeOf(field) !== "text")) {
+      if (isRequired(field)) errors.push(missing(field));
+      continue;
+    }
     const value = parseFieldText(field, text);
-    if (value === undefined) errors.push(wrongText(field, text));
-    else candidate[field] = value;
+    if (value === undefined || !hasType(field, value))
+      errors.push(mismatch(field, JSON.stringify(shorten(text))));
+    else columns[field] = value;
   }
-  return validate(candidate, id ?? "", (field) => texts[field], errors);
+  return id === undefined || errors.length > 0
+    ? invalidPlant(errors)
+    : storable(toNewPlant(id, columns as unknown as Plant));
 }
 
 /** The error of an id that is not decimal digits, such as a spreadsheet's 9.0072E+15. */
-function notDecimalDigits(id: string): FieldError {
+function notDecimalDigits(id: string): string {
   const shown = shorten(id);
   const reason = /^-?\d+(?:[.,]\d+)?(?:E[+-]?\d+)?$/i.test(id)
     ? `${shown}: a spreadsheet may have shortened it, so take the id from where the spreadsheet had it`
     : JSON.stringify(shown);
-  return {
-    field: "id",
-    message: `"id" must be ${expectedType("id")} in decimal digits, but is ${reason}`,
-  };
-}
-
-function wrongText(field: FieldName, text: string): FieldError {
-  return {
-    field,
-    message: `"${field}" must be ${expectedType(field)}, but is ${JSON.stringify(shorten(text))}`,
-  };
+  return `"id" must be ${expectedType("id")} in decimal digits, but is ${reason}`;
 }
 
 function shorten(text: string): string {
@@ -172,46 +172,52 @@ function shorten(text: string): string {
 }
 
 /**
- * Validates a plant of any format.
+ * Validates a parsed body.
  *
  * @param json The parsed value, in which an integer may have lost digits.
  * @param text A text that contains the digits of the integers.
- * @param getMember The text of a field in it; called only where the numbers alone do not suffice.
- * @param knownErrors Errors of fields that are already known, which replace those of the schema.
+ * @param getMember The text of a member; called only where the number alone does not suffice.
  */
 function validate(
   json: unknown,
   text: string,
-  getMember: (field: "id" | FieldName) => string | undefined,
-  knownErrors: readonly FieldError[] = noErrors,
+  getMember: (member: MemberName) => string | undefined,
 ): NewPlant | ApiError {
-  const found = validateShape(json);
-  const errors = knownErrors.length === 0 ? found : mergeErrors(knownErrors, found);
-  const id = exactId(json, text, getMember, errors);
-  if (id === undefined || errors.length > 0) {
-    return new ApiError(
-      "invalidPlant",
-      `The body is not a NewPlant: ${errors.map(({ message }) => message).join("; ")}.`,
-    );
+  if (typeof json !== "object" || json === null || Array.isArray(json))
+    return invalidPlant([`it must be an object, but is ${actualType(json)}`]);
+
+  // A safe integer without a point or an exponent is exact: 4 ns, against 1 µs for a scan.
+  const hasPlainNumbers = !/[0-9][.eE]/.test(text);
+  const errors: string[] = [];
+  let id: bigint | undefined;
+  for (const member of memberOrder) {
+    const value = (json as Readonly<Record<string, unknown>>)[member];
+    if (value === undefined) {
+      if (member === "id" || isRequired(member)) errors.push(missing(member));
+    } else if (!hasType(member, value)) {
+      errors.push(mismatch(member, actualType(value)));
+    } else if (typeof value === "number") {
+      const exact =
+        hasPlainNumbers && Number.isSafeInteger(value)
+          ? BigInt(value)
+          : parseJsonInt64(getMember(member) ?? "");
+      if (exact === undefined) errors.push(mismatch(member, shorten(getMember(member) ?? "")));
+      if (member === "id") id = exact;
+    }
   }
-
-  const newPlant = toNewPlant(id, json as Plant);
-  return unstorableText(newPlant) ?? newPlant;
+  return id === undefined || errors.length > 0
+    ? invalidPlant(errors)
+    : storable(toNewPlant(id, json as Plant));
 }
 
-const noErrors: readonly FieldError[] = [];
-
-/** One error a field, in the order of the fields. */
-function mergeErrors(known: readonly FieldError[], found: readonly FieldError[]): FieldError[] {
-  const others = found.filter(({ field }) => !known.some((error) => error.field === field));
-  const place = ({ field }: FieldError) => memberNames.indexOf(field);
-  return [...known, ...others].toSorted((one, other) => place(one) - place(other));
+function invalidPlant(errors: readonly string[]): ApiError {
+  return new ApiError("invalidPlant", `The body is not a NewPlant: ${errors.join("; ")}.`);
 }
 
-/** The error of a plant whose strings cannot be stored exactly, or undefined. */
-function unstorableText(plant: Plant): ApiError | undefined {
+/** A plant, or the error if its strings cannot be stored exactly. */
+function storable(plant: NewPlant): NewPlant | ApiError {
   const unstorable = textFields.filter((field) => !isStorable(plant[field] ?? ""));
-  if (unstorable.length === 0) return undefined;
+  if (unstorable.length === 0) return plant;
   const reasons = unstorable.map((field) => {
     const value = plant[field] ?? "";
     const index = value.search(/\0|\p{Surrogate}/u);
@@ -227,38 +233,6 @@ export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
 
-/**
- * The exact id of a value, unless its shape has an error; adds the errors of integers whose exact
- * values are no integers, or not in their range.
- */
-function exactId(
-  json: unknown,
-  text: string,
-  getMember: (field: "id" | FieldName) => string | undefined,
-  errors: FieldError[],
-): bigint | undefined {
-  const hasError = (name: string) => errors.some(({ field }) => field === name || field === "");
-  // A safe integer without a point or an exponent is exact: 4 ns, against 1 µs for a scan.
-  const { id } = (json ?? {}) as { id?: number };
-  if (Number.isSafeInteger(id) && !/[0-9][.eE]/.test(text) && !hasError("id")) return BigInt(id as number);
-
-  let exact: bigint | undefined;
-  const wrong: FieldError[] = [];
-  for (const field of ["id", ...integerFields] as const) {
-    if (hasError(field)) continue;
-    const member = getMember(field);
-    if (field === "id" && member === undefined)
-      throw new Error("JSON.parse found a numeric id where the scanner found none");
-    if (member === undefined) continue;
-    const value = parseJsonInt64(member);
-    if (field === "id") exact = value;
-    if (value === undefined)
-      wrong.push({ field, message: `"${field}" must be ${expectedType(field)}, but is ${shorten(member)}` });
-  }
-  errors.unshift(...wrong);
-  return exact;
-}
-
 function invalidUtf8(body: Uint8Array): ApiError {
   const text = validUtf8Prefix(body);
   const { line, column } = positionOf(text, text.length);
@@ -269,7 +243,7 @@ function invalidUtf8(body: Uint8Array): ApiError {
 }
 
 function invalidJson(text: string): ApiError {
-  const scan = scanJson(text, memberNames);
+  const scan = scanJson(text, memberOrder);
   if (!("error" in scan)) throw new Error("JSON.parse rejected a text in which the scanner found no error");
   return syntaxError(scan.error);
 }
@@ -278,57 +252,31 @@ function syntaxError(error: JsonSyntaxError): ApiError {
   return new ApiError("invalidJson", `The body is not JSON: ${formatSyntaxError(error)}.`);
 }
 
-/** A field that does not match the schema, and why. The field is "" for the body as a whole. */
-interface FieldError {
-  readonly field: string;
-  readonly message: string;
+/** The types of the members as messages name them. */
+const typeNames: Readonly<Record<FieldType, string>> = {
+  text: "a string",
+  integer: "an integer (int32)",
+  boolean: "a boolean",
+};
+
+function expectedType(member: MemberName): string {
+  return member === "id" ? "an integer (int64)" : typeNames[typeOf(member)];
 }
 
-const schemas = openapi.components.schemas;
-const properties = collectProperties({ $ref: "#/components/schemas/NewPlant" });
-
-/**
- * The fields by which a parsed body does not match the schema, at most one error each. Numbers are
- * checked as JavaScript numbers, so a valid id must still be checked by its exact digits.
- */
-function validateShape(body: unknown): FieldError[] {
-  if (matchesSchema(body)) return [];
-  const errors = new Map<string, FieldError>();
-  for (const error of matchesSchema.errors ?? []) {
-    const fieldError = toFieldError(error, body);
-    if (!errors.has(fieldError.field)) errors.set(fieldError.field, fieldError);
-  }
-  return [...errors.values()];
+function missing(member: MemberName): string {
+  return `"${member}" is required and must be ${expectedType(member)}, but is missing`;
 }
 
-/** The type of a field in words: "an integer (int64)". */
-function expectedType(field: string): string {
-  const property = properties[field];
-  if (property === undefined) throw new Error(`The schema NewPlant has no field ${field}`);
-  const article = /^[aeiou]/.test(property.type) ? "an" : "a";
-  return `${article} ${property.type}${property.format === undefined ? "" : ` (${property.format})`}`;
+function mismatch(member: MemberName, actual: string): string {
+  return `"${member}" must be ${expectedType(member)}, but is ${actual}`;
 }
 
-function collectProperties(schema: ObjectSchema): NonNullable<ObjectSchema["properties"]> {
-  const name = schema.$ref?.split("/").at(-1);
-  const parts = [name === undefined ? undefined : schemas[name], ...(schema.allOf ?? [])];
-  return Object.assign({}, ...parts.map((part) => part && collectProperties(part)), schema.properties);
-}
-
-function toFieldError({ keyword, instancePath, params, message }: SchemaError, body: unknown): FieldError {
-  if (keyword === "required") {
-    const field = params.missingProperty ?? "";
-    return { field, message: `"${field}" is required and must be ${expectedType(field)}, but is missing` };
-  }
-  const field = instancePath.slice(1);
-  const subject = field === "" ? "it" : `"${field}"`;
-  const value = field === "" ? body : (body as Readonly<Record<string, unknown>>)[field];
-  if (keyword !== "type") {
-    const actual = typeof value === "number" ? `, but is ${actualType(value)}` : "";
-    return { field, message: `${subject} ${message}${actual}` };
-  }
-  const expected = field === "" ? "an object" : expectedType(field);
-  return { field, message: `${subject} must be ${expected}, but is ${actualType(value)}` };
+function hasType(field: MemberName, value: unknown): boolean {
+  if (field === "id") return Number.isInteger(value);
+  const type = typeOf(field);
+  if (type === "text") return typeof value === "string";
+  // The bitwise operator keeps an int32, and changes every other value.
+  return type === "boolean" ? typeof value === "boolean" : ((value as number) | 0) === value;
 }
 
 function actualType(value: unknown): string {

@@ -4,11 +4,7 @@
 const decoder = new TextDecoder("utf-8", { fatal: true });
 const decoderKeepingBom = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/**
- * The text of UTF-8 bytes, or undefined if they are not valid UTF-8 (RFC 3629).
- *
- * @param bom Whether a leading byte order mark is dropped, or kept as part of the text.
- */
+/** The text of UTF-8 bytes, or undefined if they are not valid UTF-8 (RFC 3629). */
 export function decodeUtf8(bytes: Uint8Array, bom: "dropped" | "kept" = "dropped"): string | undefined {
   try {
     return (bom === "dropped" ? decoder : decoderKeepingBom).decode(bytes);

@@ -3,7 +3,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { errorMessage, OperatorError } from "../operator-error.ts";
 
-/** Paths of PEM files. */
 export interface CertificateFiles {
   /** The certificate, followed by those of intermediate authorities. */
   readonly certificate: string;
@@ -21,10 +20,7 @@ export interface Certificate {
 
 const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/**
- * Reads a certificate and its key. Rejects with an OperatorError if they cannot be read or do not
- * belong together.
- */
+/** Rejects with an OperatorError if the files cannot be read or do not belong together. */
 export async function readCertificate(files: CertificateFiles): Promise<Certificate> {
   // Loading it takes 8 ms of processor time.
   const { createPrivateKey, X509Certificate } = await import("node:crypto");
@@ -65,10 +61,7 @@ export class CertificateReloader {
   readonly #callbacks: ReloadCallbacks;
   readonly #timer: Timer;
   #current: Certificate;
-  /**
-   * The error of the last poll. It is reported if the next poll finds it as well, as two files are
-   * replaced one by one.
-   */
+  /** Reported if the next poll finds it as well, as two files are replaced one by one. */
   #lastError: string | undefined;
   #reportedError: string | undefined;
 

@@ -4,7 +4,8 @@
 // head takes more than 12 seconds, and idle ones. Bun does not report connections, so they are
 // counted as the descriptors that the process has opened since its start.
 
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
+import { openFilesMax } from "../observability/process-metrics.ts";
 
 export interface ConnectionLimitOptions {
   readonly connectionsMax: number;
@@ -32,10 +33,7 @@ export class ConnectionLimit {
     this.#timer = setInterval(() => this.#check(), countIntervalMs).unref();
   }
 
-  /**
-   * The open connections of all listeners; undefined where they cannot be counted (before Linux
-   * 6.2).
-   */
+  /** Counts the connections of all listeners; undefined if it cannot (before Linux 6.2). */
   get open(): number | undefined {
     const descriptors = openDescriptors();
     if (descriptors === undefined || this.#descriptorsAtStart === undefined) return undefined;
@@ -44,7 +42,7 @@ export class ConnectionLimit {
 
   /** The limit on open files, and how many are needed; undefined if it suffices or is unknown. */
   get shortage(): { readonly limit: number; readonly needed: number } | undefined {
-    const limit = descriptorLimit();
+    const limit = openFilesMax();
     const needed = this.#options.connectionsMax + descriptorsBeside;
     return limit !== undefined && needed > limit ? { limit, needed } : undefined;
   }
@@ -67,16 +65,6 @@ function openDescriptors(): number | undefined {
     return statSync("/proc/self/fd").size || undefined;
   } catch {
     // There is no such folder.
-    return undefined;
-  }
-}
-
-function descriptorLimit(): number | undefined {
-  try {
-    const [, limit] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
-    return limit === undefined ? undefined : Number(limit);
-  } catch {
-    // There is no such file.
     return undefined;
   }
 }

@@ -1,10 +1,10 @@
 // The log: events as lines on standard error, without tokens, names and tags of plants.
 
 import pino from "pino";
-import { type ErrorCode, errorRegistry } from "../contract/errors.ts";
+import { errorRegistry, isErrorCode } from "../contract/errors.ts";
 import { FixedWindowLimiter } from "./fixed-window-limiter.ts";
 import { formatEvent, formatRequest } from "./readable-lines.ts";
-import type { Clock, RequestRecord, Result, ServerEvent } from "./server-event.ts";
+import type { Clock, RequestRecord, ServerEvent } from "./server-event.ts";
 import type { TextStyle } from "./terminal.ts";
 
 export interface LogOptions {
@@ -57,10 +57,7 @@ export class Log {
     else if (event.kind !== "batchCommitted" && event.kind !== "plantsChanged") this.#write(event);
   }
 
-  /**
-   * Writes the buffered lines, for at most a second, and resolves with whether all were written.
-   * Later events are not logged.
-   */
+  /** Writes the buffered lines, for at most a second; resolves with whether all were written. */
   end(): Promise<boolean> {
     this.#hasEnded = true;
     return this.#output.end();
@@ -71,7 +68,7 @@ export class Log {
     const suppressed = this.#accessLimiter.tryAcquire(request.endedAt);
     if (suppressed === undefined) return;
     const path = request.path.slice(0, pathCharactersMax);
-    this.#format.writeRequest({ ...request, path }, suppressed === 0 ? undefined : suppressed);
+    this.#format.writeRequest({ ...request, path }, suppressed || undefined);
   }
 
   #write(event: LoggedEvent): void {
@@ -84,8 +81,7 @@ export class Log {
     this.#throttles.set(line.message, limiter);
     const suppressed = limiter.tryAcquire(this.#now());
     if (suppressed === undefined) return;
-    const fields = { ...line.fields, suppressed: suppressed === 0 ? undefined : suppressed };
-    this.#format.write({ ...line, fields }, event);
+    this.#format.write({ ...line, fields: { ...line.fields, suppressed: suppressed || undefined } }, event);
   }
 }
 
@@ -102,14 +98,13 @@ type LoggedEvent = Exclude<
   { readonly kind: "requestCompleted" | "batchCommitted" | "plantsChanged" }
 >;
 
-/** The line of each kind of event. */
 const lines: {
   readonly [Kind in LoggedEvent["kind"]]: (event: Extract<LoggedEvent, { readonly kind: Kind }>) => Line;
 } = {
   configured: ({ version, settings }) =>
     line("info", "starting with these settings", {
       version,
-      settings: Object.fromEntries(settings.map(settingEntry)),
+      settings: Object.fromEntries(settings.map(({ name, value, source }) => [name, { value, source }])),
     }),
   listening: ({ listener, url }) => line("info", `the ${listener} listener is open`, { url }),
   certificateLoaded: ({ subject, expiresAt }) =>
@@ -165,7 +160,6 @@ function throttled(message: string, fields: Line["fields"]): Line {
   return { ...line("warn", message, fields), isThrottled: true };
 }
 
-/** How lines are written. */
 interface LineFormat {
   /** Whether requests have lines. */
   readonly hasLine: boolean;
@@ -173,7 +167,7 @@ interface LineFormat {
   write(line: Line, event: LoggedEvent): void;
 }
 
-function jsonFormat({ level }: LogOptions, stream: LogStream): LineFormat {
+function jsonFormat({ level }: LogOptions, stream: LogOutput["stream"]): LineFormat {
   const logger = pino(
     {
       level,
@@ -192,7 +186,7 @@ function jsonFormat({ level }: LogOptions, stream: LogStream): LineFormat {
         method,
         path,
         status,
-        ...(isError(result) ? { error: errorRegistry[result].error, message } : { result }),
+        ...(isErrorCode(result) ? { error: errorRegistry[result].error, message } : { result }),
         token: caller,
         ms: Number((endedAt - startedAt).toFixed(3)),
         suppressed,
@@ -204,19 +198,13 @@ function jsonFormat({ level }: LogOptions, stream: LogStream): LineFormat {
 }
 
 /** For people, in local time. */
-function readableFormat({ level, style, hasBanner }: LogOptions, stream: LogStream): LineFormat {
+function readableFormat({ level, style, hasBanner }: LogOptions, stream: LogOutput["stream"]): LineFormat {
   const severities = ["error", "warn", "info"];
   const severityMax = severities.indexOf(level);
   return {
     hasLine: level === "info",
     writeRequest(request, suppressed) {
-      const { result, status, caller, startedAt, endedAt } = request;
-      const shown =
-        result === "clientAborted"
-          ? { status: undefined, result: "client aborted" }
-          : { status, result: isError(result) ? errorRegistry[result].error : result };
-      const readable = { ...request, ...shown, token: caller, ms: endedAt - startedAt, suppressed };
-      stream.write(`${formatRequest(readable, new Date(), style)}\n`);
+      stream.write(`${formatRequest(request, suppressed, new Date(), style)}\n`);
     },
     write(line, event) {
       if (severities.indexOf(line.level) > severityMax) return;
@@ -236,8 +224,6 @@ export interface LogOutput {
   readonly end: () => Promise<boolean>;
 }
 
-type LogStream = LogOutput["stream"];
-
 function openStandardError(): LogOutput {
   const stream = pino.destination({ fd: 2, sync: false, maxLength: bufferedBytesMax });
   // The reader of the log may end, or its disk be full: the server continues without a log.
@@ -245,32 +231,20 @@ function openStandardError(): LogOutput {
   stream.on("error", () => {
     hasFailed = true;
   });
-  const end = () => {
+  const end = async () => {
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const settle = (isWritten: boolean) => {
-      clearTimeout(timer);
-      // Otherwise pino writes again when the process exits, which then waits for that.
-      stream.destroy();
-      resolve(isWritten);
-    };
-    const timer = setTimeout(() => settle(false), endMsMax);
-    if (hasFailed) settle(false);
-    else {
-      stream.once("close", () => settle(true));
-      stream.once("error", () => settle(false));
-      stream.end();
-    }
-    return promise;
+    const timer = setTimeout(resolve, endMsMax, false);
+    stream.once("close", () => resolve(true));
+    stream.once("error", () => resolve(false));
+    if (hasFailed) resolve(false);
+    else stream.end();
+    const isWritten = await promise;
+    clearTimeout(timer);
+    // Otherwise pino writes again when the process exits, which then waits for that.
+    stream.destroy();
+    return isWritten;
   };
   return { stream, end };
-}
-
-function settingEntry({ name, value, source }: { name: string; value: unknown; source: string }) {
-  return [name, { value, source }] as const;
-}
-
-function isError(result: Result): result is ErrorCode {
-  return result in errorRegistry;
 }
 
 /** Only message and stack: a database's error also has the row that it failed on. */

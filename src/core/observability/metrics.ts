@@ -2,6 +2,7 @@
 // read at each scrape.
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { CoalescedWork } from "../coalesced-work.ts";
 import { type ErrorCode, errorRegistry } from "../contract/errors.ts";
 import { ProcessMetrics } from "./process-metrics.ts";
 import {
@@ -13,7 +14,7 @@ import {
   renderMetrics,
   type Sample,
 } from "./prometheus-text.ts";
-import type { BatchCommitted, Clock, RequestRecord, Result, ServerEvent } from "./server-event.ts";
+import type { BatchCommitted, RequestRecord, Result, ServerEvent } from "./server-event.ts";
 
 /** Values that are read at each scrape. */
 export interface Gauges {
@@ -40,14 +41,12 @@ const plantsBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024];
 /** The longest wait for the size of the store: a hanging database must not delay other metrics. */
 const storeBytesMsMax = 1_000;
 
-/** The size of the store is measured at most this often, and never twice at the same time. */
-const storeBytesPauseMs = 1_000;
-
 export class Metrics {
   readonly contentType = prometheusContentType;
   readonly #gauges: Gauges;
   readonly #buildInfo: BuildInfo;
-  readonly #storeBytes: () => Promise<number | undefined>;
+  /** Never runs twice at the same time: a scrape does not wait for a database that hangs. */
+  readonly #storeBytes: CoalescedWork<number | undefined>;
   readonly #process = new ProcessMetrics();
   readonly #results = new Map<Result, number>();
   readonly #createSeconds = new Histogram(secondsBounds);
@@ -58,10 +57,10 @@ export class Metrics {
   #internalErrors = 0;
   #certificateExpiresAt = 0;
 
-  constructor(gauges: Gauges, buildInfo: BuildInfo, now: Clock) {
+  constructor(gauges: Gauges, buildInfo: BuildInfo) {
     this.#gauges = gauges;
     this.#buildInfo = buildInfo;
-    this.#storeBytes = throttled(storeBytesPauseMs, now, gauges.storeBytes);
+    this.#storeBytes = new CoalescedWork(gauges.storeBytes);
   }
 
   handle(event: ServerEvent): void {
@@ -87,31 +86,12 @@ export class Metrics {
       case "certificateLoaded":
         this.#certificateExpiresAt = event.expiresAt;
         break;
-      case "configured":
-      case "storeWaiting":
-      case "storeDegraded":
-      case "notice":
-      case "connectionsShed":
-      case "openFileLimitTooLow":
-      case "lastUsedWriteFailed":
-      case "tokenRemovalFailed":
-      case "traceExportFailed":
-      case "certificateReloadFailed":
-      case "jwksRefreshFailed":
-      case "listening":
-      case "storeFailed":
-      case "shuttingDown":
-      case "forcedExit":
-      case "stopped":
-        break;
-      default:
-        event satisfies never;
     }
   }
 
   /** All metrics as text, in the format that contentType names. */
   async text(): Promise<string> {
-    const storeBytes = await Promise.race([this.#storeBytes(), storeTimeout()]).catch(() => undefined);
+    const storeBytes = await Promise.race([this.#storeBytes.run(), storeTimeout()]).catch(() => undefined);
     return renderMetrics([
       counter(
         "plantstore_creates_total",
@@ -204,22 +184,6 @@ export class Metrics {
     this.#commitSeconds.add((endedAt - startedAt) / 1_000);
     this.#batchPlants.add(plants);
   }
-}
-
-/** Repeats a reading once the last has ended and `intervalMs` are over. */
-function throttled<Value>(intervalMs: number, now: Clock, read: () => Promise<Value>): () => Promise<Value> {
-  let last: Promise<Value> | undefined;
-  let isRunning = false;
-  let startedAt = Number.NEGATIVE_INFINITY;
-  return () => {
-    if (last !== undefined && (isRunning || now() - startedAt < intervalMs)) return last;
-    isRunning = true;
-    startedAt = now();
-    last = read().finally(() => {
-      isRunning = false;
-    });
-    return last;
-  };
 }
 
 function storeTimeout(): Promise<undefined> {

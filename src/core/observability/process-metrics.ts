@@ -55,22 +55,27 @@ export class ProcessMetrics {
 /** proc_pid_status(5), proc_pid_limits(5), proc_pid_fd(5). Reading /proc does not wait. */
 function linuxMetrics(): Metric[] {
   const status = orUndefined(() => readFileSync("/proc/self/status", "utf8")) ?? "";
-  const limits = orUndefined(() => readFileSync("/proc/self/limits", "utf8")) ?? "";
   const descriptors = orUndefined(() => readdirSync("/proc/self/fd").length);
-  const number = (text: string, pattern: RegExp, unit = 1) => {
-    const digits = pattern.exec(text)?.[1];
-    return digits === undefined ? undefined : Number(digits) * unit;
+  const bytes = (pattern: RegExp) => {
+    const kilobytes = pattern.exec(status)?.[1];
+    return kilobytes === undefined ? undefined : Number(kilobytes) * 1_024;
   };
-  const virtualBytes = number(status, /^VmSize:\s+(\d+) kB$/m, 1_024);
-  const heapBytes = number(status, /^VmData:\s+(\d+) kB$/m, 1_024);
-  const descriptorsMax = number(limits, /^Max open files\s+(\d+)/m);
+  const virtualBytes = bytes(/^VmSize:\s+(\d+) kB$/m);
+  const heapBytes = bytes(/^VmData:\s+(\d+) kB$/m);
   return [
     gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.", virtualBytes),
     gauge("process_heap_bytes", "Process heap size in bytes.", heapBytes),
     // Minus the descriptor by which they were read.
     gauge("process_open_fds", "Number of open file descriptors.", descriptors && descriptors - 1),
-    gauge("process_max_fds", "Maximum number of open file descriptors.", descriptorsMax),
+    gauge("process_max_fds", "Maximum number of open file descriptors.", openFilesMax()),
   ];
+}
+
+/** The limit on open files; undefined if it is unknown. */
+export function openFilesMax(): number | undefined {
+  const limits = orUndefined(() => readFileSync("/proc/self/limits", "utf8")) ?? "";
+  const [, limit] = /^Max open files +(\d+)/m.exec(limits) ?? [];
+  return limit === undefined ? undefined : Number(limit);
 }
 
 /** Reading fails when no descriptor is free, which is when the other metrics are needed. */

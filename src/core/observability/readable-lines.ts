@@ -1,29 +1,24 @@
 // The lines of the log for people: `22:43:50 POST /plants 200 created 33 ms token=ci`.
 
+import { errorRegistry, isErrorCode } from "../contract/errors.ts";
+import type { RequestRecord } from "./server-event.ts";
 import { type Colour, paint, printable, type TextStyle } from "./terminal.ts";
 
-export interface ReadableRequest {
-  readonly method: string;
-  readonly path: string;
-  /** Undefined where no response was sent. */
-  readonly status: number | undefined;
-  /** The result in words, or the number of the error. */
-  readonly result: string | number;
-  /** Present for an error. */
-  readonly message?: string | undefined;
-  readonly ms: number;
-  readonly token: string | undefined;
-  /** The requests before it that have no line. */
-  readonly suppressed: number | undefined;
-}
-
-/** The line of a request; the message of an error is at its end. */
-export function formatRequest(request: ReadableRequest, time: Date, style: TextStyle): string {
-  const { method, path, status, result, message, ms, token, suppressed } = request;
+/** @param suppressed the requests before this one that have no line. */
+export function formatRequest(
+  request: Readonly<RequestRecord>,
+  suppressed: number | undefined,
+  time: Date,
+  style: TextStyle,
+): string {
+  const { method, path, status, result, message, caller: token, startedAt, endedAt } = request;
+  const outcome = isErrorCode(result) ? errorRegistry[result].error : result;
   const parts = [
     `${method} ${printable(path, style)}`,
-    paint(status === undefined ? `${result}` : `${status} ${result}`, colourOf(status), style),
-    formatMs(ms),
+    result === "clientAborted"
+      ? paint("client aborted", "yellow", style)
+      : paint(`${status} ${outcome}`, colourOf(status), style),
+    formatMs(endedAt - startedAt),
     ...formatFields({ token, suppressed }, style),
   ].join(" ");
   return withTime(message === undefined ? parts : `${parts}: ${printable(message, style)}`, time, style);
@@ -68,7 +63,7 @@ function formatMs(ms: number): string {
   return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
 }
 
-function colourOf(status = 499): Colour {
+function colourOf(status: number): Colour {
   if (status >= 500) return "red";
   return status >= 400 ? "yellow" : "green";
 }

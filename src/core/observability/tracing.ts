@@ -2,7 +2,7 @@
 // collector. Spans are made from events after a request is completed, so request handling does not
 // depend on tracing. OpenTelemetry is imported only if tracing is started.
 
-import { errorRegistry } from "../contract/errors.ts";
+import { errorRegistry, isErrorCode } from "../contract/errors.ts";
 import type { BasicTracerProvider, Context, Tracer } from "./opentelemetry.js";
 import type { BatchCommitted, Clock, RequestRecord, ServerEvent } from "./server-event.ts";
 
@@ -88,8 +88,8 @@ export class Tracing {
           "url.path": path,
           "plantstore.request_id": requestId,
           ...(caller === undefined ? {} : { "plantstore.token": caller }),
-          ...(result in errorRegistry
-            ? { "error.type": String(errorRegistry[result as keyof typeof errorRegistry].error) }
+          ...(isErrorCode(result)
+            ? { "error.type": String(errorRegistry[result].error) }
             : { "plantstore.result": result }),
         },
       },

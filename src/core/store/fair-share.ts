@@ -21,11 +21,9 @@ export class SharedBudget {
   #used = 0;
 
   constructor(max: number) {
-    assertAmount(max);
     this.#max = max;
   }
 
-  /** The amount that all callers hold together. */
   get used(): number {
     return this.#used;
   }
@@ -36,7 +34,6 @@ export class SharedBudget {
    * item may take all of the resource.
    */
   acquire(caller: string, amount: number, own = 0): boolean {
-    assertAmount(amount);
     const held = this.#held.get(caller) ?? 0;
     const free = this.#max - this.#used - amount;
     if (free < 0 || (held > own && !isWithinShare(held + amount, free))) return false;
@@ -46,19 +43,11 @@ export class SharedBudget {
     return true;
   }
 
-  /** Releases an amount that was acquired. */
   release(caller: string, amount: number): void {
-    assertAmount(amount);
     const remaining = (this.#held.get(caller) ?? 0) - amount;
     if (remaining < 0) throw new RangeError(`A caller released ${-remaining} more than it held`);
     if (remaining === 0) this.#held.delete(caller);
     else this.#held.set(caller, remaining);
     this.#used -= amount;
   }
-}
-
-/** NaN would make every later comparison false, and so disable the limit. */
-function assertAmount(amount: number): void {
-  if (!Number.isSafeInteger(amount) || amount < 0)
-    throw new RangeError(`An amount must be a non-negative integer, is ${amount}`);
 }

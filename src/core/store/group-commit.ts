@@ -3,7 +3,7 @@
 
 import { countCodeUnits } from "../contract/fields.ts";
 import { gauge, type Metric } from "../observability/prometheus-text.ts";
-import type { Clock } from "../observability/server-event.ts";
+import type { Clock, Emit } from "../observability/server-event.ts";
 import { isWithinShare } from "./fair-share.ts";
 import type { NewEntry, Outcome, PlantStore } from "./plant-store.ts";
 import { Readiness } from "./readiness.ts";
@@ -54,19 +54,10 @@ export interface GroupCommitLimits {
 /** Calls `start` now or soon. */
 export type Schedule = (start: () => void) => void;
 
-/** A batch that the engine has finished. Times are those of Clock. */
-interface FinishedBatch {
-  readonly entries: readonly NewEntry[];
-  /** In the order of the entries; undefined if the engine failed with an exception. */
-  readonly outcomes: readonly Outcome[] | undefined;
-  readonly startedAt: number;
-  readonly endedAt: number;
-}
-
 export interface CommitHook {
   readonly now: Clock;
-  /** Called once after each batch, before any of its creates is settled. Must not throw. */
-  readonly afterBatch: (batch: FinishedBatch) => void;
+  /** Called with each batch that is committed, before its creates are settled. */
+  readonly emit: Emit;
 }
 
 /** The part of a caller in the queue. */
@@ -99,7 +90,7 @@ export class GroupCommit implements CreateQueue {
     store: Pick<PlantStore, "create" | "assertWritable">,
     limits: GroupCommitLimits,
     schedule: Schedule,
-    hook: CommitHook = { now: performance.now.bind(performance), afterBatch: () => undefined },
+    hook: CommitHook = { now: performance.now.bind(performance), emit: () => undefined },
   ) {
     assertLimits(limits);
     this.#store = store;
@@ -221,8 +212,12 @@ export class GroupCommit implements CreateQueue {
       failure = error;
     }
     this.#readiness.update(outcomes);
-    this.#hook.afterBatch({ entries: batch, outcomes, startedAt, endedAt: this.#hook.now() });
-    for (const [index, pending] of batch.entries()) {
+    if (outcomes !== undefined) {
+      const endedAt = this.#hook.now();
+      this.#hook.emit({ kind: "batchCommitted", plants: batch.length, startedAt, endedAt });
+    }
+    for (let index = 0; index < batch.length; index++) {
+      const pending = batch[index] as PendingCreate;
       const outcome = outcomes?.[index];
       if (outcome !== undefined) pending.settle(outcome);
       else if (outcomes === undefined) pending.fail(failure);

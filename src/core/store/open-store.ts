@@ -15,47 +15,28 @@ import type {
 import { parsePostgresUrl, toLocation } from "./postgres/connection-url.ts";
 import { reservedSuffix } from "./sqlite/file-names.ts";
 
-/** The functions of an engine. An address is the rest of --database after the scheme. */
-interface Engine {
-  /** Throws an OperatorError if the address is not one of this engine. */
-  assertAddress(address: string): void;
-  /** A path, or hosts and a database, for operators. */
-  toLocation(address: string): string;
-  /** Opens a store for a server. */
-  openForServer(address: string, mode: OpenMode, events: StoreEvents, wait: StoreWait): Promise<ServerStore>;
-  /** Opens a store for one command. */
-  open(
-    address: string,
-    mode: OpenMode,
-    onUnavailable: OnUnavailable,
-    wait: StoreWait,
-  ): Promise<ReadablePlantStore>;
-  /** Copies the store to a file, or throws an OperatorError that names the tool for it. */
-  backUp(address: string, file: string, overwrite: boolean): Promise<StoreSize>;
-  /** Replaces the store with a backup, or throws an OperatorError that names the tool for it. */
-  restore(file: string, address: string, overwrite: boolean): Promise<StoreSize>;
-  /** Distributes a store over the nodes of its cluster. Undefined if an engine has no clusters. */
-  readonly distribute?: (address: string, wait: StoreWait) => Promise<Distribution>;
+/** The operations on a store that need only its address. Each rejects with an OperatorError. */
+interface StoreAddress {
+  /** A path, or hosts and a database without a password, for operators. */
+  readonly location: string;
+  /** Opens the store for a server. */
+  openForServer(mode: OpenMode, events: StoreEvents, wait: StoreWait): Promise<ServerStore>;
+  /** Opens the store for one command. */
+  open(mode: OpenMode, onUnavailable: OnUnavailable, wait: StoreWait): Promise<ReadablePlantStore>;
+  /** Copies the store to a file, or rejects with the name of the tool for it. */
+  backUp(file: string, overwrite: boolean): Promise<StoreSize>;
+  /** Replaces the store with a backup, or rejects with the name of the tool for it. */
+  restore(file: string, overwrite: boolean): Promise<StoreSize>;
+  /**
+   * Distributes the plants by id over the nodes of the database's Citus cluster, also those that
+   * are stored already, in one transaction. Safe to repeat. Undefined if the engine has no clusters.
+   */
+  readonly distribute?: (wait?: StoreWait) => Promise<Distribution>;
 }
 
 // Parts of an engine are imported on first use: the PostgreSQL client takes 20 ms to load.
 
-const sqlite: Engine = {
-  assertAddress: assertPath,
-  toLocation: (path) => resolve(path),
-  openForServer: async (path, mode, events) => {
-    const { SqliteWorkerStore } = await import("./sqlite/worker-store.ts");
-    return SqliteWorkerStore.open(path, mode, events);
-  },
-  open: async (path, mode, onUnavailable) => {
-    const { SqliteStore } = await import("./sqlite/store.ts");
-    return new SqliteStore(path, mode, onUnavailable);
-  },
-  backUp: async (...args) => (await import("./sqlite/backup.ts")).backUp(...args),
-  restore: async (...args) => (await import("./sqlite/backup.ts")).restore(...args),
-};
-
-function assertPath(path: string): void {
+function sqlite(path: string): StoreAddress {
   if (path.startsWith("//"))
     throw new OperatorError(
       "after sqlite: comes the path of a file, such as sqlite:plants.db or sqlite:/var/plants.db",
@@ -67,106 +48,87 @@ function assertPath(path: string): void {
       `a name that ends with ${suffix} is reserved for a file next to a store; name another file`,
       2,
     );
+  return {
+    location: resolve(path),
+    openForServer: async (mode, events) => {
+      const { SqliteWorkerStore } = await import("./sqlite/worker-store.ts");
+      return SqliteWorkerStore.open(path, mode, events);
+    },
+    open: async (mode, onUnavailable) => {
+      const { SqliteStore } = await import("./sqlite/store.ts");
+      return new SqliteStore(path, mode, onUnavailable);
+    },
+    backUp: async (file, overwrite) => (await import("./sqlite/backup.ts")).backUp(path, file, overwrite),
+    restore: async (file, overwrite) => (await import("./sqlite/backup.ts")).restore(file, path, overwrite),
+  };
 }
 
-async function openPostgres(
-  address: string,
-  mode: OpenMode,
-  events: Pick<StoreEvents, "onUnavailable" | "onDegraded">,
-  wait: StoreWait,
-): Promise<ReadablePlantStore & ServerStore> {
-  const [{ PostgresStore }, { citus }] = await Promise.all([
-    import("./postgres/store.ts"),
-    import("./postgres/citus/citus.ts"),
-  ]);
-  return PostgresStore.open(address, mode, events, wait, citus);
-}
-
-const postgres: Engine = {
-  assertAddress: parsePostgresUrl,
-  toLocation: (address) => toLocation(parsePostgresUrl(address)),
-  openForServer: openPostgres,
-  open: (address, mode, onUnavailable, wait) =>
-    openPostgres(address, mode, { onUnavailable, onDegraded: () => undefined }, wait),
-  backUp: async () => (await import("./postgres/backup.ts")).backUp(),
-  restore: async () => (await import("./postgres/backup.ts")).restore(),
-  distribute: async (...args) => (await import("./postgres/citus/distribution.ts")).distribute(...args),
+/** PostgreSQL is backed up and restored with its own tools, which the error names. */
+const useTool = (message: string) => async () => {
+  throw new OperatorError(message, 2);
 };
 
-const engines: Readonly<Record<string, Engine>> = { sqlite, postgres, postgresql: postgres };
-
-/** Throws an OperatorError, without a password, if --database names no store; opens nothing. */
-export function assertDatabaseUrl(database: string): void {
-  const { engine, address } = parseDatabase(database);
-  engine.assertAddress(address);
+function postgres(address: string): StoreAddress {
+  const open = async (
+    mode: OpenMode,
+    events: Pick<StoreEvents, "onUnavailable" | "onDegraded">,
+    wait: StoreWait,
+  ) => {
+    const { PostgresStore } = await import("./postgres/store.ts");
+    return PostgresStore.open(address, mode, events, wait);
+  };
+  return {
+    location: toLocation(parsePostgresUrl(address)),
+    openForServer: open,
+    open: (mode, onUnavailable, wait) => open(mode, { onUnavailable, onDegraded: () => undefined }, wait),
+    backUp: useTool(
+      'backup is for SQLite; for PostgreSQL use "pg_dump --format=custom --file=FILE DATABASE", or pg_basebackup for the whole cluster',
+    ),
+    restore: useTool(
+      'restore is for SQLite; for PostgreSQL use "pg_restore --clean --if-exists --dbname=DATABASE FILE" with a file that pg_dump has written',
+    ),
+    distribute: async (wait = {}) =>
+      (await import("./postgres/citus/distribution.ts")).distribute(address, wait),
+  };
 }
 
-/** Throws an OperatorError if the engine of --database cannot distribute a store; opens nothing. */
-export function assertDistributable(database: string): void {
-  if (parseDatabase(database).engine.distribute !== undefined) return;
-  throw new OperatorError("--distribute is for PostgreSQL with Citus; a SQLite store is one file", 2);
-}
+const engines = new Map([
+  ["sqlite", sqlite],
+  ["postgres", postgres],
+  ["postgresql", postgres],
+]);
 
 /**
- * Distributes the plants by id over the nodes of the database's Citus cluster, also those that are
- * stored already, in one transaction. Safe to repeat. Rejects with an OperatorError if it cannot.
+ * The store that --database names; opens nothing. Throws an OperatorError, without a password, if
+ * it names none.
  */
-export async function distributeStore(
-  database: string,
-  wait: StoreWait = {},
-): Promise<Distribution | undefined> {
-  const { engine, address } = parseDatabase(database);
-  return engine.distribute?.(address, wait);
-}
-
-/** The file or the hosts of the store that --database names, without a password. */
-export function storeLocation(database: string): string {
-  const { engine, address } = parseDatabase(database);
-  return engine.toLocation(address);
+export function storeAt(database: string): StoreAddress {
+  const [, scheme = "", address = ""] = /^([a-z]+):(.+)$/.exec(database) ?? [];
+  const engine = engines.get(scheme);
+  if (engine === undefined)
+    throw new OperatorError(
+      "it must be sqlite:FILE or postgres://user:password@host/database, in one line",
+      2,
+    );
+  return engine(address);
 }
 
 /** Opens a store for a server. Rejects with an OperatorError if that fails. */
-export function openServerStore(
+export async function openServerStore(
   database: string,
   mode: OpenMode,
   events: StoreEvents,
   wait: StoreWait = {},
 ): Promise<ServerStore> {
-  const { engine, address } = parseDatabase(database);
-  return engine.openForServer(address, mode, events, wait);
+  return storeAt(database).openForServer(mode, events, wait);
 }
 
 /** Opens a store for one command. Rejects with an OperatorError if that fails. */
-export function openStore(
+export async function openStore(
   database: string,
   mode: OpenMode,
   onUnavailable: OnUnavailable,
   wait: StoreWait = {},
 ): Promise<ReadablePlantStore> {
-  const { engine, address } = parseDatabase(database);
-  return engine.open(address, mode, onUnavailable, wait);
-}
-
-/** Copies a store to a file. Rejects with an OperatorError if that fails. */
-export function backUpStore(database: string, file: string, overwrite: boolean): Promise<StoreSize> {
-  const { engine, address } = parseDatabase(database);
-  return engine.backUp(address, file, overwrite);
-}
-
-/** Replaces a store with a backup. Rejects with an OperatorError if that fails. */
-export function restoreStore(file: string, database: string, overwrite: boolean): Promise<StoreSize> {
-  const { engine, address } = parseDatabase(database);
-  return engine.restore(file, address, overwrite);
-}
-
-function parseDatabase(database: string): { engine: Engine; address: string } {
-  const [, scheme = "", address = ""] = /^([a-z]+):(.+)$/.exec(database) ?? [];
-  const engine = Object.hasOwn(engines, scheme) ? engines[scheme] : undefined;
-  if (engine === undefined) {
-    throw new OperatorError(
-      "it must be sqlite:FILE or postgres://user:password@host/database, in one line",
-      2,
-    );
-  }
-  return { engine, address };
+  return storeAt(database).open(mode, onUnavailable, wait);
 }

@@ -39,7 +39,7 @@ export type EditOutcome = "done" | "missing" | "changed";
  */
 export const editsMax = 200;
 
-/** A plant as the history keeps it: as the body that would create it. */
+/** A plant in the history: the body that would create it. */
 export function recordedPlant(id: bigint, plant: Plant | undefined): string | null {
   return plant === undefined ? null : newPlantJson({ ...plant, id } satisfies NewPlant);
 }

@@ -15,7 +15,6 @@ import type { TokenStore } from "./token-store.ts";
  */
 export type Outcome = "created" | "unchanged" | "conflict" | "unavailable";
 
-/** A plant of a batch. */
 export interface NewEntry {
   readonly plant: NewPlant;
   /** The key of the token or the provider's subject that creates it; null if unknown. */
@@ -72,7 +71,6 @@ export interface PlantStore {
   /** Commits what a create writes, and leaves no plant; rejects with the reason if it cannot. */
   assertWritable(): Promise<void>;
 
-  /** The tokens of the store. */
   readonly tokens: TokenStore;
 
   /** Opens a connection for SQL of an extra. Close it before the store. */
@@ -107,15 +105,12 @@ export interface StoredPlant extends Plant {
   readonly creation?: Creation;
 }
 
-/** The size of a store. */
 export interface StoreSize {
   readonly plants: number;
-  /** See bytesOnDisk. */
   readonly bytes: number | undefined;
   readonly schemaVersion: number;
 }
 
-/** The result of a distribution over the nodes of a cluster. */
 export interface Distribution {
   /** The nodes that have plants. */
   readonly nodes: number;
@@ -131,7 +126,6 @@ export interface ReadablePlantStore extends PlantStore {
   /** Whether there was no store before it was opened. */
   readonly wasCreated: boolean;
 
-  /** The plant with this id, if there is one. */
   get(id: bigint): Promise<NewPlant | undefined>;
 
   /**
@@ -143,7 +137,6 @@ export interface ReadablePlantStore extends PlantStore {
   /** Counts the plants that an export has. Reads all of them: some 100 ms for a million. */
   count(filter: ExportFilter): Promise<number>;
 
-  /** Measures the store, and counts the plants. */
   size(): Promise<StoreSize>;
 }
 

@@ -4,7 +4,7 @@
 import type { Clock } from "../observability/server-event.ts";
 import type { Outcome, PlantStore } from "./plant-store.ts";
 
-/** The time after a successful commit during which the store counts as ready. */
+/** How long a successful commit shows that the store is ready. */
 const commitAgeMsMax = 1_000;
 
 /** The pause between two probes of a store that cannot commit. */

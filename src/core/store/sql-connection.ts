@@ -18,7 +18,6 @@ export interface SqlStatement {
   readonly parameters?: readonly SqlValue[];
 }
 
-/** The time limit of a call without one of its own. */
 export const sqlMsMaxDefault = 5_000;
 
 /** A call has reached its time limit. A transaction was rolled back. */

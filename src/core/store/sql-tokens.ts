@@ -2,16 +2,10 @@
 
 import type { SqlStatement, SqlValue } from "./sql-connection.ts";
 import {
-  keptTokensSql,
-  latestRevision,
   type NewToken,
   planRotation,
-  type Removal,
-  type Removed,
   type Rotation,
   type RotationOutcome,
-  removableTokens,
-  removalCandidates,
   type TokenRecord,
   type TokenRow,
   type TokenStore,
@@ -148,7 +142,7 @@ export class SqlTokens implements TokenStore {
 
   readActive(now: number): Promise<TokensRead> {
     return this.#database.read(function* () {
-      // Read before the tokens: a change between the two is read again later, and none is missed.
+      // Read before the tokens: a change between the two is read again later.
       const revision = yield* readRevision();
       // An expired token may still hold when the older tokens of its name end.
       const rows = yield* select(
@@ -173,7 +167,8 @@ export class SqlTokens implements TokenStore {
          ORDER BY created_at, hash`,
         [since],
       );
-      return { revision: latestRevision(rows, latest), tokens: toTokenRecords(rows) };
+      const revision = rows.reduce((highest, row) => Math.max(highest, Number(row.revision)), latest);
+      return { revision, tokens: toTokenRecords(rows) };
     });
   }
 
@@ -200,28 +195,50 @@ export class SqlTokens implements TokenStore {
     return found ?? this.#database.change(() => storeCreatorKey(name), true);
   }
 
-  removeEnded({ endedBefore, afterHash, rowsMax }: Removal): Promise<Removed> {
+  removeEnded(endedBefore: number, rowsMax: number): Promise<number> {
     return this.#database.change(function* () {
-      const rows = yield* select("SELECT * FROM tokens WHERE hash > $1 ORDER BY hash LIMIT $2", [
-        afterHash,
-        rowsMax,
-      ]);
-      const nextHash = rows.length < rowsMax ? undefined : rows.at(-1)?.hash;
-      const { revoked, names } = removalCandidates(rows, endedBefore);
-      if (revoked.length === 0 && names.length === 0) return { count: 0, nextHash };
-      const kept = new Set((yield* select(keptTokensSql)).map(({ hash }) => hash));
-      const removable = revoked.filter((hash) => !kept.has(hash));
-      const records = toTokenRecords(names.length === 0 ? [] : yield* unrevoked(names));
-      for (const namesakes of Map.groupBy(records, ({ name }) => name).values())
-        removable.push(...removableTokens(namesakes, endedBefore, kept));
-      const removed = removable.slice(0, rowsMax);
-      if (removed.length > 0) yield* select(`DELETE FROM tokens WHERE hash IN ${list(removed)}`, removed);
-      return { count: removed.length, nextHash };
+      const hashes = (yield* select(endedTokensSql, [endedBefore, rowsMax])).map(({ hash }) => hash);
+      if (hashes.length > 0) yield* select(`DELETE FROM tokens WHERE hash IN ${list(hashes)}`, hashes);
+      return hashes.length;
     }, false);
   }
 }
 
-/** Runs one statement, which selects tokens unless another row is named. */
+/**
+ * The tokens that ended before $1, at most $2. Two are kept: the latest change, from which
+ * revisions are numbered, and the latest token that was shown, so that a store gets one first token
+ * only. A token that was not shown is revoked as of its creation. A token holds when the older ones
+ * of its name end, so it is removed after them.
+ */
+const endedTokensSql = `
+  WITH kept AS (
+    SELECT hash FROM (SELECT hash FROM tokens ORDER BY revision DESC, hash DESC LIMIT 1) AS latest
+    UNION
+    SELECT hash FROM (
+      SELECT hash FROM tokens WHERE revoked_at IS NULL OR revoked_at <> created_at
+      ORDER BY revision DESC, hash DESC LIMIT 1
+    ) AS latest_shown
+  ), unrevoked AS (
+    SELECT hash, name, created_at,
+           CASE WHEN hash IN (SELECT hash FROM kept) THEN 1
+                WHEN expires_at < $1 OR min(predecessors_end_at) OVER newer < $1 THEN 0
+                ELSE 1 END AS stays
+    FROM tokens
+    WHERE revoked_at IS NULL AND name IN (
+      SELECT name FROM tokens WHERE revoked_at IS NULL AND (expires_at < $1 OR predecessors_end_at < $1)
+    )
+    WINDOW newer AS (
+      PARTITION BY name ORDER BY created_at DESC, hash DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    )
+  )
+  SELECT hash, created_at FROM tokens WHERE revoked_at < $1 AND hash NOT IN (SELECT hash FROM kept)
+  UNION
+  SELECT hash, created_at FROM (
+    SELECT hash, created_at, max(stays) OVER (PARTITION BY name ORDER BY created_at, hash) AS an_older_stays
+    FROM unrevoked
+  ) AS namesakes WHERE an_older_stays = 0
+  ORDER BY created_at, hash LIMIT $2`;
+
 function* select<Row extends object = TokenRow>(
   sql: string,
   parameters: readonly SqlValue[] = [],
@@ -229,7 +246,6 @@ function* select<Row extends object = TokenRow>(
   return (yield { sql, parameters }) as readonly Row[];
 }
 
-/** The first parameters, as a list of SQL. */
 function list(parameters: readonly string[]): string {
   return `(${parameters.map((_, index) => `$${index + 1}`).join(", ")})`;
 }
@@ -273,7 +289,6 @@ function* insert(
   );
 }
 
-/** The key of a creator; undefined if none is stored. */
 function* findCreatorKey(name: string): SqlWork<number | undefined> {
   const [row] = yield* select<{ id: bigint | number }>("SELECT id FROM creators WHERE name = $1", [
     toCreatorName(name),

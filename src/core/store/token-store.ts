@@ -31,7 +31,7 @@ export interface TokenRecord extends NewToken {
   readonly lastUsedAt: number | null;
 }
 
-/** When a token ends unless it is revoked before; null for never. */
+/** When a token ends unless it is revoked; null for never. */
 export function effectiveExpiry({ expiresAt, overlapEndsAt }: TokenRecord): number | null {
   return expiresAt === null || overlapEndsAt === null
     ? (expiresAt ?? overlapEndsAt)
@@ -78,50 +78,6 @@ export function planRotation(namesakes: readonly TokenRecord[], rotation: Rotati
  * read changes, so that every server has read a revocation before its token is removed.
  */
 export const endedTokenRetentionMs = 90 * 86_400_000;
-
-/** A part of the tokens table to remove ended tokens from, so that locks are held briefly. */
-export interface Removal {
-  /** Tokens that were revoked or have ended before this time are removed. */
-  readonly endedBefore: number;
-  /** Rows with a greater hash are examined, in the order of hashes; "" starts at the first. */
-  readonly afterHash: string;
-  /** How many rows are examined, and at most removed. */
-  readonly rowsMax: number;
-}
-
-/** The result of a removal; `nextHash` is the next `afterHash`, undefined at the end. */
-export interface Removed {
-  readonly count: number;
-  readonly nextHash: string | undefined;
-}
-
-/**
- * The hashes of the tokens that are never removed: the latest change, from which revisions are
- * numbered, and the latest token that was shown, so that a store gets one first token only. Tokens
- * that were not shown are revoked as of their creation.
- */
-export const keptTokensSql = `
-  SELECT hash FROM (SELECT hash FROM tokens ORDER BY revision DESC, hash DESC LIMIT 1) AS latest
-  UNION
-  SELECT hash FROM (
-    SELECT hash FROM tokens WHERE revoked_at IS NULL OR revoked_at <> created_at
-    ORDER BY revision DESC, hash DESC LIMIT 1
-  ) AS latest_shown`;
-
-/**
- * The hashes of the tokens that may be removed, among the unrevoked tokens of a name, oldest first.
- * A token holds when the older ones end, so it is removed after them.
- */
-export function removableTokens(
-  namesakes: readonly TokenRecord[],
-  endedBefore: number,
-  kept: ReadonlySet<string>,
-): string[] {
-  const firstKept = namesakes.findIndex(
-    (token) => kept.has(token.hash) || (effectiveExpiry(token) ?? Number.POSITIVE_INFINITY) >= endedBefore,
-  );
-  return namesakes.slice(0, firstKept === -1 ? namesakes.length : firstKept).map(({ hash }) => hash);
-}
 
 /**
  * Tokens with the revision they were read at. Every change of tokens gets the next revision, and
@@ -184,29 +140,14 @@ export interface TokenStore {
   find(hashes: readonly string[]): Promise<TokenRecord[]>;
 
   /**
-   * Removes tokens that were revoked or have ended before a time. The token that was changed last
-   * always stays: it holds the revision, and shows that the store has had tokens.
+   * Removes at most `rowsMax` tokens that were revoked or have ended before a time, oldest first;
+   * resolves with their number. The token that was changed last always stays: it holds the
+   * revision, and shows that the store has had tokens.
    */
-  removeEnded(removal: Removal): Promise<Removed>;
+  removeEnded(endedBefore: number, rowsMax: number): Promise<number>;
 }
 
-/** Every method of TokenStore, and whether it reads or writes. */
-export const tokenStoreMethods = {
-  add: "write",
-  addFirst: "write",
-  rotate: "write",
-  revokeByHash: "write",
-  revoke: "write",
-  recordUses: "write",
-  list: "read",
-  readActive: "read",
-  readChanges: "read",
-  creatorKey: "write",
-  find: "read",
-  removeEnded: "write",
-} as const satisfies Readonly<Record<keyof TokenStore, "read" | "write">>;
-
-/** A row of the tokens table, the same in every engine except for the type of large integers. */
+/** A row of the tokens table; engines differ in the type of large integers. */
 export interface TokenRow {
   readonly hash: string;
   readonly name: string;
@@ -219,24 +160,6 @@ export interface TokenRow {
   readonly creator: bigint | number | null;
   /** The revision of its last change; 0 if that was before schema version 3. */
   readonly revision: bigint | string;
-}
-
-/** The hashes of rows that were revoked before a time, and names that may have ended tokens. */
-export function removalCandidates(
-  rows: readonly TokenRow[],
-  endedBefore: number,
-): { revoked: string[]; names: string[] } {
-  const isBefore = (at: bigint | string | null) => at !== null && Number(at) < endedBefore;
-  const revoked = rows.filter((row) => isBefore(row.revoked_at)).map(({ hash }) => hash);
-  const ended = rows.filter(
-    (row) => row.revoked_at === null && (isBefore(row.expires_at) || isBefore(row.predecessors_end_at)),
-  );
-  return { revoked, names: [...new Set(ended.map(({ name }) => name))] };
-}
-
-/** The highest of the revisions of some rows and a given revision. */
-export function latestRevision(rows: readonly TokenRow[], since: number): number {
-  return rows.reduce((latest, { revision }) => Math.max(latest, Number(revision)), since);
 }
 
 /**

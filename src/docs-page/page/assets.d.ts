@@ -1,9 +1,4 @@
-/** Files that are imported as their path, which is valid in a compiled executable, too. */
-declare module "*.css" {
-  const path: string;
-  export default path;
-}
-
+/** A file that is imported as its path, which is valid in a compiled executable, too. */
 declare module "*/page.js" {
   const path: string;
   export default path;

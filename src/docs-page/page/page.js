@@ -101,55 +101,18 @@ function element(name, properties, ...children) {
   return made;
 }
 
-const samples = /** @type {HTMLElement[]} */ ([...byId("code-samples").children]);
-
-const tabs = samples.map((sample, index) => {
-  sample.querySelector("h3")?.remove();
-  sample.role = "tabpanel";
-  const tab = element(
-    "button",
-    { type: "button", id: `tab-${index}`, role: "tab" },
-    sample.dataset.label ?? "",
-  );
-  tab.setAttribute("aria-controls", sample.id);
-  sample.setAttribute("aria-labelledby", tab.id);
-  tab.addEventListener("click", () => select(index));
-  const code = sample.querySelector("code")?.textContent ?? "";
+for (const code of document.querySelectorAll("#code-samples code")) {
   const copy = element("button", { type: "button", className: "copy" }, "Copy");
   copy.addEventListener("click", async () => {
     // Absent where the page has come over plain HTTP from another machine.
-    const wasCopied = await navigator.clipboard?.writeText(code).then(
+    const wasCopied = await navigator.clipboard?.writeText(code.textContent ?? "").then(
       () => true,
       () => false,
     );
-    if (!wasCopied) getSelection()?.selectAllChildren(/** @type {Node} */ (sample.querySelector("pre")));
+    if (!wasCopied) getSelection()?.selectAllChildren(code);
     copy.textContent = wasCopied ? "Copied" : "Selected";
   });
-  sample.append(copy);
-  return tab;
-});
-
-const tabList = element("div", { role: "tablist" }, ...tabs);
-tabList.setAttribute("aria-label", "Languages");
-tabList.addEventListener("keydown", ({ key }) => {
-  const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
-  if (step === undefined) return;
-  const index = tabs.findIndex((tab) => tab.tabIndex === 0);
-  const next = (index + step + tabs.length) % tabs.length;
-  select(next);
-  tabs[next]?.focus();
-});
-byId("code-samples").before(tabList);
-select(0);
-
-/** @param {number} selected */
-function select(selected) {
-  for (const [index, tab] of tabs.entries()) {
-    tab.ariaSelected = String(index === selected);
-    tab.tabIndex = index === selected ? 0 : -1;
-    const sample = samples[index];
-    if (sample !== undefined) sample.hidden = index !== selected;
-  }
+  code.closest("details")?.append(copy);
 }
 
 // A status that is linked to is opened.

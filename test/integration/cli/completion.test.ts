@@ -2,24 +2,43 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { Output } from "../../support/output.ts";
-import { pathOf, programPath, testIfInstalled } from "../../support/programs.ts";
-import { runCommand, runIn, TemporaryFolder } from "../../support/server.ts";
+import { dirname } from "node:path";
+import { TerminalProgram } from "../../support/output.ts";
+import { programPath, testIfInstalled } from "../../support/programs.ts";
+import { plantstore, runCommand, runIn, TemporaryFolder } from "../../support/server.ts";
+
+/** What is typed, and the words that can take the place of the last one; none for a file. */
+test.each([
+  ["tok", "token"],
+  ["token ro", "rotate"],
+  ["token ", "create rotate list revoke"],
+  ["token rotate ci --ov", "--overlap"],
+  ["serve --log-format ", "auto json pretty"],
+  ["serve --log-format=pr", "--log-format=pretty"],
+  // bash's words for --log-format=pr.
+  ["serve --log-format = pr", "pretty"],
+  ["serve --log-format =", "auto json pretty"],
+  ["serve --admin-host 127.0.0.1 conn", ""],
+  ["serve --admin-host 127.0.0.1 --conn", "--connections-max"],
+  ["serve --config st", ""],
+  ["import st", ""],
+  ["index cr", "create"],
+  ["completion z", "zsh"],
+  ["conformance --resp", "--response-seconds-max"],
+  // A value that has the name of a command.
+  ["serve --host token --docs of", "off"],
+])("%j is completed with %j", async (typed, words) => {
+  const { exitCode, stdout } = await runCommand(["completion", "bash", "--", ...typed.split(" ")]);
+  expect(exitCode).toBe(0);
+  expect(stdout.trimEnd().replaceAll("\n", " ")).toBe(words);
+});
 
 /** What is typed, and what one Tab makes of it; a file named stock.csv is in the folder. */
 const completed: readonly (readonly [typed: string, line: string])[] = [
   ["tok", "token"],
-  ["token ro", "token rotate"],
   ["token rotate ci --ov", "token rotate ci --overlap"],
   ["serve --log-format pr", "serve --log-format pretty"],
-  ["serve --admin-host 127.0.0.1 --conn", "serve --admin-host 127.0.0.1 --connections-max"],
-  ["serve --config st", "serve --config stock.csv"],
-  ["index cr", "index create"],
   ["import st", "import stock.csv"],
-  ["completion z", "completion zsh"],
-  ["conformance --resp", "conformance --response-seconds-max"],
-  // A value that has the name of a command.
-  ["serve --host token --docs of", "serve --host token --docs off"],
 ];
 
 let folder: TemporaryFolder;
@@ -36,20 +55,27 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.dispose]());
 
-testIfInstalled("bash", "bash completes commands, flags, values and files", async () => {
+testIfInstalled("bash", "bash completes commands, flags and values", async () => {
   const script = `source script.bash
 while read -ra words; do
-  COMP_WORDS=("\${words[@]}") COMP_CWORD=$((\${#words[@]} - 1)); _plantstore; echo "\${COMPREPLY[*]}"
+  COMP_WORDS=("\${words[@]}") COMP_CWORD=$((\${#words[@]} - 1)); _plantstore ${plantstore}; echo "\${COMPREPLY[*]}"
 done
 complete -p plantstore`;
   const input = completed.map(([typed]) => `plantstore ${typed}\n`).join("");
   const { stdout, stderr } = await runIn(folder.path, ["bash", "--norc", "-c", script], input);
   expect(stderr).toBe("");
   expect(stdout.trimEnd().split("\n")).toEqual([
-    ...completed.map(([, line]) => line.split(" ").at(-1) ?? ""),
-    "complete -F _plantstore plantstore",
+    "token",
+    "--overlap",
+    "pretty",
+    // By the option default.
+    "",
+    "complete -o default -F _plantstore plantstore",
   ]);
 });
+
+/** The command is found by its name. */
+const path = `${dirname(plantstore)}:${process.env.PATH}`;
 
 testIfInstalled(
   "fish",
@@ -59,7 +85,7 @@ testIfInstalled(
 while read -l line; complete -C "$line"; end`;
     const input = completed.map(([typed]) => `plantstore ${typed}\n`).join("");
     // fish writes its history and settings into the home folder.
-    const fish = ["env", `HOME=${folder.path}`, "fish", "--no-config", "-c", script];
+    const fish = ["env", `PATH=${path}`, `HOME=${folder.path}`, "fish", "--no-config", "-c", script];
     const { stdout, stderr } = await runIn(folder.path, fish, input);
     expect(stderr).toBe("");
     const lines = stdout.trimEnd().split("\n");
@@ -81,32 +107,24 @@ print "REA""DY"
 const [tab, showBuffer] = ["\t", "\x07"];
 
 testIfInstalled(
-  pathOf("script") === null ? "script" : "zsh",
+  "zsh",
   "zsh completes commands, flags, values and files on the keys of a terminal",
   async () => {
     writeFileSync(folder.file("setup.zsh"), zshSetup);
-    const child = Bun.spawn([programPath("script"), "-qec", "zsh -f -i", "/dev/null"], {
+    const zsh = new TerminalProgram([programPath("zsh"), "-f", "-i"], {
       cwd: folder.path,
-      env: { PATH: process.env.PATH ?? "", TERM: "xterm", HOME: folder.path },
-      stdin: "pipe",
-      stdout: "pipe",
-      stderr: "ignore",
+      env: { PATH: path, HOME: folder.path },
     });
-    const output = new Output(child.stdout);
-    const type = async (keys: string) => {
-      child.stdin.write(keys);
-      await child.stdin.flush();
-    };
     const shown = (text: string, times: number) =>
-      output.until((all) => (all.split(text).length > times ? true : undefined));
-    await type("source setup.zsh\r");
+      zsh.output.until((all) => (all.split(text).length > times ? true : undefined));
+    zsh.type("source setup.zsh\r");
     await shown("READY", 1);
     for (const [index, [typed]] of completed.entries()) {
-      await type(`plantstore ${typed}${tab}${showBuffer}`);
+      zsh.type(`plantstore ${typed}${tab}${showBuffer}`);
       await shown("SHOWN", index + 1);
     }
-    await type("exit\r");
-    await child.exited;
+    zsh.type("exit\r");
+    await zsh.exited;
     const lines = (await Bun.file(folder.file("completed")).text()).trimEnd().split("\n");
     // An option whose value may follow in the same word ends with =.
     expect(lines.map((line) => line.replace(/[ =]$/, ""))).toEqual(

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
-import { DemoTraffic } from "../../../src/cli/demo-traffic.ts";
+import { demoEdit, startDemoTraffic } from "../../../src/cli/demo-traffic.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { listEdits } from "../../../src/operations/edits.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -56,19 +56,11 @@ test.each(["SIGTERM", "SIGINT", "SIGKILL"] as const)(
 
 test("a demonstration has plants of two clients, an edit and errors to show", async () => {
   await using server = await InProcessServer.start();
-  const plants = [{ name: "Hoya" }];
-  const id = 2n;
-  await server.store.create(toEntries([{ id, name: "Ficus" }]));
-  const replacement = { name: "Ficus", tag: "indoor" };
+  const { id, expected, replacement } = demoEdit;
+  await server.store.create(toEntries([{ id, ...expected }]));
   const sql = await server.store.openSql("read");
   {
-    await using _ = new DemoTraffic(
-      server.url,
-      server.store,
-      plants,
-      { id, expected: { name: "Ficus" }, replacement },
-      20,
-    );
+    await using _ = startDemoTraffic(server.url, server.store, 20);
     const callers = () =>
       server.events.map((event) => (event.kind === "requestCompleted" ? event.request.caller : undefined));
     const results = () =>

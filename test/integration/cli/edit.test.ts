@@ -1,132 +1,101 @@
-// plantstore update, delete, and export --with-creation, on every engine.
+// plantstore update, delete and history, and export --with-creation, on every engine.
 
 import { expect, test } from "bun:test";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { commandError } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
+import { logLines } from "../../support/output.ts";
 import { programPath } from "../../support/programs.ts";
 import { createStore, runCommand, withStore } from "../../support/server.ts";
-import { csvLine, editOne, exported, storeLines } from "../../support/stored-plants.ts";
-
-/** The lines that a command has logged, without their time. */
-function audited(stderr: string) {
-  return stderr
-    .trimEnd()
-    .split("\n")
-    .map((line) => {
-      const { time, ...rest } = JSON.parse(line);
-      expect(Math.abs(Date.parse(time) - Date.now())).toBeLessThan(600_000);
-      return rest;
-    });
-}
+import { csvLine, exported, storeLines } from "../../support/stored-plants.ts";
 
 const user = Bun.spawnSync([programPath("id"), "-un"])
   .stdout.toString()
   .trim();
 
 for (const engine of engines) {
-  test(`${engine.name}: plants are updated and deleted, and each edit is logged with its user`, async () => {
+  test(`${engine.name}: each update and deletion is logged with its user, and history lists and undoes it`, async () => {
     await using place = await engine.createTestStore();
     const { database } = place;
     await storeLines(database, [
       '{"id":-7,"name":"Ficus","tag":"tree"}',
-      '{"id":9007199254740993,"name":"Monstera"}',
+      '{"id":9007199254740993,"name":"Monstera\\n"}',
       '{"id":9007199254740992,"name":"Hoya"}',
     ]);
+    const before = await exported(database);
     const command = (...args: string[]) =>
       runCommand([...args, "--database", database], {
         USER: "mallory",
         LOGNAME: "mallory",
         SUDO_USER: "ada",
       });
+    const error = (...args: string[]) => commandError([...args, "--database", database]);
+
     const renamed = await command("update", "-7", "--name", "Ficus \u{1f331}\n'; --", "--tag", "");
     expect(renamed).toMatchObject({ exitCode: 0, stdout: "" });
-    const audit = { level: "info", by: "command", user: user, sudoUser: "ada" };
-    expect(audited(renamed.stderr)).toEqual([{ ...audit, msg: "plant updated", id: "-7" }]);
-    expect((await command("update", "9007199254740993", "--tag", "tropical")).exitCode).toBe(0);
-    expect(await exported(database)).toBe(
-      `{"id":-7,"name":"Ficus \u{1f331}\\n'; --","tag":""}
-{"id":9007199254740992,"name":"Hoya"}
-{"id":9007199254740993,"name":"Monstera","tag":"tropical"}
-`,
-    );
+    const logged = { time: expect.any(String), level: "info", by: "command", user, sudoUser: "ada" };
+    expect(logLines(renamed.stderr)).toEqual([{ ...logged, msg: "plant updated", id: "-7" }]);
+    expect(await exported(database)).toStartWith(`{"id":-7,"name":"Ficus \u{1f331}\\n'; --","tag":""}\n`);
     expect((await command("update", "-7", "--remove-tag", "--name", "Ficus")).exitCode).toBe(0);
+    // What is as it was is neither logged nor an edit.
+    expect(await command("update", "-7", "--name", "Ficus")).toEqual({ exitCode: 0, stdout: "", stderr: "" });
     const deleted = await command("delete", "9007199254740993", "5", "9007199254740992");
     expect(deleted.exitCode).toBe(1);
     const lines = deleted.stderr.split("\n");
     expect(lines).toContain("plantstore: there is no plant with the id 5 in this store");
     expect(lines).toContain("plantstore: 1 of 3 plants were not deleted; the lines above say why");
-    expect(audited(lines.filter((line) => line.startsWith("{")).join("\n"))).toEqual([
-      { ...audit, msg: "plant deleted", id: "9007199254740993" },
-      { ...audit, msg: "plant deleted", id: "9007199254740992" },
+    expect(logLines(deleted.stderr.replaceAll(/^plantstore: .*\n/gm, ""))).toEqual([
+      { ...logged, msg: "plant deleted", id: "9007199254740993" },
+      { ...logged, msg: "plant deleted", id: "9007199254740992" },
     ]);
     expect(await exported(database)).toBe('{"id":-7,"name":"Ficus"}\n');
-    const without = await runCommand(["update", "-7", "--name", "Ficus 2", "--database", database]);
-    expect(audited(without.stderr)).toEqual([
-      { level: "info", by: "command", user, msg: "plant updated", id: "-7" },
+    for (const [args, exitCode, message] of [
+      [["update", "-7"], 2, "give"],
+      [["update", "-7", "--tag", "a", "--remove-tag"], 2, "--remove-tag"],
+      [["update", "8", "--name", "x"], 1, "there is no plant with the id 8 in this store\n"],
+      [["delete", "9223372036854775808"], 2, "is not a 64-bit integer"],
+    ] as const)
+      expect(await error(...args)).toEqual({ exitCode, stderr: expect.stringContaining(message) });
+
+    const { stdout } = await command("history", "--json");
+    const entries = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const editor = { by: "command", uid: process.getuid?.(), user, sudoUser: "ada" };
+    expect(entries).toEqual([
+      expect.objectContaining({ before: expect.objectContaining({ name: "Hoya" }), after: null, editor }),
+      expect.objectContaining({
+        before: expect.objectContaining({ name: "Monstera\n" }),
+        after: null,
+        editor,
+      }),
+      expect.objectContaining({ id: -7, after: { id: -7, name: "Ficus" }, editor }),
+      expect.objectContaining({ id: -7, before: { id: -7, name: "Ficus", tag: "tree" }, editor }),
     ]);
-    await command("update", "-7", "--name", "Ficus");
-    // What is as it was is not logged.
-    expect(await command("update", "-7", "--name", "Ficus")).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+    expect(stdout).toContain('"id":9007199254740993,"before":{"id":9007199254740993,"name":"Monstera\\n"}');
+    const [deletion, , , update] = entries.map(({ run }) => run);
+    const table = (await command("history", "--since", "1h")).stdout.split("\n");
+    expect(table[0]).toMatch(/^WHEN +RUN +PLANT +WHO +WHAT$/);
+    expect(table[1]).toMatch(
+      new RegExp(`${deletion}  9007199254740992 .*, sudo by ada +deleted {"name":"Hoya"}$`),
+    );
+    expect(table[4]).toMatch(new RegExp(`${update}  -7 .* name "Ficus" → .*, tag "tree" → ""$`));
+    expect((await command("history", "-7")).stdout.trimEnd().split("\n")).toHaveLength(3);
+    expect((await command("history", "--since", "0s", "--json")).stdout).toBe("");
 
-    const error = (...args: string[]) => commandError([...args, "--database", database]);
-    expect(await error("update", "-7")).toMatchObject({ exitCode: 2 });
-    expect(await error("update", "-7", "--tag", "a", "--remove-tag")).toMatchObject({ exitCode: 2 });
-    expect(await error("update", "8", "--name", "x")).toEqual({
+    expect(await command("history", "9007199254740993", "--undo", deletion)).toEqual({
+      exitCode: 0,
+      stdout: "",
+      stderr: expect.stringMatching(/^1 undone, 0 already as before, 0 changed since .*\n$/),
+    });
+    const left = await command("history", "--undo", update);
+    expect([left.exitCode, left.stderr]).toEqual([3, expect.stringContaining("Left: -7.")]);
+    for (const { run } of entries) await command("history", "--undo", run);
+    expect(await exported(database)).toBe(before);
+    expect(await error("history", "7", "--undo", update)).toEqual({
       exitCode: 1,
-      stderr: "plantstore: there is no plant with the id 8 in this store\n",
-    });
-    expect(await error("delete", "9223372036854775808")).toMatchObject({ exitCode: 2 });
-  });
-
-  test(`${engine.name}: an edit is made only to the plant that was expected, and later creates are compared with it`, async () => {
-    await using place = await engine.createTestStore();
-    await withStore(place.database, "create", async (store) => {
-      const id = 2n ** 62n;
-      const outcomesOf = (...plants: { name: string; tag?: string }[]) =>
-        store.create(toEntries(plants.map((plant) => ({ id, ...plant }))));
-      const [one, other] = [{ name: "one", tag: "" }, { name: "other" }];
-      expect(await editOne(store, { id, expected: one, replacement: other })).toBe("missing");
-      expect(await outcomesOf(one)).toEqual(["created"]);
-      for (const expected of [{ name: "one" }, { name: "One", tag: "" }, other])
-        expect(await editOne(store, { id, expected, replacement: undefined })).toBe("changed");
-      expect(await editOne(store, { id, expected: one, replacement: other })).toBe("done");
-      expect(await outcomesOf(one, other)).toEqual(["conflict", "unchanged"]);
-      expect(await editOne(store, { id, expected: one, replacement: undefined })).toBe("changed");
-      expect(await editOne(store, { id, expected: other, replacement: undefined })).toBe("done");
-      expect(await outcomesOf(one, other)).toEqual(["created", "conflict"]);
-    });
-  });
-
-  test(`${engine.name}: edits beside creates of the same ids lose nothing that was acknowledged`, async () => {
-    await using place = await engine.createTestStore();
-    await withStore(place.database, "create", async (store) => {
-      const ids = Array.from({ length: 8 }, (_, index) => BigInt(index));
-      const first = (id: bigint) => ({ id, name: "0" });
-      await store.create(toEntries(ids.map(first)));
-      // Each plant counts up in its name, by two editors at a time, while creates of the first and
-      // of a new plant arrive.
-      const done = new Map(ids.map((id) => [id, 0]));
-      const editing = ids.flatMap((id) =>
-        [1, 2].map(async () => {
-          for (let round = 0; round < 10; round++) {
-            const stored = await store.get(id);
-            if (stored === undefined) throw new Error(`the plant ${id} is gone`);
-            const replacement = { name: String(Number(stored.name) + 1) };
-            if ((await editOne(store, { id, expected: stored, replacement })) === "done")
-              done.set(id, (done.get(id) ?? 0) + 1);
-          }
-        }),
-      );
-      const creating = Array.from({ length: 20 }, (_, round) =>
-        store.create(toEntries([...ids.map(first), { id: BigInt(1_000 + round), name: "new" }])),
-      );
-      await Promise.all(editing);
-      for (const outcomes of await Promise.all(creating)) {
-        expect(outcomes.at(-1)).toBe("created");
-        for (const outcome of outcomes.slice(0, -1)) expect(outcome).toBeOneOf(["unchanged", "conflict"]);
-      }
-      for (const id of ids) expect(await store.get(id)).toEqual({ id, name: String(done.get(id)) });
+      stderr: `plantstore: the history has no run ${update} with the plant 7; "plantstore history" lists the runs\n`,
     });
   });
 

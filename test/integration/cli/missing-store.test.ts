@@ -59,26 +59,6 @@ test.each([
   expect(readdirSync(folder.path)).toEqual(["plants.ndjson"]);
 });
 
-test.each([
-  [
-    "sqlite://x.db",
-    "after sqlite: comes the path of a file, such as sqlite:plants.db or sqlite:/var/plants.db",
-  ],
-  ...["-wal", "-shm", "-journal", "-disk-failed"].map((suffix) => [
-    `sqlite:plants.db${suffix}`,
-    `a name that ends with ${suffix} is reserved for a file next to a store; name another file`,
-  ]),
-])("--database %s is refused, and creates nothing", async (database = "", reason = "") => {
-  using folder = new TemporaryFolder();
-  for (const command of ["serve", "migrate"])
-    expect(await inFolder(folder.path, command, "--database", database)).toEqual({
-      exitCode: 2,
-      stdout: "",
-      stderr: expect.stringContaining(reason),
-    });
-  expect(readdirSync(folder.path)).toEqual([]);
-});
-
 describe.each(engines.map((engine) => [engine.name, engine] as const))("%s", (_, engine) => {
   test("migrate prints whether it created the store, and its path", async () => {
     await using place = await engine.createTestStore();

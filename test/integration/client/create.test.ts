@@ -98,7 +98,7 @@ describe("nothing is sent", () => {
     "for the id %p, which is a TypeError",
     async (id) => {
       using listener = new SilentListener();
-      const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
+      const client = listener.client();
       const error = await rejectionOf(client.createPlant({ id, name: "Monstera" } as NewPlant));
       expect(error).toBeInstanceOf(TypeError);
       expect(String(error)).toContain('"id" must be a bigint or a safe integer');
@@ -110,7 +110,7 @@ describe("nothing is sent", () => {
     "with the token %p, which is a TypeError",
     async (token) => {
       using listener = new SilentListener();
-      const client = new PlantStoreClient({ baseUrl: listener.url, token });
+      const client = listener.client({ token });
       expect(await rejectionOf(client.createPlant({ id: 1, name: "Monstera" }))).toBeInstanceOf(TypeError);
       expect(listener.connections).toBe(0);
     },
@@ -119,7 +119,7 @@ describe("nothing is sent", () => {
   test("if the token function throws: createPlant rejects with its error", async () => {
     using listener = new SilentListener();
     const failure = new Error("no token today");
-    const client = new PlantStoreClient({ baseUrl: listener.url, token: () => Promise.reject(failure) });
+    const client = listener.client({ token: () => Promise.reject(failure) });
     expect(await rejectionOf(client.createPlant({ id: 1, name: "Monstera" }))).toBe(failure);
     expect(listener.connections).toBe(0);
   });
@@ -131,6 +131,7 @@ test.each<[name: string, wrong: Partial<PlantStoreClientOptions>]>([
   ["baseUrl", { baseUrl: "https://plants.example?token=x" }],
   ["baseUrl", { baseUrl: "https://me:secret@plants.example" }],
   ["token", { token: undefined as unknown as string }],
+  ["onRetry", { onRetry: "log" as never }],
   ["attemptTimeoutMs", { attemptTimeoutMs: 0 }],
   ["timeoutMs", { timeoutMs: 2 ** 31 }],
   ["maxRetries", { maxRetries: 1.5 }],

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { PlantStoreClient, PlantStoreTimeoutError } from "../../../packages/client/src/index.ts";
 import { rejectionOf } from "../../support/client.ts";
 import { eventually } from "../../support/eventually.ts";
-import { freePort } from "../../support/postgres.ts";
+import { reservePort } from "../../support/ports.ts";
 import { CannedListener, SilentListener } from "./listeners.ts";
 
 const plant = { id: 1n, name: "Monstera" };
@@ -28,8 +28,7 @@ test.each([
     tries++;
     return "pst_x";
   };
-  const client = new PlantStoreClient({
-    baseUrl: listener.url,
+  const client = listener.client({
     token,
     attemptTimeoutMs: 100,
     maxRetries: 2,
@@ -44,9 +43,7 @@ test.each([
 
 test("all attempts together end at timeoutMs", async () => {
   using listener = new SilentListener();
-  const client = new PlantStoreClient({
-    baseUrl: listener.url,
-    token: "pst_x",
+  const client = listener.client({
     attemptTimeoutMs: 400,
     timeoutMs: 600,
   });
@@ -71,7 +68,7 @@ test.each([
   ["half an answer has come", half],
 ])("an abort while %s ends the create at once, with the signal's reason", async (_, words) => {
   using listener = new SilentListener(words);
-  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
+  const client = listener.client();
   const controller = new AbortController();
   const reason = new Error("not needed any more");
   const created = rejectionOf(client.createPlant(plant, { signal: controller.signal }));
@@ -87,7 +84,7 @@ test.each([
 test("an abort during a delay rejects immediately, and nothing more is sent", async () => {
   const headers = { "Retry-After": "30" };
   using listener = new CannedListener(['{"error":50300,"message":"x"}', { status: 503, headers }]);
-  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
+  const client = listener.client();
   const controller = new AbortController();
   const created = rejectionOf(client.createPlant(plant, { signal: controller.signal }));
   await eventually(
@@ -105,7 +102,7 @@ test("an abort during a delay rejects immediately, and nothing more is sent", as
 
 test("an aborted signal rejects before anything is sent", async () => {
   using listener = new SilentListener();
-  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
+  const client = listener.client();
   const signal = AbortSignal.abort("changed my mind");
   expect(await rejectionOf(client.createPlant(plant, { signal }))).toBe("changed my mind");
   expect(listener.connections).toBe(0);
@@ -113,7 +110,7 @@ test("an aborted signal rejects before anything is sent", async () => {
 
 test("a signal that is used for many creates keeps no listeners", async () => {
   const client = new PlantStoreClient({
-    baseUrl: `http://127.0.0.1:${await freePort()}`,
+    baseUrl: `http://127.0.0.1:${reservePort()}`,
     token: "pst_x",
     maxRetries: 2,
     backoffMs: 1,

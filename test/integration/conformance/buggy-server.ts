@@ -2,7 +2,7 @@
 // returns, or how it handles connections. Without a bug every rule holds through it.
 
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { ResponseParser } from "../../../src/conformance/response-parser.ts";
+import { findInterimEnd, findResponseEnd } from "../../../src/sandbox/message.ts";
 
 /** A request or response; its characters are bytes. */
 export interface Message {
@@ -39,7 +39,8 @@ export interface Bug {
     request: Message,
     state: BugState,
     connection: ConnectionState,
-  ) => Instead | undefined | Promise<Instead | undefined>;
+    // biome-ignore lint/suspicious/noConfusingVoidType: most only alter the request.
+  ) => Instead | undefined | void | Promise<Instead | undefined | void>;
   /** Alters a response in place. */
   readonly response?: (
     response: Message,
@@ -124,7 +125,7 @@ export class BuggyServer implements Disposable {
       if (isBusy || isRaw) return;
       const completes = isEnded || incomplete === "firstPacket" ? incomplete : undefined;
       const request = takeRequest(received, completes, ignoresExpect);
-      if (request === "raw") {
+      if (request === "raw" || (request === undefined && isEnded && received !== "")) {
         // Bytes of no well-formed request, or the end of the stream: the server decides.
         isRaw = true;
         upstream.on("data", (chunk) => socket.write(chunk)).on("end", () => socket.end());
@@ -133,12 +134,7 @@ export class BuggyServer implements Disposable {
         return;
       }
       if (request === undefined) {
-        if (isEnded && received !== "") {
-          isRaw = true;
-          upstream.on("data", (chunk) => socket.write(chunk)).on("end", () => socket.end());
-          upstream.write(received, "latin1");
-          upstream.end();
-        } else if (isEnded) {
+        if (isEnded) {
           socket.end();
           upstream.end();
         }
@@ -194,7 +190,7 @@ export class BuggyServer implements Disposable {
       if (!ignoresExpect) socket.write(interim);
     });
     if (raw === undefined) return void socket.destroy();
-    respond(parseMessage(raw, ""));
+    respond(parseMessage(raw));
     if (upstream.readableEnded || !raw.toLowerCase().includes("content-length")) socket.end();
     else if (!this.#followed.has(upstream)) {
       this.#followed.add(upstream);
@@ -223,29 +219,21 @@ function readResponse(
   method: string,
   onInterim: (bytes: Buffer) => void,
 ): Promise<string | undefined> {
-  const parser = new ResponseParser(2 ** 24);
-  let from = 0;
+  let received: Buffer = Buffer.alloc(0);
   return new Promise((resolve) => {
-    const finish = (isEnded: boolean) => {
-      for (;;) {
-        const text = Buffer.from(parser.received.subarray(from)).toString("latin1");
-        if (!/^HTTP\/1\.1 1\d\d /.test(text) || !text.includes(headEnd)) break;
-        const length = text.indexOf(headEnd) + headEnd.length;
-        onInterim(Buffer.from(text.slice(0, length), "latin1"));
-        from += length;
-      }
-      const response = parser.next(method, isEnded);
-      if (response === undefined) return;
+    const finish = (response?: string) => {
       upstream.off("data", onData).off("end", onEnd).off("close", onEnd);
-      resolve(
-        "problem" in response ? undefined : Buffer.from(parser.received.subarray(from)).toString("latin1"),
-      );
+      resolve(response);
     };
     const onData = (chunk: Buffer) => {
-      parser.push(chunk);
-      finish(false);
+      const all = Buffer.concat([received, chunk]);
+      const interimEnd = findInterimEnd(all);
+      if (interimEnd > 0) onInterim(all.subarray(0, interimEnd));
+      received = all.subarray(interimEnd);
+      const end = findResponseEnd(received, method);
+      if (end !== undefined && end <= received.length) finish(received.toString("latin1"));
     };
-    const onEnd = () => finish(true);
+    const onEnd = () => finish();
     upstream.on("data", onData).on("end", onEnd).on("close", onEnd);
     if (upstream.destroyed) onEnd();
   });
@@ -261,12 +249,12 @@ function takeRequest(
   if (bytes !== "" && !/^[A-Z]{1,20}(?: |$)/.test(bytes.slice(0, 21))) return "raw";
   if (end === -1) {
     return incomplete === "firstPacket" && bytes !== ""
-      ? { message: parseMessage(bytes + headEnd, ""), length: bytes.length }
+      ? { message: parseMessage(bytes + headEnd), length: bytes.length }
       : undefined;
   }
   const head = bytes.slice(0, end + headEnd.length);
   const rest = bytes.slice(head.length);
-  const message = parseMessage(head, "");
+  const message = parseMessage(head);
   // The client waits for the response to the head.
   if (headerValues(message, "expect").length > 0 && rest === "" && !ignoresExpect) return "raw";
   const length = headerValues(message, "content-length").at(-1);
@@ -284,7 +272,7 @@ function takeRequest(
   return { message, length: head.length + bodyEnd };
 }
 
-function parseMessage(bytes: string, body: string): Message {
+function parseMessage(bytes: string): Message {
   const end = bytes.indexOf(headEnd);
   const [start = "", ...lines] = bytes.slice(0, end).split("\r\n");
   return {
@@ -293,7 +281,7 @@ function parseMessage(bytes: string, body: string): Message {
       const colon = line.indexOf(":");
       return [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, "")];
     }),
-    body: bytes.slice(end + headEnd.length) + body,
+    body: bytes.slice(end + headEnd.length),
   };
 }
 

@@ -27,6 +27,7 @@ const errorOf = (error: number, message = "an error") => ({ error, message });
 const isCreate = ({ start }: Message) => /^POST \S*\/plants(?:\?\S*)? /.test(start);
 const statusOf = ({ start }: Message) => Number(start.split(" ")[1]);
 const idOf = (message: Message) => idPattern.exec(textOf(message))?.[2];
+const headerOf = (message: Message, name: string) => headerValues(message, name)[0];
 const fieldOf = (message: Message, name: string): unknown => parse(textOf(message))?.[name];
 
 function parse(text: string): Record<string, unknown> | undefined {
@@ -38,38 +39,42 @@ function parse(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** A bug in the id that is read from a body. */
-function misreadId(breaks: readonly string[], read: (id: string) => string): Bug {
-  return {
-    breaks,
-    request: (request) => {
-      setText(
-        request,
-        textOf(request).replace(idPattern, (_, before: string, id: string) => before + read(id)),
-      );
-      return undefined;
-    },
-  };
+/** Requests that are altered in place, or answered without the server. */
+function mishandles(breaks: readonly string[], request: NonNullable<Bug["request"]>): Bug {
+  return { breaks, request };
 }
 
 /** A bug in the text of a request. */
 function misreadText(breaks: readonly string[], read: (text: string) => string): Bug {
-  return {
-    breaks,
-    request: (request) => {
-      setText(request, read(textOf(request)));
-      return undefined;
-    },
-  };
+  return mishandles(breaks, (request) => setText(request, read(textOf(request))));
 }
 
-/** Requests that are answered without the server. */
-function answers(
-  breaks: readonly string[],
-  answer: (request: Message) => Message | "hang" | "close" | undefined,
-): Bug {
-  return { breaks, request: (request) => answer(request) };
+/** A bug in the id that is read from a body. */
+function misreadId(breaks: readonly string[], read: (id: string) => string): Bug {
+  return misreadText(breaks, (text) =>
+    text.replace(idPattern, (_, before: string, id: string) => before + read(id)),
+  );
 }
+
+/** A bug in the first line of a request. */
+function misreadStart(breaks: readonly string[], read: (start: string) => string): Bug {
+  return mishandles(breaks, (request) => {
+    request.start = read(request.start);
+  });
+}
+
+/** Requests that are rejected without the server. */
+function rejects(breaks: readonly string[], error: number, isRejected: (request: Message) => boolean): Bug {
+  return mishandles(breaks, (request) =>
+    isRejected(request) ? respond(Math.trunc(error / 100), errorOf(error)) : undefined,
+  );
+}
+
+/** Bodies and ids that are rejected by their text. */
+const rejectsText = (breaks: readonly string[], error: number, text: RegExp) =>
+  rejects(breaks, error, (request) => text.test(textOf(request)));
+const rejectsIds = (breaks: readonly string[], id: RegExp) =>
+  rejects(breaks, 40002, (request) => id.test(idOf(request) ?? ""));
 
 /** A bug in the body of responses with some statuses. */
 function altersBody(
@@ -87,6 +92,22 @@ function altersBody(
   };
 }
 
+/** A bug in the text of all responses. */
+function altersText(breaks: readonly string[], alter: (text: string) => string): Bug {
+  return { breaks, response: (response) => setText(response, alter(textOf(response))) };
+}
+
+/** Another status for responses with a status or an error. */
+function altersStatus(breaks: readonly string[], before: number, status: string): Bug {
+  return {
+    breaks,
+    response: (response) => {
+      if (statusOf(response) === before || fieldOf(response, "error") === before)
+        response.start = `HTTP/1.1 ${status}`;
+    },
+  };
+}
+
 function altersHeader(breaks: readonly string[], name: string, value?: string): Bug {
   return { breaks, response: (response) => setHeader(response, name, value) };
 }
@@ -98,10 +119,8 @@ function altersRequestHeader(
 ): Bug {
   return {
     breaks,
-    request: (request, { token }) => {
-      setHeader(request, name, alter(headerValues(request, name.toLowerCase()), token));
-      return undefined;
-    },
+    request: (request, { token }) =>
+      setHeader(request, name, alter(headerValues(request, name.toLowerCase()), token)),
   };
 }
 
@@ -111,7 +130,7 @@ function keepFirst(text: string): string {
   return first === undefined ? text : text.replace('"name":"last"', '"name":"first"');
 }
 
-const withoutToken = (request: Message) => !headerValues(request, "authorization")[0]?.match(/^bearer ./i);
+const withoutToken = (request: Message) => !headerOf(request, "authorization")?.match(/^bearer ./i);
 
 export const bugs: Readonly<Record<string, Bug>> = {
   // Ids.
@@ -123,9 +142,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
     /^-?\d{1,18}$/.test(id) ? String(BigInt.asIntN(32, BigInt(id))) : id,
   ),
   dropsTheSignOfIds: misreadId(["ids.negative"], (id) => id.replace("-", "")),
-  rejectsIdsBelowZero: answers(["ids.limits", "ids.negative", "ids.beyond-53-bits"], (request) =>
-    idOf(request)?.startsWith("-") ? respond(400, errorOf(40002)) : undefined,
-  ),
+  rejectsIdsBelowZero: rejectsIds(["ids.limits", "ids.negative", "ids.beyond-53-bits"], /^-/),
   cutsFractionsOff: misreadId(["ids.fraction", "ids.rejected-id-not-stored"], (id) =>
     id.replace(/\.\d+$/, ""),
   ),
@@ -133,18 +150,12 @@ export const bugs: Readonly<Record<string, Bug>> = {
     id.length > 20 && id.includes(".") ? String(Math.round(Number(id))) : id,
   ),
   clampsIds: misreadId(["ids.above-range"], (id) => (Number(id) > 2 ** 63 ? "9223372036854775807" : id)),
-  rejectsIdsWithAPoint: answers(["ids.notations", "ids.notations-beyond-53-bits"], (request) =>
-    /[.eE]/.test(idOf(request) ?? "") ? respond(400, errorOf(40002)) : undefined,
-  ),
-  rejectsPlusInExponents: answers(["ids.notations"], (request) =>
-    /[eE]\+/.test(idOf(request) ?? "") ? respond(400, errorOf(40002)) : undefined,
-  ),
+  rejectsIdsWithAPoint: rejectsIds(["ids.notations", "ids.notations-beyond-53-bits"], /[.eE]/),
+  rejectsPlusInExponents: rejectsIds(["ids.notations"], /[eE]\+/),
   readsExponentsAsDoubles: misreadId(["ids.notations-beyond-53-bits"], (id) =>
     /[.eE]/.test(id) && Number.isInteger(Number(id)) ? String(BigInt(Number(id))) : id,
   ),
-  rejectsMinusZero: answers(["ids.zero-notations"], (request) =>
-    /^-0/.test(idOf(request) ?? "") ? respond(400, errorOf(40002)) : undefined,
-  ),
+  rejectsMinusZero: rejectsIds(["ids.zero-notations"], /^-0/),
   acceptsIdsAsStrings: misreadText(["ids.string-is-no-id", "errors.invalid-plant"], (text) =>
     text.replace(/("id":)"(\d+)"/, "$1$2"),
   ),
@@ -183,16 +194,11 @@ export const bugs: Readonly<Record<string, Bug>> = {
         request,
         textOf(request).replace(idPattern, `$1${2n ** 55n + BigInt(Date.now()) * 1_000n + id}`),
       );
-      return undefined;
     },
   },
-  comparesNamesOnly: {
-    breaks: ["idempotence.different-content", "contract.create-with-tag"],
-    request: (request) => {
-      setText(request, textOf(request).replace(/,"tag":"[^"]*"/, ""));
-      return undefined;
-    },
-  },
+  comparesNamesOnly: misreadText(["idempotence.different-content", "contract.create-with-tag"], (text) =>
+    text.replace(/,"tag":"[^"]*"/, ""),
+  ),
   comparesWithoutCase: {
     breaks: ["idempotence.similar-content"],
     request: (request) => {
@@ -200,7 +206,6 @@ export const bugs: Readonly<Record<string, Bug>> = {
         request,
         textOf(request).replace(/(?<="name":")[^"\\]*(?=")/, (name) => name.toLowerCase()),
       );
-      return undefined;
     },
     response: (response, request) => {
       const name = fieldOf(request, "name");
@@ -208,13 +213,9 @@ export const bugs: Readonly<Record<string, Bug>> = {
         setText(response, JSON.stringify({ ...parse(textOf(response)), name }));
     },
   },
-  comparesTheFirstKilobyte: {
-    breaks: ["idempotence.long-content", "contract.long-text"],
-    request: (request) => {
-      setText(request, textOf(request).replace(/(?<="name":"[^"]{1000})[^"]+/, ""));
-      return undefined;
-    },
-  },
+  comparesTheFirstKilobyte: misreadText(["idempotence.long-content", "contract.long-text"], (text) =>
+    text.replace(/(?<="name":"[^"]{1000})[^"]+/, ""),
+  ),
   comparesTheBytesOfTheBody: {
     breaks: ["idempotence.same-in-another-form"],
     request: (request, { seen }) => {
@@ -295,9 +296,8 @@ export const bugs: Readonly<Record<string, Bug>> = {
   authenticatesTheConnection: {
     breaks: ["contract.token-of-each-request"],
     request: (request, { token }, connection) => {
-      if (headerValues(request, "authorization")[0] === `Bearer ${token}`) connection.isAccepted = true;
+      if (headerOf(request, "authorization") === `Bearer ${token}`) connection.isAccepted = true;
       if (connection.isAccepted) setHeader(request, "Authorization", `Bearer ${token}`);
-      return undefined;
     },
   },
   readsTheTokenToASpace: altersRequestHeader(["contract.token-checked"], "Authorization", ([first]) =>
@@ -306,17 +306,13 @@ export const bugs: Readonly<Record<string, Bug>> = {
   readsTheTokenToAComma: altersRequestHeader(["contract.token-checked"], "Authorization", ([first]) =>
     first?.replace(/,.*/, ""),
   ),
-  failsOnSurrogates: answers(["contract.no-server-error"], (request) =>
-    textOf(request).includes("\\ud800") ? respond(500, errorOf(50000)) : undefined,
+  failsOnSurrogates: rejectsText(["contract.no-server-error"], 50000, /\\ud800/),
+  writesErrorsAsFloats: altersText(["contract.error-members"], (text) =>
+    text.replace(/("error":\d+)/, "$1.0"),
   ),
-  writesErrorsAsFloats: {
-    breaks: ["contract.error-members"],
-    response: (response) => setText(response, textOf(response).replace(/("error":\d+)/, "$1.0")),
-  },
-  writesMembersTwice: {
-    breaks: ["contract.create-with-tag"],
-    response: (response) => setText(response, textOf(response).replace(/("name":"[^"]*")/, "$1,$1")),
-  },
+  writesMembersTwice: altersText(["contract.create-with-tag"], (text) =>
+    text.replace(/("name":"[^"]*")/, "$1,$1"),
+  ),
   declaresLatin1: altersHeader(
     ["contract.response-media-type"],
     "Content-Type",
@@ -327,12 +323,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
     ...body,
   })),
   returnsNullForNoTag: altersBody(["contract.create-without-tag"], [200], (body) => ({ tag: null, ...body })),
-  returns201: {
-    breaks: ["contract.create-with-tag", "contract.create-without-tag"],
-    response: (response) => {
-      if (statusOf(response) === 200) response.start = "HTTP/1.1 201 Created";
-    },
-  },
+  returns201: altersStatus(["contract.create-with-tag", "contract.create-without-tag"], 200, "201 Created"),
   returnsText: altersHeader(
     ["contract.response-media-type", "contract.error-members"],
     "Content-Type",
@@ -353,9 +344,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
     ...body,
     name: fieldOf(request, "Name") ?? body.name,
   })),
-  rejectsEscapedSlashes: answers(["contract.json-forms"], (request) =>
-    textOf(request).includes("\\/") ? respond(400, errorOf(40001)) : undefined,
-  ),
+  rejectsEscapedSlashes: rejectsText(["contract.json-forms"], 40001, /\\\//),
   storesThreeBytesOfACharacter: misreadText(
     ["contract.text-unchanged", "idempotence.similar-content"],
     (text) => text.replaceAll(/[\u{10000}-\u{10ffff}]/gu, "?"),
@@ -364,18 +353,17 @@ export const bugs: Readonly<Record<string, Bug>> = {
     ...body,
     name: String(body.name).replaceAll("<", "&lt;"),
   })),
-  limitsBodiesTo100KB: answers(["contract.long-text", "contract.largest-body"], ({ body }) =>
-    body.length > 100_000 ? respond(413, errorOf(41300)) : undefined,
+  limitsBodiesTo100KB: rejects(
+    ["contract.long-text", "contract.largest-body"],
+    41300,
+    ({ body }) => body.length > 100_000,
   ),
-  countsTheLimitWrongly: answers(["contract.largest-body"], ({ body }) =>
-    body.length >= 2 ** 20 ? respond(413, errorOf(41300)) : undefined,
-  ),
-  doesNotReadEscapes: answers(["contract.json-forms"], (request) =>
-    /\\u00[46]/.test(textOf(request)) ? respond(400, errorOf(40001)) : undefined,
-  ),
-  rejectsUnknownMembers: answers(
+  countsTheLimitWrongly: rejects(["contract.largest-body"], 41300, ({ body }) => body.length >= 2 ** 20),
+  doesNotReadEscapes: rejectsText(["contract.json-forms"], 40001, /\\u00[46]/),
+  rejectsUnknownMembers: rejectsText(
     ["contract.unknown-members", "idempotence.same-in-another-form"],
-    (request) => (textOf(request).includes('"colour"') ? respond(400, errorOf(40002)) : undefined),
+    40002,
+    /"colour"/,
   ),
   returnsUnknownMembers: altersBody(["contract.unknown-members"], [200], (body, request) => ({
     ...parse(textOf(request)),
@@ -383,13 +371,11 @@ export const bugs: Readonly<Record<string, Bug>> = {
     id: undefined,
   })),
   takesTheFirstOfDuplicates: misreadText(["contract.duplicate-members"], keepFirst),
-  rejectsAByteOrderMark: answers(["contract.byte-order-mark"], (request) =>
-    textOf(request).startsWith("\ufeff") ? respond(400, errorOf(40001)) : undefined,
-  ),
-  comparesTheContentType: answers(["contract.media-type-forms"], (request) =>
-    isCreate(request) && headerValues(request, "content-type")[0] !== "application/json"
-      ? respond(415, errorOf(41500))
-      : undefined,
+  rejectsAByteOrderMark: rejectsText(["contract.byte-order-mark"], 40001, /^\ufeff/),
+  comparesTheContentType: rejects(
+    ["contract.media-type-forms"],
+    41500,
+    (request) => isCreate(request) && headerOf(request, "content-type") !== "application/json",
   ),
   needsNoToken: altersRequestHeader(
     [
@@ -433,17 +419,13 @@ export const bugs: Readonly<Record<string, Bug>> = {
   ),
   acceptsCommasAtTheEnd: misreadText(["errors.invalid-json"], (text) => text.replace(/,(?=\s*\}$)/, "")),
   acceptsComments: misreadText(["errors.invalid-json"], (text) => text.replaceAll(/\/\*.*?\*\//g, "")),
-  replacesInvalidUtf8: {
-    breaks: ["errors.invalid-utf8"],
-    request: (request) => {
-      if (headerValues(request, "transfer-encoding").length === 0) {
-        const text = textOf(request);
-        request.body = "";
-        setText(request, text);
-      }
-      return undefined;
-    },
-  },
+  replacesInvalidUtf8: mishandles(["errors.invalid-utf8"], (request) => {
+    if (headerValues(request, "transfer-encoding").length === 0) {
+      const text = textOf(request);
+      request.body = "";
+      setText(request, text);
+    }
+  }),
   takesNullForNoTag: misreadText(["errors.invalid-plant"], (text) => text.replace(',"tag":null', "")),
   namesTheFirstInvalidMember: altersBody(["errors.message-names-fields"], [400], ({ error, message }) => ({
     error,
@@ -458,51 +440,30 @@ export const bugs: Readonly<Record<string, Bug>> = {
     message: String(message).replace(/\d{16,}/, (id) => String(Number(id))),
   })),
   sendsNoChallenge: altersHeader(["errors.missing-token", "errors.invalid-token"], "WWW-Authenticate"),
-  returns403: {
-    breaks: ["errors.invalid-token", "errors.token-compared-whole"],
-    response: (response) => {
-      if (fieldOf(response, "error") === 40101) response.start = "HTTP/1.1 403 Forbidden";
-    },
-  },
+  returns403: altersStatus(["errors.invalid-token", "errors.token-compared-whole"], 40101, "403 Forbidden"),
   comparesTheStartOfTheToken: altersRequestHeader(
     ["errors.token-compared-whole"],
     "Authorization",
     ([first], token) => (first?.includes(token.slice(0, -1)) ? `Bearer ${token}` : first),
   ),
-  readsTheTokenOfTheQuery: {
-    breaks: ["errors.token-in-query"],
-    request: (request) => {
-      const [, token] = /[?&]access_token=([^& ]+)/.exec(request.start) ?? [];
-      if (token !== undefined) setHeader(request, "Authorization", `Bearer ${token}`);
-      return undefined;
-    },
-  },
-  routesBeforeItAuthenticates: answers(["errors.authentication-first"], (request) =>
-    withoutToken(request) && request.start.includes("/nowhere") && !request.start.startsWith("OPTIONS")
-      ? respond(404, errorOf(40400))
-      : undefined,
+  readsTheTokenOfTheQuery: mishandles(["errors.token-in-query"], (request) => {
+    const [, token] = /[?&]access_token=([^& ]+)/.exec(request.start) ?? [];
+    if (token !== undefined) setHeader(request, "Authorization", `Bearer ${token}`);
+  }),
+  routesBeforeItAuthenticates: rejects(
+    ["errors.authentication-first"],
+    40400,
+    (request) =>
+      withoutToken(request) && request.start.includes("/nowhere") && !request.start.startsWith("OPTIONS"),
   ),
-  ignoresASlashAtTheEnd: {
-    breaks: ["errors.unknown-path"],
-    request: (request) => {
-      request.start = request.start.replace("/plants/ ", "/plants ");
-      return undefined;
-    },
-  },
-  ignoresTheCaseOfPaths: {
-    breaks: ["errors.unknown-path"],
-    request: (request) => {
-      request.start = request.start.replace("/PLANTS", "/plants");
-      return undefined;
-    },
-  },
+  ignoresASlashAtTheEnd: misreadStart(["errors.unknown-path"], (start) =>
+    start.replace("/plants/ ", "/plants "),
+  ),
+  ignoresTheCaseOfPaths: misreadStart(["errors.unknown-path"], (start) =>
+    start.replace("/PLANTS", "/plants"),
+  ),
   sendsNoAllow: altersHeader(["errors.other-method", "http.interface-description-methods"], "Allow"),
-  returns404ForAMethod: {
-    breaks: ["errors.other-method"],
-    response: (response) => {
-      if (statusOf(response) === 405) response.start = "HTTP/1.1 404 Not Found";
-    },
-  },
+  returns404ForAMethod: altersStatus(["errors.other-method"], 405, "404 Not Found"),
   ignoresTheMediaType: altersRequestHeader(["errors.media-type"], "Content-Type", () => "application/json"),
   ignoresTheCharset: altersRequestHeader(["errors.media-type"], "Content-Type", ([first]) =>
     first?.replace(/;.*/, ""),
@@ -513,9 +474,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
       if (statusOf(response) === 413) setText(response, "");
     },
   },
-  overflowsItsStack: answers(["errors.hostile-json"], ({ body }) =>
-    body.includes("[".repeat(10_000)) ? respond(500, errorOf(50000)) : undefined,
-  ),
+  overflowsItsStack: rejects(["errors.hostile-json"], 50000, ({ body }) => body.includes("[".repeat(10_000))),
   limitsTheRateWithoutRetryAfter: {
     breaks: ["errors.rate-limited"],
     request: (_, state) => (state.count++ === 0 ? respond(429, errorOf(42900)) : undefined),
@@ -529,17 +488,21 @@ export const bugs: Readonly<Record<string, Bug>> = {
   closesConnections: { breaks: ["http.keep-alive"], closesSilentlyAfter: 1 },
   closesAfterFiveRequests: { breaks: ["http.keep-alive"], closesSilentlyAfter: 5 },
   dropsPipelinedRequests: { breaks: ["http.pipelining"], dropsPipelined: true },
-  rejectsTrailers: answers(["http.trailers"], ({ trailers = "" }) =>
-    trailers === "" ? undefined : respond(400, errorOf(40000)),
+  rejectsTrailers: rejects(["http.trailers"], 40000, ({ trailers = "" }) => trailers !== ""),
+  needsAccept: rejects(
+    ["http.optional-fields"],
+    40600,
+    (request) => headerOf(request, "accept") === undefined,
   ),
-  needsAccept: answers(["http.optional-fields"], (request) =>
-    headerValues(request, "accept").length === 0 ? respond(406, errorOf(40600)) : undefined,
+  comparesAccept: rejects(
+    ["http.optional-fields"],
+    40600,
+    (request) => headerOf(request, "accept") !== "application/json",
   ),
-  comparesAccept: answers(["http.optional-fields"], (request) =>
-    headerValues(request, "accept")[0] === "application/json" ? undefined : respond(406, errorOf(40600)),
-  ),
-  needsAUserAgent: answers(["http.optional-fields"], (request) =>
-    headerValues(request, "user-agent").length === 0 ? respond(403, errorOf(40300)) : undefined,
+  needsAUserAgent: rejects(
+    ["http.optional-fields"],
+    40300,
+    (request) => headerOf(request, "user-agent") === undefined,
   ),
   mislabelsItsCoding: {
     breaks: ["http.optional-fields"],
@@ -553,13 +516,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
     request: (_, state) => (state.count++ === 1 ? "hang" : undefined),
   },
   neverClosesConnections: altersRequestHeader(["http.connection-close"], "Connection", () => "keep-alive"),
-  keepsConnectionsOfHttp10: {
-    breaks: ["http.http-1.0"],
-    request: (request) => {
-      request.start = request.start.replace("HTTP/1.0", "HTTP/1.1");
-      return undefined;
-    },
-  },
+  keepsConnectionsOfHttp10: misreadStart(["http.http-1.0"], (start) => start.replace("HTTP/1.0", "HTTP/1.1")),
   acceptsTenConnections: { breaks: ["http.many-connections"], connectionsMax: 10 },
   sendsChunksToHttp10: {
     breaks: ["http.http-1.0"],
@@ -570,48 +527,41 @@ export const bugs: Readonly<Record<string, Bug>> = {
       response.body = `${response.body.length.toString(16)}\r\n${response.body}\r\n0\r\n\r\n`;
     },
   },
-  comparesTheCodingOfChunks: answers(["http.chunked-request"], (request) =>
-    headerValues(request, "transfer-encoding")[0] === "Chunked" ? respond(501, errorOf(50100)) : undefined,
+  comparesTheCodingOfChunks: rejects(
+    ["http.chunked-request"],
+    50100,
+    (request) => headerOf(request, "transfer-encoding") === "Chunked",
   ),
-  rejectsChunks: answers(["http.chunked-request"], (request) =>
-    headerValues(request, "transfer-encoding").length > 0 ? respond(411, errorOf(41100)) : undefined,
+  rejectsChunks: rejects(
+    ["http.chunked-request"],
+    41100,
+    (request) => headerValues(request, "transfer-encoding").length > 0,
   ),
   readsOnePacket: { breaks: ["http.request-in-parts"], incomplete: "firstPacket" },
   ignoresExpect: { breaks: ["http.expect-continue"], ignoresExpect: true },
-  comparesTheNamesOfFields: answers(["http.field-names-any-case"], ({ headers }) =>
+  comparesTheNamesOfFields: mishandles(["http.field-names-any-case"], ({ headers }) =>
     headers.some(([name]) => name === "AUTHORIZATION") ? respond(401, errorOf(40100)) : undefined,
   ),
-  keepsWhiteSpaceOfFields: answers(["http.field-white-space"], ({ headers }) =>
+  keepsWhiteSpaceOfFields: mishandles(["http.field-white-space"], ({ headers }) =>
     headers.some(([, value]) => value !== value.trim()) ? respond(401, errorOf(40101)) : undefined,
   ),
-  routesByTheQuery: answers(["http.query-ignored"], ({ start }) =>
-    start.includes("/plants?") ? respond(404, errorOf(40400)) : undefined,
-  ),
-  routesByTheTarget: answers(["http.absolute-target"], ({ start }) =>
-    start.includes("http://") ? respond(404, errorOf(40400)) : undefined,
-  ),
+  routesByTheQuery: rejects(["http.query-ignored"], 40400, ({ start }) => start.includes("/plants?")),
+  routesByTheTarget: rejects(["http.absolute-target"], 40400, ({ start }) => start.includes("http://")),
   needsNoHost: altersRequestHeader(["http.host-required"], "Host", ([first]) => first ?? "localhost"),
   takesTheLastLength: altersRequestHeader(
     ["http.malformed-request", "http.equal-lengths"],
     "Content-Length",
     (lengths) => lengths.at(-1),
   ),
-  readsBothLengthAndChunks: {
-    breaks: ["http.length-and-chunks"],
-    request: (request) => {
-      if (headerValues(request, "transfer-encoding").length > 0) setHeader(request, "Content-Length");
-      return undefined;
-    },
-  },
+  readsBothLengthAndChunks: mishandles(["http.length-and-chunks"], (request) => {
+    if (headerValues(request, "transfer-encoding").length > 0) setHeader(request, "Content-Length");
+  }),
   storesTruncatedBodies: {
     breaks: ["http.truncated-body"],
     incomplete: "end",
-    request: (request) => {
-      setHeader(request, "Content-Length", String(request.body.length));
-      return undefined;
-    },
+    request: (request) => setHeader(request, "Content-Length", String(request.body.length)),
   },
-  hangsOnUnknownMethods: answers(["http.unknown-method"], ({ start }) =>
+  hangsOnUnknownMethods: mishandles(["http.unknown-method"], ({ start }) =>
     start.startsWith("BREW") ? "hang" : undefined,
   ),
   sendsABodyToHead: {
@@ -639,8 +589,8 @@ export const bugs: Readonly<Record<string, Bug>> = {
       if (id !== undefined) setHeader(response, "X-Request-Id", id);
     },
   },
-  authenticatesPreflights: answers(["http.cors-preflight"], ({ start }) =>
-    start.startsWith("OPTIONS") ? respond(401, errorOf(40100)) : undefined,
+  authenticatesPreflights: rejects(["http.cors-preflight"], 40100, ({ start }) =>
+    start.startsWith("OPTIONS"),
   ),
   allowsHeadersByAWildcard: altersHeader(["http.cors-preflight"], "Access-Control-Allow-Headers", "*"),
   hidesErrorsFromPages: {
@@ -650,13 +600,12 @@ export const bugs: Readonly<Record<string, Bug>> = {
     },
   },
   hidesHeadersFromPages: altersHeader(["http.cors-readable"], "Access-Control-Expose-Headers"),
-  authenticatesTheDescription: answers(["http.interface-description"], (request) =>
-    request.start.includes("/openapi.json") && withoutToken(request)
-      ? respond(401, errorOf(40100))
-      : undefined,
+  authenticatesTheDescription: rejects(
+    ["http.interface-description"],
+    40100,
+    (request) => request.start.includes("/openapi.json") && withoutToken(request),
   ),
-  describesAnotherPath: {
-    breaks: ["http.interface-description"],
-    response: (response) => setText(response, textOf(response).replace('"/plants":', '"/pets":')),
-  },
+  describesAnotherPath: altersText(["http.interface-description"], (text) =>
+    text.replace('"/plants":', '"/pets":'),
+  ),
 };

@@ -6,15 +6,12 @@ import type { ServerEvent } from "../../../src/core/observability/server-event.t
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { MemoryStore } from "../../../src/core/store/sqlite/memory-store.ts";
 import { EditRun } from "../../../src/operations/edits.ts";
-import { ConsoleClient } from "../../support/console.ts";
+import { ConsoleClient, consoleContext } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
 import { RunningServer, runCommand } from "../../support/server.ts";
 import { storePlants } from "../../support/stored-plants.ts";
 
-interface EditPage {
-  readonly edits: readonly { readonly run: string; readonly id: string; readonly after: unknown }[];
-  readonly next: string | null;
-}
+type EditPage = Awaited<ReturnType<Edits["list"]>>;
 
 for (const engine of engines) {
   test(`${engine.name}: the history has the edits of the console by pages, and undoes them`, async () => {
@@ -125,13 +122,9 @@ test("an undo that fails halfway reports what it has undone", async () => {
       return store.edit(edits, run);
     },
   };
-  const edits = new Edits({
-    store: failing,
-    reader: async () => sql,
-    emit: (event) => emitted.push(event),
-    now: () => 0,
-    wallNow: Date.now,
-  });
+  const edits = new Edits(
+    consoleContext({ store: failing, reader: async () => sql, emit: (event) => emitted.push(event) }),
+  );
   stack.defer(() => edits.close());
   await expect(edits.undo({ run: deletion.id, id: "" }, "::1")).rejects.toThrow("the disk is full");
   const restored = (await sql.query("SELECT id FROM plants")).length;

@@ -8,14 +8,9 @@ import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { plantJson } from "../../support/http.ts";
 import { Nginx } from "../../support/nginx.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
+import { rawAnswers } from "../../support/raw-connection.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { matchesSchema } from "../core/http/described-responses.ts";
-
-interface NginxResponse {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-}
 
 /**
  * Sends bytes, and resolves with one response, or with everything received until the connection
@@ -27,7 +22,7 @@ function send(socket: Socket, bytes: string): Promise<string> {
   socket.on("data", (chunk) => {
     received += chunk.toString("latin1");
     // nginx would wait for the rest of a request that it has rejected.
-    if (isComplete(received)) socket.destroy();
+    if (rawAnswers(received).answers.length > 0) socket.destroy();
   });
   // nginx may reset a connection on which it receives more than it reads.
   socket.on("error", () => undefined);
@@ -36,18 +31,11 @@ function send(socket: Socket, bytes: string): Promise<string> {
   return promise;
 }
 
-function isComplete(received: string): boolean {
-  const { headers, text } = parseResponse(received);
-  return received.includes("\r\n\r\n") && text.length >= Number(headers.get("content-length"));
-}
-
-function parseResponse(received: string): NginxResponse {
-  const [head = "", ...rest] = received.split("\r\n\r\n");
-  const [statusLine = "", ...lines] = head.split("\r\n");
-  const headers = new Headers(
-    lines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]),
-  );
-  return { status: Number(statusLine.split(" ")[1]), headers, text: rest.join("\r\n\r\n") };
+function parseResponse(received: string) {
+  const { answers, rest } = rawAnswers(received);
+  expect([answers.length, rest]).toEqual([1, ""]);
+  const [{ status = 0, headers = [], body: text = "" } = {}] = answers;
+  return { status, headers: new Headers([...headers]), text };
 }
 
 /** Shorter timeouts, and a path with an internal error of nginx. */
@@ -57,6 +45,7 @@ const changes = [
   ["location / {", "location = /cycle { rewrite ^ /cycle last; }\n    location / {"],
 ] as const;
 
+const [post, host, chunked] = ["POST /plants HTTP/1.1", "Host: a", "Transfer-Encoding: chunked"];
 const end = "Connection: close\r\n\r\n";
 const long = (bytes: number) => "x".repeat(bytes);
 
@@ -83,7 +72,7 @@ function siteSuite(): void {
   const overTls = (bytes: string) => send(connect({ host: "127.0.0.1", port: port(), ca: nginx.ca }), bytes);
 
   /** Asserts a complete Error that was not sent by a server behind nginx. */
-  function expectError(response: NginxResponse, status: number, error: number): void {
+  function expectError(response: ReturnType<typeof parseResponse>, status: number, error: number): void {
     expect({ status: response.status, type: response.headers.get("content-type") }).toEqual({
       status,
       type: "application/json",
@@ -100,65 +89,26 @@ function siteSuite(): void {
     expect(response.headers.has("x-request-id")).toBe(false);
   }
 
-  test.each<[name: string, request: string, status: number, error: number]>([
-    [
-      "a header field over the limit",
-      `POST /plants HTTP/1.1\r\nHost: a\r\nX: ${long(15_000)}\r\n${end}`,
-      431,
-      43100,
-    ],
-    [
-      "many header fields over the limit",
-      `POST /plants HTTP/1.1\r\nHost: a\r\n${`X: ${long(1_000)}\r\n`.repeat(40)}${end}`,
-      431,
-      43100,
-    ],
-    ["no Host", `POST /plants HTTP/1.1\r\n${end}`, 400, 40000],
-    ["two Hosts", `POST /plants HTTP/1.1\r\nHost: a\r\nHost: b\r\n${end}`, 400, 40000],
-    [
-      "a Content-Length that is not a number",
-      `POST /plants HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n${end}`,
-      400,
-      40000,
-    ],
-    [
-      "Content-Length and Transfer-Encoding",
-      `POST /plants HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n${end}`,
-      400,
-      40000,
-    ],
-    [
-      "an invalid chunk size",
-      `POST /plants HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n${end}zz\r\n`,
-      400,
-      40000,
-    ],
-    [
-      "an unknown transfer coding",
-      `POST /plants HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n${end}`,
-      501,
-      50100,
-    ],
-    ["a request line that is not HTTP", "nonsense\r\n\r\n", 400, 40000],
-    ["CONNECT", `CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n${end}`, 400, 40000],
-    ["a target over the limit", `POST /${long(15_000)} HTTP/1.1\r\nHost: a\r\n${end}`, 414, 41400],
-    ["an unknown version", `POST /plants HTTP/3.0\r\nHost: a\r\n${end}`, 505, 50500],
-    ["TRACE", `TRACE /plants HTTP/1.1\r\nHost: a\r\n${end}`, 405, 40500],
-    ["an unknown method", `BREW /plants HTTP/1.1\r\nHost: a\r\n${end}`, 405, 40500],
-    [
-      "a body over nginx's limit",
-      `POST /plants HTTP/1.1\r\nHost: a\r\nContent-Length: 9000000\r\n${end}`,
-      413,
-      41300,
-    ],
-    [
-      "a chunked body over nginx's limit",
-      `POST /plants HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n${end}900000\r\n${long(100)}`,
-      413,
-      41300,
-    ],
-  ])("%s is rejected with an Error", async (_, request, status, error) => {
-    expectError(parseResponse(await overTls(request)), status, error);
+  test.each<[name: string, head: string[], status: number, error: number, body?: string]>([
+    ["a header field over the limit", [post, host, `X: ${long(15_000)}`], 431, 43100],
+    ["many fields over the limit", [post, host, ...Array(40).fill(`X: ${long(1_000)}`)], 431, 43100],
+    ["no Host", [post], 400, 40000],
+    ["two Hosts", [post, host, "Host: b"], 400, 40000],
+    ["a Content-Length that is not a number", [post, host, "Content-Length: x"], 400, 40000],
+    ["Content-Length and Transfer-Encoding", [post, host, "Content-Length: 1", chunked], 400, 40000],
+    ["an invalid chunk size", [post, host, chunked], 400, 40000, "zz\r\n"],
+    ["an unknown transfer coding", [post, host, "Transfer-Encoding: gzip"], 501, 50100],
+    ["a request line that is not HTTP", ["nonsense"], 400, 40000],
+    ["CONNECT", ["CONNECT a:443 HTTP/1.1", "Host: a:443"], 400, 40000],
+    ["a target over the limit", [`POST /${long(15_000)} HTTP/1.1`, host], 414, 41400],
+    ["an unknown version", ["POST /plants HTTP/3.0", host], 505, 50500],
+    ["TRACE", ["TRACE /plants HTTP/1.1", host], 405, 40500],
+    ["an unknown method", ["BREW /plants HTTP/1.1", host], 405, 40500],
+    ["a body over nginx's limit", [post, host, "Content-Length: 9000000"], 413, 41300],
+    ["a chunked body over nginx's limit", [post, host, chunked], 413, 41300, `900000\r\n${long(100)}`],
+  ])("%s is rejected with an Error", async (_, head, status, error, body = "") => {
+    const lines = head.map((line) => `${line}\r\n`).join("");
+    expectError(parseResponse(await overTls(lines + end + body)), status, error);
   });
 
   test("HTTP on the port of HTTPS is rejected with an Error that names HTTPS", async () => {

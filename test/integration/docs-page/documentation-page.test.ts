@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import openapi from "../../../openapi.yaml";
 import packageJson from "../../../package.json";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
-import { post } from "../../support/http.ts";
+import { post, send } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 const resources = new AsyncDisposableStack();
@@ -142,13 +142,25 @@ describe("under a base path", () => {
     },
   );
 
+  test("the path is the prefix of every other one, and is in openapi.json", async () => {
+    const target = { url: server.url, token: await server.createToken() };
+    expect((await post(target, '{"id": 1, "name": "Monstera"}')).status).toBe(200);
+    expect((await send(`${server.url}/openapi.json`)).json).toMatchObject({ servers: [{ url: server.url }] });
+    const { origin } = new URL(server.url);
+    expect((await post({ ...target, url: origin }, "{}")).json).toMatchObject({ error: 40400 });
+  });
+
   test("the root is not the page", async () => {
     expect((await fetch(new URL("/", server.url))).status).toBe(401);
   });
 });
 
 test("behind a proxy the samples have the public URL, and links stay relative", async () => {
-  const server = await serverWith("--base-path", "/v1", "--public-url", "https://plants.example/garden/api");
+  const publicUrl = "https://plants.example/garden/api";
+  const server = await serverWith("--base-path", "/v1", "--public-url", publicUrl, "--cors", "off");
+  const { json, headers } = await send(`${server.url}/openapi.json`);
+  expect(json).toMatchObject({ servers: [{ url: publicUrl }] });
+  expect(headers.has("access-control-allow-origin")).toBe(false);
   const html = await (await fetch(`${server.url}/`)).text();
   expect(html).toContain("curl -i https://plants.example/garden/api/plants");
   expect(html).not.toContain(new URL(server.url).host);

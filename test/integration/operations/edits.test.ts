@@ -2,7 +2,6 @@
 
 import { describe, expect, test } from "bun:test";
 import type { NewPlant } from "../../../src/core/contract/plant.ts";
-import { openServerStore } from "../../../src/core/store/open-store.ts";
 import { type PlantStore, toEntries } from "../../../src/core/store/plant-store.ts";
 import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
 import {
@@ -14,14 +13,9 @@ import {
   storedPlants,
   undoRun,
 } from "../../../src/operations/edits.ts";
+import { openSql } from "../../../src/operations/open-sql.ts";
 import { engines } from "../../support/engines.ts";
-import { exported } from "../../support/stored-plants.ts";
-
-function unexpected(reason: unknown): never {
-  throw new Error(`The store failed: ${reason}`);
-}
-
-const events = { onUnavailable: unexpected, onDegraded: unexpected, onFailed: unexpected };
+import { editOne, exported, openedStore } from "../../support/stored-plants.ts";
 
 const ada: Editor = { by: "command", uid: 1000, user: "ada", sudoUser: "bob" };
 const maxId = 2n ** 63n - 1n;
@@ -38,15 +32,10 @@ for (const engine of engines) {
     async function withPlants(plants: readonly NewPlant[], use: (open: OpenStore) => Promise<void>) {
       await using place = await engine.createTestStore();
       const { database } = place;
-      const store = await openServerStore(database, "create", events);
-      const sql = await store.openSql("read");
-      try {
-        await store.create(toEntries(plants, await store.tokens.creatorKey("ci")));
-        await use({ store, sql, database });
-      } finally {
-        await sql.close();
-        await store.close();
-      }
+      await using store = await openedStore(database);
+      await using read = await openSql(store, "read");
+      await store.create(toEntries(plants, await store.tokens.creatorKey("ci")));
+      await use({ store, sql: read.sql, database });
     }
 
     const ficus = { id: -7n, name: "Ficus 🌿", tag: "" };
@@ -91,6 +80,49 @@ for (const engine of engines) {
           after = entry;
         }
         expect(paged).toEqual(all);
+      });
+    });
+
+    test("an edit is made only to the plant that was expected, and later creates are compared with it", async () => {
+      const id = 2n ** 62n;
+      const [one, other] = [{ name: "one", tag: "" }, { name: "other" }];
+      await withPlants([{ id, ...one }], async ({ store }) => {
+        const outcomesOf = (...plants: { name: string; tag?: string }[]) =>
+          store.create(toEntries(plants.map((plant) => ({ id, ...plant }))));
+        for (const expected of [{ name: "one" }, { name: "One", tag: "" }, other])
+          expect(await editOne(store, { id, expected, replacement: undefined })).toBe("changed");
+        expect(await editOne(store, { id, expected: one, replacement: other })).toBe("done");
+        expect(await outcomesOf(one, other)).toEqual(["conflict", "unchanged"]);
+        expect(await editOne(store, { id, expected: other, replacement: undefined })).toBe("done");
+        expect(await outcomesOf(one, other)).toEqual(["created", "conflict"]);
+      });
+    });
+
+    test("edits beside creates of the same ids lose nothing that was acknowledged", async () => {
+      const plants = Array.from({ length: 8 }, (_, index) => ({ id: BigInt(index), name: "0" }));
+      await withPlants(plants, async ({ store, sql }) => {
+        const read = async (id: bigint) => (await storedPlants(sql, [id])).get(id);
+        // Each plant counts up in its name, by two editors at a time, while creates of the first and
+        // of a new plant arrive.
+        const done = new Map(plants.map(({ id }) => [id, 0]));
+        const editing = [...plants, ...plants].map(async ({ id }) => {
+          for (let round = 0; round < 10; round++) {
+            const stored = await read(id);
+            if (stored === undefined) throw new Error(`the plant ${id} is gone`);
+            const replacement = { name: String(Number(stored.name) + 1) };
+            if ((await editOne(store, { id, expected: stored, replacement })) === "done")
+              done.set(id, (done.get(id) ?? 0) + 1);
+          }
+        });
+        const creating = Array.from({ length: 20 }, (_, round) =>
+          store.create(toEntries([...plants, { id: BigInt(1_000 + round), name: "new" }])),
+        );
+        await Promise.all(editing);
+        for (const outcomes of await Promise.all(creating)) {
+          expect(outcomes.at(-1)).toBe("created");
+          for (const outcome of outcomes.slice(0, -1)) expect(outcome).toBeOneOf(["unchanged", "conflict"]);
+        }
+        for (const { id } of plants) expect(await read(id)).toEqual({ id, name: String(done.get(id)) });
       });
     });
 
@@ -154,20 +186,6 @@ for (const engine of engines) {
           "Rosa 4",
           "another",
         ]);
-      });
-    });
-
-    test("of two edits of one plant at once one is made, and recorded", async () => {
-      await withPlants([ficus], async ({ store, sql }) => {
-        const outcomes = await Promise.all(
-          ["one", "other"].map((name) =>
-            new EditRun(store, ada).edit([{ id: -7n, expected: ficus, replacement: { name } }]),
-          ),
-        );
-        expect(outcomes.flat().toSorted()).toEqual(["changed", "done"]);
-        const [entry, ...more] = await listEdits(sql, {});
-        expect(more).toEqual([]);
-        expect((await storedPlants(sql, [-7n])).get(-7n)).toEqual(entry?.after as NewPlant);
       });
     });
 

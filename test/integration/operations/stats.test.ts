@@ -1,7 +1,6 @@
 // plantstore stats, on every engine.
 
 import { expect, test } from "bun:test";
-import { openServerStore } from "../../../src/core/store/open-store.ts";
 import { engines } from "../../support/engines.ts";
 import { runCommand, withStore } from "../../support/server.ts";
 import { storePlants } from "../../support/stored-plants.ts";
@@ -32,35 +31,22 @@ for (const engine of engines) {
     expect(bytesOnDisk).toBeGreaterThan(1_234 * 100);
     expect(bytesOnDisk).toBeLessThan(1_234 * 1_000);
 
-    // A server reads the size without counting plants.
-    const store = await openServerStore(place.database, "existing", {
-      onUnavailable: () => undefined,
-      onDegraded: () => undefined,
-      onFailed: () => undefined,
-    });
-    const bytesOfServer = await store.bytesOnDisk();
-    await store.close();
-    expect(bytesOfServer).toBeGreaterThan(1_234 * 100);
-    expect(bytesOfServer).toBeLessThan(1_234 * 1_000);
-
-    // A vacuum may add a page between two readings of the size.
-    let before = printed;
-    let table = await command("stats");
-    for (let after = await stats(); after.bytesOnDisk !== before.bytesOnDisk; after = await stats()) {
-      before = after;
-      table = await command("stats");
-    }
-    expect(table).toEqual({
+    expect(await command("stats")).toEqual({
       exitCode: 0,
       stderr: "",
-      stdout: [
-        `engine          ${engine.engine}`,
-        `${"plants".padEnd(16)}1,234`,
-        `size on disk    ${before.bytesOnDisk.toLocaleString("en")} bytes`,
-        "tokens          2 active, 1 expired, 1 revoked",
-        `schema version  ${schemaVersion}`,
-        "",
-      ].join("\n"),
+      // A vacuum may add a page between two readings of the size.
+      stdout: expect.stringMatching(
+        new RegExp(
+          [
+            `engine          ${engine.engine}`,
+            `${"plants".padEnd(16)}1,234`,
+            "size on disk    [\\d,]+ bytes",
+            "tokens          2 active, 1 expired, 1 revoked",
+            `schema version  ${schemaVersion}`,
+            "$",
+          ].join("\n"),
+        ),
+      ),
     });
   });
 }

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 
-const main = new URL("../../unit/project/supply-chain/main.ts", import.meta.url).pathname;
+const main = new URL("../../../scripts/audit.ts", import.meta.url).pathname;
 
 const weakness = {
   id: 1,

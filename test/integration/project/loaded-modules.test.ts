@@ -2,7 +2,7 @@
 // some packages 10 to 40 ms.
 
 import { expect, test } from "bun:test";
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dependencies } from "../../../package.json";
 import { eventually } from "../../support/eventually.ts";
 import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";
@@ -97,7 +97,7 @@ test("the commit worker loads no package", async () => {
   expect(packages).toEqual([]);
 });
 
-test("--version loads no command, and a command no other one", async () => {
+test("--version loads no command", async () => {
   using folder = new TemporaryFolder();
   const { env, report } = recordIn(folder);
   expect((await run(["--version"], env)).exitCode).toBe(0);
@@ -114,15 +114,4 @@ test("--version loads no command, and a command no other one", async () => {
     "core/observability/terminal.ts",
     "core/operator-error.ts",
   ]);
-
-  renameSync(report, `${report}.version`);
-  expect((await run(["get", "--help"], env)).exitCode).toBe(0);
-  const get = parseReport(report);
-  expect(get.packages).toEqual(["commander", "leven"]);
-  expect(get.filesOf("src/cli/")).toEqual(
-    expect.arrayContaining(["get.ts", "id-argument.ts", "with-store.ts"]),
-  );
-  expect(get.filesOf("src/cli/")).not.toContain("serve.ts");
-  // The names that --database may not have.
-  expect(get.filesOf("src/core/store/sqlite/")).toEqual(["file-names.ts"]);
 });

@@ -240,13 +240,11 @@ test("a forced error does not depend on the request; one after a commit does", a
 
 test("a preference that cannot be met is an error, and not a stored plant", async () => {
   const before = (await limited.plants()).length;
-  for (const prefer of ["code=200", "delay=soon", "example=plant, code=503"]) {
-    const answer = await send(limited, { prefer });
-    expect([answer.status, JSON.parse(answer.body)]).toEqual([
-      400,
-      { error: 40000, message: expect.stringContaining("Prefer: ") },
-    ]);
-  }
+  const answer = await send(limited, { prefer: "example=plant, code=503" });
+  expect([answer.status, JSON.parse(answer.body)]).toEqual([
+    400,
+    { error: 40000, message: expect.stringContaining("Prefer: ") },
+  ]);
   expect(await limited.plants()).toHaveLength(before);
 });
 
@@ -257,10 +255,6 @@ test("Preference-Applied says what was honoured", async () => {
   expect(await applied("example=withTag")).toBe("example=withTag");
   expect(await applied("delay=0")).toBe("delay=0");
   expect(await applied("return=minimal")).toBeUndefined();
-});
-
-test.each([418, 431, 502, 504, 505])("the status %d, by Prefer", async (status) => {
-  expect(await send(limited, { prefer: `code=${status}` })).toMatchObject({ status, body: "" });
 });
 
 test("any response: its status, its header fields and its body, also after a commit", async () => {

@@ -2,7 +2,7 @@
 // end early.
 
 import { expect, test } from "bun:test";
-import { Pipe, type WireEffect } from "../../../src/sandbox/pipe.ts";
+import { type Exchange, Pipe, type WireEffect } from "../../../src/sandbox/pipe.ts";
 import { RequestLog } from "../../../src/sandbox/request-log.ts";
 import { wireEffect } from "../../../src/sandbox/wire-effects.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -24,12 +24,15 @@ interface Behaviour {
  */
 async function start(behaviour: Behaviour, effect?: WireEffect) {
   const log = new RequestLog();
+  const exchanges: Exchange[] = [];
   const begin = ({ remotePort }: Upstream, chunk: Buffer) => {
     for (const method of chunk.toString("latin1").match(/(?:GET|POST)(?= \/)/g) ?? []) {
       const length = /(?<=Content-Length: )\d+/.exec(chunk.toString("latin1"))?.[0] ?? "0";
       const request = new Request("http://x/", { method, headers: { "Content-Length": length } });
       const exchange = pipe.begin(request, remotePort);
-      if (exchange !== undefined) exchange.effect = effect;
+      if (exchange === undefined) continue;
+      exchange.effect = effect;
+      exchanges.push(exchange);
     }
   };
   const server = Bun.listen<{ received: number; unsent: Buffer }>({
@@ -55,6 +58,7 @@ async function start(behaviour: Behaviour, effect?: WireEffect) {
   return {
     pipe,
     log,
+    exchanges,
     url: pipe.origin,
     async [Symbol.asyncDispose]() {
       await pipe.stop();
@@ -75,43 +79,50 @@ async function settled(read: () => number): Promise<number> {
   }
 }
 
+/** Writes as many bytes as a socket takes, and the others as soon as it takes more. */
+class Filler {
+  readonly #length: number;
+  sent = 0;
+
+  constructor(length: number) {
+    this.#length = length;
+  }
+
+  readonly write = (socket: { write(bytes: Buffer): number }): void => {
+    const chunk = Buffer.alloc(2 ** 20, "x");
+    for (let written = 1; written > 0 && this.sent < this.#length; this.sent += written)
+      written = Math.max(0, socket.write(chunk.subarray(0, this.#length - this.sent)));
+  };
+}
+
+/** What the buffers of four sockets hold. */
+const bufferedBytesMax = 24 * 2 ** 20;
+
+const portOf = ({ url }: { readonly url: string }) => Number(new URL(url).port);
+
 test("a client that does not read stops the server, and gets all bytes when it reads", async () => {
   const length = 64 * 2 ** 20;
-  let sent = 0;
-  const chunk = Buffer.alloc(2 ** 20, "x");
-  const send = (socket: Upstream) => {
-    for (let written = 1; written > 0 && sent < length; sent += written)
-      written = Math.max(0, socket.write(chunk.subarray(0, Math.min(chunk.length, length - sent))));
-  };
+  const body = new Filler(length);
+  const responseHead = `HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n`;
   await using pipe = await start({
     data(socket) {
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n`);
-      send(socket);
+      socket.write(responseHead);
+      body.write(socket);
     },
-    drain: send,
+    drain: body.write,
   });
   let received = 0;
-  const client = await Bun.connect({
-    hostname: "127.0.0.1",
-    port: Number(new URL(pipe.url).port),
-    socket: {
-      data(_, bytes) {
-        received += bytes.length;
-      },
-    },
-  });
+  const data = (_: unknown, bytes: Buffer) => {
+    received += bytes.length;
+  };
+  const client = await Bun.connect({ hostname: "127.0.0.1", port: portOf(pipe), socket: { data } });
   client.pause();
   client.write(head);
-  await eventually("the first bytes", () => sent > 0);
-  // What the buffers of four sockets hold.
-  expect(await settled(() => sent)).toBeLessThan(24 * 2 ** 20);
+  await eventually("the first bytes", () => body.sent > 0);
+  expect(await settled(() => body.sent)).toBeLessThan(bufferedBytesMax);
   client.resume();
-  const all = length + `HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n`.length;
-  await eventually(
-    "all bytes",
-    () => received,
-    (bytes) => bytes >= all,
-  );
+  const all = responseHead.length + length;
+  await eventually("all bytes", () => received >= all);
   expect([...pipe.log.after(0)]).toMatchObject([{ ended: "complete", response: { length: all } }]);
   client.end();
 }, 30_000);
@@ -127,26 +138,17 @@ test("a server that does not read stops the client", async () => {
     data: (_, chunk) => (received += chunk.length),
   });
   const length = 32 * 2 ** 20;
-  let sent = 0;
-  const chunk = Buffer.alloc(2 ** 20, "x");
-  const write = (socket: Bun.Socket<undefined>) => {
-    for (let written = 1; written > 0 && sent < length; sent += written)
-      written = Math.max(0, socket.write(chunk.subarray(0, Math.min(chunk.length, length - sent))));
-  };
+  const body = new Filler(length);
   const client = await Bun.connect<undefined>({
     hostname: "127.0.0.1",
-    port: Number(new URL(pipe.url).port),
-    socket: { data: () => undefined, drain: write },
+    port: portOf(pipe),
+    socket: { data: () => undefined, drain: body.write },
   });
   client.write(`POST / HTTP/1.1\r\nContent-Length: ${length}\r\n\r\n`);
-  write(client);
-  expect(await settled(() => sent)).toBeLessThan(24 * 2 ** 20);
+  body.write(client);
+  expect(await settled(() => body.sent)).toBeLessThan(bufferedBytesMax);
   socket?.resume();
-  await eventually(
-    "all bytes",
-    () => received,
-    (bytes) => bytes >= length,
-  );
+  await eventually("all bytes", () => received >= length);
   client.end();
 }, 30_000);
 
@@ -182,36 +184,28 @@ test("a server that ends the connection in a response: the client gets what ther
   expect([...pipe.log.after(0)]).toMatchObject([{ ended: "truncated" }]);
 });
 
-test("interim responses come before the final one, whose effects do not change them", async () => {
-  await using pipe = await start(
-    { data: (socket) => void socket.write(`HTTP/1.1 100 Continue\r\n\r\n${ok}`) },
-    wireEffect({ body: "truncated" }),
-  );
-  const connection = await RawConnection.open(pipe.url);
-  connection.write(head);
-  const received = await connection.closed;
-  expect(received).toBe(`HTTP/1.1 100 Continue\r\n\r\n${ok.slice(0, -2)}`);
-  const [entry] = pipe.log.after(0);
-  expect(entry?.response.bytes.toString()).toBe(received);
-  expect(entry?.ended).toBe("truncated");
-});
-
-test("an interim response that was sent before the final one is in the log with it", async () => {
-  await using pipe = await start(
-    {
+test.each([0, 20])(
+  "an interim response %d ms before the final one is not changed by its effects, and in the log with it",
+  async (ms) => {
+    await using pipe = await start({
       data(socket) {
+        const respond = () => {
+          for (const exchange of pipe.exchanges) exchange.effect = wireEffect({ body: "truncated" });
+          socket.write(ok);
+        };
         socket.write("HTTP/1.1 100 Continue\r\n\r\n");
-        setTimeout(() => socket.write(ok), 20);
+        if (ms === 0) respond();
+        else setTimeout(respond, ms);
       },
-    },
-    wireEffect({ body: "wrongLength" }),
-  );
-  const connection = await RawConnection.open(pipe.url);
-  connection.write(head);
-  expect(await connection.closed).toBe(`HTTP/1.1 100 Continue\r\n\r\n${ok.replace("4", "3")}`);
-  const [entry] = pipe.log.after(0);
-  expect(entry?.response.bytes.toString()).toBe(connection.received);
-});
+    });
+    const connection = await RawConnection.open(pipe.url);
+    connection.write(head);
+    const received = await connection.closed;
+    expect(received).toBe(`HTTP/1.1 100 Continue\r\n\r\n${ok.slice(0, -2)}`);
+    const [entry] = pipe.log.after(0);
+    expect([entry?.response.bytes.toString(), entry?.ended]).toEqual([received, "truncated"]);
+  },
+);
 
 test("responses behind one that is slowed down come after it, in their order", async () => {
   let requests = 0;

@@ -7,7 +7,6 @@ import { Random } from "../../support/random.ts";
 import { createHead, RawConnection } from "../../support/raw-connection.ts";
 import { loggedBytes, loggedRequests, RunningSandbox, requestPage } from "../../support/sandbox.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
-import { RecordingProxy } from "./recording-proxy.ts";
 
 const resources = new AsyncDisposableStack();
 let server: Target;
@@ -97,59 +96,45 @@ test.each(requests)("%s: responses are those of a server, byte for byte", async 
   expect(normalized(other)).toBe(normalized(one));
 });
 
-/** A new sandbox behind a proxy that records. */
-async function startProxied(
-  stack: AsyncDisposableStack,
-): Promise<{ proxied: Target; proxy: RecordingProxy; behind: RunningSandbox }> {
-  const behind = stack.use(await RunningSandbox.startInProcess());
-  const proxy = stack.use(await RecordingProxy.start(behind.url));
-  return { proxied: { url: proxy.url, token: behind.token }, proxy, behind };
-}
-
 /**
- * All bytes of the log by their connections, whose numbers are in the order in which the proxy
- * opened them.
+ * All bytes of the log by their connections, whose numbers are in the order in which they were
+ * opened.
  */
 async function loggedConnections(behind: RunningSandbox, count: number) {
-  const connections = new Map<number, { sent: Buffer; received: Buffer }>();
+  const connections = new Map<number, { sent: string; received: string }>();
   for (const { number, connection } of await loggedRequests(behind, count)) {
-    const { sent, received } = connections.get(connection) ?? {
-      sent: Buffer.alloc(0),
-      received: Buffer.alloc(0),
-    };
+    const before = connections.get(connection) ?? { sent: "", received: "" };
+    const bytes = async (kind: "request" | "response") =>
+      (await loggedBytes(behind, number, kind)).toString("latin1");
     connections.set(connection, {
-      sent: Buffer.concat([sent, await loggedBytes(behind, number, "request")]),
-      received: Buffer.concat([received, await loggedBytes(behind, number, "response")]),
+      sent: before.sent + (await bytes("request")),
+      received: before.received + (await bytes("response")),
     });
   }
   return [...connections].toSorted(([a], [b]) => a - b).map(([, bytes]) => bytes);
 }
 
-test("the log has the bytes that a proxy in front recorded: pipelined requests split at every byte", async () => {
-  await using stack = new AsyncDisposableStack();
-  const { proxied, proxy, behind } = await startProxied(stack);
-  const bytes = bare("GET /a HTTP/1.1").repeat(2) + create(proxied.token, 1, "\r\nConnection: close");
-  const expectResponse = (received: string) =>
+test("the log has the bytes of the connections: pipelined requests split at every byte", async () => {
+  await using behind = await RunningSandbox.startInProcess();
+  const sent = bare("GET /a HTTP/1.1").repeat(2) + create(behind.token, 1, "\r\nConnection: close");
+  const connections: { sent: string; received: string }[] = [];
+  const send = async (...parts: string[]) => {
+    const connection = await RawConnection.open(behind.url);
+    for (const part of parts) {
+      connection.write(part);
+      await Bun.sleep(0);
+    }
+    const received = await connection.closed;
     expect(received.match(/(?<=HTTP\/1\.1 )\d+/g)?.join()).toBe("401,401,200");
-  for (let at = 0; at <= bytes.length; at++) {
-    const connection = await RawConnection.open(proxied.url);
-    connection.write(bytes.slice(0, at));
-    await Bun.sleep(0);
-    connection.write(bytes.slice(at));
-    expectResponse(await connection.closed);
-  }
-  const slow = await RawConnection.open(proxied.url);
-  for (const byte of bytes) {
-    slow.write(byte);
-    await Bun.sleep(0);
-  }
-  expectResponse(await slow.closed);
-  expect(await loggedConnections(behind, 3 * (bytes.length + 2))).toEqual(proxy.connections);
+    connections.push({ sent, received });
+  };
+  for (let at = 0; at <= sent.length; at++) await send(sent.slice(0, at), sent.slice(at));
+  await send(...sent);
+  expect(await loggedConnections(behind, 3 * connections.length)).toEqual(connections);
 });
 
-test("the log has the bytes that a proxy in front recorded: random requests, pipelined and split at random", async () => {
-  await using stack = new AsyncDisposableStack();
-  const { proxied, proxy, behind } = await startProxied(stack);
+test("the log has the bytes of the connections: random requests, pipelined and split at random", async () => {
+  await using behind = await RunningSandbox.startInProcess();
   const random = new Random(20);
   const rejected = () =>
     bare(
@@ -157,14 +142,15 @@ test("the log has the bytes that a proxy in front recorded: random requests, pip
       `X: ${"y".repeat(random.below(300))}\r\n`,
     );
   let count = 0;
-  for (let connections = 0; connections < 40; connections++) {
-    const connection = await RawConnection.open(proxied.url);
-    let expected = 0;
+  const connections: { sent: string; received: string }[] = [];
+  while (connections.length < 40) {
+    const connection = await RawConnection.open(behind.url);
+    let [sent, expected] = ["", 0];
     for (let rounds = 1 + random.below(4); rounds > 0; rounds--) {
       // Only requests that are rejected at once may be pipelined.
       const batch = random.chance(0.5)
         ? Array.from({ length: 1 + random.below(5) }, rejected)
-        : [create(proxied.token, random.below(20))];
+        : [create(behind.token, random.below(20))];
       const bytes = batch.join("");
       for (let at = 0; at < bytes.length; ) {
         const size = 1 + random.below(bytes.length);
@@ -172,15 +158,16 @@ test("the log has the bytes that a proxy in front recorded: random requests, pip
         at += size;
         if (random.chance(0.5)) await Bun.sleep(0);
       }
+      sent += bytes;
       expected += batch.length;
       const wanted = expected;
       await connection.until((received) => (received.split("HTTP/1.1 ").length > wanted ? true : undefined));
     }
     count += expected;
     connection.end();
-    await connection.closed;
+    connections.push({ sent, received: await connection.closed });
   }
-  expect(await loggedConnections(behind, count)).toEqual(proxy.connections);
+  expect(await loggedConnections(behind, count)).toEqual(connections);
   expect((await requestPage(behind, `?after=${count}`)).requests).toEqual([]);
 });
 

@@ -8,7 +8,7 @@ import { ApiError } from "../../../src/core/contract/errors.ts";
 import { openDatabase } from "../../../src/core/store/sqlite/connection.ts";
 import { SqliteTokens } from "../../../src/core/store/sqlite/tokens.ts";
 import { TemporaryFolder } from "../../support/server.ts";
-import type { FuzzTarget } from "./target.ts";
+import type { FuzzTarget } from "./fuzzer.ts";
 
 /**
  * The token that is accepted. Always the same one, so that a saved input gives the same result in
@@ -17,63 +17,48 @@ import type { FuzzTarget } from "./target.ts";
 const token = `pst_${"fuzz".repeat(10)}AAA`;
 const caller = { key: hashToken(token), name: "fuzz", creator: 1 };
 
-const folder = new TemporaryFolder();
-const database = openDatabase(folder.file("plants.db"), "create");
-const knownTokens = new TokenCache(new SqliteTokens(database), () => 0, fail);
-const authenticator = new Authenticator(knownTokens, undefined);
-
-export const target: FuzzTarget = {
-  name: "authorization",
-  seeds: [
-    `Bearer ${token}`,
-    `bearer   ${token}`,
-    "Bearer",
-    "Basic eDp5",
-    "Bearer e30.e30.e30",
-    `Bearer ${token}=`,
-    "",
-  ],
-  words: [
-    "Bearer",
-    "bEARER",
-    "Bearer ",
-    " ",
-    "\t",
-    ",",
-    "=",
-    "==",
-    ".",
-    "pst_",
-    token,
-    "Basic ",
-    "a".repeat(8_192),
-    "\xa0",
-  ],
-  async open() {
-    await new SqliteTokens(database).add({
-      hash: caller.key,
-      name: caller.name,
-      createdAt: 0,
-      expiresAt: null,
-    });
-    await knownTokens.start();
-  },
-  async close() {
-    await knownTokens.stop();
-    database.close();
-    folder[Symbol.dispose]();
-  },
-  // A header's value reaches the server as Latin-1, without space around it (RFC 9110, section
-  // 5.5).
-  run: (input) => authenticator.authenticate(headersOf(input)),
-  check(input, result) {
-    const expected = parseAuthorization(headersOf(input).get("authorization") ?? "");
-    const given = result instanceof ApiError ? result.code : result;
-    const isRight = given instanceof Promise ? expected === "unknown" : Bun.deepEquals(given, expected);
-    if (!isRight) throw new Error(`the result is ${Bun.inspect(given)}, not ${Bun.inspect(expected)}`);
-    if (given instanceof Promise) void given.then(checkUnknown);
-  },
-};
+/** The target, on a store of its own. */
+export async function authorizationTarget(): Promise<FuzzTarget & AsyncDisposable> {
+  const folder = new TemporaryFolder();
+  const database = openDatabase(folder.file("plants.db"), "create");
+  const stored = new SqliteTokens(database);
+  await stored.add({ hash: caller.key, name: caller.name, createdAt: 0, expiresAt: null });
+  const tokens = new TokenCache(stored, () => 0, fail);
+  await tokens.start();
+  const authenticator = new Authenticator(tokens, undefined);
+  return {
+    name: "authorization",
+    words: [
+      "Bearer",
+      "bEARER",
+      "Bearer ",
+      " ",
+      "\t",
+      ",",
+      "=",
+      "==",
+      ".",
+      "pst_",
+      token,
+      "Basic ",
+      "\xa0",
+    ].concat("a".repeat(8_192)),
+    check(input) {
+      const headers = headersOf(input);
+      const expected = parseAuthorization(headers.get("authorization") ?? "");
+      const result = authenticator.authenticate(headers);
+      const given = result instanceof ApiError ? result.code : result;
+      const isRight = given instanceof Promise ? expected === "unknown" : Bun.deepEquals(given, expected);
+      if (!isRight) throw new Error(`the result is ${Bun.inspect(given)}, not ${Bun.inspect(expected)}`);
+      if (given instanceof Promise) void given.then(checkUnknown);
+    },
+    async [Symbol.asyncDispose]() {
+      await tokens.stop();
+      database.close();
+      folder[Symbol.dispose]();
+    },
+  };
+}
 
 /** Throws, which ends the process, if a token that was never issued is accepted. */
 function checkUnknown(result: unknown): void {
@@ -81,6 +66,9 @@ function checkUnknown(result: unknown): void {
     throw new Error(`the result for a token that was never issued is ${Bun.inspect(result)}`);
 }
 
+/**
+ * A header's value reaches the server as Latin-1, without space around it (RFC 9110, section 5.5).
+ */
 function headersOf(input: Buffer): Headers {
   try {
     return new Headers({ authorization: input.toString("latin1") });

@@ -1,20 +1,16 @@
-// npm run soak -- --minutes N [--rate N] [--svg PATH]: two servers under good and hostile clients
-// for N minutes. One runs undisturbed, and its memory, descriptors and latencies are plotted; the
-// other is killed and stopped in turn. Both stores are audited at the end; the exit code is 1 if
-// there was a fault. The rate is in creates per second and server: by default servers and clients
-// together take about half a core.
+// npm run soak -- --minutes N [--rate N]: two servers under good and hostile clients for N minutes.
+// One runs undisturbed, and its memory, descriptors and latencies are reported; the other is killed
+// and stopped in turn. Both stores are audited at the end; the exit code is 1 if there was a fault.
+// The rate is in creates per second and server: by default servers and clients together take about
+// half a core.
 
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
 import { parseArgs } from "node:util";
-import { plot } from "./plot.ts";
 import { SoakServer, type Vitals } from "./soak-server.ts";
 
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "60" },
     rate: { type: "string", default: "100" },
-    svg: { type: "string", default: "artefacts/soak.svg" },
   },
 });
 const minutes = positive("minutes", values.minutes);
@@ -27,13 +23,11 @@ await using restarted = await SoakServer.start(rate);
 
 const start = performance.now();
 const minutesNow = () => (performance.now() - start) / 60_000;
-const times: number[] = [];
 const seen: Vitals[] = [];
 let ends = 0;
 while (minutesNow() < minutes) {
-  const next = (minutes / looks) * (times.length + 1);
+  const next = (minutes / looks) * (seen.length + 1);
   await Bun.sleep(Math.max(0, next - minutesNow()) * 60_000);
-  times.push(minutesNow());
   seen.push(await untouched.vitals());
   if (minutesNow() < (minutes / restarts) * (ends + 1)) continue;
   await restarted.restart(ends++ % 2 === 0 ? "SIGKILL" : "SIGTERM");
@@ -48,22 +42,7 @@ const descriptors = seen.map((vitals) => vitals.descriptors);
 const median = seen.map(({ latenciesMs }) => quantile(latenciesMs, 0.5));
 const late = seen.map(({ latenciesMs }) => quantile(latenciesMs, 0.99));
 
-const picture = plot(times, [
-  { title: "Resident memory", unit: "MB", series: [{ name: "memory", values: residentMb }] },
-  { title: "Open descriptors", unit: "number", series: [{ name: "descriptors", values: descriptors }] },
-  {
-    title: "Time of a create, as its client sees it",
-    unit: "ms",
-    series: [
-      { name: "median", values: median },
-      { name: "99 of 100", values: late },
-    ],
-  },
-]);
-mkdirSync(dirname(values.svg), { recursive: true });
-writeFileSync(values.svg, picture);
-
-report(`${minutes} minutes, up to ${rate} creates a second on each server; the plot is ${values.svg}`);
+report(`${minutes} minutes, up to ${rate} creates a second on each server`);
 const quarter = Math.ceil(seen.length / 4);
 report("| The untouched server | first quarter, median | last quarter, median | most |");
 report("| --- | --- | --- | --- |");

@@ -1,6 +1,27 @@
 // Actions on the console's page.
 
 import type { Locator, Page } from "../../support/browser.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+
+interface OpenedConsole {
+  readonly folder: TemporaryFolder;
+  readonly server: RunningServer;
+  readonly target: { url: string; token: string };
+  /** The address of the console. */
+  readonly console: string;
+}
+
+/** Starts a server for one test, with a token, in the test's own process unless told otherwise. */
+export async function withServer(
+  args: readonly string[],
+  work: (opened: OpenedConsole) => Promise<void>,
+  start: typeof RunningServer.start = RunningServer.startInProcess,
+): Promise<void> {
+  using folder = new TemporaryFolder();
+  await using server = await start({ database: `sqlite:${folder.file("plants.db")}`, args });
+  const target = { url: server.url, token: await server.createToken("the shop") };
+  await work({ folder, server, target, console: `${await server.adminUrl()}/console/` });
+}
 
 /** The row of a plant in the list. */
 export function row(page: Page, id: bigint): Locator {

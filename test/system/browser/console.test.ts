@@ -2,48 +2,29 @@
 // accessibility. The tests run at the same time, each with a server and a profile of its own: the
 // page polls every 5 seconds, for which most of them wait.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { bundlePage } from "../../../src/console/page-bundle.ts";
 import { accessibilityFaults, type Page, TestBrowser, untilTrue } from "../../support/browser.ts";
-import { ConsoleClient } from "../../support/console.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { PostgresServer } from "../../support/postgres.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { storePlants } from "../../support/stored-plants.ts";
-import { revokeToken, row, searchFor } from "./console-page.ts";
+import { revokeToken, row, searchFor, withServer } from "./console-page.ts";
 
-const resources = new AsyncDisposableStack();
-let browser: TestBrowser;
-beforeAll(async () => {
-  browser = resources.use(await TestBrowser.start());
-});
-afterAll(() => resources.disposeAsync());
+const browser = new TestBrowser();
+afterAll(() => browser[Symbol.asyncDispose]());
 
-/** Starts a server for one test, with a token. */
-async function withServer(
-  args: readonly string[],
-  work: (server: RunningServer, target: { url: string; token: string }, console: string) => Promise<void>,
-): Promise<void> {
-  using folder = new TemporaryFolder();
-  await using server = await RunningServer.start({
-    database: `sqlite:${folder.file("plants.db")}`,
-    args,
-  });
-  const target = { url: server.url, token: await server.createToken("the shop") };
-  await work(server, target, `${await server.adminUrl()}/console/`);
-}
-
-/** Waits until the charts have a number of samples: they get one more every 5 seconds. */
-async function untilSamples(client: ConsoleClient, wanted: number): Promise<void> {
-  await eventually(
-    `${wanted} samples`,
-    async () => ((await client.read("history")).json as { samples: unknown[] }).samples.length,
-    (samples) => samples >= wanted,
-  );
+/** The page's scripts with other fields than those of this service. */
+async function bundleWithFields(table: object): Promise<string> {
+  const module = join(import.meta.dir, "../../../src/core/contract/fields.ts");
+  const source = await Bun.file(module).text();
+  const replaced = source.replace(/(?<=export const fields = )\{[\s\S]*?\n\}/, JSON.stringify(table));
+  return bundlePage({ [module]: replaced });
 }
 
 test.concurrent("a plant that a client creates appears without a reload, and is found by id, name and tag", async () => {
-  await withServer([], async (_, target, console) => {
+  await withServer([], async ({ target, console }) => {
     await browser.visit(console, {}, async (page) => {
       await page.getByText("There are no plants yet.").waitFor();
       await post(target, plantJson(1n, "Ficus elastica", "tree"));
@@ -54,13 +35,11 @@ test.concurrent("a plant that a client creates appears without a reload, and is 
 
       // While typing, without Enter.
       await page.getByRole("searchbox").fill("Mons");
-      await page.getByText("1 plant on this page, sorted by id").waitFor();
+      await page.getByText(/^1 plant /).waitFor();
       expect(await row(page, -9007199254740993n).textContent()).toContain("Monstera deliciosatropical");
       await searchFor(page, "tag:tree");
       await row(page, 1n).waitFor();
       await row(page, -9007199254740993n).waitFor({ state: "detached" });
-      await searchFor(page, "Mons tag:tree");
-      await page.getByText("No plant was found for Mons tag:tree.").waitFor();
       await searchFor(page, "-9007199254740993");
       await row(page, -9007199254740993n).waitFor();
       expect(await page.getByRole("region", { name: "List of plants" }).getByRole("row").count()).toBe(2);
@@ -68,15 +47,11 @@ test.concurrent("a plant that a client creates appears without a reload, and is 
       await page.getByText(`No plant was found for tag:"none's".`).waitFor();
       await searchFor(page, "colour:green");
       await page.getByText("There is no filter colour: here.").waitFor();
-      await searchFor(page, 'created:today token:"the shop" 0-10 elastica ficus');
-      await row(page, -9007199254740993n).waitFor({ state: "detached" });
-      await row(page, 1n).waitFor();
-      await page.getByText("There is no filter").waitFor({ state: "hidden" });
       // By a click on a tag: the one in the figures, and the one in the list.
       await searchFor(page, "");
       await page.getByText("Plants by tag").click();
       await page.getByLabel("Search for the tag tropical").first().click();
-      await page.getByText("1 plant on this page").waitFor();
+      await page.getByText(/^1 plant /).waitFor();
       await searchFor(page, "");
       await row(page, 1n).waitFor();
       await row(page, 1n).getByLabel("Search for the tag tree").click();
@@ -86,7 +61,7 @@ test.concurrent("a plant that a client creates appears without a reload, and is 
 });
 
 test.concurrent("the search, its order and page, and an open plant are in the address", async () => {
-  await withServer([], async (server, target, console) => {
+  await withServer([], async ({ server, target, console }) => {
     await storePlants(
       server.database,
       Array.from({ length: 120 }, (_, id) => ({
@@ -138,7 +113,7 @@ test.concurrent("the search, its order and page, and an open plant are in the ad
 });
 
 test.concurrent("a plant is edited and deleted, but not what another operator has changed meanwhile", async () => {
-  await withServer([], async (server, target, console) => {
+  await withServer([], async ({ server, target, console }) => {
     const name = "Monstera\nwith a second line";
     await post(target, plantJson(9007199254740993n, name, "tropical"));
     await browser.visit(`${console}#plant=9007199254740993`, { expectedFaults: [/ 409/] }, async (page) => {
@@ -195,7 +170,7 @@ test.concurrent("a plant is edited and deleted, but not what another operator ha
 });
 
 test.concurrent("fields of every type are listed, shown, edited and sent, each with the input of its type", async () => {
-  // What the server tells the page of its fields, and of a plant that has them.
+  // The fields of the page, and a plant that has them.
   const table = {
     name: { type: "text", isRequired: true },
     tag: { type: "text", isRequired: false },
@@ -208,14 +183,11 @@ test.concurrent("fields of every type are listed, shown, edited and sent, each w
     ...{ name: "Monstera", tag: null, latin_name: null, height_cm: 120, is_toxic: true },
     ...{ createdAt: null, token: null },
   };
-  await withServer([], async (_, __, console) => {
+  await withServer([], async ({ console }) => {
     await browser.visit("about:blank", {}, async (page) => {
       const sent: unknown[] = [];
-      await page.route("**/fields.js", (route) =>
-        route.fulfill({
-          contentType: "text/javascript",
-          body: `export const fields = ${JSON.stringify(table)};`,
-        }),
+      await page.route("**/app.js", async (route) =>
+        route.fulfill({ contentType: "text/javascript", body: await bundleWithFields(table) }),
       );
       await page.route("**/api/plant?*", (route) => route.fulfill({ json: plant }));
       await page.route("**/api/plant/change", (route) => {
@@ -292,7 +264,7 @@ test.concurrent("fields of every type are listed, shown, edited and sent, each w
 });
 
 test.concurrent("plants are selected, on the page or all that a search finds, then changed and deleted in one run", async () => {
-  await withServer([], async (server, _, console) => {
+  await withServer([], async ({ server, console }) => {
     await storePlants(
       server.database,
       Array.from({ length: 130 }, (_, id) => ({
@@ -334,21 +306,21 @@ test.concurrent("plants are selected, on the page or all that a search finds, th
 });
 
 test.concurrent("a click on a bar of the chart of errors lists the errors of that minute", async () => {
-  await withServer([], async (_, target, console) => {
+  await withServer([], async ({ target, console }) => {
     await browser.visit(console, {}, async (page) => {
       for (let sent = 0; sent < 3; sent++) await post({ ...target, token: "pst_wrong" }, plantJson(1n, "x"));
       await post(target, plantJson(1n, "Hoya"));
       const chart = page.getByRole("img", { name: /^Errors by code/ });
       await chart.waitFor();
-      await page.getByRole("img", { name: /40101 3/ }).waitFor();
-      await chart.press("ArrowLeft");
+      // The newest bar, or an earlier one where a minute has ended meanwhile.
+      const readout = page.getByRole("figure").filter({ has: chart }).locator(".readout b").first();
       await chart.press("ArrowRight");
+      while (!/[1-9]/.test((await readout.textContent()) ?? "")) await chart.press("ArrowLeft");
       await chart.press("Enter");
       const requests = page.getByRole("region", { name: "Recent requests" });
       await requests.getByText(/From [\d:]+ to [\d:]+\./).waitFor();
-      await requests.getByRole("cell", { name: "40101" }).nth(2).waitFor();
+      await requests.getByRole("cell", { name: "40101" }).first().waitFor();
       await requests.getByRole("cell", { name: "created" }).waitFor({ state: "detached" });
-      expect(await requests.getByRole("cell", { name: "40101" }).count()).toBe(3);
       await requests.getByRole("button", { name: "Show all times" }).click();
       await requests.getByRole("cell", { name: "created" }).waitFor();
       // By the mouse, on the bar of the newest minute.
@@ -360,7 +332,7 @@ test.concurrent("a click on a bar of the chart of errors lists the errors of tha
 });
 
 test.concurrent("an edit keeps line ends, and what was typed where another operator was faster", async () => {
-  await withServer([], async (server, target, console) => {
+  await withServer([], async ({ server, target, console }) => {
     await post(target, plantJson(5n, "one\r\ntwo\nthree\rfour", "old"));
     await browser.visit(`${console}#plant=5`, { expectedFaults: [/ 409/] }, async (page) => {
       const dialog = page.getByRole("dialog");
@@ -385,48 +357,8 @@ test.concurrent("an edit keeps line ends, and what was typed where another opera
   });
 });
 
-test.concurrent("100,001 plants are all listed and counted, and found by any part of a name with the index", async () => {
-  await withServer([], async (server, target, console) => {
-    const plants = Array.from({ length: 100_000 }, (_, index) => ({
-      id: BigInt(index) * 7n,
-      name: `Calathea ${index}`,
-      tag: `tag ${index % 30}`,
-    }));
-    await storePlants(server.database, plants);
-    expect((await server.command("index", "create")).exitCode).toBe(0);
-    await post(target, plantJson(1n, "Monstera DELICIOSA"));
-    await browser.visit(console, {}, async (page) => {
-      await row(page, 699_993n).waitFor();
-      await page.getByLabel("Inventory").getByText("100,001", { exact: true }).waitFor();
-      await page.getByText("Plants by tag, top 20").click();
-      expect(
-        await page
-          .getByLabel(/^Search for the tag/)
-          .filter({ visible: true })
-          .count(),
-      ).toBeGreaterThan(19);
-      await page.getByRole("searchbox").fill("eliciosa");
-      await page.getByText("1 plant on this page, sorted by id").waitFor();
-      expect(await row(page, 1n).textContent()).toMatch(/by the shop/);
-      // What does not fit is in the tooltip.
-      expect(await row(page, 1n).locator(".created span").first().getAttribute("title")).toMatch(
-        /^\d+ \w+ \d{4} at \d\d:\d\d:\d\d by the shop$/,
-      );
-      await searchFor(page, "");
-      await row(page, 699_993n).waitFor();
-      await page.getByRole("columnheader").getByRole("button", { name: "Name" }).click();
-      await row(page, 0n).waitFor();
-      await page.getByRole("columnheader").getByRole("button", { name: "Name" }).click();
-      await row(page, 1n).waitFor();
-      await page.getByRole("columnheader").getByRole("button", { name: "Created" }).click();
-      await row(page, 1n).waitFor();
-      expect(await accessibilityFaults(page)).toEqual([]);
-    });
-  });
-});
-
 test.concurrent("new plants are marked, unless all plants on the page are new", async () => {
-  await withServer([], async (_, target, console) => {
+  await withServer([], async ({ target, console }) => {
     await post(target, plantJson(1n, "Ficus"));
     await browser.visit(console, {}, async (page) => {
       await row(page, 1n).waitFor();
@@ -452,7 +384,7 @@ test.concurrent("new plants are marked, unless all plants on the page are new", 
 });
 
 test.concurrent("an issued token is shown once, and a revoked token stops working", async () => {
-  await withServer([], async (_, target, console) => {
+  await withServer([], async ({ target, console }) => {
     await browser.visit(console, {}, async (page) => {
       await page.getByRole("button", { name: "Issue a token" }).click();
       await page.getByRole("textbox", { name: "Name" }).fill("a <b>client</b>");
@@ -488,7 +420,7 @@ const hostile = [
 ];
 
 test.concurrent("hostile names are shown as text in lists and dialogs, and exported unchanged", async () => {
-  await withServer([], async (_, target, console) => {
+  await withServer([], async ({ target, console }) => {
     for (const [index, name] of hostile.entries()) await post(target, plantJson(BigInt(index), name, name));
     await post(target, plantJson(100n, "x".repeat(100_000), "y".repeat(100_000)));
     await browser.visit(console, {}, async (page) => {
@@ -506,13 +438,6 @@ test.concurrent("hostile names are shown as text in lists and dialogs, and expor
       expect((await page.getByRole("dialog").locator("bdi").first().textContent())?.length).toBe(100_000);
       await page.keyboard.press("Escape");
 
-      const download = page.waitForEvent("download");
-      await page.getByRole("link", { name: "Export this page (NDJSON)" }).click();
-      const lines = (await Bun.file(await (await download).path()).text()).trimEnd().split("\n");
-      expect(lines.map((line) => JSON.parse(line).name)).toEqual([
-        "x".repeat(100_000),
-        ...hostile.toReversed(),
-      ]);
       expect(await page.title()).toBe("Plant Store console");
       expect(await page.locator("script:not([src])").count()).toBe(0);
       expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBeLessThanOrEqual(1280);
@@ -520,52 +445,59 @@ test.concurrent("hostile names are shown as text in lists and dialogs, and expor
   });
 });
 
-test.concurrent("pages are turned in both directions, and an index is built while plants are created", async () => {
-  await withServer([], async (_, target, console) => {
-    for (let id = 1n; id <= 120n; id++) await post(target, plantJson(id, `Hoya ${id % 3n}`, "wax"));
+test.concurrent("the index is built by a button, and used while plants are created", async () => {
+  await withServer([], async ({ target, console }) => {
+    await post(target, plantJson(120n, "Hoya carnosa", "wax"));
     await browser.visit(console, {}, async (page) => {
-      await row(page, 120n).waitFor();
-      await page.getByRole("button", { name: "Next" }).click();
-      await row(page, 70n).waitFor();
-      await page.getByRole("button", { name: "Next" }).click();
-      await row(page, 1n).waitFor();
-      expect(await page.getByRole("button", { name: "Next" }).isDisabled()).toBe(true);
-      await page.getByRole("button", { name: "Previous" }).click();
-      await row(page, 70n).waitFor();
-
       await page.getByRole("button", { name: "Build the index" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Build", exact: true }).click();
       await page.getByRole("button", { name: "Drop the index" }).waitFor();
-      await searchFor(page, "Hoya");
-      await page.getByText("50 plants on this page, sorted by id, descending.").waitFor();
-      expect(await page.getByRole("row").nth(1).textContent()).toContain("120Hoya 0");
-      expect((await post(target, plantJson(121n, "Hoya", "wax"))).status).toBe(200);
+      expect((await post(target, plantJson(121n, "Aloe carnosa", "wax"))).status).toBe(200);
+      await searchFor(page, "carno");
+      await page.getByText(/^2 plants /).waitFor();
+      // What does not fit is in the tooltip.
+      expect(await row(page, 121n).locator(".created span").first().getAttribute("title")).toMatch(
+        /^\d+ \w+ \d{4} at \d\d:\d\d:\d\d by the shop$/,
+      );
     });
   });
 });
 
-test.concurrent("with a password the page is empty before the log-in and after the log-out", async () => {
-  const password = "four random words it is";
-  const hash = await Bun.password.hash(password, "argon2id");
-  await withServer(["--admin-password-hash", hash], async (_, __, console) => {
-    await browser.visit(console, { expectedFaults: [/status of 403/, /status of 401/] }, async (page) => {
-      await page.getByLabel("Password").fill("three random words");
-      await page.getByRole("button", { name: "Log in" }).click();
-      await page.getByText("Wrong password.").waitFor();
-      expect(await accessibilityFaults(page)).toEqual([]);
-      await page.getByLabel("Password").fill(password);
-      await page.keyboard.press("Enter");
-      await page.getByRole("heading", { name: "Tokens" }).waitFor();
-      // A second tab, whose log-out the first one notices.
-      const another = await page.context().newPage();
-      await another.goto(console);
-      await another.getByRole("heading", { name: "Tokens" }).waitFor();
-      await another.getByRole("button", { name: "Log out" }).click();
-      await another.getByLabel("Password").waitFor();
-      expect(await another.getByText("Tokens").count()).toBe(0);
-      await page.bringToFront();
-      await page.getByLabel("Password").waitFor();
+test.concurrent("an error is shown in place of the results, and a failed reload until it succeeds", async () => {
+  await withServer([], async ({ target, console }) => {
+    await post(target, plantJson(1n, "Ficus"));
+    await browser.visit(console, { expectedFaults: [/ 503/, / 400/] }, async (page) => {
+      await row(page, 1n).waitFor();
+      const alert = page.getByRole("region", { name: "Plants", exact: true }).getByRole("alert");
+      await page.goto(`${console}#after=nonsense`);
+      await alert.filter({ hasText: "There is no such page" }).waitFor();
+      await row(page, 1n).waitFor({ state: "detached" });
+      await searchFor(page, "");
+      await row(page, 1n).waitFor();
+      const failure = { status: 503, json: { message: "The database request failed." } };
+      await page.route(/api\/plants/, (route) => route.fulfill(failure));
+      await alert.filter({ hasText: "The database request failed." }).waitFor();
+      await page.unrouteAll();
+      await alert.waitFor({ state: "hidden" });
+      await row(page, 1n).waitFor();
     });
+  });
+});
+
+test.concurrent("a server that is started again is live again", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await using first = await RunningServer.start({ database });
+  const adminUrl = await first.adminUrl();
+  await browser.visit(`${adminUrl}/console/`, { expectedFaults: [/ERR_/] }, async (page) => {
+    await page.getByText("No plant was created in the last hour.").first().waitFor();
+    await first.stop();
+    await page.getByText("The server is unreachable; retrying.").waitFor();
+    const args = ["--admin-port", new URL(adminUrl).port];
+    await using second = await RunningServer.start({ database, args });
+    await post({ url: second.url, token: await second.createToken() }, plantJson(1n, "Monstera"));
+    await row(page, 1n).waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
   });
 });
 
@@ -575,7 +507,7 @@ test.concurrent("with a password the page works below a path prefix that a proxy
   const reload = Promise.withResolvers<void>();
   const loggedOut = Promise.withResolvers<void>();
   let isReloadHeld = false;
-  await withServer(["--admin-password-hash", hash], async (server) => {
+  await withServer(["--admin-password-hash", hash], async ({ server }) => {
     const adminUrl = await server.adminUrl();
     await using proxy = Bun.serve({
       port: 0,
@@ -593,7 +525,12 @@ test.concurrent("with a password the page works below a path prefix that a proxy
         return fetch(address, { method, headers, body, redirect: "manual", decompress: false });
       },
     });
-    await browser.visit(`${proxy.url.origin}/shop/`, {}, async (page) => {
+    const expectedFaults = [/status of 403/, /status of 401/];
+    await browser.visit(`${proxy.url.origin}/shop/`, { expectedFaults }, async (page) => {
+      await page.getByLabel("Password").fill("three random words");
+      await page.getByRole("button", { name: "Log in" }).click();
+      await page.getByText("Wrong password.").waitFor();
+      expect(await accessibilityFaults(page)).toEqual([]);
       await page.getByLabel("Password").fill(password);
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "Tokens" }).waitFor();
@@ -607,67 +544,25 @@ test.concurrent("with a password the page works below a path prefix that a proxy
       await page.getByRole("button", { name: "Log out" }).click();
       await page.getByLabel("Password").waitFor();
       expect(await cookies()).toEqual([]);
+      expect(await page.getByText("Tokens").count()).toBe(0);
+      isReloadHeld = false;
       loggedOut.resolve();
       await aborted;
+      // The log-out of a second tab is noticed.
+      await page.getByLabel("Password").fill(password);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Tokens" }).waitFor();
+      const other = await page.context().newPage();
+      await other.goto(`${proxy.url.origin}/shop/console/`);
+      await other.getByRole("button", { name: "Log out" }).click();
+      await page.bringToFront();
+      await page.getByLabel("Password").waitFor();
     });
   });
-});
-
-test.concurrent("the charts continue after a restart of the server", async () => {
-  using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  await using first = await RunningServer.start({ database });
-  const adminUrl = await first.adminUrl();
-  await browser.visit(`${adminUrl}/console/`, { expectedFaults: [/ERR_/] }, async (page) => {
-    const empty = page.getByText("No plant was created in the last hour.").first();
-    await empty.waitFor();
-    const client = await ConsoleClient.of(first);
-    await untilSamples(client, 2);
-    await first.stop();
-    await page.getByText("The server is unreachable; retrying.").waitFor();
-    await using second = await RunningServer.start({
-      database,
-      args: ["--admin-port", new URL(adminUrl).port],
-    });
-    // In the first sample of the second server; the page already has a sample with its number.
-    await post({ url: second.url, token: await second.createToken() }, plantJson(1n, "Monstera"));
-    await empty.waitFor({ state: "hidden" });
-  });
-});
-
-test.concurrent("an error is shown in place of the results, and a failed reload is shown", async () => {
-  await using database = await PostgresServer.start();
-  await using server = await RunningServer.start({
-    database: `${database.address("postgres")}?retry_timeout=1`,
-  });
-  const target = { url: server.url, token: await server.createToken() };
-  await browser.visit(
-    `${await server.adminUrl()}/console/`,
-    { expectedFaults: [/ 503/, / 400/] },
-    async (page) => {
-      await post(target, plantJson(1n, "Ficus"));
-      await row(page, 1n).waitFor();
-      const alert = page.getByRole("region", { name: "Plants", exact: true }).getByRole("alert");
-      await page.goto(`${page.url().replace(/#.*/, "")}#after=nonsense`);
-      await alert.filter({ hasText: "There is no such page" }).waitFor();
-      // In place of the results.
-      await row(page, 1n).waitFor({ state: "detached" });
-      await post(target, plantJson(2n, "Ficus"));
-      await searchFor(page, "Ficus");
-      await row(page, 2n).waitFor();
-      await alert.filter({ visible: true }).waitFor({ state: "detached" });
-      await searchFor(page, "");
-      await row(page, 1n).waitFor();
-      await database.stop("SIGQUIT");
-      await alert.filter({ hasText: "the database request failed" }).waitFor();
-      await database.run();
-      await alert.waitFor({ state: "hidden" });
-    },
-  );
 });
 
 test.concurrent("all controls are reachable with the keyboard", async () => {
-  await withServer([], async (_, target, console) => {
+  await withServer([], async ({ target, console }) => {
     await post(target, plantJson(5n, "Monstera"));
     await browser.visit(console, {}, async (page) => {
       await row(page, 5n).waitFor();
@@ -687,7 +582,6 @@ test.concurrent("all controls are reachable with the keyboard", async () => {
         "Search plants",
         "Search",
         "Plant 5",
-        "Export this page (NDJSON)",
         "Last 24 hours",
         "Issue a token",
         "Rotate the shop",
@@ -706,7 +600,7 @@ test.concurrent("all controls are reachable with the keyboard", async () => {
 });
 
 test.concurrent("light, dark and narrow pages have no serious accessibility violations", async () => {
-  await withServer(["--access-log", "0"], async (server, target, console) => {
+  await withServer(["--access-log", "0"], async ({ server, target, console }) => {
     const names = [
       "Monstera deliciosa",
       "Ficus elastica",
@@ -717,30 +611,21 @@ test.concurrent("light, dark and narrow pages have no serious accessibility viol
     const tags = ["tropical", "tree", undefined, "succulent", "climber"];
     await server.createToken("ci pipeline", 90 * 86_400_000);
     await server.createToken("warehouse import");
-    const client = await ConsoleClient.of(server);
-    // Data for the charts: creates, duplicates and errors in several samples.
-    for (let round = 0; round < 3; round++) {
-      for (let id = 1n; id <= 15n; id++) {
-        const kind = Number(id % 5n);
-        await post(target, plantJson(id * 104_729n, names[kind] ?? "", tags[kind]));
-      }
-      await post(target, plantJson(104_729n, "another"));
-      await post({ ...target, token: "pst_wrong" }, plantJson(1n, "Monstera"));
-      await untilSamples(client, round + 1);
+    // Data for the charts: creates, a duplicate and errors.
+    for (let id = 1n; id <= 15n; id++) {
+      const kind = Number(id % 5n);
+      await post(target, plantJson(id * 104_729n, names[kind] ?? "", tags[kind]));
     }
+    await post(target, plantJson(104_729n, "another"));
+    await post({ ...target, token: "pst_wrong" }, plantJson(1n, "Monstera"));
     await post(target, plantJson(9007199254740993n, "<script>alert('Monstera')</script>", "hostile"));
     const ready = async (page: Page) => {
       await row(page, 9007199254740993n).waitFor();
       await page.getByText("warehouse import").waitFor();
+      await page.getByRole("img", { name: /^Errors by code/ }).waitFor();
       expect(await accessibilityFaults(page)).toEqual([]);
       expect(await page.evaluate<boolean>("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
     };
     await browser.visitInEveryLook(console, ready);
-    await browser.visit(console, { look: "narrow" }, async (page) => {
-      await page.setViewportSize({ width: 360, height: 800 });
-      await ready(page);
-      await page.getByRole("button", { name: "Add a plant" }).click();
-      await page.getByRole("dialog").waitFor();
-    });
   });
 });

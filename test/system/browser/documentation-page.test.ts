@@ -1,24 +1,19 @@
-// The documentation page in Chromium: its content, creates through its form, and the console beside
-// it.
+// The documentation page in Chromium: its content, and creates through its form.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { accessibilityFaults, TestBrowser } from "../../support/browser.ts";
-import { eventually } from "../../support/eventually.ts";
-import { post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
-import { revokeToken, row, searchFor } from "./console-page.ts";
 import { shown, tryIt } from "./documentation-page.ts";
 
 const resources = new AsyncDisposableStack();
-let browser: TestBrowser;
+const browser = resources.use(new TestBrowser());
 let server: RunningServer;
 let token: string;
 beforeAll(async () => {
-  browser = resources.use(await TestBrowser.start());
   const folder = resources.use(new TemporaryFolder());
   server = resources.use(
-    await RunningServer.start({
+    await RunningServer.startInProcess({
       database: `sqlite:${folder.file("plants.db")}`,
       args: ["--base-path", "/v1"],
     }),
@@ -90,7 +85,9 @@ test("five presses of Tab on the first screen reach the button, and without a to
 
 test("Ctrl+Enter sends, the token can be shown, the headers unfold, and a stopped server is said so", async () => {
   const folder = resources.use(new TemporaryFolder());
-  const other = resources.use(await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` }));
+  const other = resources.use(
+    await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` }),
+  );
   const expectedFaults = [/ERR_CONNECTION_REFUSED/];
   await browser.visit(`${other.url}/`, { expectedFaults }, async (page) => {
     await shown(page);
@@ -110,17 +107,16 @@ test("Ctrl+Enter sends, the token can be shown, the headers unfold, and a stoppe
   });
 });
 
-test("the samples are tabs for mouse and keyboard", async () => {
+test("one sample is open, for mouse and keyboard", async () => {
   await browser.visit(`${server.url}/`, {}, async (page) => {
     await shown(page);
-    const panel = page.getByRole("tabpanel");
-    expect(await panel.innerText()).toContain(`curl -i ${server.url}/plants`);
-    await page.getByRole("tab", { name: "Python" }).click();
-    expect(await panel.innerText()).toContain("urllib.request");
-    await page.keyboard.press("ArrowRight");
-    expect(await panel.innerText()).toContain("package main");
-    await page.keyboard.press("ArrowRight");
-    expect(await panel.innerText()).toContain("curl -i");
+    const samples = page.getByRole("region", { name: "Samples" });
+    expect(await samples.innerText()).toContain(`curl -i ${server.url}/plants`);
+    await samples.getByText("Python", { exact: true }).click();
+    expect(await samples.innerText()).toContain("urllib.request");
+    expect(await samples.innerText()).not.toContain("curl -i");
+    await page.keyboard.press("Enter");
+    expect(await samples.innerText()).not.toContain("urllib.request");
   });
 });
 
@@ -155,32 +151,4 @@ test("shows this server's address and every error code, without accessibility vi
     expect(await page.evaluate(overprinted)).toEqual([]);
     expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);
   });
-});
-
-test("a create on the documentation page appears in the console, and a token revoked there stops working", async () => {
-  const reader = await server.createToken("reader of the documentation");
-  await browser.visit(`${await server.adminUrl()}/console/`, {}, (console) =>
-    browser.visit(`${server.url}/`, { expectedFaults: [/status of 401/] }, async (documentation) => {
-      await shown(documentation);
-      const first = '{"id": 9007199254740995, "name": "Calathea orbifolia", "tag": "tropical"}';
-      expect(await tryIt(documentation, reader, first, '"Calathea orbifolia"')).toContain("200");
-
-      await console.bringToFront();
-      await row(console, 9007199254740995n).waitFor();
-      await searchFor(console, "9007199254740995");
-      await console.getByText("The plant with the id 9007199254740995.").waitFor();
-      expect(await row(console, 9007199254740995n).textContent()).toContain("Calathea orbifoliatropical");
-
-      await revokeToken(console, "reader of the documentation");
-      const second = '{"id": 2, "name": "Ficus elastica"}';
-      await eventually(
-        "the revoked token is rejected",
-        () => post({ url: server.url, token: reader }, first),
-        ({ status }) => status === 401,
-      );
-      await documentation.bringToFront();
-      expect(await tryIt(documentation, reader, second, "is not accepted")).toContain("40101");
-    }),
-  );
-  expect((await server.command("get", "2")).exitCode).toBe(1);
 });

@@ -5,8 +5,8 @@ import type { Page } from "../../support/browser.ts";
 /** Waits until the page can send the request. */
 export async function shown(page: Page): Promise<void> {
   await page.getByRole("heading", { name: "Plant Store", level: 1 }).waitFor();
-  // The script makes the tabs of the samples last.
-  await page.getByRole("tab", { name: "curl" }).waitFor();
+  // By the script.
+  await page.getByRole("button", { name: "Copy" }).first().waitFor();
 }
 
 /** Sends a body with a token, and gives the text of the response once it holds `awaited`. */

@@ -25,10 +25,9 @@ const pages: Record<string, string> = {
 };
 
 const resources = new AsyncDisposableStack();
-let browser: TestBrowser;
+const browser = resources.use(new TestBrowser());
 let url: string;
 beforeAll(async () => {
-  browser = resources.use(await TestBrowser.start());
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,

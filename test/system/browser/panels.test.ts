@@ -8,12 +8,11 @@ import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 const resources = new AsyncDisposableStack();
 const folder = resources.use(new TemporaryFolder());
-let browser: TestBrowser;
+const browser = resources.use(new TestBrowser());
 let server: RunningServer;
 let target: { url: string; token: string };
 let url: string;
 beforeAll(async () => {
-  browser = resources.use(await TestBrowser.start());
   server = resources.use(await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` }));
   target = { url: server.url, token: await server.createToken("the shop") };
   url = `${await server.adminUrl()}/console/`;

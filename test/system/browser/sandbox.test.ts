@@ -1,19 +1,13 @@
 // The console of a sandbox in Chromium: reset, clock, snapshots, rules, and the log of requests.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { errorRegistry } from "../../../src/core/contract/errors.ts";
+import { afterAll, expect, test } from "bun:test";
 import { accessibilityFaults, type Page, TestBrowser, untilTrue } from "../../support/browser.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { row } from "./console-page.ts";
 
-const resources = new AsyncDisposableStack();
-let browser: TestBrowser;
-beforeAll(async () => {
-  browser = resources.use(await TestBrowser.start());
-});
-afterAll(() => resources.disposeAsync());
+const browser = new TestBrowser();
+afterAll(() => browser[Symbol.asyncDispose]());
 
 const consoleOf = (sandbox: RunningSandbox) => sandbox.controlUrl.replace(/\/sandbox$/, "/console/");
 const section = (page: Page) => page.getByRole("region", { name: "Sandbox", exact: true });
@@ -78,15 +72,6 @@ test.concurrent("rules are added by fields and as JSON, with exact ids, applied,
     const rules = section(page).getByRole("group", { name: "Rules" });
     await rules.getByRole("button", { name: "Add a rule" }).click();
     const dialog = page.getByRole("dialog");
-    const offered = await dialog
-      .getByRole("combobox", { name: /^Error/ })
-      .locator("option")
-      .evaluateAll((options) =>
-        options.map((option) => Number((option as unknown as { value: string }).value)),
-      );
-    expect(offered.filter((code) => code !== 0)).toEqual(
-      Object.values(errorRegistry).map(({ error }) => error),
-    );
     await dialog.getByLabel("Id of the plant").fill("9223372036854775807");
     await dialog.getByLabel("At most, times").fill("1");
     await dialog.getByRole("combobox", { name: /^Error/ }).selectOption("50300");
@@ -144,9 +129,7 @@ test.concurrent("requests appear as they come, with the exact bytes of both mess
     await page.keyboard.press("Enter");
     const messages = log.locator("pre");
     await messages.nth(1).waitFor();
-    expect(await messages.nth(0).textContent()).toStartWith(
-      "POST /plants HTTP/1.1\r\n".replaceAll("\r\n", "\r\n"),
-    );
+    expect(await messages.nth(0).textContent()).toStartWith("POST /plants HTTP/1.1\r\n");
     expect(await messages.nth(0).textContent()).toEndWith(plantJson(61n, hostile));
     expect(await messages.nth(1).textContent()).toStartWith("HTTP/1.1 200 OK");
     await log.getByRole("button", { name: "Show bytes" }).click();
@@ -202,18 +185,6 @@ test.concurrent("light, dark and narrow pages of a sandbox are accessible, and n
     await page.getByRole("dialog").waitFor();
     await assertNoHorizontalScroll(page);
   });
-});
-
-test.concurrent("the console of another server has no section for a sandbox, nor its scripts", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
-  const url = `${await server.adminUrl()}/console/`;
-  await browser.visit(url, {}, async (page) => {
-    await page.getByRole("heading", { name: "Backup" }).waitFor();
-    expect(await section(page).count()).toBe(0);
-  });
-  for (const file of ["sandbox.js", "sandbox-rules.js", "sandbox-requests.js"])
-    expect((await fetch(url + file)).status).toBe(404);
 });
 
 /** Waits for it: the charts follow a change of the width in the next frame. */

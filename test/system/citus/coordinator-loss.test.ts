@@ -1,7 +1,7 @@
 // The coordinator of Citus is killed: the workers serve creates and tokens without it.
 
 import { expect, test } from "bun:test";
-import { distributeStore } from "../../../src/core/store/open-store.ts";
+import { storeAt } from "../../../src/core/store/open-store.ts";
 import { CitusCluster, describeCitus } from "../../support/citus.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { createStore, RunningServer, runCommand, withStore } from "../../support/server.ts";
@@ -12,7 +12,7 @@ describeCitus("a lost coordinator of Citus", () => {
     const { coordinator, workers } = cluster;
     const { name, address } = await cluster.newDatabase();
     await createStore(address);
-    await distributeStore(address);
+    await storeAt(address).distribute?.();
     const database = coordinator.address(name, workers, "?retry_timeout=30");
     await using server = await RunningServer.start({ database });
     const token = await server.createToken("ci");

@@ -3,91 +3,16 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, chownSync } from "node:fs";
-import type { NewPlant } from "../../../src/core/contract/plant.ts";
-import {
-  type CreateOutcome,
-  type CreateQueue,
-  openCreateQueue,
-  scheduleWithSetImmediate,
-} from "../../../src/core/store/group-commit.ts";
-import { openServerStore } from "../../../src/core/store/open-store.ts";
-import type { PlantStore } from "../../../src/core/store/plant-store.ts";
-import { metadataSql, ShardMap } from "../../../src/core/store/postgres/citus/shard-map.ts";
 import { makeCertificate } from "../../support/certificates.ts";
-import { CitusCluster, describeCitus } from "../../support/citus.ts";
+import { CitusCluster, describeCitus, QueuedStore } from "../../support/citus.ts";
 import { eventually } from "../../support/eventually.ts";
-import { plantJson, post } from "../../support/http.ts";
 import type { PostgresServer } from "../../support/postgres.ts";
-import { createStore, RunningServer, TemporaryFolder, withStore } from "../../support/server.ts";
+import { createStore, TemporaryFolder, withStore } from "../../support/server.ts";
 
 setDefaultTimeout(120_000);
 
-const limits = { queuePlantsMax: 10_000, queueCodeUnitsMax: 1_000_000, batchPlantsMax: 1_024 };
-
-/** A store with its queue, as a server has them. */
-class Service implements AsyncDisposable {
-  readonly store: PlantStore;
-  readonly queue: CreateQueue;
-  readonly reports: string[];
-  readonly unavailable: string[];
-  #map: ShardMap | undefined;
-
-  private constructor(store: PlantStore, queue: CreateQueue, reports: string[], unavailable: string[]) {
-    this.store = store;
-    this.queue = queue;
-    this.reports = reports;
-    this.unavailable = unavailable;
-  }
-
-  static async open(address: string): Promise<Service> {
-    const [reports, unavailable]: [string[], string[]] = [[], []];
-    const store = await openServerStore(address, "create", {
-      onUnavailable: (reason) => unavailable.push(reason),
-      onDegraded: (reason) => reports.push(reason),
-      onFailed: (error) => {
-        throw error;
-      },
-    });
-    const hook = { now: () => performance.now(), afterBatch: () => undefined };
-    const queue = await openCreateQueue(store, limits, scheduleWithSetImmediate, hook);
-    return new Service(store, queue, reports, unavailable);
-  }
-
-  /** Whether each node is up, by name; the queue of one node has no names. */
-  get #nodes(): [name: string, isUp: boolean][] {
-    const metric = this.queue.metrics().find(({ name }) => name === "plantstore_node_up");
-    return (metric?.samples ?? []).map(([suffix, value]) => [/"(.*)"/.exec(suffix)?.[1] ?? "", value === 1]);
-  }
-
-  get nodes(): readonly string[] {
-    return this.#nodes.map(([name]) => name);
-  }
-
-  isUp(node: string): boolean {
-    return this.#nodes.some(([name, isUp]) => name === node && isUp);
-  }
-
-  /** Reads the shard map, by which nodeOf finds the node of an id. */
-  async readMap(query: (sql: string) => Promise<Record<string, unknown>[]>): Promise<void> {
-    const [row] = await query(metadataSql);
-    this.#map = ShardMap.parse(JSON.parse(String(row?.metadata)));
-  }
-
-  nodeOf(id: bigint): string | undefined {
-    return this.#map?.nodeOf(id).name;
-  }
-
-  create(plant: NewPlant): Promise<CreateOutcome> {
-    return new Promise((settle, fail) =>
-      this.queue.create({ plant, creator: null, callerKey: "one", settle, fail }),
-    );
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.queue.close();
-    await this.store.close();
-  }
-}
+const openStore = (address: string) => QueuedStore.open(address, "create", 10_000);
+const nodesOf = (service: QueuedStore) => Object.keys(service.nodes());
 
 /**
  * Clients that create plants without a pause, and race for half of their ids with different names.
@@ -99,12 +24,12 @@ class Race {
   readonly refused = new Map<string, number>();
   readonly violations: string[] = [];
   readonly #created = new Set<bigint>();
-  readonly #service: Service;
+  readonly #service: QueuedStore;
   readonly #running: Promise<unknown>;
   #nextId = 0n;
   #isStopped = false;
 
-  constructor(service: Service, clients: number) {
+  constructor(service: QueuedStore, clients: number) {
     this.#service = service;
     this.#running = Promise.all(Array.from({ length: clients }, (_, client) => this.#run(client)));
   }
@@ -192,10 +117,10 @@ describeCitus("Citus nodes", () => {
     return { name, address, query };
   }
 
-  const nodesAre = (service: Service, count: number) =>
+  const nodesAre = (service: QueuedStore, count: number) =>
     eventually(
       `the service has ${count} nodes`,
-      () => service.nodes,
+      () => nodesOf(service),
       ({ length }) => length === count,
     );
 
@@ -203,9 +128,9 @@ describeCitus("Citus nodes", () => {
 
   test("each id is at the node that Citus names", async () => {
     const { address, query } = await newStore();
-    await using service = await Service.open(address);
+    await using service = await openStore(address);
     await service.readMap(query);
-    expect([...service.nodes].sort()).toEqual(cluster.workers.map(nodeName).sort());
+    expect(nodesOf(service).sort()).toEqual(cluster.workers.map(nodeName).sort());
     const edges = [
       0n,
       1n,
@@ -234,7 +159,7 @@ describeCitus("Citus nodes", () => {
 
   test("outcomes are those of one server, and a commit needs neither the coordinator nor a connection between nodes", async () => {
     const { name, address } = await newStore();
-    await using service = await Service.open(address);
+    await using service = await openStore(address);
     const ids = Array.from({ length: 200 }, (_, id) => BigInt(id - 100));
     await cluster.coordinator.stop("SIGKILL");
     try {
@@ -256,8 +181,8 @@ describeCitus("Citus nodes", () => {
     } finally {
       await cluster.coordinator.run();
     }
-    await using through = await Service.open(`${address}?citus=coordinator`);
-    expect(through.nodes).toEqual([]);
+    await using through = await openStore(`${address}?citus=coordinator`);
+    expect(through.nodes()).toEqual({});
     expect(await through.create({ id: 1_000n, name: "one" })).toBe("unchanged");
   });
 
@@ -278,7 +203,7 @@ describeCitus("Citus nodes", () => {
            EXECUTE 'CREATE TRIGGER record BEFORE INSERT ON ' || shard || ' FOR EACH ROW EXECUTE FUNCTION record()';
          END LOOP; END $$`,
     );
-    await using service = await Service.open(address);
+    await using service = await openStore(address);
     await service.readMap(query);
     try {
       const ids = Array.from({ length: 100 }, (_, id) => BigInt(id));
@@ -323,7 +248,7 @@ describeCitus("Citus nodes", () => {
   });
 
   /** The first id of a node from a number on. */
-  function firstIn(service: Service, node: string, from: bigint): bigint {
+  function firstIn(service: QueuedStore, node: string, from: bigint): bigint {
     let id = from;
     while (service.nodeOf(id) !== node) id++;
     return id;
@@ -336,15 +261,15 @@ describeCitus("Citus nodes", () => {
     "a worker is %s under load: the plants of the other go on, its own are refused and come back, and none is lost",
     async (_, stop, start) => {
       const { address, query } = await newStore();
-      await using service = await Service.open(address);
+      await using service = await openStore(address);
       await service.readMap(query);
       const [worker, other] = cluster.workers;
       const race = new Race(service, 64);
       try {
-        for (const node of service.nodes) await race.more(200, node);
+        for (const node of nodesOf(service)) await race.more(200, node);
         await stop(worker);
         try {
-          await eventually("the worker is down", () => !service.isUp(nodeName(worker)));
+          await eventually("the worker is down", () => !service.nodes()[nodeName(worker)]);
           const before = race.refused.get(nodeName(worker)) ?? 0;
           await race.more(1_000, nodeName(other));
           expect(race.refused.get(nodeName(worker)) ?? 0).toBeGreaterThan(before);
@@ -352,7 +277,7 @@ describeCitus("Citus nodes", () => {
         } finally {
           await start(worker);
         }
-        for (const node of service.nodes) await race.more(200, node);
+        for (const node of nodesOf(service)) await race.more(200, node);
       } finally {
         await race.stop();
       }
@@ -363,7 +288,7 @@ describeCitus("Citus nodes", () => {
 
   test("shards move and split, and nodes are drained, removed and added under load: no plant is lost, and none is refused", async () => {
     const { address, query } = await newStore();
-    await using service = await Service.open(address);
+    await using service = await openStore(address);
     await service.readMap(query);
     const [worker, other] = cluster.workers;
     const race = new Race(service, 64);
@@ -400,11 +325,11 @@ describeCitus("Citus nodes", () => {
       await query("SELECT rebalance_table_shards('plants', shard_transfer_mode := 'block_writes')");
       await nodesAre(service, 2);
       await service.readMap(query);
-      for (const node of service.nodes) await race.more(500, node);
+      for (const node of nodesOf(service)) await race.more(500, node);
       // As after a failover to a standby.
       await query(`SELECT citus_update_node(${node?.nodeid}, 'localhost', ${other.port})`);
       await eventually("the node has its new address", () =>
-        service.nodes.includes(`localhost:${other.port}`),
+        nodesOf(service).includes(`localhost:${other.port}`),
       );
       await service.readMap(query);
       await race.more(500, `localhost:${other.port}`);
@@ -416,31 +341,9 @@ describeCitus("Citus nodes", () => {
     expect(service.reports).toEqual([]);
   });
 
-  test.each<[string, string, RegExp]>([
-    ["a local table", "SELECT 1", /the table plants is not distributed; run/],
-    ["a reference table", "SELECT create_reference_table('plants')", /not distributed by a column/],
-    [
-      "another column",
-      "ALTER TABLE plants DROP CONSTRAINT plants_pkey; ALTER TABLE plants ADD PRIMARY KEY (id, name); SELECT create_distributed_table('plants', 'name')",
-      /is distributed by name/,
-    ],
-    [
-      "two copies",
-      "SET citus.shard_replication_factor = 2; SELECT create_distributed_table('plants', 'id')",
-      /2 placements/,
-    ],
-  ])("%s goes through the coordinator, and the reason is reported once", async (_, distribute, reason) => {
-    const { address } = await newStore(distribute);
-    await using service = await Service.open(address);
-    expect(service.nodes).toEqual(["coordinator"]);
-    if (!distribute.includes("name")) expect(await service.create({ id: 1n, name: "Fern" })).toBe("created");
-    expect(await service.queue.assertReady()).toEqual([]);
-    expect(service.reports).toEqual([expect.stringMatching(reason)]);
-  });
-
   test("a table that is distributed while the server runs gets queues of its nodes", async () => {
     const { address, query } = await newStore("SELECT 1");
-    await using service = await Service.open(address);
+    await using service = await openStore(address);
     expect(await service.create({ id: 1n, name: "Fern" })).toBe("created");
     await query("SELECT create_distributed_table('plants', 'id')");
     await nodesAre(service, 2);
@@ -453,7 +356,7 @@ describeCitus("Citus nodes", () => {
     const { address, query } = await newStore();
     const [worker] = cluster.workers;
     await query(`SELECT stop_metadata_sync_to_node('127.0.0.1', ${worker.port})`);
-    await using service = await Service.open(address);
+    await using service = await openStore(address);
     await service.readMap(query);
     const ids = Array.from({ length: 50 }, (_, id) => BigInt(id));
     expect(new Set(await Promise.all(ids.map((id) => service.create({ id, name: "Fern" }))))).toEqual(
@@ -485,56 +388,21 @@ describeCitus("Citus nodes", () => {
     };
     await setTls([`SET ssl_cert_file = '${certificate}'`, `SET ssl_key_file = '${key}'`, "SET ssl = on"]);
     try {
-      await using service = await Service.open(`${address}?sslmode=require`);
-      expect([...service.nodes].sort()).toEqual(cluster.workers.map(nodeName).sort());
+      await using service = await openStore(`${address}?sslmode=require`);
+      expect(nodesOf(service).sort()).toEqual(cluster.workers.map(nodeName).sort());
       const ids = Array.from({ length: 50 }, (_, id) => BigInt(id));
       const outcomes = await Promise.all(ids.map((id) => service.create({ id, name: "Fern" })));
       expect(new Set(outcomes)).toEqual(new Set(["created"]));
-      const reports = service.nodes.map(
+      const reports = nodesOf(service).map(
         (node) =>
           `Citus: ${node} cannot be used directly (${node}: The server does not support SSL connections)`,
       );
       expect([...service.reports].sort()).toEqual(
         reports.sort().map((report) => expect.stringContaining(report)),
       );
-      expect(service.nodes.map((node) => service.isUp(node))).toEqual([true, true]);
+      expect(Object.values(service.nodes())).toEqual([true, true]);
     } finally {
       await setTls(["RESET ssl", "RESET ssl_cert_file", "RESET ssl_key_file"]);
     }
-  });
-
-  test("a server with a dead worker is ready, names the node, and answers its plants by 503", async () => {
-    const { address } = await newStore();
-    await using server = await RunningServer.start({ database: `${address}?retry_timeout=2` });
-    const adminUrl = await server.adminUrl();
-    const token = await server.createToken();
-    const ready = async () => {
-      const response = await fetch(`${adminUrl}/readyz`);
-      return `${response.status} ${(await response.text()).trimEnd()}`;
-    };
-    const create = (id: number) => post({ url: server.url, token }, plantJson(BigInt(id), "Fern"));
-    const [worker, other] = cluster.workers;
-    for (let id = 0; id < 20; id++) expect((await create(id)).status).toBe(200);
-    expect(await ready()).toBe("200 ready");
-    expect(await server.metric("plantstore_queue_plants")).toBe(0);
-    expect(await server.metric(`plantstore_node_up{node="${nodeName(worker)}"}`)).toBe(1);
-
-    await worker.stop("SIGKILL");
-    try {
-      const oneDown = `200 ready\n${nodeName(worker)} cannot commit: `;
-      await eventually("the worker is named", ready, (text) => text.startsWith(oneDown));
-      const responses = await Promise.all(Array.from({ length: 20 }, (_, id) => create(100 + id)));
-      const statuses = responses.map(({ status }) => status);
-      expect([...new Set(statuses)].sort()).toEqual([200, 503]);
-      for (const { status, headers } of responses)
-        if (status === 503) expect(headers.get("Retry-After")).not.toBeNull();
-      expect(await server.metric(`plantstore_node_up{node="${nodeName(worker)}"}`)).toBe(0);
-      await other.stop("SIGKILL");
-      await eventually("the server is not ready", ready, (text) => text.startsWith("503 not ready: "));
-    } finally {
-      await Promise.all([worker.run(), other.run()]);
-    }
-    await eventually("the server is ready", ready, (text) => text === "200 ready");
-    for (let id = 100; id < 120; id++) expect((await create(id)).status).toBe(200);
   });
 });

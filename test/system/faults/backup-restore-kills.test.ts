@@ -1,7 +1,7 @@
 // Backup and restore under strace: killed at each system call that changes a file, stopped beside
 // another process, and the permissions of each file from its first byte.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
   appendFileSync,
   copyFileSync,
@@ -15,7 +15,14 @@ import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Output } from "../../support/output.ts";
 import { programPath } from "../../support/programs.ts";
-import { type CommandResult, collectResult, plantstore, run } from "../../support/server.ts";
+import {
+  type CommandResult,
+  plantstore,
+  runCommand,
+  runIn,
+  type TemporaryFolder,
+} from "../../support/server.ts";
+import { exported } from "../../support/stored-plants.ts";
 import {
   argumentsOf,
   commandNames,
@@ -27,10 +34,7 @@ import {
   setModes,
   unfinished,
 } from "./backup-restore-setup.ts";
-import { describeIfStrace, injecting } from "./strace.ts";
-
-/** Each starts several processes. */
-setDefaultTimeout(120_000);
+import { describeIfStrace } from "./strace.ts";
 
 let stores: StoreFolders;
 beforeAll(async () => {
@@ -40,14 +44,41 @@ afterAll(() => stores[Symbol.dispose]());
 
 describeIfStrace("under strace", () => {
   /** Runs a command under strace. */
-  async function traced(options: readonly string[], args: readonly string[]): Promise<CommandResult> {
-    const child = Bun.spawn([programPath("strace"), "-f", "-qq", ...options, plantstore, ...args], {
+  function traced(options: readonly string[], args: readonly string[]): Promise<CommandResult> {
+    return runIn("/", [programPath("strace"), "-f", "-qq", ...options, plantstore, ...args]);
+  }
+
+  /** Runs a command that is killed at a system call, such as `fsync:3`: the third in its thread. */
+  function killedAt(moment: string, args: readonly string[]): Promise<CommandResult> {
+    return traced(["-o", "/dev/null", "-e", `inject=${atCall(moment, "SIGKILL")}`], args);
+  }
+
+  /** Starts a command, and waits until it is stopped at a system call, on a file if one is given. */
+  async function stoppedAt(
+    moment: string,
+    folder: TemporaryFolder,
+    args: readonly string[],
+    ...onFile: readonly string[]
+  ) {
+    const trace = folder.file("trace");
+    const stopping = ["-D", "-f", "-qq", "-o", trace, "-e", `inject=${atCall(moment, "SIGSTOP")}`];
+    const paths = onFile.flatMap((file) => ["-P", file]);
+    const child = Bun.spawn([programPath("strace"), ...stopping, ...paths, plantstore, ...args], {
       env: { PATH: process.env.PATH ?? "" },
-      stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
     });
-    return collectResult(child);
+    await eventually(
+      "the process is stopped",
+      () => (existsSync(trace) ? readFileSync(trace, "utf8") : ""),
+      (text) => text.includes("stopped by SIGSTOP"),
+    );
+    return child;
+  }
+
+  function atCall(moment: string, signal: string): string {
+    const [call, when] = moment.split(":");
+    return `${call}:signal=${signal}:when=${when}`;
   }
 
   test.each(commandNames)("%s: a private file is private from its first byte", async (command) => {
@@ -96,8 +127,6 @@ describeIfStrace("under strace", () => {
     test.each(moments[command])(
       `${command} that is killed at %s leaves the old file or the complete new one, and the next one removes the rest`,
       async (moment) => {
-        const [call, when] = moment.split(":");
-        const kill = ["-o", "/dev/null", "-e", `inject=${call}:signal=SIGKILL:when=${when}`];
         const plants = plantsWritten[command];
         for (const isThere of [false, true]) {
           using folder = stores.newFolder();
@@ -107,7 +136,7 @@ describeIfStrace("under strace", () => {
           if (isThere) copyFileSync(folder.file("backup.db"), file);
           const args = argumentsOf(command, folder, "place/file.db");
           const force = isThere ? ["--force"] : [];
-          expect((await traced(kill, [...args, ...force])).exitCode).toBe(128 + 9);
+          expect((await killedAt(moment, [...args, ...force])).exitCode).toBe(128 + 9);
           const left = existsSync(file) ? statSync(file).size : 0;
           if (isThere) expect(left).toBeGreaterThan(0);
           if (left > 0) expect([plants, ...(isThere ? [2] : [])]).toContain(plantsIn(file));
@@ -123,13 +152,10 @@ describeIfStrace("under strace", () => {
     for (const moment of ["fsync:2", "fsync:3", "fsync:4", "unlink:1", "unlink:2", "rename:1"]) {
       using folder = stores.newFolder();
       leaveLog(folder.file("other.db"));
-      const [call, when] = moment.split(":");
-      const kill = ["-o", "/dev/null", "-e", `inject=${call}:signal=SIGKILL:when=${when}`];
-      await traced(kill, [...argumentsOf("restore", folder, "other.db"), "--force"]);
-      const { stdout, exitCode } = await run(["export", "--database", `sqlite:${folder.file("other.db")}`]);
+      await killedAt(moment, [...argumentsOf("restore", folder, "other.db"), "--force"]);
+      const stdout = await exported(`sqlite:${folder.file("other.db")}`);
       const old = `${plantJson(0n, "plant 0")}\n${plantJson(1000n, "in the log")}\n`;
       const restored = `${plantJson(0n, "plant 0")}\n${plantJson(1n, "plant 1")}\n`;
-      expect(exitCode).toBe(0);
       expect([old, restored]).toContain(stdout);
     }
   });
@@ -138,60 +164,30 @@ describeIfStrace("under strace", () => {
     using folder = stores.newFolder();
     const file = folder.file("new.db");
     // Stopped as soon as it has created the file.
-    const stopping = injecting("open,openat:signal=SIGSTOP:when=1");
     const serve = ["serve", "--port", "0", "--admin-port", "off", "--database", `sqlite:${file}`];
-    const child = Bun.spawn([...stopping, "-P", file, plantstore, ...serve], {
-      env: { PATH: process.env.PATH ?? "" },
-      stdout: "pipe",
-      stderr: "ignore",
-    });
-    await eventually("the file of the store", () => existsSync(file));
-    expect(await run([...argumentsOf("restore", folder, "new.db"), "--quiet"])).toMatchObject({
-      exitCode: 0,
-    });
+    const child = await stoppedAt("open,openat:1", folder, serve, file);
+    expect(await execute("restore", folder, "new.db", { force: false })).toBeUndefined();
     // Each of its threads is stopped when it first opens the file.
     const continuing = setInterval(() => child.kill("SIGCONT"), 20);
     const stdout = new Output(child.stdout);
     const url = await stdout.until((text) => /^(http\S+)\n/.exec(text)?.[1]);
     clearInterval(continuing);
-    const issued = await run(["token", "create", "--name", "ci", "--database", `sqlite:${file}`]);
+    const issued = await runCommand(["token", "create", "--name", "ci", "--database", `sqlite:${file}`]);
     const created = await post({ url, token: issued.stdout.trim() }, plantJson(7n, "created"));
     expect(created.status).toBe(200);
     child.kill("SIGTERM");
     expect(await child.exited).toBe(0);
-    expect((await run(["export", "--database", `sqlite:${file}`])).stdout).toBe(
+    expect(await exported(`sqlite:${file}`)).toBe(
       `${plantJson(0n, "plant 0")}\n${plantJson(1n, "plant 1")}\n${plantJson(7n, "created")}\n`,
     );
   });
 
   test("a backup that is still being written is not restored", async () => {
     using folder = stores.newFolder();
-    const [backup, trace] = [folder.file("backup.db"), folder.file("trace")];
-    const args = argumentsOf("restore", folder, "new.db");
+    const backup = folder.file("backup.db");
     // Stopped once the copy has begun, or its reflink was refused.
-    const copying = "inject=ioctl,copy_file_range,sendfile:signal=SIGSTOP:when=1";
-    const child = Bun.spawn(
-      [
-        programPath("strace"),
-        "-D",
-        "-f",
-        "-qq",
-        "-o",
-        trace,
-        "-P",
-        backup,
-        "-e",
-        copying,
-        plantstore,
-        ...args,
-      ],
-      { env: { PATH: process.env.PATH ?? "" }, stderr: "pipe" },
-    );
-    await eventually(
-      "the copying process is stopped",
-      () => existsSync(trace) && readFileSync(trace, "utf8"),
-      (text) => text !== false && text.includes("stopped by SIGSTOP"),
-    );
+    const args = argumentsOf("restore", folder, "new.db");
+    const child = await stoppedAt("ioctl,copy_file_range,sendfile:1", folder, args, backup);
     appendFileSync(backup, "more");
     child.kill("SIGCONT");
     expect(await child.stderr.text()).toContain("backup.db was changed while it was copied; try again");
@@ -201,14 +197,10 @@ describeIfStrace("under strace", () => {
 
   test("the files of a running backup are not removed by another one", async () => {
     using folder = stores.newFolder();
-    const args = (target: string) => argumentsOf("backup", folder, target);
-    const child = Bun.spawn([...injecting("chmod:signal=SIGSTOP:when=1"), plantstore, ...args("slow.db")], {
-      env: { PATH: process.env.PATH ?? "" },
-      stderr: "ignore",
-    });
+    const child = await stoppedAt("chmod:1", folder, argumentsOf("backup", folder, "slow.db"));
     const made = () => unfinished(folder.path).some((name) => name.endsWith("/copy"));
-    await eventually("the copy of the running backup", made);
-    expect(await run(args("quick.db"))).toMatchObject({ exitCode: 0 });
+    expect(made()).toBe(true);
+    expect(await execute("backup", folder, "quick.db", { force: false })).toBeUndefined();
     expect(made()).toBe(true);
     child.kill("SIGCONT");
     expect(await child.exited).toBe(0);

@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { basename, dirname } from "node:path";
 import { OperatorError } from "../../../src/core/operator-error.ts";
-import { backUpStore, restoreStore } from "../../../src/core/store/open-store.ts";
+import { storeAt } from "../../../src/core/store/open-store.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { TemporaryFolder, withStore } from "../../support/server.ts";
 
@@ -90,8 +90,8 @@ export async function execute(
 ): Promise<OperatorError | undefined> {
   const [, file = "", , database = ""] = argumentsOf(command, folder, target, source);
   try {
-    if (command === "backup") await backUpStore(database, file, force);
-    else await restoreStore(file, database, force);
+    if (command === "backup") await storeAt(database).backUp(file, force);
+    else await storeAt(database).restore(file, force);
     return undefined;
   } catch (error) {
     if (error instanceof OperatorError) return error;

@@ -1,6 +1,6 @@
 // A system clock that jumps under a running server: only the expiry of tokens depends on it.
 
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { renameSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../../support/http.ts";
@@ -8,37 +8,36 @@ import { Load } from "../../support/load.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
-setDefaultTimeout(120_000);
-
-/** The environment in which a process reads the offset of its clock from a file. */
-function clockFrom(file: string): Record<string, string> {
-  const { stdout } = spawnSync(programPath("faketime"), ["-m", "-f", "+0", "printenv", "LD_PRELOAD"], {
-    encoding: "utf8",
-  });
-  return {
-    LD_PRELOAD: stdout.trim(),
-    FAKETIME_TIMESTAMP_FILE: file,
-    FAKETIME_NO_CACHE: "1",
-    // As when a system clock is set: the monotonic clock does not change.
-    FAKETIME_DONT_FAKE_MONOTONIC: "1",
-  };
-}
-
 /** Replaced atomically, because a server reads it at any time. */
 function setClock(file: string, ahead: string): void {
   writeFileSync(`${file}.new`, `${ahead}\n`);
   renameSync(`${file}.new`, file);
 }
 
+/** A server that reads the offset of its clock from a file. */
+function serverWithClock(folder: TemporaryFolder, clock: string, ...args: string[]): Promise<RunningServer> {
+  setClock(clock, "+0");
+  const { stdout } = spawnSync(programPath("faketime"), ["-m", "-f", "+0", "printenv", "LD_PRELOAD"], {
+    encoding: "utf8",
+  });
+  return RunningServer.start({
+    database: `sqlite:${folder.file("plants.db")}`,
+    args,
+    env: {
+      LD_PRELOAD: stdout.trim(),
+      FAKETIME_TIMESTAMP_FILE: clock,
+      FAKETIME_NO_CACHE: "1",
+      // As when a system clock is set: the monotonic clock does not change.
+      FAKETIME_DONT_FAKE_MONOTONIC: "1",
+    },
+  });
+}
+
 describeIfInstalled("faketime", "a clock that jumps", () => {
   test("a token expires by the system clock; no plant is lost, and no other request fails", async () => {
     using folder = new TemporaryFolder();
     const clock = folder.file("clock");
-    setClock(clock, "+0");
-    await using server = await RunningServer.start({
-      database: `sqlite:${folder.file("plants.db")}`,
-      env: clockFrom(clock),
-    });
+    await using server = await serverWithClock(folder, clock);
     const forever = { url: server.url, token: await server.createToken() };
     const limited = { url: server.url, token: await server.createToken("limited", 3_600_000) };
     const load = new Load();
@@ -75,13 +74,9 @@ describeIfInstalled("faketime", "a clock that jumps", () => {
   test("a token's rate does not depend on the system clock", async () => {
     using folder = new TemporaryFolder();
     const clock = folder.file("clock");
-    setClock(clock, "+0");
-    await using server = await RunningServer.start({
-      database: `sqlite:${folder.file("plants.db")}`,
-      // A window of ten minutes: the test is over long before.
-      args: ["--token-rate", "1", "--token-burst", "600"],
-      env: clockFrom(clock),
-    });
+    // A window of ten minutes: the test is over long before.
+    const rate = ["--token-rate", "1", "--token-burst", "600"];
+    await using server = await serverWithClock(folder, clock, ...rate);
     const target = { url: server.url, token: await server.createToken() };
     let left = 599;
     for (const ahead of ["+0", "-2h", "+2h", "-20y", "+10y"]) {

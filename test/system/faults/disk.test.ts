@@ -1,7 +1,7 @@
 // Failing fsync, write and read calls: the responses, the log, and the store afterwards.
 
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { closeSync, cpSync, existsSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { eventually } from "../../support/eventually.ts";
@@ -9,9 +9,6 @@ import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { RunningServer, runCommand, type ServerEnd, TemporaryFolder } from "../../support/server.ts";
 import { describeIfStrace, injecting, injectingInto, storeThreads } from "./strace.ts";
-
-/** Each starts a server under strace. */
-setDefaultTimeout(120_000);
 
 /**
  * A store whose server was killed under load: its WAL is there, and the first checkpoint has
@@ -90,20 +87,19 @@ describeIfStrace("an fsync that fails", () => {
   );
 
   test.each([
-    ["of the log", 1],
-    ["of the database file", 2],
-  ])("%s, in the checkpoint thread: the same, with a commit in flight", async (_, when) => {
+    ["of the log", "fsync", "SQLITE_IOERR_FSYNC"],
+    ["of the database file", "fdatasync", "fdatasync (EIO)"],
+  ])("%s, in the checkpoint thread: the same, with a commit in flight", async (_, call, reason) => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
     await using server = await RunningServer.start({ database: `sqlite:${path}` });
     const target = { url: server.url, token: await server.createToken() };
-    // The first create is preceded by the checkpoint of the committing thread.
-    expect((await post(target, plantJson(0n, "first"))).status).toBe(200);
+    // The first create is preceded by the checkpoint of the committing thread. These are not enough
+    // for the checkpoint thread.
+    for (let id = -8n; id < 0n; id++)
+      expect((await post(target, plantJson(id, "x".repeat(900_000)))).status).toBe(200);
     const { committing, copying } = storeThreads(server.pid);
-    await using _copies = await injectingInto(
-      copying,
-      `fsync,fdatasync:error=EIO:delay_enter=300000:when=${when}`,
-    );
+    await using _copies = await injectingInto(copying, `${call}:error=EIO:delay_enter=300000`);
     // Of two batches in sequence, the second is in flight while the fsync after the first one
     // fails.
     await using _commits = await injectingInto(committing, "fsync,fdatasync:delay_exit=1000000");
@@ -118,7 +114,7 @@ describeIfStrace("an fsync that fails", () => {
     const end = await server.ended();
     expect(end.exitCode).toBe(1);
     expect(end.stderr).toContain("store failed, the server exits");
-    expect(end.stderr).toContain(when === 1 ? "SQLITE_IOERR_FSYNC" : "fdatasync (EIO)");
+    expect(end.stderr).toContain(reason);
     expect(new Set(statuses.values()).difference(new Set([200, 503, undefined]))).toEqual(new Set());
     expect(existsSync(`${path}-disk-failed`)).toBe(true);
     const { stdout } = await runCommand(["export", "--database", `sqlite:${path}`]);

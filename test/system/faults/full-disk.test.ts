@@ -1,39 +1,14 @@
 // A full disk, on a small file system of its own, that has space again later.
 
-import { expect, setDefaultTimeout, test } from "bun:test";
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
-import { toEntries } from "../../../src/core/store/plant-store.ts";
+import { expect, test } from "bun:test";
+import { rmSync, writeFileSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
-import { plantJson, post } from "../../support/http.ts";
+import { plantJson } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { describeUnless } from "../../support/programs.ts";
-import { createStore, RunningServer, runCommand, TemporaryFolder, withStore } from "../../support/server.ts";
+import { createStore, RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { mounted, notMounted } from "./mounts.ts";
-
-/** Each starts several processes. */
-setDefaultTimeout(120_000);
-
-test("a limit on the size of files: not ready as soon as a create has failed", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await RunningServer.start({
-    database: `sqlite:${folder.file("plants.db")}`,
-    // In blocks of 512 or 1,024 bytes.
-    under: ["sh", "-c", 'ulimit -f 1000; exec "$@"', "sh"],
-  });
-  const target = { url: server.url, token: await server.createToken() };
-  const admin = await server.adminUrl();
-  const create = async (id: bigint) => (await post(target, plantJson(id, "x".repeat(900)))).status;
-  expect((await fetch(`${admin}/readyz`)).status).toBe(200);
-  let id = 0n;
-  while ((await create(id)) === 200) id++;
-  for (let round = 0; round < 3; round++) {
-    const ready = await fetch(`${admin}/readyz`);
-    expect([ready.status, await create(id)]).toEqual([503, 503]);
-  }
-  const { stdout } = await server.command("export");
-  expect(stdout.trimEnd().split("\n")).toHaveLength(Number(id));
-});
 
 describeUnless(notMounted, "a full disk", () => {
   test("responds with 503, loses no plant, and creates plants again once there is space", async () => {
@@ -71,25 +46,6 @@ describeUnless(notMounted, "a full disk", () => {
     expect(exitCode).toBe(0);
     await using again = await RunningServer.start({ database: `sqlite:${place}/plants.db` });
     expect(load.audit((await again.command("export")).stdout)).toEqual([]);
-  });
-
-  test("a backup fails with an error, and leaves no file", async () => {
-    using folder = new TemporaryFolder();
-    const place = folder.file("disk");
-    using _ = mounted(place);
-    const database = `sqlite:${folder.file("plants.db")}`;
-    // 4 MB.
-    const plants = Array.from({ length: 4_000 }, (_, id) => ({ id: BigInt(id), name: "x".repeat(1_000) }));
-    const outcomes = await withStore(database, "create", (store) => store.create(toEntries(plants)));
-    expect(new Set(outcomes)).toEqual(new Set(["created"]));
-    expect(await runCommand(["backup", `${place}/copy.db`, "--database", database])).toEqual({
-      exitCode: 1,
-      stdout: "",
-      stderr: expect.stringMatching(
-        /^plantstore: the store could not be backed up to .*copy\.db: .*full.*; fix the cause, and try again\n$/,
-      ),
-    });
-    expect(readdirSync(place)).toEqual([]);
   });
 
   for (const engine of engines) {

@@ -144,7 +144,7 @@ describeIfStrace("a power cut", () => {
       const pages = () => Number(probe.query("PRAGMA wal_checkpoint(NOOP)").values()[0]?.[1]);
       let id = 1n;
       const fill = async () => {
-        while (pages() < 1_000)
+        while (pages() < 2_900)
           expect((await post(target, plantJson(id++, "x".repeat(900_000)))).status).toBe(200);
       };
       await Promise.all([fill(), fill(), fill(), fill()]);
@@ -241,11 +241,10 @@ function missingAfterCut(
 }
 
 /**
- * Waits until a log that has grown to 16 MiB is shorter again: the log of a small store is
- * restarted from that length on.
+ * Waits until a log that has grown to 48 MiB is shorter again: it is restarted from that length on.
  */
 async function untilRestarted(pages: () => number): Promise<void> {
-  for (let longest = 0, now = 0; now >= longest || longest < 4_000; now = pages()) {
+  for (let longest = 0, now = 0; now >= longest || longest < 12_000; now = pages()) {
     longest = Math.max(longest, now);
     await Bun.sleep(10);
   }

@@ -1,9 +1,9 @@
 // A second path to the file of a store, by a hard link or a mount of the single file: SQLite would
 // keep a second write-ahead log beside it, and the two logs would overwrite each other's pages.
 
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { copyFileSync, linkSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../../support/http.ts";
 import { pathOf } from "../../support/programs.ts";
 import {
@@ -15,20 +15,11 @@ import {
   TemporaryFolder,
 } from "../../support/server.ts";
 
-/** Each starts several processes. */
-setDefaultTimeout(120_000);
-
-/** Every command that opens a store, with the path of one. */
-const commands = [
-  ["serve", "--port", "0", "--admin-port", "off"],
-  ["migrate"],
-  ["check"],
-  ["get", "1"],
-  ["export"],
-  ["stats"],
-  ["token", "create", "--name", "ci"],
-  ["delete", "1"],
-  ["backup", "copy.db"],
+/** The commands that open a store each in a way of its own, with the path of one. */
+const commandsOf = (database: string, folder: TemporaryFolder) => [
+  ["serve", "--port", "0", "--admin-port", "off", "--database", database],
+  ["export", "--database", database],
+  ["backup", folder.file("copy.db"), "--database", database],
 ];
 
 /**
@@ -63,8 +54,8 @@ test("a store with a second hard link is refused by every command, beside its se
   expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
   linkSync(path, other);
   for (const name of [other, path])
-    for (const command of commands)
-      expect(await runIn(folder.path, [plantstore, ...command, "--database", `sqlite:${name}`])).toEqual({
+    for (const command of commandsOf(`sqlite:${name}`, folder))
+      expect(await runCommand(command)).toEqual({
         exitCode: 1,
         stdout: "",
         stderr: `plantstore: ${name} has 2 hard links, and a store must have one, as SQLite keeps the newest plants in a file next to it; find the other with "find -samefile", and remove or copy it\n`,
@@ -89,10 +80,8 @@ testMount(
     symlinkSync(mounted, folder.file("link.db"));
     const files = mounting(path, mounted);
     for (const name of [mounted, folder.file("link.db")])
-      for (const command of commands)
-        expect(
-          await runIn(folder.path, [...files, plantstore, ...command, "--database", `sqlite:${name}`]),
-        ).toEqual({
+      for (const command of commandsOf(`sqlite:${name}`, folder))
+        expect(await runIn(folder.path, [...files, plantstore, ...command])).toEqual({
           exitCode: 1,
           stdout: "",
           stderr: `plantstore: ${mounted} is mounted by itself, and SQLite keeps the newest plants in a file next to it; mount its folder instead\n`,
@@ -118,13 +107,8 @@ testMount(`a log that is mounted by itself is refused as the store is${skipped}`
   await createStore(`sqlite:${path}`);
   for (const name of ["plants.db-wal", "log"]) writeFileSync(folder.file(name), "");
   const under = mounting(folder.file("log"), `${path}-wal`);
-  const { exitCode, stderr } = await runIn(folder.path, [
-    ...under,
-    plantstore,
-    "stats",
-    "--database",
-    `sqlite:${path}`,
-  ]);
+  const stats = [plantstore, "stats", "--database", `sqlite:${path}`];
+  const { exitCode, stderr } = await runIn(folder.path, [...under, ...stats]);
   expect([exitCode, stderr]).toEqual([1, expect.stringContaining("plants.db-wal is mounted by itself")]);
 });
 
@@ -149,6 +133,4 @@ test("restore neither reads a store by a second path nor replaces one that has t
   expect(
     (await runCommand(["restore", folder.file("older.db"), "--database", `sqlite:${other}`])).exitCode,
   ).toBe(0);
-  copyFileSync(path, folder.file("copy.db"));
-  expect((await runCommand(["stats", "--database", `sqlite:${folder.file("copy.db")}`])).exitCode).toBe(0);
 });

@@ -22,24 +22,18 @@ export function describeIfStrace(name: string, suite: () => void): void {
  * Runs a command with some system calls failing, such as `fsync:error=EIO:when=3`: the third in
  * each thread.
  */
-export function injecting(...faults: readonly string[]): string[] {
-  return [
-    programPath("strace"),
-    "-D",
-    "-f",
-    "-qq",
-    "-o",
-    "/dev/null",
-    ...faults.flatMap((fault) => ["-e", `inject=${fault}`]),
-  ];
+export function injecting(fault: string): string[] {
+  const [calls] = fault.split(":");
+  const only = ["--seccomp-bpf", "-e", `trace=${calls}`, "-e", `inject=${fault}`];
+  return [programPath("strace"), "-D", "-f", "-qq", "-o", "/dev/null", ...only];
 }
 
 /**
  * Lets some system calls of one running thread fail, such as `fsync:error=EIO:when=3`, until it is
  * disposed.
  */
-export async function injectingInto(thread: number, ...faults: readonly string[]): Promise<AsyncDisposable> {
-  return attached([`--attach=${thread}`, ...faults.map((fault) => `--inject=${fault}`), "-o", "/dev/null"]);
+export async function injectingInto(thread: number, fault: string): Promise<AsyncDisposable> {
+  return attached([`--attach=${thread}`, `--inject=${fault}`, "-o", "/dev/null"]);
 }
 
 /**

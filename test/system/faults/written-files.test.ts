@@ -1,8 +1,8 @@
 // The files that commands write: each command in each state of its files, with the outcome.
-// `backup` and `restore` have tests of their own.
+// `backup` and `restore` have tests of their own, and so have missing stores and standard streams.
 
 import { Database } from "bun:sqlite";
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -20,7 +20,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { newPlantJson } from "../../../src/core/contract/plant.ts";
 import { writeFailureMarker } from "../../../src/core/store/sqlite/errors.ts";
 import { statesOf } from "../../support/commands.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -28,16 +27,16 @@ import { plantJson } from "../../support/http.ts";
 import { programPath } from "../../support/programs.ts";
 import {
   type CommandResult,
-  collectResult,
   plantstore,
   RunningServer,
+  runCommand,
+  runIn,
   TemporaryFolder,
+  withStore,
 } from "../../support/server.ts";
+import { exported, storePlants } from "../../support/stored-plants.ts";
 import { mounted, notMounted } from "./mounts.ts";
 import { makeReadOnly, whyNotReadOnly } from "./read-only.ts";
-
-/** Some wait for a lock for 10 seconds. */
-setDefaultTimeout(120_000);
 
 const one = plantJson(1n, "Monstera");
 
@@ -46,37 +45,39 @@ const one = plantJson(1n, "Monstera");
  * import.
  */
 const template = new TemporaryFolder();
-afterAll(() => template[Symbol.dispose]());
-const prepared = prepare();
+const umask = process.umask(0);
+afterAll(() => {
+  template[Symbol.dispose]();
+  process.umask(umask);
+});
 
-async function prepare(): Promise<void> {
-  writeFileSync(template.file("plants.ndjson"), `${one}\n`);
-  writeFileSync(template.file("more.ndjson"), `${plantJson(2n, "Ficus")}\n`);
-  writeFileSync(template.file("wrong.ndjson"), "nope\n");
-  for (const line of ["migrate", "import plants.ndjson --quiet", "token create --name ci"]) {
-    const { exitCode, stderr } = await inFolder(template.path, line);
-    if (exitCode !== 0) throw new Error(stderr);
-  }
+writeFileSync(template.file("more.ndjson"), `${plantJson(2n, "Ficus")}\n`);
+writeFileSync(template.file("wrong.ndjson"), "nope\n");
+await storePlants(storeIn(template.path), [{ id: 1n, name: "Monstera" }]);
+await withStore(storeIn(template.path), "writable", ({ tokens }) =>
+  tokens.add({ hash: "a", name: "ci", createdAt: 1, expiresAt: null }),
+);
+
+function newFolder(): TemporaryFolder {
+  const folder = new TemporaryFolder();
+  cpSync(template.path, folder.path, { recursive: true });
+  return folder;
 }
 
-/** Runs a command in a folder as a shell does, with redirections, and with a umask of 0. */
+function storeIn(folder: string): string {
+  return `sqlite:${folder}/plantstore.db`;
+}
+
+/** Runs a command in this process. Its error names files as they are called in the folder. */
 async function inFolder(folder: string, line: string): Promise<CommandResult> {
-  const child = Bun.spawn(["sh", "-c", `umask 000; ${plantstore} ${line}`], {
-    cwd: folder,
-    env: { PATH: process.env.PATH ?? "" },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  return collectResult(child);
+  if (line.includes("<")) return inShell(folder, line);
+  const args = line.split(" ").map((arg) => (arg.endsWith(".ndjson") ? `${folder}/${arg}` : arg));
+  const { stderr, ...result } = await runCommand([...args, "--database", storeIn(folder)]);
+  return { ...result, stderr: stderr.replaceAll(`${folder}/`, "") };
 }
 
-interface Expected {
-  readonly exitCode: number;
-  /** Found in standard error. */
-  readonly says?: string;
-  /** Whether it waits for as long as the program waits for a lock. */
-  readonly waits?: true;
+function inShell(folder: string, line: string): Promise<CommandResult> {
+  return runIn(folder, ["sh", "-c", `${plantstore} ${line}`]);
 }
 
 interface Cell {
@@ -84,7 +85,9 @@ interface Cell {
   /** The state of the files. */
   readonly when: string;
   readonly outcome: string;
-  readonly expected: Expected;
+  readonly exitCode: number;
+  /** Found in standard error. */
+  readonly says?: string;
   /**
    * Brings the files into that state; what it returns is disposed of when the command has ended.
    */
@@ -97,17 +100,6 @@ interface Cell {
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-/** The plants of the store, one line each; read without the program, which a test may be about. */
-function plantsIn(folder: string): string {
-  using database = new Database(`${folder}/plantstore.db`, { safeIntegers: true });
-  const rows = database
-    .query<{ id: bigint; name: string; tag: string | null }, []>("SELECT * FROM plants ORDER BY id")
-    .all();
-  return rows
-    .map(({ id, name, tag }) => `${newPlantJson({ id, name, ...(tag === null ? {} : { tag }) })}\n`)
-    .join("");
-}
-
 /** The line numbers in a report; throws if it is not a report. */
 function reportedLines(path: string): number[] {
   return readFileSync(path, "utf8")
@@ -116,12 +108,10 @@ function reportedLines(path: string): number[] {
     .map((line) => JSON.parse(line).line);
 }
 
-function assertWholeStore(folder: string): void {
-  {
-    using database = new Database(`${folder}/plantstore.db`, { readonly: true });
-    expect(database.query("PRAGMA integrity_check").values()).toEqual([["ok"]]);
-  }
-  expect(plantsIn(folder)).toStartWith(`${one}\n`);
+async function assertUnchanged(folder: string): Promise<void> {
+  expect(await exported(storeIn(folder))).toBe(`${one}\n`);
+  expect(await statesOf(storeIn(folder), "ci")).toEqual(["active"]);
+  expect(await statesOf(storeIn(folder), "new")).toEqual([]);
 }
 
 /** Starts to write to the store, in this process, and commits when it is disposed of. */
@@ -169,34 +159,16 @@ function moveFile(from: string, to: string): void {
 
 const notReadOnly = whyNotReadOnly();
 
-const serve = "serve --port 0 --admin-port off --log-level error";
 const readers = ["get 1", "export", "stats", "token list", "index list"];
 const changers = ["token create --name new", "token rotate ci", "token revoke ci", "index create search"];
-const printers = [...readers, "check", "config"];
+const earlierReport = '{"line":7,"error":40001}\n';
 
 const cells: readonly Cell[] = [
-  {
-    commands: ["migrate"],
-    when: "there is no store",
-    outcome: "creates one, which only its owner may read, and prints its path",
-    expected: { exitCode: 0, says: "Created an empty store: " },
-    before: removeStore,
-    after: (folder) => expect(modeOf(`${folder}/plantstore.db`)).toBe("600"),
-  },
-  {
-    commands: [...readers, ...changers, "check", "import plants.ndjson", `${serve} --migrate off`],
-    when: "there is no store",
-    outcome: "exit code 1, and creates none: the error names the path",
-    expected: { exitCode: 1, says: "there is no store at " },
-    before: removeStore,
-    after: (folder) =>
-      expect(readdirSync(folder).toSorted()).toEqual(["more.ndjson", "plants.ndjson", "wrong.ndjson"]),
-  },
   {
     commands: [...readers, ...changers, "check", "import more.ndjson", "migrate"],
     when: "the path of the store is a link to it",
     outcome: "uses the store, and keeps the link",
-    expected: { exitCode: 0 },
+    exitCode: 0,
     before: (folder) => {
       mkdirSync(`${folder}/elsewhere`);
       renameSync(`${folder}/plantstore.db`, `${folder}/elsewhere/plants.db`);
@@ -209,19 +181,20 @@ const cells: readonly Cell[] = [
     },
   },
   {
-    commands: [...changers, "import more.ndjson", "migrate", serve],
+    commands: [...changers, "import more.ndjson", "migrate", "serve --port 0 --admin-port off"],
     when: "the store cannot be written",
     outcome: "exit code 1, and nothing is changed",
-    expected: { exitCode: 1, says: "it cannot be written (E" },
+    exitCode: 1,
+    says: "it cannot be written (E",
     before: makeStoreReadOnly,
     skipped: notReadOnly,
-    after: (folder) => expect(plantsIn(folder)).toBe(`${one}\n`),
+    after: assertUnchanged,
   },
   {
     commands: readers,
     when: "the store cannot be written",
     outcome: "succeeds",
-    expected: { exitCode: 0 },
+    exitCode: 0,
     before: makeStoreReadOnly,
     skipped: notReadOnly,
   },
@@ -229,93 +202,65 @@ const cells: readonly Cell[] = [
     commands: [...changers, "check"],
     when: "another process holds the lock of the store",
     outcome: "exit code 1 after at most 10 seconds, and nothing is changed",
-    expected: { exitCode: 1, says: "database is locked", waits: true },
-    before: lockStore,
+    exitCode: 1,
+    says: "database is locked",
+    before: (folder) => {
+      const stack = new DisposableStack();
+      stack.use(lockStore(folder));
+      let now = performance.now();
+      stack.use(spyOn(performance, "now").mockImplementation(() => (now += 1_000)));
+      return stack;
+    },
+    after: assertUnchanged,
   },
   {
     commands: [...readers, "migrate"],
     when: "another process holds the lock of the store",
     outcome: "succeeds",
-    expected: { exitCode: 0 },
+    exitCode: 0,
     before: lockStore,
   },
   {
     commands: [...changers, "check"],
     when: "the disk of the store is full",
     outcome: "exit code 1, and nothing is changed",
-    expected: { exitCode: 1, says: "full" },
+    exitCode: 1,
+    says: "full",
     before: fillDisk,
     skipped: notMounted,
-    after: async (folder) => {
-      const database = `sqlite:${folder}/plantstore.db`;
-      expect(await statesOf(database, "ci")).toEqual(["active"]);
-      expect(await statesOf(database, "new")).toEqual([]);
-    },
+    after: assertUnchanged,
   },
   {
     commands: [...readers, "migrate"],
     when: "the disk of the store is full",
     outcome: "succeeds",
-    expected: { exitCode: 0 },
+    exitCode: 0,
     before: fillDisk,
     skipped: notMounted,
-  },
-  {
-    commands: [...printers.map((line) => `${line} >/dev/full`), ...printers.map((line) => `${line} >&-`)],
-    when: "standard output is full or closed",
-    outcome: "exit code 1",
-    expected: { exitCode: 1, says: "could not be written (E" },
-  },
-  {
-    commands: ["token create --name new", "token rotate ci"].flatMap((line) => [
-      `${line} >/dev/full`,
-      `${line} >&-`,
-    ]),
-    when: "standard output is full or closed",
-    outcome: "exit code 1, and the token, which was not printed, is revoked",
-    expected: { exitCode: 1, says: "the token could not be printed (E" },
-    after: async (folder) => {
-      const database = `sqlite:${folder}/plantstore.db`;
-      expect((await statesOf(database, "ci"))[0]).toBe("active");
-      expect([...(await statesOf(database, "ci")), ...(await statesOf(database, "new"))]).toContain(
-        "revoked",
-      );
-    },
-  },
-  {
-    commands: [`${serve} >/dev/full`, `${serve} >&-`],
-    when: "standard output is full or closed, on a new store",
-    outcome: "exit code 1, and the next start prints another first token",
-    expected: { exitCode: 1, says: "the first token could not be printed (E" },
-    before: removeStore,
-    after: async (folder) => {
-      const next = await RunningServer.start({ database: `sqlite:${folder}/plantstore.db` });
-      expect((await next.stop()).stdout).toMatch(/pst_[A-Za-z0-9_-]{43}/);
-    },
   },
   ...(
     [
       ["600", "600"],
-      ["640", "640"],
-      ["644", "644"],
       ["755", "644"],
       ["666", "666"],
     ] as const
-  ).map(
-    ([input, report]): Cell => ({
+  ).flatMap(([input, report]): Cell[] => [
+    {
       commands: ["import wrong.ndjson"],
       when: `the input has the permissions ${input}`,
       outcome: `the report has ${report}`,
-      expected: { exitCode: 3, says: "see wrong.ndjson.rejected.ndjson" },
+      exitCode: 3,
+      says: "see wrong.ndjson.rejected.ndjson",
       before: (folder) => chmod(`${folder}/wrong.ndjson`, input),
       after: (folder) => expect(modeOf(`${folder}/wrong.ndjson.rejected.ndjson`)).toBe(report),
-    }),
-  ),
+    },
+  ]),
   {
     commands: ["import - < wrong.ndjson"],
     when: "standard input is a file with the permissions 600",
     outcome: "the report has them too",
-    expected: { exitCode: 3, says: "see stdin.rejected.ndjson" },
+    exitCode: 3,
+    says: "see stdin.rejected.ndjson",
     before: (folder) => chmod(`${folder}/wrong.ndjson`, "600"),
     after: (folder) => expect(modeOf(`${folder}/stdin.rejected.ndjson`)).toBe("600"),
   },
@@ -323,86 +268,67 @@ const cells: readonly Cell[] = [
     commands: ["import /proc/self/fd/0 < wrong.ndjson"],
     when: "the report cannot be created beside the input",
     outcome: "exit code 1; valid plants are imported",
-    expected: {
-      exitCode: 1,
-      says: "the rejected records cannot be written to /proc/self/fd/0.rejected.ndjson (E",
-    },
+    exitCode: 1,
+    says: "the rejected records cannot be written to /proc/self/fd/0.rejected.ndjson (E",
     skipped: existsSync("/proc/self/fd/0") ? undefined : "needs Linux's /proc",
   },
   {
     commands: ["import wrong.ndjson"],
     when: "there is a report of an earlier import",
     outcome: "the report is replaced",
-    expected: { exitCode: 3, says: "see wrong.ndjson.rejected.ndjson" },
-    before: (folder) => write(`${folder}/wrong.ndjson.rejected.ndjson`, '{"line":7,"error":40001}\n'),
+    exitCode: 3,
+    says: "see wrong.ndjson.rejected.ndjson",
+    before: (folder) => write(`${folder}/wrong.ndjson.rejected.ndjson`, earlierReport),
     after: (folder) => expect(reportedLines(`${folder}/wrong.ndjson.rejected.ndjson`)).toEqual([1]),
-  },
-  {
-    commands: ["import more.ndjson"],
-    when: "there is a report of an earlier import, and nothing is rejected now",
-    outcome: "the report is removed",
-    expected: { exitCode: 0 },
-    before: (folder) => write(`${folder}/more.ndjson.rejected.ndjson`, '{"line":7,"error":40001}\n'),
-    after: (folder) => expect(existsSync(`${folder}/more.ndjson.rejected.ndjson`)).toBe(false),
   },
   {
     commands: ["import wrong.ndjson", "import more.ndjson"],
     when: "another file or a folder has the name of the report",
     outcome: "exit code 1 before anything is imported, and it is not changed",
-    expected: { exitCode: 1, says: "exists and is not the report of an import; move it away" },
+    exitCode: 1,
+    says: "exists and is not the report of an import; move it away",
     before: (folder) => {
       write(`${folder}/wrong.ndjson.rejected.ndjson`, "my notes\n");
       mkdirSync(`${folder}/more.ndjson.rejected.ndjson`);
       return undefined;
     },
-    after: (folder) => {
+    after: async (folder) => {
       expect(readFileSync(`${folder}/wrong.ndjson.rejected.ndjson`, "utf8")).toBe("my notes\n");
       expect(statSync(`${folder}/more.ndjson.rejected.ndjson`).isDirectory()).toBe(true);
-      expect(plantsIn(folder)).toBe(`${one}\n`);
+      await assertUnchanged(folder);
     },
   },
-  {
-    commands: ["import wrong.ndjson"],
-    when: "the name of the report is a link to the input",
-    outcome: "exit code 1 before anything is imported, and it is not changed",
-    expected: { exitCode: 1, says: "is not the report of an import" },
-    before: (folder) => {
-      symlinkSync("wrong.ndjson", `${folder}/wrong.ndjson.rejected.ndjson`);
-      return undefined;
-    },
-    after: (folder) => expect(readFileSync(`${folder}/wrong.ndjson`, "utf8")).toBe("nope\n"),
-  },
-  {
-    commands: ["import wrong.ndjson"],
-    when: "the name of the report is a hard link to the store",
-    outcome: "exit code 1 before anything is imported, and it is not changed",
-    expected: { exitCode: 1, says: "has 2 hard links" },
-    before: (folder) => {
-      linkSync(`${folder}/plantstore.db`, `${folder}/wrong.ndjson.rejected.ndjson`);
-      return undefined;
-    },
-    after: assertWholeStore,
-  },
-  {
-    commands: ["import wrong.ndjson --database sqlite:wrong.ndjson.rejected.ndjson"],
-    when: "the store itself has the name of the report",
-    outcome: "exit code 1 before anything is imported, and it is not changed",
-    expected: { exitCode: 1, says: "is not the report of an import" },
-    before: (folder) => {
-      renameSync(`${folder}/plantstore.db`, `${folder}/wrong.ndjson.rejected.ndjson`);
-      return undefined;
-    },
-    after: (folder) => {
-      renameSync(`${folder}/wrong.ndjson.rejected.ndjson`, `${folder}/plantstore.db`);
-      assertWholeStore(folder);
-    },
-  },
+  ...(
+    [
+      ["a link to the input", "is not the report of an import", "wrong.ndjson", symlinkSync],
+      ["a link to the store", "is not the report of an import", "plantstore.db", symlinkSync],
+      ["a hard link to the store", "has 2 hard links", "plantstore.db", linkSync],
+    ] as const
+  ).map(
+    ([kind, says, file, link]): Cell => ({
+      commands: ["import wrong.ndjson"],
+      when: `the name of the report is ${kind}`,
+      outcome: "exit code 1 before anything is imported, and it is not changed",
+      exitCode: 1,
+      says,
+      before: (folder) => {
+        link(`${folder}/${file}`, `${folder}/wrong.ndjson.rejected.ndjson`);
+        return undefined;
+      },
+      after: async (folder) => {
+        expect(readFileSync(`${folder}/wrong.ndjson`, "utf8")).toBe("nope\n");
+        rmSync(`${folder}/wrong.ndjson.rejected.ndjson`);
+        await assertUnchanged(folder);
+      },
+    }),
+  ),
   {
     commands: ["import - < wrong.ndjson"],
     when: "there is a report of an earlier import of standard input",
     outcome: "both are kept; the new one is stdin.rejected.2.ndjson, which is printed",
-    expected: { exitCode: 3, says: "see stdin.rejected.2.ndjson" },
-    before: (folder) => write(`${folder}/stdin.rejected.ndjson`, '{"line":7,"error":40001}\n'),
+    exitCode: 3,
+    says: "see stdin.rejected.2.ndjson",
+    before: (folder) => write(`${folder}/stdin.rejected.ndjson`, earlierReport),
     after: (folder) => {
       expect(reportedLines(`${folder}/stdin.rejected.ndjson`)).toEqual([7]);
       expect(reportedLines(`${folder}/stdin.rejected.2.ndjson`)).toEqual([1]);
@@ -412,26 +338,24 @@ const cells: readonly Cell[] = [
     commands: ["import - --quiet < stdin.rejected.ndjson"],
     when: "standard input is the report of an earlier import of it",
     outcome: "both are kept; the name of the new one is printed even with --quiet",
-    expected: { exitCode: 3, says: "The rejected records are in stdin.rejected.2.ndjson." },
-    before: (folder) => write(`${folder}/stdin.rejected.ndjson`, '{"line":7,"error":40001}\n'),
+    exitCode: 3,
+    says: "The rejected records are in stdin.rejected.2.ndjson.",
+    before: (folder) => write(`${folder}/stdin.rejected.ndjson`, earlierReport),
     after: (folder) => expect(reportedLines(`${folder}/stdin.rejected.ndjson`)).toEqual([7]),
   },
   {
     commands: ["import wrong.ndjson.rejected.ndjson"],
     when: "the input is a report itself",
     outcome: "it is kept, and has a report of its own",
-    expected: { exitCode: 3, says: "see wrong.ndjson.rejected.ndjson.rejected.ndjson" },
-    before: (folder) => write(`${folder}/wrong.ndjson.rejected.ndjson`, '{"line":7,"error":40001}\n'),
+    exitCode: 3,
+    says: "see wrong.ndjson.rejected.ndjson.rejected.ndjson",
+    before: (folder) => write(`${folder}/wrong.ndjson.rejected.ndjson`, earlierReport),
     after: (folder) => expect(reportedLines(`${folder}/wrong.ndjson.rejected.ndjson`)).toEqual([7]),
   },
 ];
 
 function makeStoreReadOnly(folder: string): Disposable | undefined {
   return makeReadOnly(`${folder}/plantstore.db`);
-}
-
-function removeStore(folder: string): undefined {
-  rmSync(`${folder}/plantstore.db`);
 }
 
 function write(path: string, text: string): undefined {
@@ -442,111 +366,94 @@ function chmod(path: string, mode: string): undefined {
   chmodSync(path, Number.parseInt(mode, 8));
 }
 
-for (const cell of cells) {
-  const { when, outcome, expected, skipped } = cell;
+function expectNothingUnfinished(folder: string): void {
+  expect(readdirSync(folder).filter((file) => file.endsWith(".partial"))).toEqual([]);
+}
+
+for (const { commands, when, outcome, exitCode, says, before, after, skipped } of cells) {
   const name = skipped === undefined ? when : `${when} (skipped: ${skipped})`;
-  // Waits for a lock overlap; other commands would only compete for the processors.
-  const group = expected.waits ? describe.concurrent : describe.skipIf(skipped !== undefined);
-  group(name, () => {
-    test.each(cell.commands)(`%s: ${outcome}`, async (line) => {
-      await prepared;
-      using folder = new TemporaryFolder();
-      cpSync(template.path, folder.path, { recursive: true });
+  describe.skipIf(skipped !== undefined)(name, () => {
+    test.each(commands)(`%s: ${outcome}`, async (line) => {
+      using folder = newFolder();
       {
-        using _ = cell.before?.(folder.path);
-        const { exitCode, stderr } = await inFolder(folder.path, line);
+        using _ = before?.(folder.path);
+        const result = await inFolder(folder.path, line);
         // With the error where it failed for another reason.
-        expect({ exitCode, stderr: exitCode === expected.exitCode ? "" : stderr }).toEqual({
-          exitCode: expected.exitCode,
-          stderr: "",
+        expect({ ...result, stdout: "" }).toEqual({
+          exitCode,
+          stdout: "",
+          stderr: expect.stringContaining(says ?? ""),
         });
-        if (expected.says !== undefined) {
-          expect(stderr).toContain(expected.says);
-          expect(stderr.trimEnd()).not.toContain("\n");
-        }
+        if (says !== undefined) expect(result.stderr.trimEnd()).not.toContain("\n");
       }
-      await cell.after?.(folder.path);
-      // No unfinished report is left.
-      expect(readdirSync(folder.path).filter((file) => file.endsWith(".partial"))).toEqual([]);
+      await after?.(folder.path);
+      expectNothingUnfinished(folder.path);
     });
   });
 }
 
-/** Runs commands at the same time in one folder. */
-async function atOnce(folder: string, lines: readonly string[]): Promise<CommandResult[]> {
-  return Promise.all(lines.map((line) => inFolder(folder, line)));
-}
-
 const concurrent: readonly {
-  readonly commands: readonly string[];
+  readonly command: string;
   readonly outcome: string;
-  readonly check: (results: readonly CommandResult[], folder: string) => void;
-  readonly before?: (folder: string) => void;
+  readonly exitCodes: readonly number[];
+  readonly check?: (results: readonly CommandResult[], folder: string) => void;
 }[] = [
   {
-    commands: Array(4).fill("import wrong.ndjson"),
+    command: "import wrong.ndjson",
     outcome: "each import has its own report, and prints its name",
+    exitCodes: [3, 3, 3, 3],
     check: (results, folder) => expectReports(results, folder, "wrong.ndjson.rejected"),
   },
   {
-    commands: Array(4).fill("import - < wrong.ndjson"),
+    command: "import - < wrong.ndjson",
     outcome: "each import has its own report, and prints its name",
-    check: (results, folder) => expectReports(results, folder, "stdin.rejected"),
-  },
-  {
-    commands: Array(4).fill("token create --name new"),
-    outcome: "one creates the token, the others fail",
-    check: (results) => expect(results.map(({ exitCode }) => exitCode).toSorted()).toEqual([0, 1, 1, 1]),
-  },
-  {
-    commands: Array(4).fill("migrate"),
-    outcome: "one store is created, and all succeed",
-    before: removeStore,
+    exitCodes: [3, 3, 3, 3],
     check: (results, folder) => {
-      expect(results.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
-      expect(modeOf(`${folder}/plantstore.db`)).toBe("600");
+      const named = expectReports(results, folder, "stdin.rejected");
+      expect(new Set(named).size).toBe(results.length);
     },
   },
   {
-    commands: Array(4).fill("index create search"),
+    command: "token create --name new",
+    outcome: "one creates the token, the others fail",
+    exitCodes: [0, 1, 1, 1],
+  },
+  {
+    command: "migrate --database sqlite:new.db",
+    outcome: "one store is created, and all succeed",
+    exitCodes: [0, 0, 0, 0],
+    check: (_, folder) => expect(modeOf(`${folder}/new.db`)).toBe("600"),
+  },
+  {
+    command: "index create search",
     outcome: "one index is created, and all succeed",
-    check: (results) => expect(results.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]),
+    exitCodes: [0, 0, 0, 0],
   },
 ];
 
-function expectReports(results: readonly CommandResult[], folder: string, stem: string): void {
-  expect(results.map(({ exitCode }) => exitCode)).toEqual(results.map(() => 3));
+/** Returns the names that were printed. A report may have been replaced by a later import. */
+function expectReports(results: readonly CommandResult[], folder: string, stem: string): string[] {
   const named = results.map(({ stderr }) => /; see (\S+)\n$/.exec(stderr)?.[1] ?? "");
-  for (const name of named) expect(name).toStartWith(stem);
-  // An import of a file that starts when another has ended replaces its report; one of standard
-  // input never does.
   const there = readdirSync(folder).filter((file) => file.startsWith(stem));
+  expect(new Set(named)).toEqual(new Set(there));
   for (const file of there) expect(reportedLines(`${folder}/${file}`)).toEqual([1]);
-  if (stem.startsWith("stdin")) {
-    expect(new Set(named).size).toBe(results.length);
-    expect(there.toSorted()).toEqual(named.toSorted());
-  }
-  expect(readdirSync(folder).filter((file) => file.endsWith(".partial"))).toEqual([]);
+  return named;
 }
 
-for (const { commands, outcome, check, before } of concurrent) {
-  test(`${commands.length} times at once, ${commands[0]}: ${outcome}`, async () => {
-    await prepared;
-    using folder = new TemporaryFolder();
-    cpSync(template.path, folder.path, { recursive: true });
-    before?.(folder.path);
-    check(await atOnce(folder.path, commands), folder.path);
-  });
-}
+test.each(concurrent)("4 times at once, $command: $outcome", async ({ command, exitCodes, check }) => {
+  using folder = newFolder();
+  const results = await Promise.all(Array.from({ length: 4 }, () => inShell(folder.path, command)));
+  expect(results.map(({ exitCode }) => exitCode).toSorted()).toEqual([...exitCodes]);
+  check?.(results, folder.path);
+  expectNothingUnfinished(folder.path);
+});
 
 test("an import that starts beside another of the same file leaves the other's report alone", async () => {
-  await prepared;
-  using folder = new TemporaryFolder();
-  cpSync(template.path, folder.path, { recursive: true });
+  using folder = newFolder();
   // The first one waits in the middle of its file, with an unfinished report.
   rmSync(folder.file("wrong.ndjson"));
   spawnSync(programPath("mkfifo"), [folder.file("wrong.ndjson")]);
-  const first = inFolder(folder.path, "import wrong.ndjson");
+  const first = inShell(folder.path, "import wrong.ndjson");
   const pipe = createWriteStream(folder.file("wrong.ndjson"));
   pipe.write("nope\n".repeat(30_000));
   await eventually(

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { ShellSession } from "../../support/guide.ts";
-import { type CodeBlock, codeBlocks } from "../../support/markdown.ts";
+import { codeBlocks, outputAfter } from "../../support/markdown.ts";
 import { reservePort } from "../../support/ports.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
@@ -19,16 +19,9 @@ const scripts = blocks.filter(({ language }) => language === "sh");
 /** The headings with commands. */
 const sections = [...new Set(scripts.map(({ heading }) => heading))];
 
-/** The output that the guide has right after a script; … stands for anything. */
-function shownOutput(script: CodeBlock): RegExp | undefined {
-  const next = blocks[blocks.indexOf(script) + 1];
-  if (next?.language !== "") return undefined;
-  return new RegExp(`^${next.text.split("…").map(RegExp.escape).join(".*")}$`);
-}
-
 test("every block is a script or the output of one, and every section from the installation on has a script", () => {
   expect(blocks.filter(({ language }) => !["sh", ""].includes(language))).toEqual([]);
-  expect(scripts.filter(shownOutput).length).toBe(blocks.length - scripts.length);
+  expect(scripts.filter((script) => outputAfter(script, blocks)).length).toBe(blocks.length - scripts.length);
   const headings = [...guide.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
   const withoutCommands = ["Choose an engine", "Size it", "Watch the capacity"];
   expect(headings.filter((title) => !withoutCommands.includes(title ?? ""))).toEqual(sections);
@@ -96,7 +89,7 @@ function suite(): void {
     async (section) => {
       for (const script of scripts.filter(({ heading }) => heading === section)) {
         const output = await shell.run(replace(script.text));
-        const expected = shownOutput(script);
+        const expected = outputAfter(script, blocks);
         if (expected !== undefined) expect(output).toMatch(expected);
       }
     },

@@ -2,6 +2,7 @@
 // parser, another JSON parser and another validator.
 
 import { expect, test } from "bun:test";
+import { isErrorCode } from "../../../src/core/contract/errors.ts";
 import { newPlantJson, toPlant } from "../../../src/core/contract/plant.ts";
 import { freshId } from "../../support/http.ts";
 import { parseBody } from "../../support/oracle.ts";
@@ -9,7 +10,7 @@ import { rawAnswers } from "../../support/raw-connection.ts";
 import { bodyOf, createBytes, fill, type Outcome } from "./hostile-request.ts";
 import { HostileSession, sendsAll } from "./hostile-session.ts";
 import { NodeParser, type Understood } from "./node-parser.ts";
-import { isErrorCode, outcomesOf } from "./outcome.ts";
+import { outcomesOf } from "./outcome.ts";
 
 /** The replacements of each byte: in `npm run hostile` all byte values. */
 const replacements: readonly ((byte: number) => number)[] = sendsAll

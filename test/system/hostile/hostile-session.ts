@@ -1,8 +1,10 @@
 // A server under hostile requests, with a well-behaved client whose requests must all succeed.
 
+import { CoalescedWork } from "../../../src/core/coalesced-work.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { Target } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
+import { createHead, RawConnection } from "../../support/raw-connection.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { HostileClient } from "./hostile-client.ts";
 
@@ -30,12 +32,31 @@ export interface Footprint {
   readonly descriptors: number;
 }
 
+/**
+ * Opens connections of which half have received a response, and the others never send anything.
+ */
+export async function openIdle(url: string, count: number): Promise<RawConnection[]> {
+  const idle: RawConnection[] = [];
+  while (idle.length < count) {
+    const more = await Promise.all(
+      Array.from({ length: Math.min(250, count - idle.length) }, () => RawConnection.open(url)),
+    );
+    const answered = more.slice(0, more.length / 2);
+    for (const connection of answered) connection.write(createHead({ token: "x" }, "Content-Length: 0"));
+    await Promise.all(
+      answered.map((each) => each.until((text) => (text.includes("40101") ? true : undefined))),
+    );
+    idle.push(...more);
+  }
+  return idle;
+}
+
 /** Exceeds the server's memory under any hostile requests, which is 75 to 150 MiB. */
 export const residentBytesMax = 192 * 2 ** 20;
 /** Allows for connections of the well-behaved client and of this one, which come and go. */
 const descriptorsSlack = 10;
 
-export const wellBehavedConnections = 2;
+const wellBehavedConnections = 2;
 /**
  * The pause between creates of the well-behaved client, so that it does not saturate the machine.
  */
@@ -49,15 +70,15 @@ export class HostileSession {
   readonly hostile: HostileClient;
   readonly #folder: TemporaryFolder;
   readonly #wellBehaved: Promise<void>;
-  #reading: Promise<unknown> = Promise.resolve();
-  #nextReading: Promise<string | undefined> | undefined;
+  /** Concurrent calls share one scrape that starts after them. */
+  readonly #gauges = new CoalescedWork(() => this.#readGauges());
 
   private constructor(server: RunningServer, target: Target, folder: TemporaryFolder) {
     this.server = server;
     this.target = target;
     this.#folder = folder;
     this.hostile = new HostileClient(target, this.load, {
-      wrong: () => this.#readAfterNow(),
+      wrong: () => this.#wrongGauges(),
       atRest: () => this.#isAtRest(),
     });
     this.#wellBehaved = this.load.untilStopped([target], wellBehavedConnections, backoffMs);
@@ -92,27 +113,11 @@ export class HostileSession {
     );
   }
 
-  /**
-   * Resolves with the errors of the gauges. Concurrent calls share one scrape that starts after
-   * them.
-   */
-  #readAfterNow(): Promise<string | undefined> {
-    this.#nextReading ??= this.#reading
-      .then(() => {
-        this.#nextReading = undefined;
-        const reading = this.#readGauges();
-        this.#reading = reading;
-        return reading;
-      })
-      .then((gauges) => {
-        const wrong = Object.entries(gauges).filter(
-          ([, value]) => !(Number.isSafeInteger(value) && value >= 0),
-        );
-        return wrong.length === 0
-          ? undefined
-          : wrong.map(([name, value]) => `${name} is ${value}`).join(", ");
-      });
-    return this.#nextReading;
+  async #wrongGauges(): Promise<string | undefined> {
+    const wrong = Object.entries(await this.#gauges.run(0)).filter(
+      ([, value]) => !(Number.isSafeInteger(value) && value >= 0),
+    );
+    return wrong.length === 0 ? undefined : wrong.map(([name, value]) => `${name} is ${value}`).join(", ");
   }
 
   async #isAtRest(): Promise<void> {
@@ -126,8 +131,8 @@ export class HostileSession {
 
   async #readGauges(): Promise<Record<string, number>> {
     const names = ["plantstore_body_bytes", "plantstore_queue_plants"];
-    const values = await this.server.metrics(names);
-    return Object.fromEntries(names.map((name, index) => [name, values[index] ?? Number.NaN]));
+    const values = names.map(async (name) => [name, await this.server.metric(name)] as const);
+    return Object.fromEntries(await Promise.all(values));
   }
 
   /**

@@ -39,8 +39,3 @@ function errorOutcome(status: number, headers: RawAnswer["headers"], body: strin
   const codes = Object.keys(errorRegistry) as ErrorCode[];
   return codes.find((code) => errorRegistry[code].error === error);
 }
-
-/** Whether an outcome is an Error of the registry. */
-export function isErrorCode(outcome: string): outcome is ErrorCode {
-  return Object.hasOwn(errorRegistry, outcome);
-}

@@ -59,7 +59,7 @@ const paths: readonly Path[] = [
   { request: "admin GET /nothing", status: 404 },
   { request: "admin GET /console/" },
   { request: "admin GET /console/style.css" },
-  { request: "admin GET /console/library/uplot.js" },
+  { request: "admin GET /console/app.js" },
   { request: "admin GET /console/api/session" },
   {
     request: "admin POST /console/api/session",
@@ -71,7 +71,6 @@ const paths: readonly Path[] = [
   { request: "admin GET /console/api/tokens", status: 401, note: "no session" },
   { request: "admin GET /console/api/history", headers: inSession },
   { request: "admin GET /console/api/plants?sort=id", headers: inSession },
-  { request: "admin GET /console/api/plants/export?sort=id", headers: inSession },
   { request: "admin GET /console/api/plant?id=1", headers: inSession },
   { request: "admin GET /console/api/inventory", headers: inSession },
   { request: "admin GET /console/api/requests", headers: inSession },
@@ -135,7 +134,9 @@ const attacks: readonly (readonly [
   ? paths.map((path) => [nameOf(path), [path], behaviours])
   : [
       ["all at once", paths, ["never reads", "never finishes"]],
-      ...paths.map((path) => [nameOf(path), [path], ["floods"]] as const),
+      ...["public", "admin GET /", "admin POST"].map(
+        (start) => [start, paths.filter(({ request }) => request.startsWith(start)), ["floods"]] as const,
+      ),
     ];
 
 describe.each(attacks)("%s", (_, attacked, behaviours) => {

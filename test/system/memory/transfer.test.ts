@@ -1,13 +1,11 @@
 // import and export hold a part of a file in memory at any time, whatever its size: their peak
 // stays below the size of what passes through them. Real processes, as the kernel counts.
 
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { closeSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
 import { createStore, plantstore, TemporaryFolder } from "../../support/server.ts";
-
-setDefaultTimeout(300_000);
 
 const MiB = 2 ** 20;
 
@@ -78,15 +76,16 @@ for (const engine of engines) {
         lines,
         (id) => `${plantJson(BigInt(id), `Monstera ${id} `.padEnd(lineBytes, "x"), "tropical")}\n`,
       );
-      for (const [args, output] of [
-        [["import", file]],
-        [["export"]],
-        [["export", "--format", "csv"], csv],
-        // Every plant is stored already.
-        [["import", csv]],
-      ] as const)
+      const measure = async (args: readonly string[], output?: string) =>
         expect(await peakBytes([...args, "--database", database], output)).toBeLessThan(peakBytesMax);
+      await measure(["import", file]);
+      await measure(["export"]);
+      // The format does not depend on the engine.
+      if (engine.name !== "sqlite") return;
+      await measure(["export", "--format", "csv"], csv);
       expect(statSync(csv).size).toBeGreaterThan(peakBytesMax);
+      // Every plant is stored already.
+      await measure(["import", csv]);
     },
   );
 }

@@ -10,11 +10,10 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import type * as Client from "../../../packages/client/src/index.ts";
 import { ClientTarget } from "../../support/client.ts";
-import { packClient, succeed } from "../../support/npm-packages.ts";
+import { checkTypes, moduleResolutions, packClient, succeed } from "../../support/npm-packages.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 import { newerNodes } from "./newer-nodes.ts";
 
-const root = new URL("../../..", import.meta.url).pathname;
 const folder = new TemporaryFolder();
 const consumer = folder.file("consumer");
 const installed = join(consumer, "node_modules/@plantstore/client");
@@ -119,36 +118,22 @@ test("Bun installs and runs it", async () => {
   expect(await target.stored("9007199254740995")).toStartWith('{"id":9007199254740995,');
 });
 
-describe.each([
-  ["typescript", "bundler", "esnext", "mts"],
-  ["typescript", "nodenext", "nodenext", "mts"],
-  ["typescript", "nodenext", "nodenext", "cts"],
-  ["typescript-5", "node10", "commonjs", "ts"],
-])("%s with module resolution %s and module %s", (compiler, moduleResolution, module, extension) => {
-  test(`accepts its types in a .${extension}, strictly`, async () => {
-    const options = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true };
-    const file = `types.${extension}`;
-    const compilerOptions = {
-      ...options,
-      module,
-      moduleResolution,
-      target: "es2022",
-      lib: ["es2022", "dom"],
-      types: [],
-    };
-    const project = join(consumer, `${compiler}-${moduleResolution}-${extension}.json`);
-    writeFileSync(project, JSON.stringify({ compilerOptions, files: [file] }));
-    const tsc = ["node", join(root, "node_modules", compiler, "bin/tsc"), "-p", project];
+test.each(moduleResolutions)(
+  "%s with module resolution %s and module %s accepts its types in a .%s, strictly",
+  async (compiler, moduleResolution, module, extension) => {
+    const file = `types-${moduleResolution}.${extension}`;
+    const lib = ["es2022", "dom"];
+    const options = { skipLibCheck: false, module, moduleResolution, target: "es2022", lib, types: [] };
     writeFileSync(join(consumer, file), program("1n"));
-    expect(await succeed(consumer, tsc)).toBe("");
+    await checkTypes(consumer, [file], options, compiler);
 
     // And they are types, not any.
     writeFileSync(join(consumer, file), program('"1"'));
-    await expect(succeed(consumer, tsc)).rejects.toThrow(
+    await expect(checkTypes(consumer, [file], options, compiler)).rejects.toThrow(
       "Type 'string' is not assignable to type 'number | bigint'",
     );
-  });
-});
+  },
+);
 
 test("a browser's bundle imports nothing, and works in a realm that has nothing of Bun's or Node's", async () => {
   const entry = join(consumer, "page.js");

@@ -1,49 +1,83 @@
-// The server as a user gets it: packed by npm, started by npx, and installed without install
-// scripts.
+// The package plantstore as a user gets it: packed by npm and installed without install scripts into
+// an empty project. The server is started by npx, and plantstore/sandbox under each test runner of
+// docs/sandbox-in-tests.md, whose examples are run as they are.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { cpSync, mkdirSync, readdirSync } from "node:fs";
-import { join, relative } from "node:path";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import packageJson from "../../../package.json";
 import { freshId, plantJson, post } from "../../support/http.ts";
-import { npmEnvironment, npxCacheIn, packServer, succeed, unpack } from "../../support/npm-packages.ts";
+import {
+  checkTypes,
+  moduleResolutions,
+  npmEnvironment,
+  packServer,
+  succeed,
+} from "../../support/npm-packages.ts";
 import { Output } from "../../support/output.ts";
-import { killGroup } from "../../support/processes.ts";
+import { killGroup, sessionEnd, sessionOf } from "../../support/processes.ts";
+import { describeUnless, programPath, toolsMissing } from "../../support/programs.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
-import { RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
+import { collectResult, RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
+import { exampleOf, sandboxExamples, sandboxPage } from "../sandbox-helper/examples.ts";
+import { newerNodes } from "./newer-nodes.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
+
+/** The test runners by their names on the page, and what each prints when all tests have passed. */
+const builtIn = {
+  Bun: / 4 pass\n 0 fail/,
+  "Node's test runner": /^(?:#|ℹ) pass 4\n/m,
+};
+const downloaded = {
+  Vitest: /Tests +3 passed \(3\)/,
+  Jest: /Tests: +4 passed, 4 total/,
+  "Playwright Test": /^ +3 passed/m,
+};
+const runners = [...Object.keys(builtIn), ...Object.keys(downloaded)];
+const runnerPackages = [
+  "vitest@4.1.12",
+  "jest@30.5.2",
+  "@playwright/test@1.65.1",
+  "@types/bun@1.4.4",
+] as const;
+
 const folder = new TemporaryFolder();
-const unpacked = folder.file("unpacked");
+const project = folder.file("project");
+const installed = join(project, "node_modules/plantstore");
+const program = join(project, "node_modules/.bin/plantstore");
 let tarball: string;
 
 beforeAll(async () => {
   tarball = await packServer(folder);
-  await unpack(tarball, unpacked);
-}, 60_000);
+  for (const name of runners) {
+    exampleOf(name).copyTo(folderOf(name));
+    writeFileSync(join(folderOf(name), "package.json"), "{}");
+  }
+  writeFileSync(join(project, "package.json"), "{}");
+  await succeed(project, ["npm", "install", "--ignore-scripts", tarball]);
+}, 120_000);
 afterAll(() => folder[Symbol.dispose]());
 
 test("publint and are-the-types-wrong find nothing, and neither the client nor tests are in it", async () => {
-  const { messages, pkg } = await publint({ pkgDir: unpacked, pack: false, strict: true });
+  const { messages, pkg } = await publint({ pkgDir: installed, pack: false, strict: true });
   expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
-  expect(readdirSync(unpacked).toSorted()).toEqual(
-    [
-      "CHANGELOG.md",
-      "LICENSE",
-      "README.md",
-      "SECURITY.md",
-      "bin",
-      "openapi.yaml",
-      "package.json",
-      "packages",
-      "src",
-    ].toSorted(),
-  );
-  expect(readdirSync(join(unpacked, "packages"))).toEqual(["sandbox"]);
-  expect(readdirSync(join(unpacked, "packages/sandbox"))).toEqual(["dist"]);
+  expect(readdirSync(installed).toSorted()).toEqual([
+    "CHANGELOG.md",
+    "LICENSE",
+    "README.md",
+    "SECURITY.md",
+    "bin",
+    "openapi.yaml",
+    "package.json",
+    "packages",
+    "src",
+  ]);
+  expect(readdirSync(join(installed, "packages"))).toEqual(["sandbox"]);
+  expect(readdirSync(join(installed, "packages/sandbox"))).toEqual(["dist"]);
 
   // The server itself is TypeScript that Bun runs as it stands.
   const analysis = await checkPackage(createPackageFromTarballData(await Bun.file(tarball).bytes()), {
@@ -54,15 +88,10 @@ test("publint and are-the-types-wrong find nothing, and neither the client nor t
   expect(Object.keys(analysis.entrypoints)).toEqual(["./sandbox", "./package.json"]);
 });
 
-test("in an empty folder, npx with the tarball starts it; a plant is created and read back; Ctrl+C ends it", async () => {
-  const empty = folder.file("empty");
-  mkdirSync(empty);
-  const env = { ...process.env, ...npmEnvironment, ...npxCacheIn(folder) };
-  // npx runs a path as a program, unless it is relative.
-  const relativeTarball = relative(empty, tarball);
-  const child = Bun.spawn(["npx", relativeTarball, "serve", "--port", "0", "--admin-port", "off"], {
-    cwd: empty,
-    env,
+test("npx starts it; a plant is created and read back; Ctrl+C ends it", async () => {
+  const child = Bun.spawn(["npx", "plantstore", "serve", "--port", "0", "--admin-port", "off"], {
+    cwd: project,
+    env: environment(),
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
@@ -80,45 +109,23 @@ test("in an empty folder, npx with the tarball starts it; a plant is created and
     });
     const id = freshId();
     expect((await post({ url, token }, plantJson(id, "Monstera"))).status).toBe(200);
-    const get = Bun.spawn(["npx", relativeTarball, "get", String(id)], {
-      cwd: empty,
-      env,
-      stdout: "pipe",
-      stderr: "ignore",
-    });
-    expect(JSON.parse(await get.stdout.text())).toMatchObject({ name: "Monstera" });
-    expect(readdirSync(empty)).toContain("plantstore.db");
+    const { stdout } = await runIn(project, [program, "get", String(id)]);
+    expect(JSON.parse(stdout)).toMatchObject({ name: "Monstera" });
     process.kill(-child.pid, "SIGINT");
     await output.ended;
     // A store that was closed has no write-ahead log.
-    expect(readdirSync(empty)).toEqual(["plantstore.db"]);
+    expect(readdirSync(project).filter((name) => name.startsWith("plantstore.db"))).toEqual([
+      "plantstore.db",
+    ]);
   } finally {
     await killGroup(child);
   }
-}, 120_000);
-
-test("installed globally, the command is there; uninstalled, it is not, and the store remains", async () => {
-  const prefix = folder.file("prefix");
-  const env = { npm_config_prefix: prefix };
-  const database = `sqlite:${folder.file("global.db")}`;
-  const plantstore = join(prefix, "bin/plantstore");
-  await succeed(folder.path, ["npm", "install", "--global", tarball], env);
-  const { exitCode } = await runIn(folder.path, [plantstore, "migrate", "--database", database]);
-  expect(exitCode).toBe(0);
-  await succeed(folder.path, ["npm", "uninstall", "--global", packageJson.name], env);
-  expect(readdirSync(join(prefix, "bin"))).toEqual([]);
-  expect(readdirSync(join(prefix, "lib/node_modules"))).toEqual([]);
-  expect(readdirSync(folder.path)).toContain("global.db");
 }, 60_000);
 
-test("npm ci --omit=dev takes less than 120 MB with Bun, also without install scripts, and is enough to run it", async () => {
-  cpSync(join(root, "package-lock.json"), join(unpacked, "package-lock.json"));
-  cpSync(join(root, "packages/client/package.json"), join(unpacked, "packages/client/package.json"));
-  await succeed(unpacked, ["npm", "ci", "--omit=dev", "--ignore-scripts"]);
-  const [bytes] = (await succeed(unpacked, ["du", "--summarize", "--bytes", "node_modules"])).split("\t");
+test("it takes less than 120 MB with Bun, and is enough to run the server and a sandbox", async () => {
+  const [bytes] = (await succeed(project, ["du", "--summarize", "--bytes", "node_modules"])).split("\t");
   expect(Number(bytes)).toBeLessThan(120e6);
 
-  const program = join(unpacked, "bin/plantstore");
   const { stdout } = await runIn(folder.path, [program, "--version"]);
   expect(stdout).toBe(`${packageJson.version} (Bun ${Bun.version}, SQLite ${process.versions.sqlite})\n`);
   await using server = await RunningServer.start({
@@ -129,12 +136,167 @@ test("npm ci --omit=dev takes less than 120 MB with Bun, also without install sc
   });
   const target = { url: server.url, token: await server.createToken() };
   expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
-  for (const path of ["", "library/preact.js", "library/uplot.css"]) {
+  for (const path of ["", "app.js", "uplot.css"])
     expect((await fetch(`${await server.adminUrl()}/console/${path}`)).status).toBe(200);
-  }
   expect((await server.stop()).exitCode).toBe(0);
 
   await using sandbox = await RunningSandbox.start({ program });
   expect((await post(sandbox, plantJson(freshId(), "Monstera"))).status).toBe(200);
   expect((await sandbox.control("GET", "/openapi.json")).json).toMatchObject({ openapi: "3.1.0" });
-}, 120_000);
+}, 60_000);
+
+test("the page has an example for each test runner", () => {
+  const names = sandboxExamples.map(({ name }) => name);
+  expect(names.slice(0, runners.length)).toEqual(runners);
+  expect(sandboxPage).toContain(exampleOf("Vitest").read("plants.test.ts"));
+});
+
+test.each(Object.entries(builtIn))(
+  "%s runs the documented example with the documented command",
+  async (name, passed) => {
+    expect(await runExample(name)).toMatch(passed);
+  },
+  60_000,
+);
+
+test.each(moduleResolutions.slice(1))(
+  "%s with module resolution %s and module %s accepts the types in a .%s, without those of Node",
+  async (compiler, moduleResolution, module, extension) => {
+    const file = `types-${moduleResolution}.${extension}`;
+    const options = {
+      skipLibCheck: false,
+      module,
+      moduleResolution,
+      target: "es2022",
+      lib: ["es2022"],
+      types: [],
+    };
+    const check = async (seedId: string) => {
+      writeFileSync(
+        join(project, file),
+        `import { SandboxError, startSandbox, type Sandbox } from "plantstore/sandbox";
+         export async function main(): Promise<bigint | undefined> {
+           const sandbox: Sandbox = await startSandbox({ seed: [{ id: ${seedId}, name: "Monstera" }] });
+           const rule = await sandbox.force({ match: { id: 1n }, outcome: { error: 50300 } });
+           await rule[Symbol.asyncDispose]();
+           const [plant] = await sandbox.plants().catch((error: unknown) => {
+             throw error instanceof SandboxError ? error.message : error;
+           });
+           return plant?.id;
+         }`,
+      );
+      await checkTypes(project, [file], options, compiler);
+    };
+    await check("9007199254740993n");
+    // And they are types, not any.
+    await expect(check('"1"')).rejects.toThrow("Type 'string' is not assignable to type 'AnyId'");
+  },
+  60_000,
+);
+
+test("after kill -9 of a program that runs the command by npx nothing is left", async () => {
+  const temporary = folder.file("tmp");
+  mkdirSync(temporary);
+  const readyFile = join(temporary, "ready.json");
+  writeFileSync(
+    join(project, "npx.mjs"),
+    `import { spawn } from "node:child_process";
+     import { existsSync } from "node:fs";
+     const readyFile = ${JSON.stringify(readyFile)};
+     const flags = ["--port", "0", "--admin-port", "0", "--ready-file", readyFile, "--exit-with-parent"];
+     spawn("npx", ["plantstore", "sandbox", ...flags], { stdio: ["pipe", "ignore", "ignore"] });
+     while (!existsSync(readyFile)) await new Promise((resolve) => setTimeout(resolve, 5));
+     console.log("ready");
+     setTimeout(() => process.exit(), 60_000);`,
+  );
+  const child = Bun.spawn([programPath("node"), "npx.mjs"], {
+    cwd: project,
+    env: { ...environment(), TMPDIR: temporary },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "inherit",
+    detached: true,
+  });
+  await new Output(child.stdout).until((text) => (text === "ready\n" ? text : undefined));
+  expect(sessionOf(child.pid).length).toBeGreaterThan(1);
+  child.kill("SIGKILL");
+  await sessionEnd(child.pid);
+  expect(readdirSync(temporary)).toEqual([]);
+}, 60_000);
+
+describeUnless(toolsMissing, "with test runners that are downloaded", () => {
+  beforeAll(
+    async () => void (await succeed(project, ["npm", "install", "--ignore-scripts", ...runnerPackages])),
+    120_000,
+  );
+
+  test.each(Object.entries(downloaded))(
+    "%s runs the documented example with the documented command",
+    async (name, passed) => {
+      expect(await runExample(name)).toMatch(passed);
+    },
+    60_000,
+  );
+
+  for (const { name, path, missing } of newerNodes) {
+    const reason = missing === undefined ? "" : ` (skipped: ${missing})`;
+    test.skipIf(missing !== undefined)(
+      `the example for Node's test runner passes on ${name}${reason}`,
+      async () => {
+        const runner = "Node's test runner";
+        expect(await runExample(runner, dirname(path))).toMatch(builtIn[runner]);
+      },
+    );
+  }
+
+  test.each(["typescript", "typescript-5"] as const)(
+    "the examples compile with %s, strictly",
+    async (compiler) => {
+      const files = runners.flatMap((runner) =>
+        exampleOf(runner).files.map((name) => join(folderOf(runner), name)),
+      );
+      const typeScript = files.filter((file) => file.endsWith(".ts"));
+      expect(typeScript).toHaveLength(3);
+      const options = { module: "preserve", target: "es2022", lib: ["es2022", "dom"], types: ["bun"] };
+      await checkTypes(project, typeScript, options, compiler);
+    },
+    60_000,
+  );
+});
+
+/** The folder of a test runner's example. */
+function folderOf(runner: string): string {
+  return join(project, runner.replaceAll(/\W/g, ""));
+}
+
+/**
+ * Runs an example with the documented command, and returns what was printed. Throws if it fails.
+ */
+async function runExample(runner: string, ...path: readonly string[]): Promise<string> {
+  const { command = "" } = exampleOf(runner);
+  const { PATH, ...env } = environment();
+  const { exitCode, stdout, stderr } = await collectResult(
+    Bun.spawn(["sh", "-ec", command], {
+      cwd: folderOf(runner),
+      env: { ...env, PATH: [...path, PATH].join(":") },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    }),
+  );
+  const output = Bun.stripANSI(stdout + stderr);
+  if (exitCode !== 0) throw new Error(output);
+  // Nothing of the sandbox is printed.
+  expect(output).not.toMatch(/"level"|nothing is kept/);
+  return output;
+}
+
+/** Without the color of a terminal, and with Bun on PATH. */
+function environment(): Record<string, string> {
+  return {
+    ...npmEnvironment,
+    HOME: process.env.HOME ?? "",
+    PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}`,
+    NO_COLOR: "1",
+  };
+}

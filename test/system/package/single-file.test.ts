@@ -62,7 +62,8 @@ test("replaced under a running server by `install`, which then still loads what 
   expect((await post(target, plantJson(id, "Monstera"))).status).toBe(200);
   // The page, and the thread that searches.
   const adminUrl = await before.adminUrl();
-  expect((await fetch(`${adminUrl}/console/`)).status).toBe(200);
+  for (const path of ["", "app.js", "style.css"])
+    expect((await fetch(`${adminUrl}/console/${path}`)).status).toBe(200);
   const { status, text } = await new ConsoleClient(adminUrl).read("plants?limit=10");
   expect([status, text]).toEqual([200, expect.stringContaining(String(id))]);
   expect((await before.stop()).exitCode).toBe(0);

@@ -11,7 +11,8 @@ import { makeCertificate } from "../../support/certificates.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { freePort, type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";
+import { reservePort } from "../../support/ports.ts";
+import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 
@@ -67,7 +68,7 @@ describeIfInstalled("openssl", "TLS", () => {
     expect(await usesTls("sslmode=require")).toBe(true);
   });
 
-  test("verify-ca verifies the certificate, verify-full its name too", async () => {
+  test.concurrent("verify-ca verifies the certificate, verify-full its name too", async () => {
     const ca = `sslrootcert=${encodeURIComponent(folder.file("ca.crt"))}`;
     const accepted = [
       ["localhost", `sslmode=verify-full&${ca}`],
@@ -90,12 +91,12 @@ describeIfInstalled("openssl", "TLS", () => {
     );
   });
 
-  test("a statement that times out is cancelled over TLS with verify-full", async () => {
+  test.concurrent("a statement that times out is cancelled over TLS with verify-full", async () => {
     const ca = `sslrootcert=${encodeURIComponent(folder.file("ca.crt"))}`;
     await expectCancelled(address("localhost", `sslmode=verify-full&${ca}`), database);
   });
 
-  test("prefer connects to a server without TLS, and require does not", async () => {
+  test.concurrent("prefer connects to a server without TLS, and require does not", async () => {
     await using plain = await sharedPostgres();
     const { address } = await plain.newDatabase();
     const plainAddress = (mode: string) => `${address}?retry_timeout=1&sslmode=${mode}`;
@@ -122,7 +123,7 @@ async function expectCancelled(address: string, database: PostgresDatabases): Pr
   await pool.close();
 }
 
-test("a statement that times out is cancelled over TCP and over a Unix socket", async () => {
+test.concurrent("a statement that times out is cancelled over TCP and over a Unix socket", async () => {
   using folder = new TemporaryFolder();
   chmodSync(folder.path, 0o777);
   await using database = await PostgresServer.start({ unix_socket_directories: folder.path });
@@ -143,7 +144,7 @@ interface PgBouncer extends AsyncDisposable {
  */
 async function startPgBouncer(database: PostgresDatabases): Promise<PgBouncer> {
   const folder = new TemporaryFolder();
-  const port = await freePort();
+  const port = reservePort();
   writeFileSync(folder.file("users.txt"), '"postgres" ""\n');
   writeFileSync(
     folder.file("pgbouncer.ini"),
@@ -206,7 +207,7 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
     await postgres[Symbol.asyncDispose]();
   });
 
-  test("plants are created over fewer connections than batches in flight", async () => {
+  test.concurrent("plants are created over fewer connections than batches in flight", async () => {
     const { name } = await postgres.newDatabase();
     await using server = await RunningServer.startInProcess({ database: bouncer.address(name) });
     const target = { url: server.url, token: await server.createToken() };
@@ -222,7 +223,7 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
     expect(load.audit(exported)).toEqual([]);
   });
 
-  test("statements are unnamed; names that it would pass on are refused with the reason", async () => {
+  test.concurrent("statements are unnamed; names that it would pass on are refused with the reason", async () => {
     const { name } = await postgres.newDatabase();
     const address = `${bouncer.address(name)}?retry_timeout=1`;
     const primary = new Primary(parsePostgresUrl(address.replace("postgres:", "")));
@@ -239,7 +240,7 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
     expect((await runCommand(["migrate", "--database", `${address}&statements=unnamed`])).exitCode).toBe(0);
   });
 
-  test("a pool that finds its names on shared connections continues without them", async () => {
+  test.concurrent("a pool that finds its names on shared connections continues without them", async () => {
     const { name } = await postgres.newDatabase();
     const { hosts } = parsePostgresUrl(bouncer.address(name).replace("postgres:", ""));
     const settings = { synchronousCommit: "on", acceptsTornPages: false } as const;
@@ -260,12 +261,12 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
     await pool.close();
   });
 
-  test("a statement that times out is cancelled", async () => {
+  test.concurrent("a statement that times out is cancelled", async () => {
     const { name } = await postgres.newDatabase();
     await expectCancelled(`${bouncer.address(name)}?sslmode=disable`, postgres);
   });
 
-  test("while the table is locked, its connections are not used up", async () => {
+  test.concurrent("while the table is locked, its connections are not used up", async () => {
     const { name, address } = await postgres.newDatabase();
     await using server = await RunningServer.startInProcess({
       database: `${bouncer.address(name)}?statement_timeout=1&retry_timeout=1`,

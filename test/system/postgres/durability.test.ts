@@ -25,10 +25,10 @@ async function untilShown(database: PostgresServer, name: string, value: string)
   );
 }
 
-// Most of their time is waits for time-outs, so tests that differ in one setting run concurrently.
-describe.concurrent("no create is acknowledged without the standby", () => {
-  test.each(["off", "local", "remote_write"])(
-    "with synchronous_commit %s of the server, or of its role",
+// Most of their time is waits for time-outs, so they run concurrently.
+describe.concurrent("settings with which commits could be lost", () => {
+  test.each(["off", "remote_write"])(
+    "no create is acknowledged without the standby with synchronous_commit %s of the server, or of its role",
     async (weak) => {
       await using database = await PostgresServer.start();
       const address = database.address("postgres", [], "?statement_timeout=1&retry_timeout=1");
@@ -78,48 +78,46 @@ describe.concurrent("no create is acknowledged without the standby", () => {
       await store.close();
     },
   );
-});
 
-test("no create is acknowledged whose wait for the standby was cancelled", async () => {
-  await using database = await PostgresServer.start();
-  const address = database.address("postgres", [], "?statement_timeout=20&retry_timeout=1");
-  const store = await openStore(address, "create", () => undefined, {});
-  await set(database, "synchronous_standby_names = 'missing'");
-  await untilShown(database, "synchronous_standby_names", "missing");
-  let isCancelling = true;
-  const cancelling = (async () => {
-    const waiting = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-    while (isCancelling) {
-      await database.query("postgres", waiting);
-      await Bun.sleep(10);
-    }
-  })();
-  // PostgreSQL's checkpointer makes commits wait for the standby a moment after the setting is
-  // shown.
-  let id = 3n;
-  await eventually(
-    "a create waits for the standby",
-    () => store.create(toEntries([{ id: id++, name: "Fern" }])),
-    ([outcome]) => outcome !== "created",
-  );
-  const plants = (length: number, first: bigint) =>
-    toEntries(Array.from({ length }, (_, index) => ({ id: first + BigInt(index), name: "Fern" })));
-  // By INSERT, again, and by COPY.
-  for (const batch of [plants(3, 1_000n), plants(3, 1_000n), plants(2_500, 2_000n)])
-    expect(new Set(await store.create(batch))).toEqual(new Set(["unavailable"]));
-  const token = { hash: "0", name: "ci", createdAt: 1, expiresAt: null };
-  await expect(store.tokens.add(token)).rejects.toThrow("standby was cancelled");
-  isCancelling = false;
-  await cancelling;
-  await set(database, "synchronous_standby_names = ''");
-  await store.close();
-});
+  test("no create is acknowledged whose wait for the standby was cancelled", async () => {
+    await using database = await PostgresServer.start();
+    const address = database.address("postgres", [], "?statement_timeout=20&retry_timeout=1");
+    const store = await openStore(address, "create", () => undefined, {});
+    await set(database, "synchronous_standby_names = 'missing'");
+    await untilShown(database, "synchronous_standby_names", "missing");
+    let isCancelling = true;
+    const cancelling = (async () => {
+      const waiting = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+      while (isCancelling) {
+        await database.query("postgres", waiting);
+        await Bun.sleep(10);
+      }
+    })();
+    // PostgreSQL's checkpointer makes commits wait for the standby a moment after the setting is
+    // shown.
+    let id = 3n;
+    await eventually(
+      "a create waits for the standby",
+      () => store.create(toEntries([{ id: id++, name: "Fern" }])),
+      ([outcome]) => outcome !== "created",
+    );
+    const plants = (length: number, first: bigint) =>
+      toEntries(Array.from({ length }, (_, index) => ({ id: first + BigInt(index), name: "Fern" })));
+    // By INSERT, again, and by COPY.
+    for (const batch of [plants(3, 1_000n), plants(3, 1_000n), plants(2_500, 2_000n)])
+      expect(new Set(await store.create(batch))).toEqual(new Set(["unavailable"]));
+    const token = { hash: "0", name: "ci", createdAt: 1, expiresAt: null };
+    await expect(store.tokens.add(token)).rejects.toThrow("standby was cancelled");
+    isCancelling = false;
+    await cancelling;
+    await set(database, "synchronous_standby_names = ''");
+    await store.close();
+  });
 
-describe.concurrent("a server is refused at the start, and while it runs", () => {
   test.each([
     ["fsync", "has fsync off, so that commits can be lost; set it to on"],
     ["full_page_writes", "has full_page_writes off, so that a power cut can tear pages"],
-  ])("whose %s is off", async (name, reason) => {
+  ])("a server is refused at the start, and while it runs, whose %s is off", async (name, reason) => {
     await using database = await PostgresServer.start();
     const address = database.address("postgres", [], "?statement_timeout=1&retry_timeout=1");
     await using server = await RunningServer.startInProcess({ database: address });
@@ -150,16 +148,16 @@ describe.concurrent("a server is refused at the start, and while it runs", () =>
       ({ status }) => status === 200,
     );
   });
-});
 
-test("full_page_writes may be off if the URL says that the storage never tears pages", async () => {
-  await using database = await PostgresServer.start({ full_page_writes: "off" });
-  const migrate = (query: string) =>
-    runCommand(["migrate", "--database", database.address("postgres", [], query)]);
-  expect((await migrate("?retry_timeout=1")).exitCode).toBe(1);
-  expect((await migrate("?full_page_writes=off")).exitCode).toBe(0);
-  expect(await migrate("?full_page_writes=perhaps")).toMatchObject({
-    exitCode: 2,
-    stderr: expect.stringContaining('full_page_writes is "perhaps", but must be on or off'),
+  test("full_page_writes may be off if the URL says that the storage never tears pages", async () => {
+    await using database = await PostgresServer.start({ full_page_writes: "off" });
+    const migrate = (query: string) =>
+      runCommand(["migrate", "--database", database.address("postgres", [], query)]);
+    expect((await migrate("?retry_timeout=1")).exitCode).toBe(1);
+    expect((await migrate("?full_page_writes=off")).exitCode).toBe(0);
+    expect(await migrate("?full_page_writes=perhaps")).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('full_page_writes is "perhaps", but must be on or off'),
+    });
   });
 });

@@ -1,22 +1,18 @@
 // Locks of other transactions on the table or on rows: which requests wait, for how long, and which
 // continue.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Client } from "pg";
 import { openStore } from "../../../src/core/store/open-store.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { eventually } from "../../support/eventually.ts";
-import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";
+import { PostgresServer, sharedPostgres } from "../../support/postgres.ts";
 import { RunningServer } from "../../support/server.ts";
 
 setDefaultTimeout(90_000);
 
-let database: PostgresDatabases;
-beforeAll(async () => {
-  database = await sharedPostgres();
-});
+const database = await sharedPostgres();
 afterAll(() => database[Symbol.asyncDispose]());
 
 /** A transaction of another session, until it is rolled back. */
@@ -49,7 +45,7 @@ describe.concurrent("statements that time out are cancelled, and afterwards plan
   test("while the table is locked", async () => {
     const { name, address } = await database.newDatabase();
     await using server = await RunningServer.startInProcess({
-      database: `${address}?statement_timeout=1&retry_timeout=2`,
+      database: `${address}?statement_timeout=1&retry_timeout=1`,
     });
     const target = { url: server.url, token: await server.createToken() };
     const other = await otherTransaction(address, "LOCK TABLE plants");
@@ -71,7 +67,7 @@ describe.concurrent("statements that time out are cancelled, and afterwards plan
   test("while no standby responds", async () => {
     await using own = await PostgresServer.start();
     await using server = await RunningServer.startInProcess({
-      database: own.address("postgres", [], "?statement_timeout=1&retry_timeout=2"),
+      database: own.address("postgres", [], "?statement_timeout=1&retry_timeout=1"),
     });
     const target = { url: server.url, token: await server.createToken() };
     await own.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'missing'");
@@ -124,17 +120,3 @@ test.each([
     await store.close();
   },
 );
-
-test("a plant whose row is locked gets 503, and the others of its batch 200", async () => {
-  const { address } = await database.newDatabase();
-  await using server = await RunningServer.startInProcess({ database: `${address}?pool_size=1` });
-  const target = { url: server.url, token: await server.createToken() };
-  const other = await otherTransaction(address, "INSERT INTO plants VALUES (13, 'Ficus', NULL)");
-  const ids = Array.from({ length: 50 }, (_, index) => BigInt(index));
-  const answers = await Promise.all(ids.map((id) => post(target, plantJson(id, "Monstera"))));
-  expect(ids.filter((_, index) => answers[index]?.status !== 200)).toEqual([13n]);
-  expect(answers[13]).toMatchObject({ status: 503, json: { error: 50300 } });
-  await other.query("COMMIT");
-  await other.end();
-  expect((await post(target, plantJson(13n, "Monstera"))).json).toMatchObject({ error: 40009 });
-});

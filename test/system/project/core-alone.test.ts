@@ -52,7 +52,12 @@ test("without console, sandbox, conformance, documentation, operations and comma
  * serve.ts or main.ts, and what the line calls.
  */
 const extras: Readonly<Record<string, { folders: string[]; wiring: string[]; called: string }>> = {
-  conformance: { folders: ["conformance"], wiring: ["conformance.ts"], called: "conformanceCommand" },
+  // The sandbox parses messages as conformance does.
+  conformance: {
+    folders: ["conformance", "sandbox"],
+    wiring: ["conformance.ts", "sandbox.ts"],
+    called: "conformanceCommand|sandboxCommand",
+  },
   sandbox: { folders: ["sandbox"], wiring: ["sandbox.ts"], called: "sandboxCommand" },
   documentation: {
     folders: ["docs-page"],

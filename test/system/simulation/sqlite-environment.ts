@@ -81,7 +81,7 @@ export class SqliteEnvironment implements Environment {
         commit();
         await time.sleep(random.between(0.01, 3));
         done.resolve();
-        return hasEnded ? never() : memory.readResult(() => new Error("the batch failed"));
+        return hasEnded ? never() : memory.readResult();
       },
       kill: end,
       close: async () => plants?.finalize(),

@@ -1,119 +1,177 @@
-// Tokens that are issued, revoked and used while servers run.
+// Tokens that are issued, rotated and revoked by the command while two servers run.
+// test/integration/core/store/tokens.test.ts has the rules of a rotation.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listedTokens } from "../../support/commands.ts";
+import { listedTokens, statesOf } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
+import { eventually } from "../../support/eventually.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
-import { logLines } from "../../support/output.ts";
-import { RunningServer, withStore } from "../../support/server.ts";
+import { Random } from "../../support/random.ts";
+import {
+  type CommandResult,
+  plantstore,
+  RunningServer,
+  runCommand,
+  TemporaryFolder,
+} from "../../support/server.ts";
 
+const bareToken = /^pst_[A-Za-z0-9_-]{43}\n$/;
+/** `npm run faults` kills 200 times. */
+const kills = Number(process.env.PLANTSTORE_TEST_KILLS ?? 5);
+/** The moments of the kills; a run prints it. */
+const seed = Number(process.env.PLANTSTORE_TEST_SEED ?? Date.now() % 1e9);
 const noticedMsMax = 2_000;
-
-/** The last use of each token of a store, by name. */
-async function lastUses(database: string): Promise<Record<string, string | null>> {
-  const tokens = await listedTokens(database);
-  return Object.fromEntries(tokens.map(({ name, lastUsed }) => [name, lastUsed]));
-}
 
 async function status(url: string, token: string): Promise<number> {
   return (await post({ url, token }, plantJson(freshId(), "Monstera"))).status;
 }
 
+const tokenCommand = (database: string, ...args: string[]) =>
+  runCommand(["token", ...args, "--database", database]);
+
+function printed({ exitCode, stdout, stderr }: CommandResult): string {
+  // On a busy machine the wait for a concurrent change may be long enough to be reported.
+  expect({ exitCode, stdout, stderr: stderr.replace(/^waiting for .*\n/, "") }).toEqual({
+    exitCode: 0,
+    stdout: expect.stringMatching(bareToken),
+    stderr: expect.stringMatching(/^Token "[^\n]*It is shown only once[^\n]*\n$/),
+  });
+  return stdout.trim();
+}
+
 for (const engine of engines) {
-  // Concurrent, because some wait for seconds to pass.
-  describe.concurrent(`${engine.name}: two servers of a store`, () => {
+  // The tests share a store and its two servers; each has a token name of its own.
+  describe.concurrent(engine.name, () => {
     const stack = new AsyncDisposableStack();
-    let first: RunningServer;
-    let second: RunningServer;
+    let database: string;
+    let servers: readonly RunningServer[];
     beforeAll(async () => {
       const place = stack.use(await engine.createTestStore());
-      first = stack.use(await RunningServer.startInProcess(place));
-      second = stack.use(await RunningServer.startInProcess(place));
+      database = place.database;
+      servers = await Promise.all([1, 2].map(() => RunningServer.startInProcess(place)));
+      for (const server of servers) stack.use(server);
     });
     afterAll(() => stack.disposeAsync());
 
-    test("a new token is accepted immediately, on every server", async () => {
-      for (let round = 0; round < 3; round++) {
-        const token = await first.createToken();
-        expect(await status(first.url, token)).toBe(200);
-        expect(await status(second.url, token)).toBe(200);
-      }
-    });
+    const issue = async (name: string) => printed(await tokenCommand(database, "create", "--name", name));
+    const rotate = (name: string, ...args: string[]) => tokenCommand(database, "rotate", name, ...args);
+    const statuses = (token: string) => Promise.all(servers.map(({ url }) => status(url, token)));
 
-    test("a revoked token is rejected within 2 seconds, on every server", async () => {
-      const token = await first.createToken("revoked");
-      const kept = await first.createToken("kept");
-      expect(await status(first.url, token)).toBe(200);
-      expect(await status(second.url, token)).toBe(200);
-      expect((await first.command("token", "revoke", "revoked")).exitCode).toBe(0);
+    test("a new token is accepted at once on every server, and rejected within 2 seconds of its revocation", async () => {
+      const [revoked, kept] = [await issue("revoked"), await issue("kept")];
+      for (const token of [revoked, kept]) expect(await statuses(token)).toEqual([200, 200]);
+      expect((await tokenCommand(database, "revoke", "revoked")).exitCode).toBe(0);
       await Bun.sleep(noticedMsMax);
-      expect(await status(first.url, token)).toBe(401);
-      expect(await status(second.url, token)).toBe(401);
-      expect(await status(first.url, kept)).toBe(200);
+      expect(await statuses(revoked)).toEqual([401, 401]);
+      expect(await statuses(kept)).toEqual([200, 200]);
     });
 
-    test("a token is rejected from its expiry on", async () => {
-      const token = await first.createToken("brief", 4_000);
-      const issued = performance.now();
-      expect(await status(first.url, token)).toBe(200);
-      await Bun.sleep(4_050 - (performance.now() - issued));
-      expect(await status(first.url, token)).toBe(401);
-      expect((await first.command("token", "list")).stdout).toMatch(/^brief +expired /m);
-    });
-  });
+    test("both tokens are valid on every server during the overlap, and only the new one afterwards", async () => {
+      const old = await issue("overlap");
+      expect(await statuses(old)).toEqual([200, 200]);
+      const newer = printed(await rotate("overlap"));
+      for (const token of [newer, old]) expect(await statuses(token)).toEqual([200, 200]);
+      expect(await statesOf(database, "overlap")).toEqual(["rotated", "active"]);
 
-  describe(engine.name, () => {
-    test("the last use is stored to the minute when a server stops, the latest of several servers", async () => {
-      await using place = await engine.createTestStore();
-      const first = await RunningServer.startInProcess(place);
-      const second = await RunningServer.startInProcess(place);
-      const [used, revoked] = [await first.createToken("used"), await first.createToken("revoked")];
-      await first.createToken("unused");
-      const begun = Date.now();
-      expect(await status(first.url, used)).toBe(200);
-      expect(await status(first.url, revoked)).toBe(200);
-      await first.command("token", "revoke", "revoked");
-      const { exitCode, stderr } = await first.stop();
-      expect(exitCode).toBe(0);
-      expect(logLines(stderr).filter(({ level }) => level !== "info")).toEqual([]);
-      const usedByFirst = await lastUses(place.database);
-      expect(await status(second.url, used)).toBe(200);
-      expect((await second.stop()).exitCode).toBe(0);
-      const ended = Date.now();
-
-      const usedBySecond = await lastUses(place.database);
-      expect(usedBySecond).toMatchObject({ first: null, unused: null, revoked: usedByFirst.revoked ?? "" });
-      const [earlier, later] = [usedByFirst.used ?? "", usedBySecond.used ?? ""];
-      for (const lastUsed of [earlier, later]) {
-        expect(lastUsed).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:00\.000Z$/);
-        expect(Date.parse(lastUsed)).toBeGreaterThan(begun - 60_000);
-        expect(Date.parse(lastUsed)).toBeLessThanOrEqual(ended);
-      }
-      expect(later >= earlier).toBe(true);
-      const table = (await second.command("token", "list")).stdout;
-      expect(table).toMatch(new RegExp(`^used +active .* ${later}$`, "m"));
-      expect(table).toMatch(/^unused +active .* never used$/m);
-    });
-
-    test("tokens can be issued and revoked under continuous load", async () => {
-      await using place = await engine.createTestStore();
-      await using server = await RunningServer.startInProcess(place);
-      const target = { url: server.url, token: await server.createToken() };
-      let busy = true;
-      const load = Array.from({ length: 64 }, async () => {
-        while (busy) await post(target, plantJson(freshId(), "Monstera"));
-      });
-      for (let round = 0; round < 3; round++) {
-        const name = `round ${round}`;
-        const token = await server.createToken(name);
-        expect(await status(server.url, token)).toBe(200);
-        const wasRevoked = await withStore(server.database, "writable", ({ tokens }) =>
-          tokens.revoke(name, Date.now()),
+      const newest = printed(await rotate("overlap", "--overlap", "1s"));
+      for (const token of [old, newer])
+        await eventually(
+          "the token is rejected",
+          () => statuses(token),
+          (codes) => codes.every((code) => code === 401),
         );
-        expect(wasRevoked).toBe(true);
-      }
-      busy = false;
-      await Promise.all(load);
+      const [, { expires = "" } = {}] = (await listedTokens(database)).filter(
+        ({ name }) => name === "overlap",
+      );
+      expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expires ?? ""));
+      expect(await statuses(newest)).toEqual([200, 200]);
+
+      const now = await rotate("overlap", "--overlap", "0s", "--expires", "2099-01-31");
+      expect(now.stderr).toEndWith("The previous token is rejected within 2 seconds.\n");
+      await Bun.sleep(noticedMsMax);
+      expect(await statuses(newest)).toEqual([401, 401]);
+      expect(await statuses(printed(now))).toEqual([200, 200]);
+      const listed = (await listedTokens(database)).findLast(({ name }) => name === "overlap");
+      expect(listed?.expires).toBe("2099-01-31T00:00:00.000Z");
     });
+
+    test("concurrent rotations are serialized: all tokens are printed, and one has no end", async () => {
+      const tokens = [await issue("concurrent")];
+      const results = await Promise.all(Array.from({ length: 4 }, () => rotate("concurrent")));
+      tokens.push(...results.map(printed));
+      expect(new Set(tokens).size).toBe(5);
+      for (const token of tokens) expect(await statuses(token)).toEqual([200, 200]);
+      expect(await statesOf(database, "concurrent")).toEqual([...Array(4).fill("rotated"), "active"]);
+    });
+
+    test(`a killed rotation is complete or absent, ${kills} times (PLANTSTORE_TEST_SEED=${seed})`, async () => {
+      const tokens = [await issue("killed")];
+      const random = new Random(seed);
+      const started = performance.now();
+      tokens.push(printed(await rotate("killed")));
+      const wholeMs = performance.now() - started;
+      for (let kill = 0; kill < kills; kill++) {
+        const child = Bun.spawn([plantstore, "token", "rotate", "killed", "--database", database], {
+          stdout: "pipe",
+          stderr: "ignore",
+        });
+        await Bun.sleep(random.between(0, wholeMs));
+        child.kill("SIGKILL");
+        const output = await child.stdout.text();
+        await child.exited;
+        if (bareToken.test(output)) tokens.push(output.trim());
+      }
+      const states = await statesOf(database, "killed");
+      expect(states.filter((state) => state === "active")).toHaveLength(1);
+      expect(new Set(states)).toEqual(new Set(["rotated", "active"]));
+      for (const token of tokens) expect(await statuses(token)).toEqual([200, 200]);
+      printed(await rotate("killed"));
+    }, 120_000);
   });
 }
+
+test("a token that is not active is not rotated, with an error of one line", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await runCommand(["migrate", "--database", database]);
+  printed(await tokenCommand(database, "create", "--name", "brief", "--expires", "1s"));
+  await eventually(
+    "the token has expired",
+    () => statesOf(database, "brief"),
+    ([state]) => state === "expired",
+  );
+  for (const [name, message] of [
+    ["brief", 'the token named "brief" has expired; revoke it, and create another with that name'],
+    ["none", 'no active token is named "none"; "plantstore token list" lists the active ones'],
+  ] as const)
+    expect(await tokenCommand(database, "rotate", name)).toEqual({
+      exitCode: 1,
+      stdout: "",
+      stderr: `plantstore: ${message}\n`,
+    });
+});
+
+test("a token that could not be printed is revoked, and the previous one stays active", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await runCommand(["migrate", "--database", database]);
+  printed(await tokenCommand(database, "create", "--name", "unprinted"));
+  const full = Bun.spawn(
+    ["sh", "-c", `${plantstore} token rotate unprinted --overlap 0s --database ${database} >/dev/full`],
+    { stderr: "pipe" },
+  );
+  expect(await full.stderr.text()).toBe(
+    "plantstore: the token could not be printed (ENOSPC), and is revoked; the previous token is unchanged; try again\n",
+  );
+  expect(await full.exited).toBe(1);
+
+  const unread = Bun.spawn([plantstore, "token", "rotate", "unprinted", "--database", database], {
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  // Before the command writes to it.
+  await unread.stdout.cancel();
+  expect(await unread.stderr.text()).toContain("could not be printed (EPIPE), and is revoked");
+  expect(await unread.exited).toBe(1);
+  expect(await statesOf(database, "unprinted")).toEqual(["active", "revoked", "revoked"]);
+});

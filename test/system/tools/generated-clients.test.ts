@@ -1,7 +1,7 @@
 // The clients that docs/client.md tells to generate: its commands are run on a running server's
 // description, and each client is compiled, creates a plant with an id past 2^53, and reads a
 // conflict and a rejected token. Skipped where a toolchain is missing or its registry cannot be
-// reached. Further JavaScript ones are in test/integration/client.
+// reached. openapi-fetch is in test/integration/client.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";

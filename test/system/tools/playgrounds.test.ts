@@ -30,13 +30,12 @@ async function missing(): Promise<string | undefined> {
 describeUnless(toolsMissing ?? (await missing()), "from another origin", () => {
   const resources = new AsyncDisposableStack();
   let sandbox: RunningSandbox;
-  let browser: TestBrowser;
+  const browser = resources.use(new TestBrowser());
   let pages: string;
   beforeAll(async () => {
     const port = reservePort();
     pages = `http://127.0.0.1:${port}`;
     sandbox = resources.use(await RunningSandbox.start());
-    browser = resources.use(await TestBrowser.start());
     const folder = resources.use(new TemporaryFolder());
     symlinkSync(`${bundles}/node_modules`, folder.file("node_modules"));
     await copyExample("swagger.html", folder.path, addressesOf(sandbox));

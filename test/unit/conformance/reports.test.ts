@@ -1,13 +1,12 @@
 // The three reports of one run against their golden files, and what no report may contain.
 
 import { expect, test } from "bun:test";
-import type { RuleFailure } from "../../../src/conformance/context.ts";
 import { formatJsonReport } from "../../../src/conformance/json-report.ts";
 import { formatJunitReport } from "../../../src/conformance/junit-report.ts";
 import type { Rule } from "../../../src/conformance/rule.ts";
 import { type ConformanceReport, conforms, type RuleResult } from "../../../src/conformance/run.ts";
 import { formatTextReport } from "../../../src/conformance/text-report.ts";
-import { transcriptLines } from "../../../src/conformance/transcript-text.ts";
+import { describeFailure, transcriptLines } from "../../../src/conformance/transcript-text.ts";
 import { processorMs } from "../../support/processes.ts";
 
 const golden = (name: string) => Bun.file(new URL(`golden/${name}`, import.meta.url)).text();
@@ -19,12 +18,13 @@ function ruleOf(id: string, title: string, basis: Rule["basis"], sources: Rule["
   return { id, level, title, basis, sources, run: async () => undefined };
 }
 
-const failures: readonly RuleFailure[] = [
-  {
-    case: "Basic <b>",
-    message: 'expected the status 401, received 200 & "more"',
-    omitted: 2,
-    transcripts: [
+const secrets = new Set([token, "secret", ""]);
+
+const failures = [
+  describeFailure(
+    "Basic <b>",
+    'expected the status 401, received 200 & "more"',
+    [
       {
         sent: bytesOf(
           `POST /plants HTTP/1.1\r\nAuthorization: Bearer ${token}\r\n\r\n{"id":1,"name":"caf\xe9"}`,
@@ -38,9 +38,10 @@ const failures: readonly RuleFailure[] = [
         problem: "no response in 5000 ms",
       },
     ],
-  },
-  { case: undefined, message: `cannot connect to 127.0.0.1:1 with ${token}`, omitted: 0, transcripts: [] },
-];
+    secrets,
+  ),
+  describeFailure(undefined, `cannot connect to 127.0.0.1:1 with ${token}`, [], secrets),
+].map((failure, index) => ({ ...failure, omitted: index === 0 ? 2 : 0 }));
 
 const results: readonly RuleResult[] = [
   {
@@ -103,7 +104,6 @@ const report: ConformanceReport = {
   ],
   results,
   hints: ["Most requests got 404."],
-  secrets: new Set([token, "secret", ""]),
 };
 
 test("the report for people", async () => {
@@ -153,6 +153,14 @@ test("the report as JUnit XML", async () => {
   for (const [, element = "", attributes = ""] of text.matchAll(/<([a-z]+)((?: [a-z]+="[^"]*")*)\/?>/g))
     for (const [, name = ""] of attributes.matchAll(/ ([a-z]+)=/g))
       expect(junitAttributes[element]).toContain(name);
+});
+
+test("the JUnit report has none of the characters that XML has not", () => {
+  const [first, ...others] = results as [RuleResult, ...RuleResult[]];
+  const odd = { ...first, rule: { ...first.rule, title: "\uffff\ufffe" } };
+  const text = formatJunitReport({ ...report, results: [odd, ...others] }).join("\n");
+  expect(text).toContain("\ufffd\ufffd");
+  expect(text).not.toMatch(/[\ufffe\uffff]/);
 });
 
 test("no report contains a secret or a control character", () => {

@@ -1,8 +1,8 @@
 // The parser of responses: framing by RFC 9112, however the bytes arrive, and a problem for what is
 // not a response.
 
-import { expect, test } from "bun:test";
-import { headerOf, ResponseParser } from "../../../src/conformance/response-parser.ts";
+import { describe, expect, test } from "bun:test";
+import { headerOf, parseFieldLine, ResponseParser } from "../../../src/conformance/response-parser.ts";
 
 const bytesOf = (text: string) => Buffer.from(text, "latin1");
 
@@ -118,4 +118,24 @@ test("a problem is found before the end of what has none", () => {
   const chunks = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${"1\r\na\r\n".repeat(1_001)}`;
   for (const text of ["garbage", chunks, `HTTP/1.1 200 OK\r\n\r\n${"x".repeat(1_001)}`])
     expect(parse(text, { isEnded: false })).toBeString();
+});
+
+describe("a field line", () => {
+  test.each<[line: string, field: [string, string] | undefined]>([
+    ["Host:x", ["Host", "x"]],
+    ["Empty:", ["Empty", ""]],
+    ["A-b: \t c: d\t ", ["A-b", "c: d"]],
+    ["A: \u00a0x\v", ["A", "\u00a0x\v"]],
+    ["A : x", undefined],
+    [" folded: x", undefined],
+    [": x", undefined],
+    ["no colon", undefined],
+  ])("%p", (line, field) => {
+    expect(parseFieldLine(line)).toEqual(field);
+  });
+
+  test("millions of blanks in a value and after it are parsed, which takes hours unless the time is linear", () => {
+    const blanks = " ".repeat(4_000_000);
+    expect(parseFieldLine(`A:${blanks}a${blanks}b${blanks}`)?.[1]).toBe(`a${blanks}b`);
+  });
 });

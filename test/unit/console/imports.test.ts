@@ -4,12 +4,8 @@ import { expect, test } from "bun:test";
 import { Edits } from "../../../src/console/edits.ts";
 import { Imports } from "../../../src/console/imports.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
+import { consoleContext } from "../../support/console.ts";
 import { plantJson } from "../../support/http.ts";
-
-interface Status {
-  readonly created: number;
-  readonly ending: string | null;
-}
 
 class HeldStore {
   readonly ids = new Set<bigint>();
@@ -32,20 +28,16 @@ class HeldStore {
   }
 }
 
-async function start(store: HeldStore) {
-  const emit = () => undefined;
-  const reader = () => Promise.reject(new Error("nothing is read"));
-  const edit = () => Promise.reject(new Error("nothing is edited"));
-  const edits = new Edits({ store: { edit, openSql: reader }, reader, emit, now: () => 0, wallNow: () => 0 });
-  const imports = new Imports({ store, reader, edits, recordBytesMax: 1_000, emit, now: () => 0 });
-  const response = imports.start({ format: "ndjson", delimiter: "", columns: "", update: "off" }, "::1");
-  const { import: id } = (await response.json()) as { import: string };
+function start(store: HeldStore) {
+  const context = consoleContext({ store });
+  const imports = new Imports(context, new Edits(context));
+  const settings = { format: "ndjson", delimiter: "", columns: "", update: "off" };
+  const { import: id } = imports.start(settings, "::1");
   const add = async (offset: number, part: Uint8Array) => {
     const parameters = new URLSearchParams({ import: id, offset: String(offset) });
-    return (await imports.add(parameters, async () => part)).json() as Promise<Status>;
+    return imports.add(parameters, async () => part);
   };
-  const end = async (bytes: number) =>
-    (await imports.end({ import: id, bytes: String(bytes) })).json() as Promise<Status>;
+  const end = (bytes: number) => imports.end({ import: id, bytes: String(bytes) });
   return { add, end };
 }
 
@@ -56,7 +48,7 @@ function plantLines(from: number, count: number): Uint8Array {
 
 test("parts that are repeated before their first copies are read wait for them, and no plant is lost", async () => {
   const store = new HeldStore();
-  const { add, end } = await start(store);
+  const { add, end } = start(store);
   // Each part is more than one batch, and one batch is in flight: the second part cannot be read
   // before a commit.
   const parts = [0, 1, 2].map((part) => plantLines(100_000 * part, 50_000));
@@ -78,7 +70,7 @@ test("parts that are repeated before their first copies are read wait for them, 
 
 test("the last part is imported although the end comes while it waits", async () => {
   const store = new HeldStore();
-  const { add, end } = await start(store);
+  const { add, end } = start(store);
   const [first, second] = [plantLines(0, 50_000), plantLines(100_000, 50_000)];
   const parts = [add(0, first), add(first.length, second)];
   await store.arrived.promise;

@@ -2,13 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-
-// In the browser's JavaScript, which the types of the tests do not cover.
-const path = new URL("../../../src/console/page/query.js", import.meta.url).pathname;
-const { parseQuery, withTag } = (await import(path)) as {
-  parseQuery: (query: string) => { parameters: [string, string][]; problem: string };
-  withTag: (query: string, tag: string) => string;
-};
+import { parseQuery, withTag } from "../../../src/console/page/query.ts";
 
 const parametersOf = (query: string) => {
   const { parameters, problem } = parseQuery(query);

@@ -14,7 +14,7 @@ function add(recent: RecentRequests, ...requests: readonly RequestRecord[]): voi
 }
 
 test("the newest are stored, newest first", () => {
-  const recent = new RecentRequests(3);
+  const recent = new RecentRequests(3, () => 0);
   const ids = () => [...recent.newestFirst()].map(({ requestId }) => requestId);
   expect(ids()).toEqual([]);
   add(recent, record("1"), record("2"));
@@ -25,7 +25,7 @@ test("the newest are stored, newest first", () => {
 });
 
 test("successes do not push errors out, which are in their order", () => {
-  const recent = new RecentRequests(2);
+  const recent = new RecentRequests(2, () => 0);
   const error = (id: string, endedAt: number) => record(id, { status: 401, result: "invalidToken", endedAt });
   add(recent, error("1", 1), error("2", 2), record("3"));
   expect(recent.errorsSince).toBe(1);
@@ -35,7 +35,7 @@ test("successes do not push errors out, which are in their order", () => {
 });
 
 test("a long path is shortened", () => {
-  const recent = new RecentRequests(3);
+  const recent = new RecentRequests(3, () => 0);
   add(recent, record("1", { path: `/${"x".repeat(9_999)}` }));
   expect([...recent.newestFirst()].map(({ path }) => path.length)).toEqual([301]);
 });

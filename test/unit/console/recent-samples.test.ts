@@ -2,6 +2,7 @@
 // numbers continue after a restart.
 
 import { expect, test } from "bun:test";
+import { appendSamples } from "../../../src/console/page/samples.ts";
 import {
   minuteMs,
   minutesMax,
@@ -139,4 +140,17 @@ test("p50 and p99 are at most an eighth above the exact percentile", () => {
   expect(extremes?.p50Ms).toBeLessThan(0.01);
   expect(extremes?.p99Ms).toBeGreaterThan(1e6);
   expect(sampleOf([])?.p99Ms).toBeNull();
+});
+
+test("the page replaces samples with newer ones of their numbers, also of a server that was restarted", () => {
+  const history = (first: number, ...counts: number[]) => ({
+    ...{ first, sampleMs, samplesMax: 4 },
+    samples: counts.map((created) => ({ created })),
+  });
+  expect(appendSamples(history(10, 1, 2), history(12, 3))).toEqual(history(10, 1, 2, 3));
+  expect(appendSamples(history(10, 1, 2), history(11, 5, 6))).toEqual(history(10, 1, 5, 6));
+  expect(appendSamples(history(10, 1, 2, 3, 4), history(14, 5))).toEqual(history(11, 2, 3, 4, 5));
+  // After a pause, and of a clock that was set back.
+  expect(appendSamples(history(10, 1, 2), history(20, 3))).toEqual(history(20, 3));
+  expect(appendSamples(history(10, 1, 2), history(3, 3))).toEqual(history(3, 3));
 });

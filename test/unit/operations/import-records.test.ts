@@ -19,10 +19,14 @@ import { anyInt64, anyNewPlant } from "../../support/random.ts";
 
 type Read = (
   chunks: AsyncIterable<Uint8Array>,
-  recordBytesMax: number,
+  options: { readonly recordBytesMax: number },
 ) => AsyncIterable<readonly ImportRecord[]>;
 
-const commaRecords: Read = (chunks, recordBytesMax) => csvRecords(chunks, recordBytesMax, ",");
+const csvRead =
+  (delimiter: string): Read =>
+  (chunks, options) =>
+    csvRecords(chunks, { ...options, delimiter });
+const commaRecords = csvRead(",");
 
 const plentyBytes = 2 ** 20;
 const anyCuts = fc.array(fc.nat(200), { maxLength: 6 });
@@ -47,7 +51,7 @@ async function parseAll(
       piece.fill("#");
     }
   }
-  return (await Array.fromAsync(read(chunks(), recordBytesMax))).flat();
+  return (await Array.fromAsync(read(chunks(), { recordBytesMax }))).flat();
 }
 
 /** Line, text, and the plant or the error code. */
@@ -87,26 +91,6 @@ test("a line of NDJSON is parsed as a request body is, in chunks of any size", a
   );
 });
 
-test("exported CSV is parsed to the same plants, in chunks of any size", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(anyNewPlant, { maxLength: 12 }), anyCuts, async (plants, cuts) => {
-      const texts = plants.map((plant) => `${formatCsvRecord(plant, ",")}\n`);
-      const records = await parseAll(
-        commaRecords,
-        `${["id", ...fieldNames].join(",")}\n${texts.join("")}`,
-        cuts,
-      );
-      expect(summarize(records)).toEqual(
-        plants.map((plant, index) => {
-          const before = texts.slice(0, index).join("").split("\n").length;
-          return [1 + before, texts[index]?.slice(0, -1) ?? "", newPlantJson(plant)];
-        }),
-      );
-    }),
-    { numRuns: 500 },
-  );
-});
-
 test.each([
   "ID,Name,Tag\n",
   " Id , NAME ,tag\r\n",
@@ -119,24 +103,30 @@ test.each([
   expect(summarize(await parseAll(commaRecords, header + record))).toEqual([[2, record.trimEnd(), plant]]);
 });
 
-test("CSV with another delimiter is parsed to the same plants, and csv-parse agrees", async () => {
-  const anyDelimiter = fc.constantFrom(";", "\t", "|", " ", "\u001f", "'", "\\");
+test("exported CSV with any delimiter is parsed to the same plants, in chunks of any size, and csv-parse agrees", async () => {
+  const anyDelimiter = fc.constantFrom(",", ";", "\t", "|", " ", "\u001f", "'", "\\");
   const anyText = fc
     .array(fc.constantFrom("a", "é", ",", ";", "\t", "|", " ", "'", "\\", '"', "\n"))
     .map((parts) => parts.join(""));
-  const anyPlant = fc.record({ id: anyInt64, name: anyText, tag: anyText }, { requiredKeys: ["id", "name"] });
+  const anyPlant = fc.oneof(
+    anyNewPlant,
+    fc.record({ id: anyInt64, name: anyText, tag: anyText }, { requiredKeys: ["id", "name"] }),
+  );
   await fc.assert(
     fc.asyncProperty(
       anyDelimiter,
       fc.array(anyPlant, { minLength: 1, maxLength: 8 }),
       anyCuts,
       async (delimiter, plants, cuts) => {
-        const text = plants.map((plant) => `${formatCsvRecord(plant, delimiter)}\n`).join("");
+        const texts = plants.map((plant) => `${formatCsvRecord(plant, delimiter)}\n`);
+        const text = texts.join("");
         const header = ["id", ...fieldNames].join(delimiter);
-        const read: Read = (chunks, recordBytesMax) => csvRecords(chunks, recordBytesMax, delimiter);
-        const records = await parseAll(read, `${header}\n${text}`, cuts);
-        expect(summarize(records).map(([, , plant]) => plant)).toEqual(
-          plants.map((plant) => newPlantJson(plant)),
+        const records = await parseAll(csvRead(delimiter), `${header}\n${text}`, cuts);
+        expect(summarize(records)).toEqual(
+          plants.map((plant, index) => {
+            const before = texts.slice(0, index).join("").split("\n").length;
+            return [1 + before, texts[index]?.slice(0, -1) ?? "", newPlantJson(plant)];
+          }),
         );
         expect(parse(text, { delimiter, record_delimiter: ["\n"] })).toEqual(
           plants.map((plant) => [String(plant.id), ...toColumns(plant).map((cell) => String(cell ?? ""))]),
@@ -148,24 +138,17 @@ test("CSV with another delimiter is parsed to the same plants, and csv-parse agr
 });
 
 test("the valid records of a file with invalid UTF-8 and another delimiter are parsed", async () => {
-  const read: Read = (chunks, recordBytesMax) => csvRecords(chunks, recordBytesMax, ";");
   const bytes = Buffer.from("id;name\n1;caf\xe9\n2;Ficus\n3;x;y\n", "latin1");
-  expect(summarize(await parseAll(read, bytes)).map(([line, , plant]) => [line, plant])).toEqual([
+  expect(summarize(await parseAll(csvRead(";"), bytes)).map(([line, , plant]) => [line, plant])).toEqual([
     [2, "invalidJson"],
     [3, newPlantJson({ id: 2n, name: "Ficus" })],
     [4, "invalidJson"],
   ]);
 });
 
-test("csv-parse parses exported CSV, and the CSV of csv-stringify is parsed", async () => {
+test("the CSV of csv-stringify is parsed", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyNewPlant, { minLength: 1, maxLength: 8 }), async (plants) => {
-      const rows = plants.map((plant): string[] => [
-        String(plant.id),
-        ...toColumns(plant).map((value) => String(value ?? "")),
-      ]);
-      const written = plants.map((plant) => `${formatCsvRecord(plant, ",")}\n`).join("");
-      expect(parse(written)).toEqual(rows);
       // The CSV of another program: it quotes all cells, and terminates lines as RFC 4180 does.
       const theirs = stringify(
         plants.map((plant) => [
@@ -251,7 +234,7 @@ test("an id in CSV is its decimal digits", async () => {
     ["9223372036854775807", 9223372036854775807n],
     ["-9223372036854775808", -9223372036854775808n],
     ["9223372036854775808", '"id" must be an integer (int64), but is 9223372036854775808'],
-    ["9".repeat(400), '"id" must be an integer (int64), but is far outside its range'],
+    ["9".repeat(400), `"id" must be an integer (int64), but is ${"9".repeat(40)}…`],
     ["9.0072E+15", shortened("9.0072E+15")],
     ["1.0", shortened("1.0")],
     ["1e3", shortened("1e3")],
@@ -322,12 +305,15 @@ const invalidFiles: readonly [file: string | Uint8Array, message: string][] = [
   ['id,"na"me\n', "the header is not CSV in UTF-8"],
   [Buffer.from("id,name,\xe9\n", "latin1"), "the header is not CSV in UTF-8: invalid UTF-8"],
   ['id,name\n1,x\n2,"never closed\n3,y\n', "the record in line 3 does not end: a quote is not closed"],
+  ['id,name\n1,"x', "the record in line 2 does not end: a quote is not closed"],
+  [`id,name\n1,"${"x\n".repeat(500)}`, "the record in line 2 does not end: a quote is not closed"],
+  [`id,name,${"x".repeat(500)}\n1,a\n`, "the header in line 1 is longer than 200 bytes"],
 ];
 test.each(invalidFiles)(
   "CSV without a valid header or with an open quote is an OperatorError: %p",
   async (file, message) => {
-    for (const cuts of [[], [1, 5, 9, 13]]) {
-      const error = await parseAll(commaRecords, file, cuts).catch((reason) => reason);
+    for (const cuts of [[], [1, 5, 9, 13], Array.from({ length: 50 }, (_, index) => 5 * index)]) {
+      const error = await parseAll(commaRecords, file, cuts, 200).catch((reason) => reason);
       expect(error).toBeInstanceOf(OperatorError);
       expect(error.message).toContain(message);
     }
@@ -341,7 +327,7 @@ test("a record that is too long is rejected alone, in chunks of any size", async
     [ndjsonRecords, `{"id":1,"name":"a"}\n{"id":2,"name":"${long}"}\n{"id":3,"name":"c"}\n`],
     [commaRecords, `id,name\n2,${long}\n3,c\n`],
     [commaRecords, `id,name\n1,a\n2,"${"x\n".repeat(1_000)}"\r\n3,c\n4,"""${'"",\n'.repeat(1_000)}"\n`],
-    [commaRecords, `id,name\n1,a\n2,x"${long}"\n3,c\n4,"${long}"x"${long}`],
+    [commaRecords, `id,name\n1,a\n2,x"${long}"\n3,c\n4,"${long}"x${long}`],
     [commaRecords, `id,name\n1,"${"a\n".repeat(70)}"\n3,c`],
   ];
   for (const [read, file] of formats) {
@@ -362,20 +348,6 @@ test("a record that is too long is rejected alone, in chunks of any size", async
   }
 });
 
-test("a header that is too long, or a quote that is open at the end, is an OperatorError in chunks of any size", async () => {
-  const files = [
-    [`id,name,${"x".repeat(500)}\n1,a\n`, "the header in line 1 is longer than 100 bytes"],
-    [`id,name\n1,"${"x\n".repeat(500)}`, "the record in line 2 does not end: a quote is not closed"],
-    ['id,name\n1,"x', "the record in line 2 does not end: a quote is not closed"],
-  ] as const;
-  for (const [file, message] of files)
-    for (const cuts of [[], [40, 400], Array.from({ length: 50 }, (_, index) => 5 * index)]) {
-      const error = await parseAll(commaRecords, file, cuts, 100).catch((reason) => reason);
-      expect(error).toBeInstanceOf(OperatorError);
-      expect(error.message).toContain(message);
-    }
-});
-
 test("the records before an error of the file are imported", async () => {
   const stored: NewPlant[] = [];
   const store = {
@@ -389,7 +361,7 @@ test("the records before an error of the file are imported", async () => {
     yield Buffer.from('\n3,c\n4,"open\n5,e\n');
   }
   let counts = {};
-  const importing = importPlants(commaRecords(chunks(), plentyBytes), store, {
+  const importing = importPlants(commaRecords(chunks(), { recordBytesMax: plentyBytes }), store, {
     onRejected: () => expect.unreachable(),
     onBatch: (soFar) => {
       counts = { ...soFar };
@@ -419,7 +391,7 @@ test("a plant of many megabytes in many lines is parsed in linear time", async (
       for (const [index, start] of pieces.entries())
         yield Buffer.from(record.slice(start, pieces[index + 1]));
     }
-    return (await Array.fromAsync(commaRecords(chunks(), 2 ** 26))).flat();
+    return (await Array.fromAsync(commaRecords(chunks(), { recordBytesMax: 2 ** 26 }))).flat();
   };
   expect((await read()).map(({ plant }) => plant)).toEqual([{ id: 1n, name }]);
 });

@@ -7,7 +7,7 @@ import { Glob } from "bun";
 const root = new URL("../../..", import.meta.url).pathname;
 
 /** Copies of packages: scripts/vendored.ts. */
-const vendored = ["src/console/page/library", "src/core/observability/opentelemetry.js"];
+const vendored = ["src/console/page/library.js", "src/core/observability/opentelemetry.js"];
 const sources = (await readFiles("src/**/*.{js,ts}", "packages/*/src/**/*.{js,ts}")).filter(
   ({ path }) => !isWithin(path, vendored),
 );
@@ -25,6 +25,7 @@ const layers: readonly (readonly string[])[] = [
     "src/core/duration.ts",
     "src/core/loopback.ts",
     "src/core/time-limit.ts",
+    "src/core/coalesced-work.ts",
     "src/core/observability/terminal.ts",
   ],
   ["src/core/observability"],
@@ -56,14 +57,9 @@ const reserved: readonly [pattern: RegExp, only: string | readonly string[], ins
   [/\bMath\.random\(/, "", "take randomness as an argument"],
 ];
 
-/** What unit tests do without, with the files that need it. */
+/** Unit tests have no socket, no process and no pause. */
 const integration =
   /\bBun\.(?:serve|listen|connect|spawn|spawnSync|sleep)\(|\bfetch\(|"node:(?:net|http|child_process)"/;
-const integrationAllowed = [
-  // Its subject is time itself.
-  "test/unit/core/http/body-reader.test.ts",
-  "test/unit/project/",
-];
 
 async function readFiles(...patterns: readonly string[]): Promise<{ path: string; text: string }[]> {
   const paths = patterns.flatMap((pattern) => [...new Glob(pattern).scanSync({ cwd: root })]);
@@ -165,9 +161,7 @@ test("reserved imports and calls are in their file only", () => {
 
 test("unit tests open no socket, start no process, and do not sleep", async () => {
   const strays = (await readFiles("test/unit/**/*.test.ts"))
-    .filter(
-      ({ path, text }) => !integrationAllowed.some((each) => path.startsWith(each)) && integration.test(text),
-    )
+    .filter(({ text }) => integration.test(text))
     .map(({ path }) => path);
   expect(strays).toEqual([]);
 });

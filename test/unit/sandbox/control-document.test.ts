@@ -19,8 +19,7 @@ test("the document describes every route, and nothing else", async () => {
     forgetPlants: () => undefined,
     emit: () => undefined,
   });
-  const routes = control.routes.map(({ method, path }) => `${method} /sandbox${path}`);
-  expect(routes.toSorted()).toEqual(describedOperations.toSorted());
+  expect(Object.keys(control.routes).toSorted()).toEqual(describedOperations.toSorted());
   await store.close();
 });
 

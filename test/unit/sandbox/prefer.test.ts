@@ -28,7 +28,7 @@ test.each([
   ['code="429, delay=1', {}],
   ["=1, @, delay=1", { delay: "1" }],
   ['code=429 ; a= ;; b="x;y,z" ;c = d ;, delay=1', { code: "429", delay: "1" }],
-  ["code=429 ;a=@, delay=1", { delay: "1" }],
+  ["code=429 ;a=@, delay=1", { code: "429", delay: "1" }],
 ])("%p", (field, preferences) => {
   expect(Object.fromEntries(parsePrefer(field))).toEqual(preferences);
 });

@@ -68,7 +68,9 @@ export async function commitBatch(
 ): Promise<Outcome[]> {
   // Two batches that lock their rows in the same order cannot deadlock.
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
-  const result = await (rows.length < copyRowsMin ? insertAll : copyAll)(pool, rows, lockMs);
+  // COPY reports no conflicts: INSERT then decides row by row.
+  const isCopied = rows.length >= copyRowsMin && (await copy(pool, rows, lockMs));
+  const result = isCopied ? "allCreated" : await insertAll(pool, rows, lockMs);
   // Avoids sets and maps of bigints, which cost as much as the COPY.
   if (result === "allCreated" && rows.length === batch.length) return batch.map(() => "created");
   const outcomes = toOutcomes(
@@ -131,26 +133,6 @@ async function insertAll(
   const createdIds = new Set(inserted.map(BigInt));
   const others = rows.filter(({ plant }) => !createdIds.has(plant.id));
   return { createdIds, stored: others.length === 0 ? new Map() : await selectDurable(pool, others, lockMs) };
-}
-
-/**
- * Inserts rows by COPY. If that conflicts with a stored id, reads the stored plants, and copies the
- * rest. If that conflicts too, another client is creating the same plants, and INSERT reports the
- * conflicts row by row.
- */
-async function copyAll(
-  pool: HostPool,
-  rows: readonly NewEntry[],
-  lockMs: number,
-): Promise<InsertResult | "allCreated"> {
-  if (await copy(pool, rows, lockMs)) return "allCreated";
-  const stored = await selectDurable(pool, rows, lockMs);
-  const missing = rows.filter(({ plant }) => !stored.has(plant.id));
-  if (missing.length === 0 || (await copy(pool, missing, lockMs)))
-    return { createdIds: toIds(missing), stored };
-  const rest = await insertAll(pool, missing, lockMs);
-  if (rest === "allCreated") return { createdIds: toIds(missing), stored };
-  return { createdIds: rest.createdIds, stored: new Map([...stored, ...rest.stored]) };
 }
 
 /**

@@ -396,28 +396,22 @@ function requestCancel(client: StoreClient): Promise<void> {
   return promise;
 }
 
+/** Members of pg-pool's Pool that its types lack. */
+interface PoolInternals {
+  /** Its connections until they are ended. */
+  readonly _clients: readonly StoreClient[];
+}
+
 /** The connections to one host. */
 export class HostPool extends Pool {
   readonly insertMethod: InsertMethod;
   #namesStatements: boolean;
   readonly #clients = new Set<StoreClient>();
-  /** Clients that are still connecting: the pool does not list them. */
-  readonly #connecting: ReadonlySet<StoreClient>;
   #retired: PromiseWithResolvers<void> | undefined;
 
   constructor(config: HostConfig, connectionsMax: number) {
     const ownConfig = connectionConfig(config);
-    const connecting = new Set<StoreClient>();
-    class PoolClient extends StoreClient {
-      constructor(clientConfig: ConnectionConfig) {
-        super(clientConfig);
-        connecting.add(this);
-        const settle = () => connecting.delete(this);
-        this.once("connect", settle).once("end", settle);
-      }
-    }
-    super({ ...ownConfig, Client: PoolClient as never, max: connectionsMax, idleTimeoutMillis: 0 });
-    this.#connecting = connecting;
+    super({ ...ownConfig, Client: StoreClient as never, max: connectionsMax, idleTimeoutMillis: 0 });
     this.insertMethod = config.insertMethod ?? "values";
     this.#namesStatements = config.namesStatements ?? false;
     // The pool removes a broken connection; without a listener "error" would end the process.
@@ -461,8 +455,9 @@ export class HostPool extends Pool {
   retire(): Promise<void> {
     if (this.#retired !== undefined) return this.#retired.promise;
     this.#retired = Promise.withResolvers<void>();
-    for (const client of this.#clients) if (!client.isBusy) socketOf(client).destroy();
-    for (const client of this.#connecting) socketOf(client).destroy();
+    // Also those that are still connecting.
+    for (const client of (this as unknown as PoolInternals)._clients)
+      if (!client.isBusy) socketOf(client).destroy();
     void this.end();
     if (this.#clients.size === 0) this.#retired.resolve();
     return this.#retired.promise;

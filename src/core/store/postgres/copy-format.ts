@@ -2,14 +2,7 @@
 // separated by tabs, rows end with a line feed, \N is null, and special characters are escaped with
 // a backslash.
 
-import {
-  type FieldName,
-  type FieldValue,
-  fieldNames,
-  type PlantColumns,
-  toFieldValue,
-} from "../../contract/fields.ts";
-import { toNewPlant } from "../../contract/plant.ts";
+import { type FieldName, type FieldValue, fieldNames, toFieldValue } from "../../contract/fields.ts";
 import type { NewEntry, StoredPlant } from "../plant-store.ts";
 
 const special = /[\\\t\n\r]/;
@@ -42,8 +35,8 @@ export function toCopyText(entries: readonly NewEntry[], createdAt: number): str
   return text;
 }
 
-/** Parses complete rows of an id and the fields of a plant. */
-export function fromCopyText(text: string): StoredPlant[] {
+/** Parses complete rows of an id, the fields, and with `withCreation` the time and the creator. */
+export function fromCopyText(text: string, withCreation: boolean): StoredPlant[] {
   const plants: StoredPlant[] = [];
   // Most texts contain no backslash; then no value is null or escaped.
   const isPlain = !text.includes("\\");
@@ -52,28 +45,23 @@ export function fromCopyText(text: string): StoredPlant[] {
     const plant: Record<string, FieldValue> = { id: text.slice(start, end), name: "" };
     for (let field = 0; field < fieldNames.length; field++) {
       start = end + 1;
-      end = text.indexOf(field === lastField ? "\n" : "\t", start);
+      end = text.indexOf(field === lastField && !withCreation ? "\n" : "\t", start);
       const value = text.slice(start, end);
       const name = fieldNames[field] as FieldName;
       if (isPlain) plant[name] = toFieldValue(name, value);
       else if (value !== "\\N") plant[name] = toFieldValue(name, unescapeText(value));
     }
+    if (withCreation) {
+      start = end + 1;
+      end = text.indexOf("\n", start);
+      const [createdAt = null, token = null] = text.slice(start, end).split("\t").map(fromCopyValue);
+      const creation = { createdAt: createdAt === null ? null : Number(createdAt), token };
+      Object.assign(plant, { creation });
+    }
     plants.push(plant as unknown as StoredPlant);
     start = end + 1;
   }
   return plants;
-}
-
-/** Parses complete rows of an id, the fields of a plant, the time and the creator. */
-export function fromCopyTextWithCreations(text: string): StoredPlant[] {
-  const lines = text.split("\n").slice(0, -1);
-  return lines.map((line) => {
-    const [id, ...values] = line.split("\t").map(fromCopyValue);
-    const [createdAt = null, token = null] = values.slice(fieldNames.length);
-    const columns = Object.fromEntries(fieldNames.map((field, index) => [field, values[index]]));
-    const creation = { createdAt: createdAt === null ? null : Number(createdAt), token };
-    return { ...toNewPlant(id ?? "", columns as unknown as PlantColumns), creation };
-  });
 }
 
 function fromCopyValue(value: string): string | null {

@@ -3,7 +3,7 @@
 import { fieldNames } from "../../contract/fields.ts";
 import type { ExportFilter, StoredPlant } from "../plant-store.ts";
 import { begin, socketOf, timerMsMax } from "./connection.ts";
-import { fromCopyText, fromCopyTextWithCreations } from "./copy-format.ts";
+import { fromCopyText } from "./copy-format.ts";
 import { copyTo, escapeLiteral, type PoolClient } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
 import type { Primary } from "./primary.ts";
@@ -56,7 +56,6 @@ async function* copyOut(connection: PoolClient, filter: ExportFilter): AsyncGene
   const creator = filter.withCreation ? "LEFT JOIN creators ON creators.id = creator" : "";
   const sql = `COPY (SELECT ${selected.join(", ")} FROM plants ${creator} ${whereClause(filter)}
                      ORDER BY plants.id) TO STDOUT`;
-  const parse = filter.withCreation ? fromCopyTextWithCreations : fromCopyText;
   const query = Object.assign(copyTo(sql), { query_timeout: exportMsMax, callback: () => undefined });
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let rest: string[] = [];
@@ -65,7 +64,7 @@ async function* copyOut(connection: PoolClient, filter: ExportFilter): AsyncGene
       const text = decoder.decode(chunk, { stream: true });
       const end = text.lastIndexOf("\n") + 1;
       if (end > 0) {
-        yield parse(rest.join("") + text.slice(0, end));
+        yield fromCopyText(rest.join("") + text.slice(0, end), filter.withCreation === true);
         rest = [];
       }
       rest.push(text.slice(end));

@@ -3,7 +3,7 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import { storeCreatorKey } from "../sql-tokens.ts";
-import type { ClusterSupport } from "./cluster.ts";
+import { assertNotWorker, copyTable, distributeBesidePlants } from "./citus/distribution.ts";
 import { begin, limitLockWaits } from "./connection.ts";
 import { DatabaseError, type Pool, type PoolClient } from "./driver.ts";
 import { isUndefinedTable } from "./errors.ts";
@@ -11,9 +11,7 @@ import type { Primary } from "./primary.ts";
 import { run, runWork } from "./tokens.ts";
 
 /** SQL, or a function for what depends on the store. */
-type Change = string | ((connection: PoolClient, cluster: SchemaCluster) => Promise<void>);
-
-type SchemaCluster = Pick<ClusterSupport, "assertMayMigrate" | "copyTable" | "distributeBesidePlants">;
+type Change = string | ((connection: PoolClient) => Promise<void>);
 
 /**
  * The changes of each version, by transaction; the last one stores the version. An interrupted
@@ -60,7 +58,7 @@ const migrations: readonly (readonly (readonly Change[])[])[] = [
   [
     [
       "CREATE TABLE IF NOT EXISTS creators (id integer PRIMARY KEY, name text NOT NULL UNIQUE)",
-      (connection, cluster) => cluster.copyTable(connection, "creators"),
+      (connection) => copyTable(connection, "creators"),
       grantCreators,
       dropArrivalTriggers,
       "ALTER TABLE plants ADD COLUMN IF NOT EXISTS created_at bigint, ADD COLUMN IF NOT EXISTS creator integer",
@@ -91,7 +89,7 @@ const migrations: readonly (readonly (readonly Change[])[])[] = [
      )`,
       "CREATE INDEX edits_by_run ON edits (run, seq)",
       "CREATE INDEX edits_by_time ON edits (edited_at, run, seq)",
-      (connection, cluster) => cluster.distributeBesidePlants(connection, "edits"),
+      (connection) => distributeBesidePlants(connection, "edits"),
       grantEdits,
     ],
   ],
@@ -214,11 +212,11 @@ export async function assertSchema(primary: Primary): Promise<void> {
  * Creates the schema or upgrades it to this version, once if several servers start. Writes nothing
  * if it has that version. Returns whether there was none before.
  */
-export async function migrate(primary: Primary, cluster: SchemaCluster): Promise<boolean> {
+export async function migrate(primary: Primary): Promise<boolean> {
   const version = await primary.withRetry(schemaVersion);
   assertNotNewer(version ?? 0);
   if (version === newestVersion) return false;
-  await primary.withRetryOnConnection((connection) => cluster.assertMayMigrate(connection));
+  await primary.withRetryOnConnection(assertNotWorker);
   let wasCreated = false;
   try {
     await primary.withRetryOnConnection(createVersionTable);
@@ -227,7 +225,7 @@ export async function migrate(primary: Primary, cluster: SchemaCluster): Promise
       for (const [step, changes] of transactions.entries()) {
         const stored = step === transactions.length - 1 ? index + 1 : undefined;
         const hasChanged = await primary.withRetryOnConnection((connection) =>
-          upgrade(connection, cluster, { from: index, changes, nextVersion: stored }),
+          upgrade(connection, index, changes, stored),
         );
         if (index === 0) wasCreated = hasChanged;
       }
@@ -271,16 +269,9 @@ async function createVersionTable(connection: PoolClient): Promise<void> {
  */
 async function upgrade(
   connection: PoolClient,
-  cluster: SchemaCluster,
-  {
-    from,
-    changes,
-    nextVersion,
-  }: {
-    readonly from: number;
-    readonly changes: readonly Change[];
-    readonly nextVersion: number | undefined;
-  },
+  from: number,
+  changes: readonly Change[],
+  nextVersion: number | undefined,
 ): Promise<boolean> {
   await begin(connection, "", { statementMs: changeMsMax });
   await connection.query(
@@ -294,7 +285,7 @@ async function upgrade(
   if (version === from) {
     await limitLockWaits(connection, lockMsMax);
     for (const change of changes)
-      await (typeof change === "string" ? runLong(connection, change) : change(connection, cluster));
+      await (typeof change === "string" ? runLong(connection, change) : change(connection));
     if (nextVersion !== undefined)
       await connection.query("UPDATE plantstore_schema SET version = $1", [nextVersion]);
   }

@@ -15,7 +15,7 @@ import type {
   StoreWait,
 } from "../plant-store.ts";
 import type { SqlAccess } from "../sql-connection.ts";
-import type { ClusterEvents, ClusterSupport } from "./cluster.ts";
+import { bytesOnNodesSql, type ClusterEvents, openNodeQueues } from "./citus/citus.ts";
 import { type PostgresUrl, parsePostgresUrl, toLocation } from "./connection-url.ts";
 import { DatabaseError, type Pool } from "./driver.ts";
 import { editPlants } from "./edits.ts";
@@ -35,28 +35,20 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
   readonly wasCreated: boolean;
   readonly tokens: PostgresTokens;
   readonly batchesInFlightMax: number;
-  readonly #cluster: ClusterSupport;
   readonly #events: ClusterEvents;
   readonly #url: PostgresUrl;
   readonly #primary: Primary;
   readonly #plants: PostgresPlants;
 
-  private constructor(
-    url: PostgresUrl,
-    primary: Primary,
-    wasCreated: boolean,
-    events: ClusterEvents,
-    cluster: ClusterSupport,
-  ) {
+  private constructor(url: PostgresUrl, primary: Primary, wasCreated: boolean, events: ClusterEvents) {
     this.location = toLocation(url);
     this.wasCreated = wasCreated;
     this.batchesInFlightMax = url.connectionsMax;
-    this.#cluster = cluster;
     this.#events = events;
     this.#url = url;
     this.#primary = primary;
     this.#plants = new PostgresPlants(primary, events.onUnavailable);
-    this.tokens = new PostgresTokens(primary, cluster);
+    this.tokens = new PostgresTokens(primary);
   }
 
   /**
@@ -68,15 +60,14 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
     mode: OpenMode,
     events: ClusterEvents,
     wait: StoreWait,
-    cluster: ClusterSupport,
   ): Promise<PostgresStore> {
     const url = parsePostgresUrl(address);
     const primary = new Primary(url, wait);
     try {
-      const wasCreated = mode === "create" ? await migrate(primary, cluster) : false;
+      const wasCreated = mode === "create" ? await migrate(primary) : false;
       if (mode !== "create") await assertSchema(primary);
       primary.finishOpening();
-      return new PostgresStore(url, primary, wasCreated, events, cluster);
+      return new PostgresStore(url, primary, wasCreated, events);
     } catch (error) {
       await primary.close();
       if (error instanceof OperatorError || classifyError(error) === "internalError") throw error;
@@ -92,7 +83,7 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
     hook: CommitHook,
   ): Promise<CreateQueue | undefined> {
     const cluster = { store: this, primary: this.#primary, url: this.#url, events: this.#events };
-    return this.#cluster.openQueue(cluster, limits, schedule, hook).catch(rejectForOperator);
+    return openNodeQueues(cluster, limits, schedule, hook).catch(rejectForOperator);
   }
 
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
@@ -143,7 +134,7 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
   /** The tables with their indexes; the WAL belongs to the cluster, and is not counted. */
   async #bytesOfTables(pool: Pool): Promise<number | undefined> {
     try {
-      const { rows } = await pool.query<{ bytes: string }>((await this.#cluster.bytesSql(pool)) ?? bytesSql);
+      const { rows } = await pool.query<{ bytes: string }>((await bytesOnNodesSql(pool)) ?? bytesSql);
       return Number(rows[0]?.bytes);
     } catch (error) {
       // CockroachDB has no such function.

@@ -2,14 +2,14 @@
 
 import type { SqlStatement } from "../sql-connection.ts";
 import { SqlTokens, type SqlWork } from "../sql-tokens.ts";
-import type { ClusterSupport } from "./cluster.ts";
+import { serializeTokenChange } from "./citus/distribution.ts";
 import { begin, commit } from "./connection.ts";
 import type { Pool } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 
 export class PostgresTokens extends SqlTokens {
-  constructor(primary: Primary, cluster: Pick<ClusterSupport, "serializeTokenChange">) {
+  constructor(primary: Primary) {
     super({
       isConcurrent: true,
 
@@ -23,7 +23,7 @@ export class PostgresTokens extends SqlTokens {
         const changing = primary.withRetryOnConnection(async (connection) => {
           attempts++;
           await begin(connection, "ISOLATION LEVEL SERIALIZABLE");
-          await cluster.serializeTokenChange(connection);
+          await serializeTokenChange(connection);
           const changed = await runWork((statement) => run(connection, statement), work());
           // A retry that finds its change made would not wait for the standby, which may lack it;
           // the commit of a row lock does.

@@ -1,12 +1,11 @@
 // Backup and restore: copies a store to a file while servers write to it, and replaces a store with
 // such a file.
 
-import { accessSync, constants, copyFileSync, existsSync, rmSync } from "node:fs";
+import { constants, copyFileSync, existsSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { pathToFileURL } from "node:url";
 import { OperatorError } from "../../operator-error.ts";
 import type { StoreSize } from "../plant-store.ts";
-import { Database, lockWaitMs, openReadOnly, openUri, SQLiteError } from "./driver.ts";
+import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
 import { hasFailureMarker } from "./errors.ts";
 import { whileLocked } from "./file-lock.ts";
 import { failureMarkerSuffix } from "./file-names.ts";
@@ -25,7 +24,6 @@ import {
   fsyncFile,
   isEmpty,
   resolvedPath,
-  sidecarFiles,
   sidecarFilesAt,
 } from "./files.ts";
 import { isPlantStore, schemaVersion } from "./migrations.ts";
@@ -55,12 +53,8 @@ export function backUp(path: string, file: string, overwrite: boolean): StoreSiz
     assertOwnWal(path);
     if (!isEmpty(target)) assertClosedBackup(target, file);
     using folder = PrivateFolder.create(dirname(target));
-    const plantsBefore = copyStore(path, folder.copy);
+    copyStore(path, folder.copy);
     const size = verifyCopy(folder.copy, "the copy");
-    if (size.plants < plantsBefore)
-      throw new OperatorError(
-        `the copy has ${size.plants} plants, but the store had ${plantsBefore}; try again`,
-      );
     setPermissions(folder.copy, path, target);
     fsyncFile(folder.copy);
     replaceFile(folder.copy, target, (database) => {
@@ -73,10 +67,6 @@ export function backUp(path: string, file: string, overwrite: boolean): StoreSiz
   }
 }
 
-/**
- * Throws if the files next to a target show that it is a store, or if it exists and may not be
- * overwritten.
- */
 function assertNotStore(target: string, file: string, overwrite: boolean): void {
   const [sidecar] = storeFilesAt(target);
   if (sidecar !== undefined)
@@ -85,7 +75,6 @@ function assertNotStore(target: string, file: string, overwrite: boolean): void 
     throw new OperatorError(`${file} exists already; name another file, or replace it with --force`);
 }
 
-/** Throws if a file is not a backup, or a process has it open. */
 function assertClosedBackup(target: string, file: string): void {
   try {
     whileLocked(target, (database) => assertBackup(database, file));
@@ -111,49 +100,15 @@ function assertBackup(database: Database, file: string): void {
     );
 }
 
-/**
- * Copies a store to an empty file, and returns the least number of plants that the copy must have.
- */
-function copyStore(path: string, copy: string): number {
-  const isImmutable = isReadOnlyAndClosed(path);
-  const before = fileVersion(path);
-  const database = openSource(path, isImmutable);
-  let plants: number;
-  try {
-    database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
-    if (schemaVersion(database, path) === 0) throw new OperatorError(`${path} is not a plant store`);
-    plants = countPlants(database, {});
-    // No writer waits for this read transaction, but the WAL grows during it.
-    database.run("VACUUM INTO ?", [copy]);
-  } finally {
-    database.close();
-  }
-  if (isImmutable && (sidecarFiles(path).length > 0 || fileVersion(path) !== before))
-    throw new OperatorError(`${path} was opened while it was copied; try again`);
-  return plants;
-}
-
-function openSource(path: string, isImmutable: boolean): Database {
-  if (isImmutable)
-    return new Database(`${pathToFileURL(resolvedPath(path)).href}?immutable=1`, openReadOnly | openUri);
+/** Copies a store to an empty file. No writer waits for it, but the WAL grows meanwhile. */
+function copyStore(path: string, copy: string): void {
   // The last connection to close a store runs a checkpoint, which after a disk failure only the
   // recovery may do.
   const access = hasFailureMarker(path) ? { readonly: true } : { readwrite: true, create: false };
-  return new Database(path, { ...access, strict: true, safeIntegers: true });
-}
-
-/**
- * Whether a store is closed and in a folder without write permission, where SQLite cannot create
- * the WAL that it needs to open it.
- */
-function isReadOnlyAndClosed(path: string): boolean {
-  if (sidecarFiles(path).length > 0) return false;
-  try {
-    accessSync(dirname(resolvedPath(path)), constants.W_OK);
-    return false;
-  } catch {
-    return true;
-  }
+  using database = new Database(path, { ...access, strict: true, safeIntegers: true });
+  database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
+  if (schemaVersion(database, path) === 0) throw new OperatorError(`${path} is not a plant store`);
+  database.run("VACUUM INTO ?", [copy]);
 }
 
 function backupError(error: unknown, file: string): unknown {
@@ -192,7 +147,6 @@ export function restore(backup: string, path: string, overwrite: boolean): Store
   }
 }
 
-/** Rejects a file with a WAL, which does not hold all of its plants. */
 function assertNoStoreFiles(backup: string): void {
   const [sidecar] = storeFilesAt(resolvedPath(backup));
   if (sidecar !== undefined)

@@ -1,5 +1,7 @@
-// Signals between the committing thread and the checkpoint thread: a few integers in shared memory,
-// so that neither waits for the main thread.
+// Signals between the committing thread and the checkpoint thread: a few integers in the memory
+// that the threads share, so that neither waits for the main thread.
+
+import { signalsAt } from "./shared-batch.ts";
 
 /** The indexes of the integers. */
 const state = 0;
@@ -15,13 +17,11 @@ const diskFailed = 2;
 const filesLeft = 3;
 
 export class CheckpointSignals {
-  /** The memory itself, which another thread makes its signals of. */
-  readonly memory: SharedArrayBuffer;
   readonly #integers: Int32Array;
 
-  constructor(memory = new SharedArrayBuffer(integers * Int32Array.BYTES_PER_ELEMENT)) {
-    this.memory = memory;
-    this.#integers = new Int32Array(memory);
+  /** @param memory of the batches, see BatchMemory. */
+  constructor(memory: SharedArrayBuffer) {
+    this.#integers = new Int32Array(memory, signalsAt, integers);
   }
 
   /** Called after a commit: the WAL may have grown. */

@@ -14,7 +14,7 @@ import { notify, serveCalls } from "./worker-rpc.ts";
 /** The methods that the worker serves. */
 export interface CheckpointWorker {
   readonly checkpoints: {
-    open(path: string, signals: SharedArrayBuffer): Promise<void>;
+    open(path: string, memory: SharedArrayBuffer): Promise<void>;
     /**
      * Resolves when the signals end it, its connection closed; rejects with DiskFailureError if an
      * fsync has failed.
@@ -94,11 +94,11 @@ function openedStore(): Opened {
   return opened;
 }
 
-function copyIfLong({ path, database, files, overwriteCheck, descriptor }: Opened): void {
+function copyIfLong({ database, files, overwriteCheck, descriptor }: Opened): void {
   if (performance.now() < nextTryAt) return;
   try {
     const { pages, copied } = checkpoint(database, "NOOP");
-    if (pages - copied < (pages < restartPages(path) ? pagesMin : lastPagesMin)) return;
+    if (pages - copied < (pages < restartPages ? pagesMin : lastPagesMin)) return;
     if (files.findReplaced() !== undefined || overwriteCheck.findNow() !== undefined) return;
     checkpoint(database, "PASSIVE");
     // During commits SQLite never fsyncs the database file, and the commit that copies the rest

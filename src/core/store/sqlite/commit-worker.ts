@@ -8,16 +8,13 @@ import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { BatchReceiver } from "./shared-batch.ts";
 import type { SqlCall } from "./sql-statements.ts";
 import { SqliteStore } from "./store.ts";
-import { notify, serveCalls, toSentError } from "./worker-rpc.ts";
+import { notify, serveCalls } from "./worker-rpc.ts";
 
 /** The methods that the worker serves. */
 export interface CommitWorker {
   readonly store: {
-    /**
-     * @param batches the memory by which a BatchSender sends batches.
-     * @param signals of the checkpoint thread.
-     */
-    open(path: string, mode: OpenMode, batches: SharedArrayBuffer, signals: SharedArrayBuffer): Promise<void>;
+    /** @param memory of batches, and of the checkpoint thread's signals. */
+    open(path: string, mode: OpenMode, memory: SharedArrayBuffer): Promise<void>;
     /** For a batch that does not fit into the memory, or comes while another one is in it. */
     create(batch: readonly NewEntry[]): Promise<Outcome[]>;
     edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]>;
@@ -33,11 +30,9 @@ let isClosed = false;
 
 const calls = serveCalls<CommitWorker>({
   store: {
-    async open(path, mode, batches, signals) {
-      opened = new SqliteStore(path, mode, notify, {
-        checkpointThread: new CheckpointSignals(signals),
-      });
-      void serveBatches(opened, new BatchReceiver(batches));
+    async open(path, mode, memory) {
+      opened = new SqliteStore(path, mode, notify, { checkpointThread: new CheckpointSignals(memory) });
+      void serveBatches(opened, new BatchReceiver(memory));
     },
     create: (batch) => store().create(batch),
     edit: (edits, run) => store().edit(edits, run),
@@ -76,7 +71,7 @@ async function commit(store: SqliteStore, batches: BatchReceiver): Promise<void>
   try {
     batch.writeOutcomes(await store.create(batch.readBatch()));
   } catch (error) {
-    batch.writeFailure(JSON.stringify(toSentError(error)));
+    batch.writeFailure(error);
   }
   batches.finish();
 }

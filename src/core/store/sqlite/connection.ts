@@ -15,11 +15,8 @@ import { assertOwnWal } from "./overwritten-files.ts";
 export const walBytesKept = 64 * 2 ** 20;
 
 /**
- * Opens a store file, and brings its schema up to date. Every commit is on stable storage when it
- * returns: journal_mode=WAL and synchronous=FULL. Throws an OperatorError if the file cannot be a
- * store.
- *
- * @param mode `create` creates the file if there is none; the others throw then.
+ * Opens a store file so that every commit is on stable storage when it returns: journal_mode=WAL
+ * and synchronous=FULL. Throws an OperatorError if the file cannot be a store.
  */
 export function openDatabase(path: string, mode: OpenMode): Database {
   for (;;) {
@@ -40,9 +37,7 @@ export function openDatabase(path: string, mode: OpenMode): Database {
   }
 }
 
-/**
- * Creates the file before SQLite would, so that its replacement by a restore can be seen.
- */
+/** Creates the file before SQLite would, so that its replacement by a restore can be seen. */
 function createFile(path: string, mode: OpenMode): void {
   if (mode !== "create") throw noStore(path);
   if (!existsSync(dirname(path))) {
@@ -86,10 +81,7 @@ function noStore(path: string): OperatorError {
   );
 }
 
-/**
- * Creates the file, readable by its owner only, if there is none; SQLite gives the sidecar files
- * the same mode.
- */
+/** Creates the file, readable by its owner only; SQLite gives the sidecar files the same mode. */
 function createPrivately(path: string): void {
   try {
     // The flag "a" follows a link to a file that does not exist yet, and does not truncate what
@@ -101,10 +93,7 @@ function createPrivately(path: string): void {
   }
 }
 
-/**
- * SQLite silently opens a file without write permission for reading, and would fail at the first
- * plant.
- */
+/** SQLite would open a file without write permission for reading, and fail at the first plant. */
 function assertWritableFile(path: string): void {
   if (!existsSync(path)) return;
   try {
@@ -137,10 +126,6 @@ function makeDurable(database: Database, path: string): void {
   fsyncDirectory(path);
 }
 
-/**
- * Throws unless the file is a store, and, if it is not to be upgraded, has this program's schema.
- * Changes nothing.
- */
 function assertStore(database: Database, path: string, mode: OpenMode): void {
   const version = schemaVersion(database, path);
   if (mode !== "create" && version < newestVersion) {

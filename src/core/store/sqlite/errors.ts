@@ -7,13 +7,12 @@ import { failureMarkerSuffix } from "./file-names.ts";
 import { resolvedPath } from "./files.ts";
 
 /**
- * An fsync has failed. The kernel then marks the pages as clean although they were not written, and
- * the next fsync succeeds, so nothing that is read through the page cache proves what the disk
- * holds. No process may continue with this store; the next one that opens it recovers it first.
+ * An fsync has failed. The kernel then marks the pages as clean although they were not written, so
+ * nothing that is read through the page cache proves what the disk holds. No process may continue
+ * with this store; the next one that opens it recovers it first.
  */
 export class DiskFailureError extends OperatorError {}
 
-/** The error of every call from the failed fsync on. */
 export function diskFailure(path: string, reason: string): DiskFailureError {
   return new DiskFailureError(
     `the disk of ${path} failed: ${reason}; check the disk, and restart: the store is recovered then`,
@@ -32,9 +31,9 @@ export function isLocked(error: unknown): boolean {
 }
 
 /**
- * Why a batch was not committed, in SQLite's words or the system's, and whether single plants of it
- * may still be: not after a wait for a lock or on a broken disk, where each of them would wait
- * again. Throws every other error, and an fsync that failed.
+ * Why a batch was not committed, and whether single plants of it may still be: not after a wait for
+ * a lock or on a broken disk, where each would wait again. Throws every other error, and an fsync
+ * that failed.
  */
 export function batchFailure(error: unknown): { reason: string; mayCommitSingly: boolean } {
   if (isFailedFsync(error)) throw error;
@@ -52,8 +51,8 @@ export function readError(error: unknown): unknown {
 }
 
 /**
- * Marks a store as one whose disk has failed. The marker needs no fsync: after a power cut, which
- * could lose it, the page cache is empty, and reads return what the disk holds.
+ * Marks a store whose disk has failed. The marker needs no fsync: after a power cut, which could
+ * lose it, reads return what the disk holds.
  */
 export function writeFailureMarker(path: string, reason: string): void {
   try {
@@ -65,7 +64,6 @@ export function writeFailureMarker(path: string, reason: string): void {
   }
 }
 
-/** The reason in the failure marker of a store, if it has one that can be read. */
 export function readFailureMarker(path: string): string | undefined {
   try {
     return readFileSync(markerPath(path), "utf8").trim() || undefined;
@@ -74,7 +72,6 @@ export function readFailureMarker(path: string): string | undefined {
   }
 }
 
-/** Whether the disk of a store has failed since the store was last recovered. */
 export function hasFailureMarker(path: string): boolean {
   return existsSync(markerPath(path));
 }

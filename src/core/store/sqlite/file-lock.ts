@@ -5,7 +5,6 @@ import { Database, lockWaitMs } from "./driver.ts";
 import { isLocked } from "./errors.ts";
 import { fileId, isEmpty } from "./files.ts";
 
-/** The pause between two attempts to lock a file. */
 const lockPauseMs = 10;
 
 /**
@@ -31,9 +30,8 @@ export function whileLocked<T>(path: string, action: (database: Database) => T):
 }
 
 /**
- * Opens a database file and locks it until the connection is closed. A server holds a lock as long
- * as it runs, a command while it reads or writes. Undefined if there is such a lock, or if the file
- * was replaced at this moment.
+ * Opens a database file and locks it until the connection is closed. Undefined if a server or a
+ * command has it open, or if the file was replaced at this moment.
  */
 export function tryLock(path: string): Database | undefined {
   const id = fileId(path);

@@ -21,9 +21,8 @@ import { failureMarkerSuffix, reservedSuffix } from "./file-names.ts";
 import { createExclusively, fileId, fsyncDirectory, isEmpty, sidecarFilesAt } from "./files.ts";
 
 /**
- * The real path of a database file that is to be written, with all links resolved: the names of
- * SQLite's sidecar files derive from it. Throws an OperatorError if no database can be written
- * there.
+ * The path without links of a database file that is to be written: the names of SQLite's sidecar
+ * files derive from it. Throws an OperatorError if no database can be written there.
  */
 export function resolveTarget(path: string): string {
   const entry = lstatSync(path, { throwIfNoEntry: false });
@@ -46,26 +45,19 @@ export function resolveTarget(path: string): string {
   return resolved;
 }
 
-/**
- * Throws an OperatorError if a path is not a regular file: reading it might never end, or replacing
- * it break something else.
- */
+/** Reading another kind of file might never end, or replacing it break something else. */
 export function assertRegularFile(path: string): void {
   const stat = statSync(path);
   if (stat.isDirectory()) throw new OperatorError(`${path} is a folder; name a file`);
   if (!stat.isFile()) throw new OperatorError(`${path} is not a regular file; name another one`);
 }
 
-/** Whether two paths lead to the same file. */
 export function isSameFile(path: string, other: string): boolean {
   const id = fileId(path);
   return id !== undefined && id === fileId(other);
 }
 
-/**
- * The files next to a database that make it a store: the sidecar files and the failure marker. The
- * path has no links.
- */
+/** The files next to a database that make it a store. The path has no links. */
 export function storeFilesAt(resolved: string): string[] {
   const marker = resolved + failureMarkerSuffix;
   return [...sidecarFilesAt(resolved), ...[marker].filter((file) => existsSync(file))];

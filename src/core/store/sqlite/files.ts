@@ -14,11 +14,6 @@ import { dirname } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import { sidecarSuffixes } from "./file-names.ts";
 
-/** The existing sidecar files of a database file. */
-export function sidecarFiles(path: string): string[] {
-  return sidecarFilesAt(resolvedPath(path));
-}
-
 /**
  * The existing sidecar files of a path without links. Does not open the database file: a process
  * that closes a file loses every POSIX lock that it holds on it, also those of other descriptors.
@@ -33,10 +28,9 @@ export function resolvedPath(path: string): string {
 }
 
 /**
- * Throws an OperatorError if a database file may have a second path. SQLite names the WAL after the
- * path, so two paths have two WALs, whose pages overwrite each other's, and no lock shows it. A
- * file with one link has one entry in one folder, and so one WAL, except where that file or its WAL
- * is itself the target of a mount, such as `docker -v plants.db:/plants.db`.
+ * Throws an OperatorError if a database file may have a second path, by a hard link or a mount of
+ * the file alone. SQLite names the WAL after the path, so two paths have two WALs, whose pages
+ * overwrite each other's, and no lock shows it.
  */
 export function assertOnePath(path: string): void {
   const resolved = resolvedPath(path);
@@ -53,10 +47,7 @@ export function assertOnePath(path: string): void {
     );
 }
 
-/**
- * Where this process has file systems, folders and files mounted; empty where the kernel is not
- * Linux.
- */
+/** Where this process has something mounted; empty where the kernel is not Linux. */
 function readMountPoints(): Set<string> {
   const table = "/proc/self/mountinfo";
   if (!existsSync(table)) return new Set();
@@ -70,24 +61,18 @@ function readMountPoints(): Set<string> {
   );
 }
 
-/**
- * Creates an empty file that only its owner can read. Throws if the name exists, also as a link.
- */
+/** Creates an empty file that only its owner can read. Throws if the name exists. */
 export function createExclusively(path: string): void {
   closeSync(openSync(path, "wx", 0o600));
 }
 
-/** The size of a database file with its sidecar files. */
 export function bytesOnDisk(path: string): number {
-  return [path, ...sidecarFiles(path)]
+  return [path, ...sidecarFilesAt(resolvedPath(path))]
     .map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0)
     .reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/**
- * The size of the WAL of a database file; undefined if it cannot be measured, as while no
- * descriptor is free.
- */
+/** The size of the WAL; undefined if it cannot be measured, as while no descriptor is free. */
 export function walBytes(path: string): number | undefined {
   try {
     return statSync(`${resolvedPath(path)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
@@ -96,9 +81,7 @@ export function walBytes(path: string): number | undefined {
   }
 }
 
-/**
- * Device and inode of a file; undefined if there is none. A file that replaces it has another id.
- */
+/** Device and inode of a file; undefined if there is none. */
 export function fileId(path: string): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
   return stat && `${stat.dev}:${stat.ino}`;
@@ -115,7 +98,6 @@ export function isEmpty(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
-/** Puts the contents of a file on stable storage. */
 export function fsyncFile(path: string): void {
   const descriptor = openSync(path, "r");
   try {
@@ -135,7 +117,6 @@ export function fsyncDirectory(path: string): void {
  * be lost with it.
  */
 export class OpenFiles {
-  /** The files, how each is identified, and its identity at the opening. */
   readonly #files: readonly {
     path: string;
     identify: () => string | undefined;
@@ -147,10 +128,7 @@ export class OpenFiles {
    */
   readonly walDescriptor: number;
 
-  /**
-   * Records the files at these names; call it as soon as SQLite has opened the database, the WAL
-   * and its index.
-   */
+  /** Call it as soon as SQLite has opened the database, the WAL and its index. */
   constructor(path: string) {
     const resolved = resolvedPath(path);
     const [wal, index] = [`${resolved}-wal`, `${resolved}-shm`];

@@ -8,10 +8,9 @@ import { isFailedFsync } from "./errors.ts";
 const immediateWaitMs = 10_000;
 
 /**
- * Runs one change of an operator in an immediate transaction. A busy server releases the write lock
- * for some 100 µs between two commits, which SQLite's busy handler, with pauses of up to 100 ms,
- * seldom meets; so the lock is tried every millisecond. Throws an OperatorError if the store cannot
- * be changed now.
+ * Runs one change of an operator. A busy server releases the write lock for some 100 µs between two
+ * commits, which SQLite's busy handler, with pauses of up to 100 ms, seldom meets; so the lock is
+ * tried every millisecond. Throws an OperatorError if the store cannot be changed now.
  */
 export function runImmediateTransaction<T>(database: Database, change: () => T): T {
   try {

@@ -16,7 +16,6 @@ import { SqliteTokens } from "./tokens.ts";
 /** A copy of all plants and indexes, as the file of a database. */
 export type PlantsCopy = Uint8Array;
 
-/** The parts of an open database of plants. */
 interface PlantsDatabase {
   readonly database: Database;
   readonly plants: SqlitePlants;
@@ -25,7 +24,6 @@ interface PlantsDatabase {
   lastCreator: number;
 }
 
-/** The name of the store in error messages. */
 const databaseName = "the store in memory";
 
 const databaseOptions = { strict: true, safeIntegers: true } as const;
@@ -88,7 +86,6 @@ export class MemoryStore implements PlantStore {
     this.#tokensDatabase.close();
   }
 
-  /** The plant with this id, if there is one. */
   get(id: bigint): NewPlant | undefined {
     return this.#current.plants.get(id);
   }
@@ -98,7 +95,6 @@ export class MemoryStore implements PlantStore {
     return exportPlants(this.#current.database, filter);
   }
 
-  /** The number of all plants. */
   count(): number {
     return countPlants(this.#current.database, {});
   }
@@ -116,7 +112,6 @@ export class MemoryStore implements PlantStore {
     setImmediate(() => close(former));
   }
 
-  /** Removes all tokens, and stores one. */
   async replaceTokens(token: NewToken): Promise<void> {
     this.#tokensDatabase.run("DELETE FROM tokens");
     await this.tokens.add(token);
@@ -160,6 +155,6 @@ function close({ plants, database }: PlantsDatabase): void {
 
 /** The tokens. Ended ones are not removed: they are active again if the clock is set back. */
 function withoutRemoval(tokens: SqliteTokens): TokenStore {
-  tokens.removeEnded = async () => ({ count: 0, nextHash: undefined });
+  tokens.removeEnded = async () => 0;
   return tokens;
 }

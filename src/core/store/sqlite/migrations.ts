@@ -8,7 +8,6 @@ import { runWork } from "./tokens.ts";
 /** "plnt": the application_id in the file header, which tells a store from other databases. */
 const applicationId = 0x706c6e74;
 
-/** SQL, or a function for what depends on the store. */
 type Migration = string | ((database: Database) => void);
 
 const migrations: readonly Migration[] = [

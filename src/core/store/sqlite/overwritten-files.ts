@@ -18,13 +18,6 @@ const frameHeaderBytes = 24;
 /** The pause between two checks of a server that is busy. A check takes 15 µs. */
 const checkIntervalMs = 250;
 
-/** A frame of the WAL that was there at an earlier check. */
-interface SeenFrame {
-  readonly page: number;
-  readonly header: Buffer;
-}
-
-/** The message about a file that OverwriteCheck has found. */
 export function overwrittenMessage(path: string, suffix: string): string {
   return `${path}${suffix} was overwritten while it was open, so plants may be lost; stop the server, and restore a backup`;
 }
@@ -36,7 +29,6 @@ export class OverwriteCheck {
   #nextCheckAt = 0;
   #databaseHeader: Buffer | undefined;
   #walHeader: Buffer | undefined;
-  #frame: SeenFrame | undefined;
   #found: "" | "-wal" | undefined;
 
   /**
@@ -50,16 +42,14 @@ export class OverwriteCheck {
   }
 
   /**
-   * The suffix of the file that was overwritten, as seen at most checkIntervalMs ago; undefined if
-   * none was. A find is remembered: later writes of this process could hide it.
+   * The suffix of the file that was overwritten, as seen at most checkIntervalMs ago. A find is
+   * remembered: later writes of this process could hide it.
    */
   find(): "" | "-wal" | undefined {
     return performance.now() < this.#nextCheckAt ? this.#found : this.findNow();
   }
 
-  /**
-   * Checks now. Call it before each checkpoint, which could hide what another program has written.
-   */
+  /** Call it before each checkpoint, which could hide what another program has written. */
   findNow(): "" | "-wal" | undefined {
     this.#found ??= this.#isDatabaseOverwritten() ? "" : this.#isWalOverwritten() ? "-wal" : undefined;
     this.#nextCheckAt = performance.now() + checkIntervalMs;
@@ -99,32 +89,20 @@ export class OverwriteCheck {
     const header = read(this.#walDescriptor, walHeaderBytes, 0);
     const { pages } = checkpoint(this.#database, "NOOP");
     if (pages === 0) return false;
-    const pageBytes = header.length < walHeaderBytes ? 0 : header.readUInt32BE(8);
-    const frameAt = (page: number) => this.#readFrame(page, pageBytes);
-    const last = frameAt(pages);
-    const [seen, seenHeader] = [this.#frame, this.#walHeader];
-    const isSeenIntact =
-      seen === undefined ||
-      seenHeader?.equals(header) !== true ||
-      seen.page > pages ||
-      frameAt(seen.page).equals(seen.header);
+    const isThere =
+      header.length === walHeaderBytes && hasSaltsOf(this.#readFrame(pages, header.readUInt32BE(8)), header);
     // Another process may be restarting the WAL, and writes the header first; the next check sees
     // it whole.
     if (!read(this.#walDescriptor, walHeaderBytes, 0).equals(header)) return false;
     if (header.length === walHeaderBytes) this.#walHeader = header;
-    this.#frame = { page: pages, header: last };
-    const isWhole = header.length === walHeaderBytes && hasSaltsOf(last, header);
-    // The salts of two headers say nothing: a connection that has restarted no WAL itself draws new
-    // ones with its first frame (sqlite3WalFrames), such as that of an import.
-    return !isWhole || !isSeenIntact;
+    return !isThere;
   }
 }
 
 /**
- * Throws an OperatorError if the WAL of a database file belongs to another one, such as the
- * store over which a backup was copied: SQLite would write its pages over those of the copy, or
- * remove it if the file is empty. Does nothing if this process has the file open, as it would lose
- * its locks with a second descriptor, or where that cannot be known.
+ * Throws an OperatorError if the WAL of a database file belongs to another one, such as the store
+ * over which a backup was copied: SQLite would write its pages over those of the copy. Does nothing
+ * if this process may have the file open, as it would lose its locks with a second descriptor.
  */
 export function assertOwnWal(path: string): void {
   const resolved = resolvedPath(path);
@@ -162,7 +140,6 @@ function hasSaltsOf(frame: Buffer, walHeader: Buffer): boolean {
   return frame.length === frameHeaderBytes && frame.subarray(8, 16).equals(walHeader.subarray(16, 24));
 }
 
-/** Reads a part of a file; less at its end. */
 function read(descriptor: number, length: number, position: number): Buffer {
   const bytes = Buffer.alloc(length);
   return bytes.subarray(0, readSync(descriptor, bytes, 0, length, position));

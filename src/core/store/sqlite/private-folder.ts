@@ -13,10 +13,9 @@ const copyName = "copy";
 const lockName = "lock";
 
 /**
- * A folder with a random name in which one database file can be made. Only the owner can enter it,
- * so what SQLite creates there is private whatever its mode. A lock is held until the folder is
- * disposed of or the process ends, so that a later process can tell an abandoned folder and remove
- * it.
+ * A folder in which one database file can be made. Only the owner can enter it, so what SQLite
+ * creates there is private whatever its mode. A lock is held until the folder is disposed of or the
+ * process ends, so that a later process can tell an abandoned folder and remove it.
  */
 export class PrivateFolder implements Disposable {
   /** The path of the file, which exists and is empty. */
@@ -30,9 +29,7 @@ export class PrivateFolder implements Disposable {
     this.copy = join(path, copyName);
   }
 
-  /**
-   * Creates one in a folder, after removing the abandoned ones there. Throws the system's errors.
-   */
+  /** Removes the abandoned ones in the same folder first. Throws the system's errors. */
   static create(parent: string): PrivateFolder {
     removeAbandoned(parent);
     for (;;) {
@@ -77,7 +74,6 @@ function lockFolder(path: string): Database | undefined {
   return undefined;
 }
 
-/** Removes the folders that killed processes of this user have left in a folder. */
 function removeAbandoned(parent: string): void {
   try {
     for (const name of readdirSync(parent))

@@ -12,6 +12,7 @@ import {
 } from "../../contract/fields.ts";
 import type { NewPlant } from "../../contract/plant.ts";
 import type { NewEntry, Outcome } from "../plant-store.ts";
+import { toError, toSentError } from "./worker-rpc.ts";
 
 const plantsMax = 1_024;
 
@@ -63,7 +64,9 @@ export const word = {
 const spinMsMax = 0.06;
 const spinWaitMsMax = 0.2;
 
-const idsAt = 64;
+/** The place of the checkpoint thread's signals, after the words. */
+export const signalsAt = 64;
+const idsAt = 128;
 const creatorsAt = idsAt + plantsMax * BigInt64Array.BYTES_PER_ELEMENT;
 /** The UTF-16 code units of each text of each plant. */
 const lengthsAt = creatorsAt + plantsMax * Float64Array.BYTES_PER_ELEMENT;
@@ -153,16 +156,19 @@ export class BatchMemory {
   }
 
   /** Writes the result of a batch that failed with an exception. */
-  writeFailure(failure: string): void {
-    this.#writeText(failure);
+  writeFailure(error: unknown): void {
+    this.#writeText(JSON.stringify(toSentError(error)));
     this.words[word.hasFailed] = 1;
   }
 
-  /** The outcomes of the plants. Throws the error that `toError` makes of the text of a failure. */
-  readResult(toError: (failure: string) => Error): Outcome[] {
-    if (this.words[word.hasFailed] === 1) throw toError(this.#readText());
-    const plants = this.words[word.plants];
-    return Array.from(this.#outcomes.subarray(0, plants), (number) => outcomes[number] as Outcome);
+  /** The outcomes of the plants. Throws the exception with which the batch failed. */
+  readResult(): Outcome[] {
+    if (this.words[word.hasFailed] === 1) throw toError(JSON.parse(this.#readText()));
+    const plants = this.words[word.plants] ?? 0;
+    const results: Outcome[] = [];
+    for (let index = 0; index < plants; index++)
+      results.push(outcomes[this.#outcomes[index] as number] as Outcome);
+    return results;
   }
 
   #writeText(text: string): void {
@@ -191,13 +197,8 @@ export class BatchSender {
     return !this.#isSending && this.#memory.accepts(batch);
   }
 
-  /**
-   * Sends a batch that is accepted, and resolves with its outcomes.
-   *
-   * @param toError makes the error that it rejects with, of the text that BatchMemory.writeFailure
-   *   was given.
-   */
-  async send(batch: readonly NewEntry[], toError: (failure: string) => Error): Promise<Outcome[]> {
+  /** Sends a batch that is accepted, and resolves with its outcomes. */
+  async send(batch: readonly NewEntry[]): Promise<Outcome[]> {
     const { words } = this.#memory;
     this.#isSending = true;
     this.#memory.writeBatch(batch);
@@ -208,7 +209,7 @@ export class BatchSender {
       await Atomics.waitAsync(words, word.isInFlight, 1).value;
     }
     this.#isSending = false;
-    return this.#memory.readResult(toError);
+    return this.#memory.readResult();
   }
 
   /** Wakes the committing thread for a message that was posted to it. */

@@ -2,14 +2,12 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import { type SqlConnection, type SqlStatement, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
-import { inTime, type SqlCall } from "./sql-call.ts";
+import { inTime, type SqlCall } from "./sql-statements.ts";
 import type { SqlWorker } from "./sql-worker.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 
-/** Runs a call, in whichever thread. */
 type RunSql = (call: SqlCall) => Promise<object[]>;
 
-/** A connection whose calls are run by a function. */
 export class SqliteSqlConnection implements SqlConnection {
   readonly dialect = "sqlite";
   readonly inTime = inTime;
@@ -26,24 +24,20 @@ export class SqliteSqlConnection implements SqlConnection {
     parameters: readonly SqlValue[] = [],
     msMax = sqlMsMaxDefault,
   ): Promise<Row[]> {
-    return this.#run({ statements: [{ sql, parameters }], isTransaction: false, msMax }) as Promise<Row[]>;
+    return this.transaction([{ sql, parameters }], msMax);
   }
 
   transaction<Row extends object>(
     statements: readonly SqlStatement[],
     msMax = sqlMsMaxDefault,
   ): Promise<Row[]> {
-    return this.#run({ statements, isTransaction: true, msMax }) as Promise<Row[]>;
+    return this.#run({ statements, msMax }) as Promise<Row[]>;
   }
 }
 
 /** Opens a connection that reads a store in its own thread. Rejects with an OperatorError. */
 export async function openReadConnection(path: string): Promise<SqlConnection> {
-  // One call in flight: those that wait can be rejected when the connection is closed.
-  const worker = new WorkerClient<SqlWorker>(new URL("./sql-worker.ts", import.meta.url), {
-    name: "sql",
-    callsInFlightMax: 1,
-  });
+  const worker = new WorkerClient<SqlWorker>(new URL("./sql-worker.ts", import.meta.url), { name: "sql" });
   try {
     await worker.call("sql", "open", path);
   } catch (error) {

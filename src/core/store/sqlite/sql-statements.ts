@@ -4,11 +4,16 @@ import { type SqlStatement, SqlTimeout, type SqlValue } from "../sql-connection.
 import type { Database } from "./driver.ts";
 import { readError } from "./errors.ts";
 import { runImmediateTransaction } from "./immediate-transaction.ts";
-import { inTime, type SqlCall } from "./sql-call.ts";
 
-export type { SqlCall };
+/** See SqlConnection. */
+export const inTime = "in_time()";
 
-/** Runs calls on one database. */
+/** The statements of one call, as they are sent to the thread. */
+export interface SqlCall {
+  readonly statements: readonly SqlStatement[];
+  readonly msMax: number;
+}
+
 export class SqlRunner {
   readonly #database: Database;
   #deadline = Number.POSITIVE_INFINITY;
@@ -24,10 +29,9 @@ export class SqlRunner {
 
   /** Reads, each call on one snapshot. Throws an OperatorError if that fails. */
   read(call: SqlCall): object[] {
-    return this.#run(call, () =>
-      call.isTransaction
-        ? this.#database.transaction(() => this.#all(call.statements))()
-        : this.#all(call.statements),
+    return this.#run(
+      call,
+      this.#database.transaction(() => this.#all(call.statements)),
     );
   }
 

@@ -5,7 +5,6 @@ import { readError } from "./errors.ts";
 import { type SqlCall, SqlRunner } from "./sql-statements.ts";
 import { serveCalls } from "./worker-rpc.ts";
 
-/** The object that the worker serves to the main thread. */
 export interface SqlWorker {
   readonly sql: {
     open(path: string): Promise<void>;
@@ -16,21 +15,22 @@ export interface SqlWorker {
 
 let opened: { readonly database: Database; readonly runner: SqlRunner } | undefined;
 
-serveCalls<SqlWorker>(
-  {
-    sql: {
-      async open(path) {
+serveCalls<SqlWorker>({
+  sql: {
+    async open(path) {
+      try {
         const database = new Database(path, { readonly: true, strict: true, safeIntegers: true });
         // SQLite opens the WAL with the first statement: later there may be no descriptor for it.
         database.query("SELECT 1 FROM sqlite_schema").get();
         opened = { database, runner: new SqlRunner(database) };
-      },
-      run: async (call) => connection().runner.read(call),
-      close: async () => connection().database.close(true),
+      } catch (error) {
+        throw readError(error);
+      }
     },
+    run: async (call) => connection().runner.read(call),
+    close: async () => connection().database.close(true),
   },
-  readError,
-);
+});
 
 function connection(): NonNullable<typeof opened> {
   if (opened === undefined) throw new Error("The worker was called before it had opened the store");

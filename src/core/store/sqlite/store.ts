@@ -16,7 +16,7 @@ import type {
   StoreSize,
 } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
-import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
+import type { TokenStore } from "../token-store.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
 import type { Database } from "./driver.ts";
@@ -60,7 +60,6 @@ export class SqliteStore implements ReadablePlantStore {
   readonly #checkpointThread: CheckpointSignals | undefined;
   readonly #plants: SqlitePlants;
   readonly #sql: SqlRunner;
-  /** Why an fsync failed in this thread. */
   #diskFailure: string | undefined;
 
   /** Opens a store file, see openDatabase. After a DiskFailureError all calls reject with it. */
@@ -87,7 +86,9 @@ export class SqliteStore implements ReadablePlantStore {
       overwriteCheck: this.#overwriteCheck,
     });
     this.#plants = new SqlitePlants(this.#database, onUnavailable, this.#wal);
-    this.tokens = this.#guarded(new SqliteTokens(this.#database));
+    this.tokens = new SqliteTokens(this.#database, (access, run) =>
+      access === "read" ? this.#read(async () => run()) : this.#write(async () => run()),
+    );
     this.#sql = new SqlRunner(this.#database);
   }
 
@@ -101,17 +102,11 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]> {
-    return this.#write(async (noRoom) => {
-      if (noRoom !== undefined) throw new OperatorError(noRoom);
-      return editPlants(this.#database, edits, run);
-    });
+    return this.#writeIfRoom(() => editPlants(this.#database, edits, run));
   }
 
   assertWritable(): Promise<void> {
-    return this.#write(async (noRoom) => {
-      if (noRoom !== undefined) throw new OperatorError(noRoom);
-      this.#plants.probe();
-    });
+    return this.#writeIfRoom(() => this.#plants.probe());
   }
 
   async get(id: bigint): Promise<NewPlant | undefined> {
@@ -168,12 +163,8 @@ export class SqliteStore implements ReadablePlantStore {
       : new SqliteSqlConnection((call) => this.runSql(call));
   }
 
-  /** Runs a call of a connection that writes. */
   runSql(call: SqlCall): Promise<object[]> {
-    return this.#write(async (noRoom) => {
-      if (noRoom !== undefined) throw new OperatorError(noRoom);
-      return this.#sql.write(call);
-    });
+    return this.#writeIfRoom(() => this.#sql.write(call));
   }
 
   async close(): Promise<void> {
@@ -185,19 +176,6 @@ export class SqliteStore implements ReadablePlantStore {
     if (hasFault || this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed) return;
     this.#plants.finalize();
     this.#database.close();
-  }
-
-  /** Wraps the tokens: #read or #write runs each method. */
-  #guarded(tokens: SqliteTokens): TokenStore {
-    const methods = Object.entries(tokenStoreMethods).map(([name, access]) => {
-      const method = tokens[name as keyof TokenStore].bind(tokens) as (
-        ...args: unknown[]
-      ) => Promise<unknown>;
-      const run = (call: () => Promise<unknown>) =>
-        access === "read" ? this.#read(call) : this.#write(call);
-      return [name, (...args: unknown[]) => run(() => method(...args))];
-    });
-    return Object.fromEntries(methods) as unknown as TokenStore;
   }
 
   /** Why commits to the open files would be lost: removed, replaced, overwritten or unreadable. */
@@ -222,7 +200,6 @@ export class SqliteStore implements ReadablePlantStore {
     });
   }
 
-  /** Makes one line for an operator of SQLite's errors, such as a damaged page. */
   async #reading<T>(read: () => T): Promise<Awaited<T>> {
     try {
       return await read();
@@ -234,6 +211,13 @@ export class SqliteStore implements ReadablePlantStore {
   /** Runs a write, and keeps the WAL short: without creates only these calls grow it. */
   #write<T>(call: (noRoom: string | undefined) => Promise<T>): Promise<T> {
     return this.#read(() => call(this.#wal.makeRoom()));
+  }
+
+  #writeIfRoom<T>(call: () => T): Promise<T> {
+    return this.#write(async (noRoom) => {
+      if (noRoom !== undefined) throw new OperatorError(noRoom);
+      return call();
+    });
   }
 
   async #onDisk<T>(call: () => Promise<T>): Promise<T> {
@@ -254,10 +238,9 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   /**
-   * Throws after an fsync has failed in either thread. Called before and after a commit, during
-   * which the checkpoint thread's may have failed. Where the commit is faster than that signal, its
-   * own fsync has succeeded: Linux reports an error to each descriptor that was open when it
-   * happened (`errseq_t`, since 4.13), so the other thread's fsync hides none.
+   * Throws after an fsync has failed in either thread. Called before and after a commit. Where that
+   * is faster than the other thread's signal, its own fsync has succeeded: Linux reports an error to
+   * each descriptor that was open when it happened (`errseq_t`, since 4.13).
    */
   #assertDiskWorks(): void {
     if (this.#diskFailure === undefined && !this.#checkpointThread?.hasDiskFailed) return;

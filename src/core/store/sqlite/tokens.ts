@@ -1,20 +1,24 @@
-// Runs the statements on the tokens on SQLite.
+// Runs the statements on tokens.
 
 import { SqlTokens, type SqlWork } from "../sql-tokens.ts";
 import type { Database } from "./driver.ts";
 import { runImmediateTransaction } from "./immediate-transaction.ts";
 import { runStatement } from "./sql-statements.ts";
 
+/** Runs each read or write of the tokens. */
+type Guard = <Result>(access: "read" | "write", run: () => Result) => Promise<Result>;
+
 export class SqliteTokens extends SqlTokens {
-  constructor(database: Database) {
+  constructor(database: Database, guard: Guard = async (_, run) => run()) {
     super({
       isConcurrent: false,
-      read: async (work) => runWork(database, work()),
-      async change(work, mayWait) {
-        const run = () => runWork(database, work());
-        return mayWait ? runImmediateTransaction(database, run) : database.transaction(run).immediate();
-      },
-      record: async (work) => database.transaction(() => runWork(database, work())).immediate(),
+      read: (work) => guard("read", () => runWork(database, work())),
+      change: (work, mayWait) =>
+        guard("write", () => {
+          const run = () => runWork(database, work());
+          return mayWait ? runImmediateTransaction(database, run) : database.transaction(run).immediate();
+        }),
+      record: (work) => guard("write", database.transaction(() => runWork(database, work())).immediate),
     });
   }
 }

@@ -1,6 +1,5 @@
-// Remote calls from the main thread to a worker, over postMessage. Calls run one at a time in the
-// order in which they were made, and their responses come in the same order, so neither carries a
-// number.
+// Remote calls from the main thread to a worker, over postMessage. One call is with the worker at a
+// time, so neither a call nor its response carries a number.
 
 import { errorMessage, OperatorError } from "../../operator-error.ts";
 import { SqlTimeout } from "../sql-connection.ts";
@@ -44,8 +43,6 @@ interface PendingCall {
 export interface WorkerOptions {
   /** The name of the thread, as top -H and /proc show it. */
   readonly name: string;
-  /** Calls that are with the worker; further calls wait here, and can still be rejected. */
-  readonly callsInFlightMax: number;
   readonly onNotification?: (notification: string) => void;
   /** Called after each message to the worker, which may wait elsewhere than in its event loop. */
   readonly onPosted?: () => void;
@@ -57,9 +54,8 @@ export interface WorkerOptions {
 export class WorkerClient<Objects extends Served<Objects>> {
   readonly #worker: Worker;
   readonly #options: WorkerOptions;
-  /** Calls without a response, in order; the first `#inFlight` of them are with the worker. */
+  /** Calls without a response, in order; the first is with the worker. */
   readonly #pending: PendingCall[] = [];
-  #inFlight = 0;
   #failure: Error | undefined;
 
   constructor(url: URL, options: WorkerOptions) {
@@ -81,12 +77,9 @@ export class WorkerClient<Objects extends Served<Objects>> {
     return this.#call({ object, method, args }) as Result<Objects[Name][Key]>;
   }
 
-  /** An object of the worker whose methods are called; `methods` has each of them as a key. */
-  proxy<Name extends keyof Objects & string>(
-    object: Name,
-    methods: Readonly<Record<keyof Objects[Name], unknown>>,
-  ): Objects[Name] {
-    const calls = Object.keys(methods).map((method) => [
+  /** An object of the worker whose methods are called; `prototype` is the one of its class. */
+  proxy<Name extends keyof Objects & string>(object: Name, prototype: Objects[Name]): Objects[Name] {
+    const calls = Object.getOwnPropertyNames(prototype).map((method) => [
       method,
       (...args: readonly unknown[]) => this.#call({ object, method, args }),
     ]);
@@ -95,7 +88,7 @@ export class WorkerClient<Objects extends Served<Objects>> {
 
   /** Rejects the calls that are not with the worker yet. */
   rejectQueued(reason: Error): void {
-    for (const { response } of this.#pending.splice(this.#inFlight)) response.reject(reason);
+    for (const { response } of this.#pending.splice(1)) response.reject(reason);
   }
 
   /** Call it after the worker has closed its database: otherwise Bun has crashed. */
@@ -121,8 +114,7 @@ export class WorkerClient<Objects extends Served<Objects>> {
   #call(message: CallMessage): Promise<unknown> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const response = Promise.withResolvers<unknown>();
-    this.#pending.push({ message, response });
-    this.#sendQueued();
+    if (this.#pending.push({ message, response }) === 1) this.#sendFirst();
     return response.promise;
   }
 
@@ -136,20 +128,16 @@ export class WorkerClient<Objects extends Served<Objects>> {
     // After a failure the responses to calls that were in flight may still arrive.
     if (this.#failure !== undefined) return;
     const response = this.#pending.shift()?.response;
-    this.#inFlight--;
     if (message.kind === "result") response?.resolve(message.result);
     else response?.reject(toError(message));
-    this.#sendQueued();
+    this.#sendFirst();
   }
 
-  #sendQueued(): void {
-    while (this.#inFlight < this.#options.callsInFlightMax) {
-      const next = this.#pending[this.#inFlight];
-      if (next === undefined) return;
-      this.#inFlight++;
-      this.#worker.postMessage(next.message);
-      this.#options.onPosted?.();
-    }
+  #sendFirst(): void {
+    const [first] = this.#pending;
+    if (first === undefined) return;
+    this.#worker.postMessage(first.message);
+    this.#options.onPosted?.();
   }
 }
 
@@ -160,35 +148,23 @@ export interface ServedCalls {
   readonly next: Promise<void>;
 }
 
-/**
- * Serves the methods of some objects, in the worker.
- *
- * @param mapError maps what a method threw to the error that the caller receives.
- */
-export function serveCalls<Objects extends Served<Objects>>(
-  objects: Objects,
-  mapError: (thrown: unknown) => unknown = (thrown) => thrown,
-): ServedCalls {
+/** Serves the methods of some objects, in the worker. */
+export function serveCalls<Objects extends Served<Objects>>(objects: Objects): ServedCalls {
   let next = Promise.withResolvers<void>();
   const served = { count: 0, next: next.promise };
-  let last: Promise<void> = Promise.resolve();
-  self.onmessage = ({ data }: MessageEvent<CallMessage>) => {
-    last = last.then(() => respond(data));
-  };
-  return served;
-
-  async function respond({ object, method, args }: CallMessage): Promise<void> {
+  self.onmessage = async ({ data: { object, method, args } }: MessageEvent<CallMessage>) => {
     try {
       const methods = objects[object as keyof Objects] as Record<string, (...args: unknown[]) => unknown>;
       send({ kind: "result", result: await methods[method]?.(...args) });
     } catch (thrown) {
-      send({ kind: "error", ...toSentError(mapError(thrown)) });
+      send({ kind: "error", ...toSentError(thrown) });
     }
     served.count++;
     next.resolve();
     next = Promise.withResolvers<void>();
     served.next = next.promise;
-  }
+  };
+  return served;
 }
 
 /** Sends a message that responds to no call, from the worker. */

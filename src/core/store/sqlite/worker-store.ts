@@ -3,18 +3,16 @@
 import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
 import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
-import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
+import { SqlTokens } from "../sql-tokens.ts";
+import type { TokenStore } from "../token-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
-import { Checkpointer } from "./checkpointer.ts";
+import type { CheckpointWorker } from "./checkpoint-worker.ts";
 import type { CommitWorker } from "./commit-worker.ts";
 import { DiskFailureError } from "./errors.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
 import { BatchSender } from "./shared-batch.ts";
 import { openReadConnection, SqliteSqlConnection } from "./sql-connection.ts";
-import { toError, WorkerClient } from "./worker-rpc.ts";
-
-/** Keeps the worker busy: the next call is already queued when one finishes. */
-const callsInFlightMax = 16;
+import { WorkerClient } from "./worker-rpc.ts";
 
 export class SqliteWorkerStore implements PlantStore {
   readonly engine = "sqlite";
@@ -23,14 +21,14 @@ export class SqliteWorkerStore implements PlantStore {
   readonly #path: string;
   readonly #worker: WorkerClient<CommitWorker>;
   readonly #batches = new BatchSender();
-  readonly #signals = new CheckpointSignals();
-  #checkpointer: Checkpointer | undefined;
+  readonly #signals = new CheckpointSignals(this.#batches.buffer);
+  #checkpointWorker: WorkerClient<CheckpointWorker> | undefined;
+  #checkpointsEnded: Promise<void> | undefined;
 
   private constructor(path: string, { onUnavailable, onFailed }: StoreEvents) {
     this.#path = path;
     this.#worker = new WorkerClient<CommitWorker>(new URL("./commit-worker.ts", import.meta.url), {
       name: "commit",
-      callsInFlightMax,
       onNotification: onUnavailable,
       onPosted: () => this.#batches.announceMessage(),
       onFailed: (error) => {
@@ -38,25 +36,33 @@ export class SqliteWorkerStore implements PlantStore {
         onFailed(error);
       },
     });
-    this.tokens = this.#worker.proxy("tokens", tokenStoreMethods);
+    this.tokens = this.#worker.proxy("tokens", SqlTokens.prototype);
   }
 
   /** Opens a store file, see openDatabase. */
   static async open(path: string, mode: OpenMode, events: StoreEvents): Promise<SqliteWorkerStore> {
     const store = new SqliteWorkerStore(path, events);
-    const signals = store.#signals;
+    const { buffer } = store.#batches;
     try {
-      await store.#worker.call("store", "open", path, mode, store.#batches.buffer, signals.memory);
+      await store.#worker.call("store", "open", path, mode, buffer);
     } catch (error) {
       store.#worker.terminate();
       throw error;
     }
+    const checkpointWorker = new WorkerClient<CheckpointWorker>(
+      new URL("./checkpoint-worker.ts", import.meta.url),
+      { name: "checkpoint", onNotification: events.onUnavailable },
+    );
     try {
-      store.#checkpointer = await Checkpointer.start(path, signals, events);
+      await checkpointWorker.call("checkpoints", "open", path, buffer);
     } catch (error) {
+      checkpointWorker.terminate();
       await store.close();
       throw error;
     }
+    store.#checkpointWorker = checkpointWorker;
+    // When this reports a failed fsync, the committing thread has it from the signals.
+    store.#checkpointsEnded = checkpointWorker.call("checkpoints", "run").catch(events.onFailed);
     return store;
   }
 
@@ -68,7 +74,7 @@ export class SqliteWorkerStore implements PlantStore {
           "create",
           batch.map(({ plant, creator }) => ({ plant, creator })),
         );
-      return await this.#batches.send(batch, (failure) => toError(JSON.parse(failure)));
+      return await this.#batches.send(batch);
     } catch (error) {
       if (!(error instanceof DiskFailureError)) throw error;
       this.#worker.fail(error);
@@ -101,10 +107,17 @@ export class SqliteWorkerStore implements PlantStore {
   }
 
   async close(): Promise<void> {
-    await this.#checkpointer?.stop();
+    this.#signals.stop();
+    await this.#checkpointsEnded;
     await this.#worker.call("store", "close");
-    if (this.#signals.mayClose) this.#worker.terminate();
-    else this.#worker.abandon();
-    await this.#checkpointer?.close();
+    if (!this.#signals.mayClose) {
+      this.#worker.abandon();
+      this.#checkpointWorker?.abandon();
+      return;
+    }
+    this.#worker.terminate();
+    // Closes its files, which no other thread may have open by then.
+    await this.#checkpointWorker?.call("checkpoints", "close");
+    this.#checkpointWorker?.terminate();
   }
 }

@@ -101,21 +101,6 @@ test.each(servers)(
   },
 );
 
-test("the longest window of a rate is counted exactly", async () => {
-  using folder = new TemporaryFolder();
-  const { max = 0 } = ranges.find(({ name }) => name === "tokenBurst") ?? {};
-  await using server = await RunningServer.startInProcess({
-    database: `sqlite:${folder.file("plants.db")}`,
-    args: ["--token-rate", "1", "--token-burst", String(max)],
-  });
-  const target = { url: server.url, token: await server.createToken() };
-  for (let sent = 1; sent <= 20; sent++) {
-    const { headers } = await post(target, plantJson(1n, "Monstera"));
-    expect(headers.get("ratelimit-policy")).toBe(`"token";q=${max};w=${max}`);
-    expect(headers.get("ratelimit")).toStartWith(`"token";r=${max - sent};t=`);
-  }
-});
-
 test("no configurable time exceeds the maximum of a timer", () => {
   const times = ranges.filter(({ name }) => /seconds/i.test(name));
   expect(times.length).toBeGreaterThanOrEqual(3);

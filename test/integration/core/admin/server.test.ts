@@ -18,7 +18,7 @@ test("an exception of a route is answered 500 and reported, and does not change 
   const server = startAdminServer({
     ...{ host: "127.0.0.1", port: 0, routes: [] },
     assertReady: async () => [],
-    metrics: new Metrics(gauges, { version: "0", bun: "0", engine: "none" }, () => 0),
+    metrics: new Metrics(gauges, { version: "0", bun: "0", engine: "none" }),
     onInternalError: (error) => reported.push(error),
   });
   try {

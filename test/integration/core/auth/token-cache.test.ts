@@ -5,7 +5,6 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { hashToken, makeToken, randomBytes } from "../../../../src/core/auth/token.ts";
 import { TokenCache, unknownToken } from "../../../../src/core/auth/token-cache.ts";
-import { ApiError } from "../../../../src/core/contract/errors.ts";
 import { openDatabase } from "../../../../src/core/store/sqlite/connection.ts";
 import { migrate } from "../../../../src/core/store/sqlite/migrations.ts";
 import { SqliteTokens } from "../../../../src/core/store/sqlite/tokens.ts";
@@ -182,17 +181,6 @@ test("a graceful stop stores the uses of the current minute", async () => {
   await fixture.cache.lookup(token);
   await fixture.cache.stop();
   expect(await fixture.lastUses()).toEqual({ ci: 1 });
-});
-
-test("a later use that another server has stored is kept", async () => {
-  await using fixture = new TestCache();
-  const token = await fixture.issue("ci");
-  await fixture.cache.start();
-  const caller = await fixture.cache.lookup(token);
-  if (caller instanceof ApiError) throw new Error("The token is not accepted");
-  await fixture.stored.recordUses([{ hash: caller.key, minute: noon + 5 * minute }]);
-  await fixture.cache.stop();
-  expect(await fixture.lastUses()).toEqual({ ci: 5 });
 });
 
 test("last uses that cannot be written are reported, and written a minute later; tokens stay accepted", async () => {

@@ -2,17 +2,13 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { plantJson, type Target } from "../../../support/http.ts";
+import { InProcessServer } from "../../../support/in-process-server.ts";
 import { createHead, RawConnection, rawAnswers, sendRaw } from "../../../support/raw-connection.ts";
-import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
 
 const resources = new AsyncDisposableStack();
 let target: Target;
 beforeAll(async () => {
-  const folder = resources.use(new TemporaryFolder());
-  const server = resources.use(
-    await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` }),
-  );
-  target = { url: server.url, token: await server.createToken() };
+  target = await resources.use(await InProcessServer.start()).target();
 });
 afterAll(() => resources.disposeAsync());
 

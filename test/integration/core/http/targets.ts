@@ -1,5 +1,4 @@
-// The targets of the conformance suite: a server for each engine and a sandbox, or the one that the
-// environment names.
+// The targets of suites that hold on every server: one for each engine, and a sandbox.
 
 import { afterAll, beforeAll, describe } from "bun:test";
 import { documentation } from "../../../../src/docs-page/documentation.ts";
@@ -8,16 +7,8 @@ import type { Target } from "../../../support/http.ts";
 import { InProcessServer } from "../../../support/in-process-server.ts";
 import { RunningSandbox } from "../../../support/sandbox.ts";
 
-/**
- * Runs a suite once for each engine, on a server of its own, and on a sandbox; or once on
- * PLANTSTORE_TEST_URL with PLANTSTORE_TEST_TOKEN, which may be any address and any implementation.
- */
+/** Runs a suite once for each engine, on a server of its own, and on a sandbox. */
 export function describeConformance(name: string, suite: (target: () => Target) => void): void {
-  const { PLANTSTORE_TEST_URL: url, PLANTSTORE_TEST_TOKEN: token } = process.env;
-  if (url !== undefined && token !== undefined) {
-    describe(`${url}: ${name}`, () => suite(() => ({ url: url.replace(/\/$/, ""), token })));
-    return;
-  }
   for (const engine of engines)
     describeOn(`${engine.name}: ${name}`, suite, async (resources) => {
       const place = resources.use(await engine.createTestStore());

@@ -5,6 +5,7 @@ import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { CertificateReloader, readCertificate } from "../../../../src/core/http/certificate.ts";
 import { type KeyType, makeCertificate, makeCertificateOf } from "../../../support/certificates.ts";
 import { commandError } from "../../../support/commands.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { freshId, plantJson } from "../../../support/http.ts";
 import { describeIfInstalled, programPath } from "../../../support/programs.ts";
 import { RunningServer, runCommand, TemporaryFolder } from "../../../support/server.ts";
@@ -162,44 +163,32 @@ describeIfInstalled("openssl", "TLS", () => {
     expect((await tls.server.stop()).exitCode).toBe(0);
   });
 
-  test("an invalid pair is logged, and the previous one stays in use until there is a valid one", async () => {
-    await using tls = await TlsServer.start();
-    for (const [content, reason] of [
-      ["no PEM", "live.key cannot be used"],
-      [undefined, "is not that of the certificate"],
-    ] as const) {
-      if (content === undefined) renameSync(makeCertificate(tls.folder, "other", "/CN=x").key, tls.key);
-      else writeFileSync(tls.key, content);
-      const refused = await tls.server.logged(
-        (line) => line.level === "warn" && String(line.reason).includes(reason),
-      );
-      expect(refused.msg).toBe("certificate reload failed; the previous certificate stays in use");
-      expect(await tls.presented()).toBe("CN = first");
-    }
-    tls.install("third");
-    await tls.server.logged(({ subject }) => subject === "CN=third");
-    expect(await tls.presented()).toBe("CN = third");
-  });
-
-  test("a new certificate that cannot be taken into use is reported, and tried again", async () => {
+  test("a pair that is invalid or cannot be taken into use is reported once, and the next valid one is used", async () => {
     using folder = new TemporaryFolder();
     const files = makeCertificate(folder, "live", "/CN=first");
-    const first = await readCertificate(files);
     const failures: string[] = [];
     const used = Promise.withResolvers<string>();
+    const failed = (count: number) => eventually("a failure", () => failures.length >= count);
     const callbacks = {
       onReload({ subject }: { readonly subject: string }) {
-        if (failures.length === 0) throw new Error("the port is gone");
+        if (failures.length < 3) throw new Error("the port is gone");
         used.resolve(subject);
       },
       onError: (reason: string) => failures.push(reason),
     };
-    const reloader = new CertificateReloader(first, callbacks, 20);
+    const reloader = new CertificateReloader(await readCertificate(files), callbacks, 5);
+    writeFileSync(files.key, "no PEM");
+    await failed(1);
     const second = makeCertificate(folder, "second", "/CN=second");
-    renameSync(second.certificate, files.certificate);
     renameSync(second.key, files.key);
+    await failed(2);
+    renameSync(second.certificate, files.certificate);
     expect(await used.promise).toBe("CN=second");
-    expect(failures).toEqual(["the port is gone"]);
+    expect(failures).toEqual([
+      expect.stringContaining("live.key cannot be used"),
+      expect.stringContaining("is not that of the certificate"),
+      "the port is gone",
+    ]);
     reloader.stop();
   });
 

@@ -1,24 +1,18 @@
 // When and by whom plants were created, on every engine.
 
 import { describe, expect, test } from "bun:test";
-import { openServerStore, openStore } from "../../../../src/core/store/open-store.ts";
 import { toEntries } from "../../../../src/core/store/plant-store.ts";
 import { MemoryStore } from "../../../../src/core/store/sqlite/memory-store.ts";
 import { engines } from "../../../support/engines.ts";
-import { editOne } from "../../../support/stored-plants.ts";
-
-function unexpected(reason: unknown): never {
-  throw new Error(`The store failed: ${reason}`);
-}
-
-const events = { onUnavailable: unexpected, onDegraded: unexpected, onFailed: unexpected };
+import { withStore } from "../../../support/server.ts";
+import { editOne, openedStore, unexpected } from "../../../support/stored-plants.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {
     test("an export has the time and the creator of each plant, of single creates and of an import", async () => {
       await using place = await engine.createTestStore();
       const startedAt = Date.now();
-      const server = await openServerStore(place.database, "create", events);
+      await using server = await openedStore(place.database);
       const gardener = await server.tokens.creatorKey("gardener \0");
       expect(await server.tokens.creatorKey("gardener \ufffd")).toBe(gardener);
       const other = await server.tokens.creatorKey("x".repeat(500));
@@ -41,12 +35,9 @@ for (const engine of engines) {
         expected: { name: "Ficus" },
         replacement: { name: "Ficus", tag: "indoor" },
       });
-      await server.close();
-
-      const store = await openStore(place.database, "existing", unexpected);
-      const plants = [];
-      for await (const chunk of store.export({ withCreation: true })) plants.push(...chunk);
-      await store.close();
+      const plants = await withStore(place.database, "existing", async (store) =>
+        (await Array.fromAsync(store.export({ withCreation: true }))).flat(),
+      );
       expect(plants.length).toBe(2_503);
       const createdAt = expect.any(Number);
       expect(plants.slice(0, 4).map(({ id, creation }) => ({ id: String(id), creation }))).toEqual([
@@ -63,35 +54,28 @@ for (const engine of engines) {
 
     test("the tokens of a name have one creator", async () => {
       await using place = await engine.createTestStore();
-      const server = await openServerStore(place.database, "create", events);
+      await using server = await openedStore(place.database);
       const token = { name: "ci", createdAt: 1, expiresAt: null };
       await server.tokens.add({ ...token, hash: "a" });
-      await server.tokens.rotate({
-        ...{ hash: "b", name: "ci", rotatedAt: 2 },
-        expiresAt: null,
-        overlapEndsAt: 3,
-      });
+      const rotation = { hash: "b", name: "ci", rotatedAt: 2, expiresAt: null, overlapEndsAt: 3 };
+      await server.tokens.rotate(rotation);
       await server.tokens.add({ ...token, hash: "c", name: "other", createdAt: 9 });
       const [first, second, other] = (await server.tokens.list()).map(({ creator }) => creator);
       expect(first).toBe(await server.tokens.creatorKey("ci"));
       expect(second).toBe(first as number);
       expect(other).not.toBe(first as number);
-      await server.close();
     });
 
     test("of concurrent servers that see a new creator each gets its one key", async () => {
       await using place = await engine.createTestStore();
-      const servers = [
-        await openServerStore(place.database, "create", events),
-        await openServerStore(place.database, "create", events),
-      ];
+      await using one = await openedStore(place.database);
+      await using other = await openedStore(place.database);
       const names = Array.from({ length: 10 }, (_, index) => `subject ${index}`);
       const keys = await Promise.all(
-        servers.map((server) => Promise.all(names.map((name) => server.tokens.creatorKey(name)))),
+        [one, other].map((server) => Promise.all(names.map((name) => server.tokens.creatorKey(name)))),
       );
       expect(keys[0]).toEqual(keys[1] as number[]);
       expect(new Set(keys[0]).size).toBe(names.length);
-      for (const server of servers) await server.close();
     });
   });
 }

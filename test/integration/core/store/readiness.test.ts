@@ -1,15 +1,13 @@
 // Readiness: how many probes it sends, counted at a real engine.
 
-import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { renameSync } from "node:fs";
-import { Client } from "pg";
 import type { NewPlant } from "../../../../src/core/contract/plant.ts";
-import { openServerStore } from "../../../../src/core/store/open-store.ts";
 import { type Outcome, type PlantStore, toEntries } from "../../../../src/core/store/plant-store.ts";
 import { Readiness } from "../../../../src/core/store/readiness.ts";
 import { engines } from "../../../support/engines.ts";
 import { TemporaryFolder, withStore } from "../../../support/server.ts";
+import { openedStore } from "../../../support/stored-plants.ts";
 
 /** A store whose probes are counted, and a clock that moves by hand or by a pause. */
 class ProbedStore implements AsyncDisposable {
@@ -18,9 +16,9 @@ class ProbedStore implements AsyncDisposable {
   /** When each probe began. */
   readonly probedAt: number[] = [];
   readonly readiness: Readiness;
-  readonly #store: PlantStore;
+  readonly #store: PlantStore & AsyncDisposable;
 
-  private constructor(store: PlantStore) {
+  private constructor(store: PlantStore & AsyncDisposable) {
     this.#store = store;
     const counted = {
       assertWritable: () => {
@@ -29,23 +27,14 @@ class ProbedStore implements AsyncDisposable {
         return store.assertWritable();
       },
     };
-    this.readiness = new Readiness(
-      counted,
-      () => this.now,
-      async (ms) => {
-        this.now += ms;
-      },
-    );
+    const pause = async (ms: number) => {
+      this.now += ms;
+    };
+    this.readiness = new Readiness(counted, () => this.now, pause);
   }
 
   static async open(database: string): Promise<ProbedStore> {
-    return new ProbedStore(
-      await openServerStore(database, "create", {
-        onUnavailable: () => undefined,
-        onDegraded: () => undefined,
-        onFailed: () => undefined,
-      }),
-    );
+    return new ProbedStore(await openedStore(database, () => undefined));
   }
 
   /** Commits a batch, and updates the readiness as the group commit does. */
@@ -55,46 +44,38 @@ class ProbedStore implements AsyncDisposable {
     return outcomes;
   }
 
+  async execute(statements: readonly string[]): Promise<void> {
+    const sql = await this.#store.openSql("write");
+    await sql.transaction(statements.map((statement) => ({ sql: statement })));
+    await sql.close();
+  }
+
   /** Whether it is ready, and how many probes that took. */
   async ask(): Promise<[isReady: boolean, probes: number]> {
     const before = this.probes;
-    const isReady = await this.readiness.assertReady().then(
-      () => true,
-      () => false,
-    );
-    return [isReady, this.probes - before];
+    const [{ status }] = await Promise.allSettled([this.readiness.assertReady()]);
+    return [status === "fulfilled", this.probes - before];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#store.close();
+    await this.#store[Symbol.asyncDispose]();
   }
 }
 
 /** A trigger by which the store refuses every plant. */
-const triggers: Readonly<Record<string, { readonly create: string; readonly drop: string }>> = {
+const triggers: Readonly<Record<string, { readonly create: readonly string[]; readonly drop: string }>> = {
   sqlite: {
-    create: "CREATE TRIGGER refuse BEFORE INSERT ON plants BEGIN SELECT RAISE(ABORT, 'refused'); END",
+    create: ["CREATE TRIGGER refuse BEFORE INSERT ON plants BEGIN SELECT RAISE(ABORT, 'refused'); END"],
     drop: "DROP TRIGGER refuse",
   },
   postgres: {
-    create: `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''refused''; END';
-             CREATE TRIGGER refuse BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION refuse()`,
+    create: [
+      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''refused''; END'",
+      "CREATE TRIGGER refuse BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION refuse()",
+    ],
     drop: "DROP TRIGGER refuse ON plants",
   },
 };
-
-/** Runs SQL in the database of a store. */
-async function execute(database: string, sql: string): Promise<void> {
-  if (database.startsWith("sqlite:")) {
-    using file = new Database(database.slice("sqlite:".length));
-    file.run(sql);
-    return;
-  }
-  const client = new Client(database);
-  await client.connect();
-  await client.query(sql);
-  await client.end();
-}
 
 for (const engine of engines) {
   describe(`${engine.name}: readiness`, () => {
@@ -113,6 +94,8 @@ for (const engine of engines) {
       await using place = await engine.createTestStore();
       await using store = await ProbedStore.open(place.database);
       const plant = { id: 1n, name: "Monstera" };
+      await store.create([{ ...plant, id: 2n }]);
+      // Before the first probe it is not.
       expect(await store.ask()).toEqual([true, 1]);
       store.now += 10_000;
       expect(await store.create([plant])).toEqual(["created"]);
@@ -130,21 +113,14 @@ for (const engine of engines) {
         await using place = await engine.createTestStore();
         await using store = await ProbedStore.open(place.database);
         expect(await store.ask()).toEqual([true, 1]);
-        await execute(place.database, trigger?.create ?? "");
+        await store.execute(trigger?.create ?? []);
         expect(await store.create([{ id: 1n, name: "Monstera" }])).toEqual(["unavailable"]);
         expect(await store.ask()).toEqual([false, 1]);
-        await execute(place.database, trigger?.drop ?? "");
+        await store.execute([trigger?.drop ?? ""]);
         expect(await store.ask()).toEqual([true, 1]);
         expect(await withStore(place.database, "existing", (opened) => opened.count({}))).toBe(0);
       },
     );
-
-    test("before the first probe a create is not evidence", async () => {
-      await using place = await engine.createTestStore();
-      await using store = await ProbedStore.open(place.database);
-      await store.create([{ id: 1n, name: "Monstera" }]);
-      expect(await store.ask()).toEqual([true, 1]);
-    });
   });
 }
 

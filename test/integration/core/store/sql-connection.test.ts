@@ -1,105 +1,83 @@
 // SQL of an extra on every engine: the same statements, parameters and results, beside creates.
 
 import { describe, expect, test } from "bun:test";
-import { openServerStore } from "../../../../src/core/store/open-store.ts";
 import { type PlantStore, toEntries } from "../../../../src/core/store/plant-store.ts";
 import { SqlTimeout } from "../../../../src/core/store/sql-connection.ts";
 import { MemoryStore } from "../../../../src/core/store/sqlite/memory-store.ts";
 import { engines } from "../../../support/engines.ts";
+import { openedStore, unexpected } from "../../../support/stored-plants.ts";
 
-function unexpected(reason: unknown): never {
-  throw new Error(`The store failed: ${reason}`);
-}
-
-const events = { onUnavailable: unexpected, onDegraded: unexpected, onFailed: unexpected };
-
-async function withServerStore(
-  engine: (typeof engines)[number],
-  use: (store: PlantStore) => Promise<void>,
-): Promise<void> {
-  await using place = await engine.createTestStore();
-  const store = await openServerStore(place.database, "create", events);
-  try {
-    await use(store);
-  } finally {
-    await store.close();
-  }
-}
-
-async function withMemoryStore(use: (store: PlantStore) => Promise<void>): Promise<void> {
+async function openedMemoryStore(): Promise<PlantStore & AsyncDisposable> {
   const store = new MemoryStore(unexpected);
-  await use(store);
-  await store.close();
+  return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
 }
 
+const noPlace = async () => ({ database: "", [Symbol.asyncDispose]: async () => undefined });
 const stores = [
-  { name: "memory", withStore: withMemoryStore },
-  ...engines.map((engine) => ({
-    name: engine.name,
-    withStore: (use: (store: PlantStore) => Promise<void>) => withServerStore(engine, use),
-  })),
+  { name: "memory", createTestStore: noPlace, open: openedMemoryStore },
+  ...engines.map(({ name, createTestStore }) => ({ name, createTestStore, open: openedStore })),
 ];
 
 const highest = 2n ** 63n - 1n;
 
-for (const { name, withStore } of stores) {
+for (const { name, createTestStore, open } of stores) {
   describe(name, () => {
     test("statements have numbered parameters and exact integers", async () => {
-      await withStore(async (store) => {
-        const plants = [
-          { id: highest, name: "Ficus" },
-          { id: -5n, name: "Aloe", tag: "$1 '?" },
-        ];
-        await store.create(toEntries(plants));
-        const sql = await store.openSql("read");
-        const rows = await sql.query(
-          "SELECT id, name, tag FROM plants WHERE id > $2 OR name = $1 OR name = $1 ORDER BY id LIMIT $3",
-          ["Aloe", highest - 1n, 10],
-        );
-        const counted = await sql.query("SELECT count(*) AS plants, max(tag) AS tag FROM plants");
-        await sql.close();
-        expect(rows).toEqual([
-          { id: -5n, name: "Aloe", tag: "$1 '?" },
-          { id: highest, name: "Ficus", tag: null },
-        ]);
-        expect(counted).toEqual([{ plants: 2n, tag: "$1 '?" }]);
-      });
+      await using place = await createTestStore();
+      await using store = await open(place.database);
+      const plants = [
+        { id: highest, name: "Ficus" },
+        { id: -5n, name: "Aloe", tag: "$1 '?" },
+      ];
+      await store.create(toEntries(plants));
+      const sql = await store.openSql("read");
+      const rows = await sql.query(
+        "SELECT id, name, tag FROM plants WHERE id > $2 OR name = $1 OR name = $1 ORDER BY id LIMIT $3",
+        ["Aloe", highest - 1n, 10],
+      );
+      const counted = await sql.query("SELECT count(*) AS plants, max(tag) AS tag FROM plants");
+      await sql.close();
+      expect(rows).toEqual([
+        { id: -5n, name: "Aloe", tag: "$1 '?" },
+        { id: highest, name: "Ficus", tag: null },
+      ]);
+      expect(counted).toEqual([{ plants: 2n, tag: "$1 '?" }]);
     });
 
     test("a transaction changes everything or nothing", async () => {
-      await withStore(async (store) => {
-        const sql = await store.openSql("write");
-        await sql.transaction([
-          { sql: "CREATE TABLE notes (id integer PRIMARY KEY, note text)" },
-          { sql: "INSERT INTO notes (id, note) VALUES ($1, $2)", parameters: [1, "first"] },
-        ]);
-        const failed = await sql
-          .transaction([
-            { sql: "INSERT INTO notes (id, note) VALUES ($1, $2)", parameters: [2, null] },
-            { sql: "INSERT INTO notes (id, note) VALUES ($1, $2)", parameters: [1, null] },
-          ])
-          .catch((error: unknown) => error);
-        expect(String(failed)).toMatch(/unique/i);
-        expect(await sql.query("SELECT id, note FROM notes")).toEqual([{ id: 1n, note: "first" }]);
-        expect(await store.create(toEntries([{ id: 1n, name: "Ficus" }]))).toEqual(["created"]);
-        await sql.close();
-      });
+      await using place = await createTestStore();
+      await using store = await open(place.database);
+      const sql = await store.openSql("write");
+      await sql.transaction([
+        { sql: "CREATE TABLE notes (id integer PRIMARY KEY, note text)" },
+        { sql: "INSERT INTO notes (id, note) VALUES ($1, $2)", parameters: [1, "first"] },
+      ]);
+      const failed = await sql
+        .transaction([
+          { sql: "INSERT INTO notes (id, note) VALUES ($1, $2)", parameters: [2, null] },
+          { sql: "INSERT INTO notes (id, note) VALUES ($1, $2)", parameters: [1, null] },
+        ])
+        .catch((error: unknown) => error);
+      expect(String(failed)).toMatch(/unique/i);
+      expect(await sql.query("SELECT id, note FROM notes")).toEqual([{ id: 1n, note: "first" }]);
+      expect(await store.create(toEntries([{ id: 1n, name: "Ficus" }]))).toEqual(["created"]);
+      await sql.close();
     });
 
     test("a statement ends at its time limit, and the connection remains usable", async () => {
-      await withStore(async (store) => {
-        const sql = await store.openSql("read");
-        const endless = `WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE ${sql.inTime})
+      await using place = await createTestStore();
+      await using store = await open(place.database);
+      const sql = await store.openSql("read");
+      const endless = `WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE ${sql.inTime})
                          SELECT count(*) FROM number`;
-        const startedAt = performance.now();
-        const error = await sql.query(endless, [], 200).catch((thrown: unknown) => thrown);
-        expect(error).toBeInstanceOf(SqlTimeout);
-        expect(performance.now() - startedAt).toBeGreaterThan(150);
-        const again = await sql.transaction([{ sql: endless }], 200).catch((thrown: unknown) => thrown);
-        expect(again).toBeInstanceOf(SqlTimeout);
-        expect(await sql.query("SELECT 1 AS one WHERE 1 = $1", [1])).toEqual([{ one: 1n }]);
-        await sql.close();
-      });
+      const startedAt = performance.now();
+      const error = await sql.query(endless, [], 200).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(SqlTimeout);
+      expect(performance.now() - startedAt).toBeGreaterThan(150);
+      const again = await sql.transaction([{ sql: endless }], 200).catch((thrown: unknown) => thrown);
+      expect(again).toBeInstanceOf(SqlTimeout);
+      expect(await sql.query("SELECT 1 AS one WHERE 1 = $1", [1])).toEqual([{ one: 1n }]);
+      await sql.close();
     });
   });
 }

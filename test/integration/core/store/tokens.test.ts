@@ -3,8 +3,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { isActive } from "../../../../src/core/auth/token.ts";
-import { openServerStore } from "../../../../src/core/store/open-store.ts";
-import type { PlantStore } from "../../../../src/core/store/plant-store.ts";
 import {
   effectiveExpiry,
   endedTokenRetentionMs,
@@ -14,45 +12,29 @@ import {
   type TokenStore,
 } from "../../../../src/core/store/token-store.ts";
 import { engines } from "../../../support/engines.ts";
+import { openedStore } from "../../../support/stored-plants.ts";
 
 const day = 86_400_000;
-
-function unexpected(reason: unknown): never {
-  throw new Error(`The store failed: ${reason}`);
-}
 
 /** Removes what ended before a moment, some rows at a time; how many. */
 async function removeEnded(tokens: TokenStore, endedBefore: number, rowsMax: number): Promise<number> {
   let removed = 0;
-  for (let afterHash: string | undefined = ""; afterHash !== undefined; ) {
-    const { count, nextHash } = await tokens.removeEnded({ endedBefore, afterHash, rowsMax });
-    removed += count;
-    afterHash = nextHash;
-  }
+  for (let count = 1; count > 0; removed += count) count = await tokens.removeEnded(endedBefore, rowsMax);
   return removed;
 }
 
 for (const engine of engines) {
   describe(engine.name, () => {
-    async function withStores(count: number, use: (stores: PlantStore[]) => Promise<void>): Promise<void> {
+    async function withStores(count: number, use: (tokens: TokenStore[]) => Promise<void>): Promise<void> {
       await using place = await engine.createTestStore();
       await using opened = new AsyncDisposableStack();
-      const stores: PlantStore[] = [];
-      for (let index = 0; index < count; index++) {
-        const store = await openServerStore(place.database, "create", {
-          onUnavailable: unexpected,
-          onDegraded: unexpected,
-          onFailed: unexpected,
-        });
-        opened.defer(() => store.close());
-        stores.push(store);
-      }
+      const stores: TokenStore[] = [];
+      for (let index = 0; index < count; index++)
+        stores.push(opened.use(await openedStore(place.database)).tokens);
       await use(stores);
     }
     const withTokens = (use: (tokens: TokenStore) => Promise<void>) =>
-      withStores(1, async ([store]) => {
-        if (store !== undefined) await use(store.tokens);
-      });
+      withStores(1, ([tokens]) => use(tokens as TokenStore));
 
     const add = (tokens: TokenStore, hash: string, createdAt: number, expiresAt: number | null = null) =>
       tokens.add({ hash, name: "ci", createdAt, expiresAt });
@@ -176,21 +158,21 @@ for (const engine of engines) {
       withStores(2, async ([one, two]) => {
         if (one === undefined || two === undefined) throw new Error("There are not two stores");
         const lastUses = async () =>
-          Object.fromEntries((await two.tokens.list()).map(({ hash, lastUsedAt }) => [hash, lastUsedAt]));
+          Object.fromEntries((await two.list()).map(({ hash, lastUsedAt }) => [hash, lastUsedAt]));
         for (const hash of ["a", "b", "c"])
-          await one.tokens.add({ hash, name: hash, createdAt: 1, expiresAt: null });
+          await one.add({ hash, name: hash, createdAt: 1, expiresAt: null });
         expect(await lastUses()).toEqual({ a: null, b: null, c: null });
-        await one.tokens.recordUses([
+        await one.recordUses([
           { hash: "a", minute: 120_000 },
           { hash: "b", minute: 60_000 },
           { hash: "nobody", minute: 60_000 },
         ]);
-        await two.tokens.recordUses([
+        await two.recordUses([
           { hash: "b", minute: 180_000 },
           { hash: "a", minute: 60_000 },
         ]);
         expect(await lastUses()).toEqual({ a: 120_000, b: 180_000, c: null });
-        await one.tokens.recordUses([]);
+        await one.recordUses([]);
       }));
 
     test("servers that record the same tokens concurrently with rotations all succeed, and the latest use wins", () =>
@@ -199,15 +181,15 @@ for (const engine of engines) {
         if (first === undefined) throw new Error("There is no store");
         const hashes = Array.from({ length: 40 }, (_, index) => `token ${index}`);
         for (const [index, hash] of hashes.entries())
-          await first.tokens.add({ hash, name: `name ${index}`, createdAt: 1, expiresAt: null });
+          await first.add({ hash, name: `name ${index}`, createdAt: 1, expiresAt: null });
         const recordings = Array.from({ length: 10 }, (_, round) =>
           stores.map((store, index) => {
             const uses = hashes.map((hash) => ({ hash, minute: (round * 3 + index) * 60_000 }));
-            return store.tokens.recordUses(index === 1 ? uses.toReversed() : uses);
+            return store.recordUses(index === 1 ? uses.toReversed() : uses);
           }),
         );
         const rotations = stores.map((store, index) =>
-          store.tokens.rotate({
+          store.rotate({
             hash: `new ${index}`,
             name: "name 0",
             rotatedAt: 2,
@@ -216,7 +198,7 @@ for (const engine of engines) {
           }),
         );
         await Promise.all([...recordings.flat(), ...rotations]);
-        const records = await first.tokens.list();
+        const records = await first.list();
         const latest = records.filter(({ lastUsedAt }) => lastUsedAt === 29 * 60_000);
         expect(latest.map(({ hash }) => hash).toSorted()).toEqual(hashes.toSorted());
         const unlimited = records.filter(
@@ -301,7 +283,7 @@ for (const engine of engines) {
         const [reader, ...writers] = stores;
         if (reader === undefined) throw new Error("There is no store");
         let isOver = false;
-        const writing = writers.map(async ({ tokens }, writer) => {
+        const writing = writers.map(async (tokens, writer) => {
           for (let round = 0; round < 25; round++) {
             const name = `${writer} ${round}`;
             await tokens.add({ hash: name, name, createdAt: round, expiresAt: null });
@@ -315,14 +297,14 @@ for (const engine of engines) {
         let revision = 0;
         for (let isLast = false; !isLast; ) {
           isLast = isOver;
-          const changes = await reader.tokens.readChanges(revision);
+          const changes = await reader.readChanges(revision);
           revision = changes.revision;
           for (const token of changes.tokens) read.set(token.hash, token);
         }
         await written;
         const byHash = (records: Iterable<TokenRecord>) =>
           [...records].map(({ hash, revokedAt }) => [hash, revokedAt]).toSorted();
-        expect(byHash(read.values())).toEqual(byHash(await reader.tokens.list()));
+        expect(byHash(read.values())).toEqual(byHash(await reader.list()));
         expect(revision).toBe(75 - 1);
       }));
 
@@ -357,38 +339,30 @@ for (const engine of engines) {
         await tokens.add({ hash: "latest", name: "other", createdAt: 200, expiresAt: null });
         expect(await removeEnded(tokens, 200, 10)).toBe(0);
         expect((await tokens.list()).find(({ hash }) => hash === "old")?.overlapEndsAt).toBe(202);
-        expect(await tokens.removeEnded({ endedBefore: 300, afterHash: "", rowsMax: 1 })).toEqual({
-          count: 1,
-          nextHash: "brief",
-        });
+        expect(await tokens.removeEnded(300, 1)).toBe(1);
         expect((await tokens.list()).map(({ hash }) => hash)).toEqual(["brief", "latest"]);
         expect(await removeEnded(tokens, 300, 1)).toBe(1);
       }));
 
-    test("a store whose only token that was shown has ended gets no first token again", () =>
-      withTokens(async (tokens) => {
-        await tokens.addFirst({ hash: "a", name: "first", createdAt: 1, expiresAt: 2 });
-        await tokens.add({ hash: "b", name: "unseen", createdAt: 3, expiresAt: null });
-        await tokens.revokeByHash("b");
-        expect(await removeEnded(tokens, 300 * day, 10)).toBe(0);
-        expect(await tokens.addFirst({ hash: "c", name: "first", createdAt: 5, expiresAt: null })).toBe(
-          false,
-        );
-      }));
-
     test("a store whose tokens have all ended never gets a first token again, and its revisions go on", () =>
       withTokens(async (tokens) => {
+        const first = (hash: string) =>
+          tokens.addFirst({ hash, name: "first", createdAt: 5, expiresAt: null });
         await add(tokens, "a", 1, 2);
+        // Never shown.
         await tokens.add({ hash: "b", name: "b", createdAt: 3, expiresAt: null });
-        await tokens.revoke("b", 4);
+        await tokens.revokeByHash("b");
+        expect(await removeEnded(tokens, 300 * day, 10)).toBe(0);
+        expect(await first("c")).toBe(false);
+
+        await tokens.add({ hash: "d", name: "d", createdAt: 3, expiresAt: null });
+        await tokens.revoke("d", 4);
         const { revision } = await tokens.readActive(5);
-        expect(await removeEnded(tokens, 300 * day, 10)).toBe(1);
-        expect((await tokens.list()).map(({ hash }) => hash)).toEqual(["b"]);
-        expect(await tokens.addFirst({ hash: "c", name: "first", createdAt: 5, expiresAt: null })).toBe(
-          false,
-        );
-        await tokens.add({ hash: "d", name: "d", createdAt: 5, expiresAt: null });
-        expect((await tokens.readChanges(revision)).tokens.map(({ hash }) => hash)).toEqual(["d"]);
+        expect(await removeEnded(tokens, 300 * day, 10)).toBe(2);
+        expect((await tokens.list()).map(({ hash }) => hash)).toEqual(["d"]);
+        expect(await first("e")).toBe(false);
+        await tokens.add({ hash: "f", name: "f", createdAt: 5, expiresAt: null });
+        expect((await tokens.readChanges(revision)).tokens.map(({ hash }) => hash)).toEqual(["f"]);
       }));
   });
 }

@@ -54,25 +54,21 @@ const given = serverSettingNames.map((name) => {
 });
 
 test("every setting of the server can come from every source", () => {
-  using folder = new TemporaryFolder();
-  const lines = given.map(({ environment, text }) => `${environment}="${text}"`);
-  writeFileSync(folder.file("plantstore.env"), lines.join("\n"));
-  const fileVariables = given.map(({ environment, text }) => {
-    writeFileSync(folder.file(environment), `${text}\n`);
-    return [`${environment}_FILE`, folder.file(environment)];
+  const files = filesInMemory({
+    "plantstore.env": given.map(({ environment, text }) => `${environment}="${text}"`).join("\n"),
+    ...Object.fromEntries(given.map(({ environment, text }) => [environment, `${text}\n`])),
   });
+  const variables = given.map(({ environment, text }) => [environment, text]);
+  const fileVariables = given.map(({ environment }) => [`${environment}_FILE`, environment]);
   const bySource = {
     flag: configured(given.flatMap(({ flag, text }) => [flag, text])),
-    environment: configured(
-      [],
-      Object.fromEntries(given.map(({ environment, text }) => [environment, text])),
-    ),
-    "config file": configured(["--config", folder.file("plantstore.env")]),
+    environment: configured([], Object.fromEntries(variables)),
+    "config file": configured(["--config", "plantstore.env"], {}, files),
   };
   for (const [source, rows] of Object.entries(bySource)) {
     for (const { environment } of given) expect(rows.get(environment)?.source).toBe(source);
   }
-  const rows = configured([], Object.fromEntries(fileVariables));
+  const rows = configured([], Object.fromEntries(fileVariables), files);
   for (const { environment } of given) expect(rows.get(environment)?.source).toBe(`${environment}_FILE`);
 });
 
@@ -88,54 +84,47 @@ const ports: Readonly<Record<Source, number>> = {
 };
 
 /** The port that results from these sources. */
-function portFrom(folder: TemporaryFolder, given: readonly Source[]): unknown {
-  writeFileSync(folder.file("port"), `${ports.PLANTSTORE_PORT_FILE}\n`);
-  writeFileSync(folder.file("plantstore.env"), `PLANTSTORE_PORT=${ports["config file"]}\n`);
+function portFrom(given: readonly Source[]): unknown {
+  const files = filesInMemory({
+    port: `${ports.PLANTSTORE_PORT_FILE}\n`,
+    "plantstore.env": `PLANTSTORE_PORT=${ports["config file"]}\n`,
+  });
   const env = {
     ...(given.includes("environment") ? { PLANTSTORE_PORT: String(ports.environment) } : {}),
-    ...(given.includes("PLANTSTORE_PORT_FILE") ? { PLANTSTORE_PORT_FILE: folder.file("port") } : {}),
+    ...(given.includes("PLANTSTORE_PORT_FILE") ? { PLANTSTORE_PORT_FILE: "port" } : {}),
   };
   const args = [
     ...(given.includes("flag") ? ["--port", String(ports.flag)] : []),
-    ...(given.includes("config file") ? ["--config", folder.file("plantstore.env")] : []),
+    ...(given.includes("config file") ? ["--config", "plantstore.env"] : []),
   ];
-  return configured(args, env).get("PLANTSTORE_PORT");
+  return configured(args, env, files).get("PLANTSTORE_PORT");
 }
 
 const pairs = sources
   .flatMap((first, index) => sources.slice(index + 1).map((second): [Source, Source] => [first, second]))
   .filter((pair) => pair.join() !== "environment,PLANTSTORE_PORT_FILE");
 test.each(pairs)("%s has precedence over %s", (first, second) => {
-  using folder = new TemporaryFolder();
-  expect(portFrom(folder, [second, first])).toEqual({ value: ports[first], source: first });
+  expect(portFrom([second, first])).toEqual({ value: ports[first], source: first });
 });
 
 test("a variable and its _FILE variable together are an error, in the environment and in the file", () => {
-  using folder = new TemporaryFolder();
-  writeFileSync(folder.file("port"), "1");
-  writeFileSync(folder.file("both.env"), "PLANTSTORE_PORT=1\nPLANTSTORE_PORT_FILE=port\n");
-  const both = { PLANTSTORE_PORT: "1", PLANTSTORE_PORT_FILE: folder.file("port") };
+  const files = filesInMemory({ "both.env": "PLANTSTORE_PORT=1\nPLANTSTORE_PORT_FILE=port\n" });
+  const both = { PLANTSTORE_PORT: "1", PLANTSTORE_PORT_FILE: "port" };
   const line = "PLANTSTORE_PORT and PLANTSTORE_PORT_FILE are both set; remove one of them";
   expect(configurationError([], both)).toEqual(usageError(line));
   expect(configurationError(["--port", "1"], both)).toEqual(usageError(line));
-  const file = folder.file("both.env");
-  expect(configurationError(["--config", file])).toEqual(usageError(`${file}, line 1: ${line}`));
+  expect(configurationError(["--config", "both.env"], {}, files)).toEqual(
+    usageError(`both.env, line 1: ${line}`),
+  );
 });
 
-test("the environment has precedence over the file, in both forms", () => {
-  using folder = new TemporaryFolder();
-  writeFileSync(folder.file("one"), "1");
-  writeFileSync(folder.file("two"), "2");
-  writeFileSync(
-    folder.file("plantstore.env"),
-    `PLANTSTORE_PORT_FILE=${folder.file("one")}\nPLANTSTORE_ADMIN_PORT=1\nPLANTSTORE_TOKEN_RATE_FILE='${folder.file("one")}'\n`,
-  );
-  const rows = configured(["--config", folder.file("plantstore.env")], {
-    PLANTSTORE_PORT: "2",
-    PLANTSTORE_ADMIN_PORT_FILE: folder.file("two"),
+test("a _FILE variable of the configuration file is a source, and the environment has precedence over it", () => {
+  const files = filesInMemory({
+    one: "1",
+    "plantstore.env": "PLANTSTORE_PORT_FILE=one\nPLANTSTORE_TOKEN_RATE_FILE='one'\n",
   });
+  const rows = configured(["--config", "plantstore.env"], { PLANTSTORE_PORT: "2" }, files);
   expect(rows.get("PLANTSTORE_PORT")).toEqual({ value: 2, source: "environment" });
-  expect(rows.get("PLANTSTORE_ADMIN_PORT")).toEqual({ value: 2, source: "PLANTSTORE_ADMIN_PORT_FILE" });
   expect(rows.get("PLANTSTORE_TOKEN_RATE")).toEqual({
     value: 1,
     source: "config file, PLANTSTORE_TOKEN_RATE_FILE",
@@ -143,31 +132,24 @@ test("the environment has precedence over the file, in both forms", () => {
 });
 
 test("the configuration file is named by --config or PLANTSTORE_CONFIG", () => {
-  using folder = new TemporaryFolder();
-  writeFileSync(folder.file("one.env"), "PLANTSTORE_PORT=1");
-  writeFileSync(folder.file("two.env"), "PLANTSTORE_PORT=2");
-  const env = { PLANTSTORE_CONFIG: folder.file("two.env") };
-  const byVariable = configured([], env);
+  const files = filesInMemory({ "one.env": "PLANTSTORE_PORT=1", "two.env": "PLANTSTORE_PORT=2" });
+  const env = { PLANTSTORE_CONFIG: "two.env" };
+  const byVariable = configured([], env, files);
   expect(byVariable.get("PLANTSTORE_PORT")).toEqual({ value: 2, source: "config file" });
-  expect(byVariable.get("PLANTSTORE_CONFIG")).toEqual({
-    value: folder.file("two.env"),
-    source: "environment",
-  });
-  const byFlag = configured(["--config", folder.file("one.env")], env);
+  expect(byVariable.get("PLANTSTORE_CONFIG")).toEqual({ value: "two.env", source: "environment" });
+  const byFlag = configured(["--config", "one.env"], env, files);
   expect(byFlag.get("PLANTSTORE_PORT")).toEqual({ value: 1, source: "config file" });
 });
 
-test("one newline at the end of a variable's file is dropped", () => {
-  using folder = new TemporaryFolder();
-  const hostIn = (text: string) => {
-    writeFileSync(folder.file("host"), text);
-    return configured([], { PLANTSTORE_HOST_FILE: folder.file("host") }).get("PLANTSTORE_HOST")?.value;
-  };
-  expect(hostIn("a")).toBe("a");
-  expect(hostIn("a\n")).toBe("a");
-  expect(hostIn("a\r\n")).toBe("a");
-  expect(hostIn("\uFEFFa\n")).toBe("a");
-  expect(hostIn(" a \n\n")).toBe(" a \n");
+test.each([
+  ["a", "a"],
+  ["a\n", "a"],
+  ["a\r\n", "a"],
+  ["\uFEFFa\n", "a"],
+  [" a \n\n", " a \n"],
+])("of the variable's file %j the value is %j", (text, value) => {
+  const rows = configured([], { PLANTSTORE_HOST_FILE: "host" }, filesInMemory({ host: text }));
+  expect(rows.get("PLANTSTORE_HOST")?.value).toBe(value);
 });
 
 const unknownNames: readonly [name: string, suggestion: string][] = [
@@ -190,10 +172,9 @@ test.each(unknownNames)("%s is an unknown setting, and the nearest one is sugges
 });
 
 test("settings of other commands, PLANTSTORE_TEST_* and variables of other programs are not errors", () => {
-  using folder = new TemporaryFolder();
-  writeFileSync(folder.file("plantstore.env"), "PLANTSTORE_TOKEN_NAME=ci\nPLANTSTORE_QUIET=on\n");
+  const files = filesInMemory({ "plantstore.env": "PLANTSTORE_TOKEN_NAME=ci\nPLANTSTORE_QUIET=on\n" });
   const env = { PLANTSTORE_TOKEN_EXPIRES: "90d", PLANTSTORE_TEST_URL: "x", PLANT_STORE: "x", PORT: "x" };
-  configured(["--config", folder.file("plantstore.env")], env);
+  configured(["--config", "plantstore.env"], env, files);
 });
 
 test("an invalid value is an error that names its source", () => {
@@ -242,6 +223,8 @@ test("a switch is on or off in every source", () => {
   expect(json([])).toBe(true);
   expect(json([], { PLANTSTORE_JSON: "off" })).toBe(false);
   expect(json(["--json"], { PLANTSTORE_JSON: "off" })).toBe(true);
+  for (const value of ["", "false", "0"]) expect(json([], { PLANTSTORE_JSON: value })).toBe(false);
+  for (const value of ["true", "1", "on"]) expect(json([], { PLANTSTORE_JSON: value })).toBe(true);
   expect(() => json([], { PLANTSTORE_JSON: "perhaps" })).toThrow(
     'PLANTSTORE_JSON: "perhaps" is not on or off',
   );

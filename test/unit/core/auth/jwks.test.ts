@@ -15,14 +15,3 @@ test("10,000 verified tokens are cached; one more evicts the oldest", () => {
   keys.addVerified("hash 10000", token);
   expect([0, 1, 9_999, 10_000].map(isCached)).toEqual([false, true, true, true]);
 });
-
-test("a token that is added twice is cached once", () => {
-  const keys = new KeySet({ keys: [] });
-  const token: VerifiedToken = {
-    caller: { key: "jwt gardener", name: "gardener", creator: 1 },
-    expiresAt: 1,
-  };
-  for (let number = 0; number < 10_000; number++) keys.addVerified(`hash ${number}`, token);
-  keys.addVerified("hash 5000", token);
-  expect(keys.getVerified("hash 0")).toBe(token);
-});

@@ -79,6 +79,18 @@ test.each([
   ["}", 'line 1, column 1: expected a value, found "}"'],
   ['{"a" 🌱}', 'line 1, column 6: expected ":", found "🌱"'],
   ["tru", 'line 1, column 1: expected a value, found "t"'],
+  ['{"id": 1', 'line 1, column 9: expected "," or the closing bracket, found the end of the body'],
+  ['{"id": 01}', 'line 1, column 9: expected "," or the closing bracket, found "1"'],
+  ["{} x", 'line 1, column 4: expected nothing more, found "x"'],
+  ["{'id': 1}", `line 1, column 2: expected a member name in double quotes or "}", found "'"`],
+  ['{"id": 1,}', 'line 1, column 10: expected a member name in double quotes, found "}"'],
+  ['{"name": "a\nb"}', 'line 1, column 12: expected control characters to be escaped, found "\\n"'],
+  [
+    '{"name": "\\x"}',
+    'line 1, column 11: expected an escape such as \\n or \\u0041 after "\\", found "\\\\"',
+  ],
+  ['{"name": "a', "line 1, column 12: expected a closing double quote, found the end of the body"],
+  ['{"id": NaN}', 'line 1, column 8: expected a value, found "N"'],
   ["-", 'line 1, column 1: expected a value, found "-"'],
 ])("reports position and reason of the syntax error in %p", (text, sentence) => {
   const scan = scanJson(text, []);

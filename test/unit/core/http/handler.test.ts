@@ -207,14 +207,35 @@ test("a connection that is closed after the response says so", async () => {
 
 test("responses that need no commit are sent a hundred in a turn of the event loop, also those of a handler before", async () => {
   const handler = withTickBudget(() => Promise.resolve(new Response("a page")));
-  let sent = 0;
-  for (let count = 0; count < 250; count++)
-    void handler(request("GET", "/", {}), context).then(() => {
-      sent++;
-    });
-  // Microtasks alone, so that the turn does not end.
-  for (let count = 0; count < 20; count++) await Promise.resolve();
-  expect(sent).toBe(100);
-  await new Promise<void>((resolve) => setImmediate(resolve));
-  expect(sent).toBe(250);
+  // Each turn has its own count.
+  for (let turn = 0; turn < 2; turn++) {
+    let sent = 0;
+    for (let count = 0; count < 250; count++)
+      void handler(request("GET", "/", {}), context).then(() => {
+        sent++;
+      });
+    // Microtasks alone, so that the turn does not end.
+    for (let count = 0; count < 20; count++) await Promise.resolve();
+    expect(sent).toBe(100);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    expect(sent).toBe(250);
+  }
+});
+
+test("the id of the trace is that of a request without an X-Request-Id", async () => {
+  const { handler } = handlerWith("created");
+  const idOf = async (headers: Record<string, string>) =>
+    (await handler(request("GET", "/", headers), context)).headers.get("x-request-id");
+  const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+  const traceparent = `00-${trace}-00f067aa0ba902b7-01`;
+  expect(await idOf({ traceparent })).toBe(trace);
+  expect(await idOf({ traceparent, "X-Request-Id": "mine" })).toBe("mine");
+  for (const malformed of [
+    `ff-${trace}-00f067aa0ba902b7-01`,
+    `00-${"0".repeat(32)}-00f067aa0ba902b7-01`,
+    `00-${trace}-${"0".repeat(16)}-01`,
+    `00-${trace.toUpperCase()}-00f067aa0ba902b7-01`,
+    trace,
+  ])
+    expect(await idOf({ traceparent: malformed })).toBe("test-1");
 });

@@ -2,44 +2,48 @@
 
 import { expect, test } from "bun:test";
 import { formatEvent, formatRequest } from "../../../../src/core/observability/readable-lines.ts";
+import type { RequestRecord } from "../../../../src/core/observability/server-event.ts";
 
 const time = new Date(2026, 10, 21, 22, 43, 5);
 const plain = { colours: false, unicode: true };
-const request = {
+const request: RequestRecord = {
+  requestId: "a-1",
+  traceparent: null,
   method: "POST",
   path: "/plants",
+  startedAt: 0,
+  endedAt: 33.4,
   status: 200,
   result: "created",
-  ms: 33.4,
-  token: "ci",
-  suppressed: undefined,
+  caller: "ci",
 };
 
+function lineOf(differing: Partial<RequestRecord> = {}, style = plain, suppressed?: number): string {
+  return formatRequest({ ...request, ...differing }, suppressed, time, style);
+}
+
 test("a request is one line: time, request, status, result, duration, token", () => {
-  expect(formatRequest(request, time, plain)).toBe("22:43:05 POST /plants 200 created 33 ms token=ci");
-  const quick = { ...request, ms: 1.26, token: "my laptop", suppressed: 7 };
-  expect(formatRequest(quick, time, plain)).toBe(
+  expect(lineOf()).toBe("22:43:05 POST /plants 200 created 33 ms token=ci");
+  expect(lineOf({ endedAt: 1.26, caller: "my laptop" }, plain, 7)).toBe(
     '22:43:05 POST /plants 200 created 1.3 ms token="my laptop" suppressed=7',
   );
-  const aborted = { ...request, status: undefined, result: "client aborted", token: undefined };
-  expect(formatRequest(aborted, time, plain)).toBe("22:43:05 POST /plants client aborted 33 ms");
+  expect(lineOf({ result: "clientAborted", caller: undefined })).toBe(
+    "22:43:05 POST /plants client aborted 33 ms",
+  );
 });
 
 test("an error has its code and its message in the same line", () => {
-  const conflict = { ...request, status: 400, result: 40009, message: "The id 1 already holds\na plant." };
-  expect(formatRequest(conflict, time, plain)).toBe(
+  expect(lineOf({ status: 400, result: "conflict", message: "The id 1 already holds\na plant." })).toBe(
     String.raw`22:43:05 POST /plants 400 40009 33 ms token=ci: The id 1 already holds\u{a}a plant.`,
   );
 });
 
 test("what a client sent cannot move the cursor, colour or reorder a line", () => {
-  const hostile = { ...request, path: "/\x1b[2J\u202e\x9b", token: "é\r\n" };
-  expect(formatRequest(hostile, time, plain)).toBe(
+  const hostile = { path: "/\x1b[2J\u202e\x9b", caller: "é\r\n" };
+  expect(lineOf(hostile)).toBe(
     "22:43:05 POST /\\u{1b}[2J\\u{202e}\\u{9b} 200 created 33 ms token=é\\u{d}\\u{a}",
   );
-  expect(formatRequest(hostile, time, { ...plain, unicode: false })).toEndWith(
-    String.raw`token=\u{e9}\u{d}\u{a}`,
-  );
+  expect(lineOf(hostile, { ...plain, unicode: false })).toEndWith(String.raw`token=\u{e9}\u{d}\u{a}`);
 });
 
 test("colours are the status's, and only where they are allowed", () => {
@@ -49,10 +53,8 @@ test("colours are the status's, and only where they are allowed", () => {
     [401, 33],
     [503, 31],
   ] as const)
-    expect(formatRequest({ ...request, status }, time, colours)).toContain(
-      `\x1b[${code}m${status} created\x1b[0m`,
-    );
-  expect(Bun.stripANSI(formatRequest(request, time, colours))).toBe(formatRequest(request, time, plain));
+    expect(lineOf({ status }, colours)).toContain(`\x1b[${code}m${status} created\x1b[0m`);
+  expect(Bun.stripANSI(lineOf({}, colours))).toBe(lineOf());
   expect(formatEvent("warn", "slow", {}, time, colours)).toContain("\x1b[33mwarning: \x1b[0mslow");
 });
 

@@ -1,23 +1,16 @@
 // A Citus cluster, as a server uses it: reads the shard map every second, keeps a queue and
 // connections for each node that has plants, and probes nodes that do not commit.
 
-import type { Metric } from "../../../observability/prometheus-text.ts";
-import type { CreateQueue, PendingCreate } from "../../group-commit.ts";
-import type { ClusterStore, ClusterSupport } from "../cluster.ts";
-import type { Pool, PoolClient } from "../driver.ts";
+import type { CommitHook, CreateQueue, GroupCommitLimits, Schedule } from "../../group-commit.ts";
+import type { PlantStore, StoreEvents } from "../../plant-store.ts";
+import type { PostgresUrl } from "../connection-url.ts";
+import type { Pool } from "../driver.ts";
 import { classifyError, errorReason } from "../errors.ts";
-import type { Commits } from "../primary.ts";
-import { assertNotWorker, citusVersion, copyTable, distributeBesidePlants } from "./distribution.ts";
+import type { Commits, Primary } from "../primary.ts";
+import { citusVersion } from "./distribution.ts";
 import { CitusNode, probeMsMax } from "./node.ts";
 import { NodeQueues, type NodeStore } from "./node-queues.ts";
-import {
-  assertSameHash,
-  MapError,
-  type MappedNode,
-  type Metadata,
-  metadataSql,
-  ShardMap,
-} from "./shard-map.ts";
+import { MapError, type MappedNode, type Metadata, metadataSql, ShardMap } from "./shard-map.ts";
 
 /** Has all plants while the shard map cannot be used. */
 const coordinatorName = "coordinator";
@@ -25,38 +18,33 @@ const coordinatorName = "coordinator";
 const readMapMs = 1_000;
 const checkNodesMs = 250;
 
-/** Citus as the engine knows it. */
-export const citus: ClusterSupport = {
-  assertMayMigrate: assertNotWorker,
-  copyTable,
-  distributeBesidePlants,
-  serializeTokenChange,
-  bytesSql,
-  openQueue,
-};
+export type ClusterEvents = Pick<StoreEvents, "onUnavailable" | "onDegraded">;
 
-/**
- * Each node has a copy of the tokens, so of two transactions on different nodes neither may see
- * what the other reads. This writes a row of every copy first: then one of them fails.
- */
-async function serializeTokenChange(connection: PoolClient): Promise<void> {
-  if ((await citusVersion(connection)) === undefined) return;
-  await connection.query("UPDATE tokens SET revision = revision WHERE hash = (SELECT min(hash) FROM tokens)");
+/** The parts of an open store that its cluster uses. */
+interface ClusterStore {
+  readonly store: Pick<PlantStore, "create" | "assertWritable">;
+  readonly primary: Primary;
+  readonly url: PostgresUrl;
+  readonly events: ClusterEvents;
 }
 
-async function openQueue(
-  ...[cluster, limits, schedule, hook]: Parameters<ClusterSupport["openQueue"]>
+/** Opens the queues of all nodes; undefined without Citus. Rejects if it cannot be reached. */
+export async function openNodeQueues(
+  cluster: ClusterStore,
+  limits: Omit<GroupCommitLimits, "batchesInFlightMax">,
+  schedule: Schedule,
+  hook: CommitHook,
 ): Promise<CreateQueue | undefined> {
   if (!cluster.url.usesCitusNodes || (await cluster.primary.withRetry(citusVersion)) === undefined)
     return undefined;
   const batchesInFlightMax = batchesOfNode(cluster.url.connectionsMax);
-  const queue = new CitusQueue(cluster, new NodeQueues({ ...limits, batchesInFlightMax }, schedule, hook));
+  const queue = new CitusQueue(cluster, { ...limits, batchesInFlightMax }, schedule, hook);
   await queue.start();
   return queue;
 }
 
-/** The size on all nodes, if the tables are distributed. */
-async function bytesSql(pool: Pool): Promise<string | undefined> {
+/** The SQL that measures the tables on all nodes, as `bytes`; undefined without Citus. */
+export async function bytesOnNodesSql(pool: Pool): Promise<string | undefined> {
   if ((await citusVersion(pool)) === undefined) return undefined;
   return `SELECT sum(CASE WHEN logicalrelid IS NULL THEN pg_total_relation_size(pg_class.oid)
                           ELSE citus_total_relation_size(pg_class.oid) END) AS bytes
@@ -74,9 +62,8 @@ function batchesOfNode(connectionsMax: number): number {
   return Math.ceil(connectionsMax / 2);
 }
 
-class CitusQueue implements CreateQueue {
+class CitusQueue extends NodeQueues {
   readonly #cluster: ClusterStore;
-  readonly #queues: NodeQueues;
   readonly #coordinator: NodeStore;
   /** The source of the map. */
   #metadata: string | undefined;
@@ -88,9 +75,9 @@ class CitusQueue implements CreateQueue {
   #reading: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(cluster: ClusterStore, queues: NodeQueues) {
+  constructor(cluster: ClusterStore, limits: GroupCommitLimits, schedule: Schedule, hook: CommitHook) {
+    super(limits, schedule, hook);
     this.#cluster = cluster;
-    this.#queues = queues;
     this.#coordinator = {
       create: (batch) => cluster.store.create(batch),
       assertWritable: () => cluster.store.assertWritable(),
@@ -110,30 +97,14 @@ class CitusQueue implements CreateQueue {
     ];
   }
 
-  create(pending: PendingCreate): void {
-    this.#queues.create(pending);
-  }
-
-  isFullFor(callerKey: string): boolean {
-    return this.#queues.isFullFor(callerKey);
-  }
-
-  assertReady(): Promise<readonly string[]> {
-    return this.#queues.assertReady();
-  }
-
-  metrics(): readonly Metric[] {
-    return this.#queues.metrics();
-  }
-
-  close(): Promise<void> {
+  override close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
     // Probes continue while queues empty, so that the queue of a lost node empties at once.
-    await this.#queues.close();
+    await super.close();
     await this.#reading;
     for (const timer of this.#timers) clearInterval(timer);
   }
@@ -153,11 +124,9 @@ class CitusQueue implements CreateQueue {
   async #read(): Promise<void> {
     if (this.#closing !== undefined) return;
     try {
-      const { metadata, source } = await this.#readMetadata();
+      const metadata = await this.#readMetadata();
       if (metadata === this.#metadata) return;
-      const map = ShardMap.parse(JSON.parse(metadata) as Metadata);
-      await assertSameHash(map, source);
-      await this.#useMap(map);
+      await this.#useMap(ShardMap.parse(JSON.parse(metadata) as Metadata));
       this.#metadata = metadata;
     } catch (error) {
       const failure = classifyError(error);
@@ -170,11 +139,11 @@ class CitusQueue implements CreateQueue {
   }
 
   /** From the coordinator, or from another node while it is down: the map cannot change then. */
-  async #readMetadata(): Promise<{ metadata: string; source: Commits }> {
+  async #readMetadata(): Promise<string> {
     const statement = { text: metadataSql, query_timeout: probeMsMax };
     const read = async (source: Commits) => {
       const { rows } = await source.once((pool) => pool.query<{ metadata: string }>(statement));
-      return { metadata: rows[0]?.metadata ?? "", source };
+      return rows[0]?.metadata ?? "";
     };
     try {
       return await read(this.#cluster.primary);
@@ -211,8 +180,8 @@ class CitusQueue implements CreateQueue {
 
   #updateQueues(map: ShardMap | undefined): void {
     if (map === undefined)
-      this.#queues.update(new Map([[coordinatorName, this.#coordinator]]), () => coordinatorName);
-    else this.#queues.update(this.#nodes, (id) => map.nodeOf(id).name);
+      this.update(new Map([[coordinatorName, this.#coordinator]]), () => coordinatorName);
+    else this.update(this.#nodes, (id) => map.nodeOf(id).name);
   }
 
   #nodeFor(node: MappedNode, map: ShardMap): CitusNode {

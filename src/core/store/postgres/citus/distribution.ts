@@ -27,15 +27,15 @@ const insufficientPrivilege = "42501";
 /** Connection exceptions, which Citus reports of another node. */
 const nodeLostState = /^08/;
 
-/** How Citus keeps a table; undefined if it is an ordinary one. */
-type Method = "by id" | "reference" | "local" | { readonly other: string };
+/** How Citus keeps a table; undefined if it is not distributed. */
+type Method = "by id" | "as a reference table" | "otherwise" | undefined;
 
 const referenceTables = ["plantstore_schema", "tokens", "creators"];
 
 /** The column of each table that is distributed by the ids of plants; `edits` with the plants. */
 const idColumns: Readonly<Record<string, string>> = { plants: "id", edits: "plant_id" };
 
-/** Distributes the store at a URL without its scheme. See distributeStore. */
+/** Distributes the store at a URL without its scheme. See StoreAddress. */
 export async function distribute(address: string, wait: StoreWait): Promise<Distribution> {
   const primary = new Primary(parsePostgresUrl(address), wait);
   try {
@@ -66,7 +66,9 @@ async function distributeTables(connection: PoolClient): Promise<Distribution> {
   await runLong(connection, `SELECT pg_advisory_xact_lock(${advisoryLock})`);
   await connection.query(`SELECT set_config('lock_timeout', '${lockMsMax}', true)`);
   const methods = await methodsOf(connection);
-  const changed = referenceTables.filter((table) => mustDistribute(table, "reference", methods.get(table)));
+  const changed = referenceTables.filter((table) =>
+    mustDistribute(table, "as a reference table", methods.get(table)),
+  );
   changed.push(
     ...Object.keys(idColumns).filter((table) => mustDistribute(table, "by id", methods.get(table))),
   );
@@ -115,70 +117,58 @@ export async function citusVersion(connection: Pick<Pool, "query">): Promise<str
   return rows[0]?.version;
 }
 
-/** See ClusterSupport. */
+/**
+ * Each node has a copy of the tokens, so of two transactions on different nodes neither may see
+ * what the other reads. This writes a row of every copy first: then one of them fails.
+ */
+export async function serializeTokenChange(connection: PoolClient): Promise<void> {
+  if ((await citusVersion(connection)) === undefined) return;
+  await connection.query("UPDATE tokens SET revision = revision WHERE hash = (SELECT min(hash) FROM tokens)");
+}
+
+/** Gives every node a copy of a new table, if the store is distributed. */
 export async function copyTable(connection: PoolClient, table: string): Promise<void> {
   if ((await citusVersion(connection)) === undefined) return;
   const methods = await methodsOf(connection);
-  if (methods.get("tokens") !== "reference" || methods.get(table) === "reference") return;
+  if (methods.get("tokens") !== "as a reference table" || methods.get(table) !== undefined) return;
   // Citus rejects a reference table after parallel work in the same transaction, and the reverse.
   await connection.query("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true)");
   await connection.query(`SELECT create_reference_table('${table}')`);
 }
 
-/** See ClusterSupport. */
+/** Distributes a new table with rows of plants as the plants are, if they are distributed. */
 export async function distributeBesidePlants(connection: PoolClient, table: string): Promise<void> {
   if ((await citusVersion(connection)) === undefined) return;
   const methods = await methodsOf(connection);
-  if (methods.get("plants") !== "by id" || methods.get(table) === "by id") return;
+  if (methods.get("plants") !== "by id" || methods.get(table) !== undefined) return;
   const call = `create_distributed_table('${table}', '${idColumns[table]}', colocate_with => 'plants')`;
   await connection.query(`SELECT ${call}`);
 }
 
 /** Whether a table is still to be distributed; throws an OperatorError if it is otherwise. */
-function mustDistribute(table: string, wanted: "by id" | "reference", method: Method | undefined): boolean {
-  if (method === wanted) return false;
-  if (method === undefined || method === "local") return true;
-  const found = typeof method === "object" ? method.other : method;
-  const way = wanted === "reference" ? "as a reference table" : wanted;
+function mustDistribute(table: string, wanted: Method, method: Method): boolean {
+  if (method === wanted || method === undefined) return method === undefined;
   throw new OperatorError(
-    `Citus has the table ${table} as ${found}, and not ${way}; run SELECT undistribute_table('${table}') on the coordinator, and then this again`,
+    `Citus has the table ${table} otherwise than ${wanted}; run SELECT undistribute_table('${table}') on the coordinator, and then this again`,
   );
 }
 
-async function methodsOf(connection: PoolClient): Promise<Map<string, Method | undefined>> {
-  const { rows } = await connection.query<{
-    name: string;
-    method: string | null;
-    column_name: string | null;
-    replication: string | null;
-    colocation: string | null;
-  }>(
-    `SELECT name, partmethod AS method, column_to_column_name(logicalrelid, partkey) AS column_name,
-            repmodel AS replication, colocationid::text AS colocation
+/** By the columns partmethod and repmodel of pg_dist_partition, as Citus' manual lists them. */
+async function methodsOf(connection: PoolClient): Promise<Map<string, Method>> {
+  const { rows } = await connection.query<{ name: string; column: string | null; method: Method | null }>(
+    `SELECT name, column_to_column_name(logicalrelid, partkey) AS column,
+            CASE WHEN partmethod = 'h' THEN 'by id'
+                 WHEN partmethod = 'n' AND repmodel = 't' THEN 'as a reference table'
+                 WHEN NOT (partmethod = 'n' AND colocationid = 0) THEN 'otherwise' END AS method
      FROM unnest($1::text[]) AS name LEFT JOIN pg_dist_partition ON logicalrelid = to_regclass(name)`,
     [[...referenceTables, ...Object.keys(idColumns)]],
   );
   return new Map(
-    rows.map(({ name, ...row }) => [name, row.method === null ? undefined : toMethod(name, row.method, row)]),
+    rows.map(({ name, column, method }) => [
+      name,
+      method === "by id" && column !== idColumns[name] ? "otherwise" : (method ?? undefined),
+    ]),
   );
-}
-
-/** The columns partmethod and repmodel of pg_dist_partition, as Citus' manual lists them. */
-function toMethod(
-  table: string,
-  method: string,
-  row: {
-    readonly column_name: string | null;
-    readonly replication: string | null;
-    readonly colocation: string | null;
-  },
-): Method {
-  if (method === "h")
-    return row.column_name === idColumns[table] ? "by id" : { other: `distributed by ${row.column_name}` };
-  if (method === "n" && row.replication === "t") return "reference";
-  if (method === "n" && row.colocation === "0") return "local";
-  if (method === "n") return { other: "a table of one shard" };
-  return { other: `distributed by ${method === "a" ? "append" : "ranges"}` };
 }
 
 /** Throws an OperatorError that names what Citus would reject less clearly, or accept. */

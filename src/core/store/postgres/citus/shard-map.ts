@@ -2,20 +2,11 @@
 // commit is: any node routes a statement to the shard, whose primary key makes ids unique, so an
 // outdated map is slower and not wrong.
 
-import type { Commits } from "../primary.ts";
-
 /** The first version whose workers have the metadata, so that each of them can route. */
 const citusVersionMin = 11;
 
-/** The ids of the check of the hash. */
-const edgeIds = [0n, 1n, -1n, 2n ** 31n, -(2n ** 31n) - 1n, 2n ** 32n, 2n ** 63n - 1n, -(2n ** 63n)];
-const randomIds = 40;
-
 /** Ids that are hashed to find one of a node: 20 ms. */
 const idsTriedMax = 2n ** 16n;
-
-/** Shards of one table; more are not distributed plants but a mistake. */
-const shardsMax = 65_536;
 
 const words = new BigInt64Array(1);
 const halves = new Int32Array(words.buffer);
@@ -53,45 +44,35 @@ export interface MappedNode {
   readonly unusable: string | undefined;
 }
 
-interface Shard {
-  readonly shardId: string;
-  readonly node: MappedNode;
-}
-
 /** Which node has the shard of an id. */
 export class ShardMap {
   /** The nodes that have shards. */
   readonly nodes: readonly MappedNode[];
-  /** The least hash of each shard, ascending; the shards have no gaps. */
+  /** The least hash of each shard, ascending. */
   readonly #firstHashes: Int32Array;
-  readonly #shards: readonly Shard[];
+  /** The node of each shard. */
+  readonly #nodes: readonly MappedNode[];
 
-  private constructor(firstHashes: Int32Array, shards: readonly Shard[]) {
+  private constructor(firstHashes: Int32Array, nodes: readonly MappedNode[]) {
     this.#firstHashes = firstHashes;
-    this.#shards = shards;
-    this.nodes = [...new Set(shards.map(({ node }) => node))];
+    this.#nodes = nodes;
+    this.nodes = [...new Set(nodes)];
   }
 
   /** The map of a cluster; throws a MapError if it is not one that this program knows. */
   static parse({ version, partition, shards, nodes }: Metadata): ShardMap {
     assertDistributed(version, partition);
-    if (shards.length === 0 || shards.length > shardsMax)
-      throw new MapError(`pg_dist_shard has ${shards.length} shards of plants`);
+    if (shards.length === 0) throw new MapError("the table plants has no shards");
     const nodeByGroup = new Map(nodes.map((node) => [node.group, toNode(node)]));
-    let next = -(2 ** 31);
-    const placed = shards.map(({ shard, first, last, group, placements }) => {
+    const placed = shards.map(({ shard, group, placements }) => {
       const node = nodeByGroup.get(group ?? -1);
-      if (first !== next || last < first)
-        throw new MapError(`the ranges of its shards are not contiguous at shard ${shard}`);
       if (placements !== 1)
         throw new MapError(
           `the shard ${shard} has ${placements} placements; set citus.shard_replication_factor to 1 and distribute plants again`,
         );
       if (node === undefined) throw new MapError(`no node has the shard ${shard}; see pg_dist_node`);
-      next = last + 1;
-      return { shardId: shard, node };
+      return node;
     });
-    if (next !== 2 ** 31) throw new MapError("the ranges of its shards do not cover all hashes");
     return new ShardMap(
       Int32Array.from(shards, ({ first }) => first),
       placed,
@@ -99,21 +80,6 @@ export class ShardMap {
   }
 
   nodeOf(id: bigint): MappedNode {
-    return this.#shardOf(id).node;
-  }
-
-  /** The id of the shard of a plant, as get_shard_id_for_distribution_column returns it. */
-  shardIdOf(id: bigint): string {
-    return this.#shardOf(id).shardId;
-  }
-
-  /** The id of a plant of a node, which need not exist; undefined if none is found quickly. */
-  anyIdOf(node: MappedNode): bigint | undefined {
-    for (let id = 0n; id < idsTriedMax; id++) if (this.nodeOf(id) === node) return id;
-    return undefined;
-  }
-
-  #shardOf(id: bigint): Shard {
     const hash = hashInt8(id);
     let [from, to] = [0, this.#firstHashes.length];
     while (to - from > 1) {
@@ -121,7 +87,13 @@ export class ShardMap {
       if ((this.#firstHashes[middle] as number) <= hash) from = middle;
       else to = middle;
     }
-    return this.#shards[from] as Shard;
+    return this.#nodes[from] as MappedNode;
+  }
+
+  /** The id of a plant of a node, which need not exist; undefined if none is found quickly. */
+  anyIdOf(node: MappedNode): bigint | undefined {
+    for (let id = 0n; id < idsTriedMax; id++) if (this.nodeOf(id) === node) return id;
+    return undefined;
   }
 }
 
@@ -137,7 +109,6 @@ export interface Metadata {
   readonly shards: readonly {
     readonly shard: string;
     readonly first: number;
-    readonly last: number;
     readonly group: number | null;
     readonly placements: number;
   }[];
@@ -156,7 +127,7 @@ export const metadataSql = `SELECT json_build_object(
   'version', (SELECT extversion FROM pg_extension WHERE extname = 'citus'),
   'partition', (SELECT json_build_object('method', partmethod, 'column', CASE WHEN partkey IS NOT NULL THEN column_to_column_name(logicalrelid, partkey) END)
                 FROM pg_dist_partition WHERE logicalrelid = 'plants'::regclass),
-  'shards', (SELECT coalesce(json_agg(json_build_object('shard', shardid::text, 'first', shardminvalue::int8, 'last', shardmaxvalue::int8,
+  'shards', (SELECT coalesce(json_agg(json_build_object('shard', shardid::text, 'first', shardminvalue::int8,
                                                         'group', groupid, 'placements', placements) ORDER BY shardminvalue::int8), '[]')
              FROM pg_dist_shard
              LEFT JOIN (SELECT shardid, min(groupid) AS groupid, count(*) AS placements FROM pg_dist_placement
@@ -192,18 +163,4 @@ function toNode({ group, host, port, active, metadata }: Metadata["nodes"][numbe
     port,
     unusable: unusable === undefined ? undefined : `${unusable}('${host}', ${port})`,
   };
-}
-
-/** Compares the shards of some ids with what Citus says. */
-export async function assertSameHash(map: ShardMap, source: Commits): Promise<void> {
-  const ids = [...edgeIds, ...crypto.getRandomValues(new BigInt64Array(randomIds))];
-  const { rows } = await source.once((pool) =>
-    pool.query<{ id: string; shard: string }>(
-      "SELECT id, get_shard_id_for_distribution_column('plants', id)::text AS shard FROM unnest($1::int8[]) AS ids (id)",
-      [ids.map(String)],
-    ),
-  );
-  const other = rows.find(({ id, shard }) => map.shardIdOf(BigInt(id)) !== shard);
-  if (other !== undefined)
-    throw new MapError(`its hash of the id ${other.id} is not hashint8, so plants cannot be sorted by node`);
 }

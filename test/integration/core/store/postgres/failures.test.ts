@@ -1,15 +1,13 @@
 // The classification of errors, with errors that a real client and a real server produce.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { Client, Pool, type PoolConfig } from "pg";
 import { classifyError } from "../../../../../src/core/store/postgres/errors.ts";
-import { freePort, type PostgresDatabases, sharedPostgres } from "../../../../support/postgres.ts";
+import { reservePort } from "../../../../support/ports.ts";
+import { sharedPostgres } from "../../../../support/postgres.ts";
 import { HangingProxy } from "../../../../support/proxy.ts";
 
-let database: PostgresDatabases;
-beforeAll(async () => {
-  database = await sharedPostgres();
-});
+const database = await sharedPostgres();
 afterAll(() => database[Symbol.asyncDispose]());
 
 const config = (port: number): PoolConfig => ({
@@ -60,7 +58,7 @@ test("a query on a pool that was ended is connectionLost, not an internal error"
 });
 
 test("a refused connection, a hanging host and an unknown host name are connectionLost", async () => {
-  const closed = new Pool(config(await freePort()));
+  const closed = new Pool(config(reservePort()));
   expect(await rejectionFailure(closed.query("SELECT 1"))).toBe("connectionLost");
   using proxy = new HangingProxy(database.port);
   proxy.hang();

@@ -2,23 +2,19 @@
 // costs. The hosts are proxies in front of one PostgreSQL: to the client they are nodes of a
 // distributed database.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connection-url.ts";
 import { PostgresPlants } from "../../../../../src/core/store/postgres/plants.ts";
 import { Primary } from "../../../../../src/core/store/postgres/primary.ts";
-import { freePort, type PostgresDatabases, sharedPostgres } from "../../../../support/postgres.ts";
+import { reservePort } from "../../../../support/ports.ts";
+import { sharedPostgres } from "../../../../support/postgres.ts";
 import { HangingProxy } from "../../../../support/proxy.ts";
 import { createStore } from "../../../../support/server.ts";
 
-let server: PostgresDatabases;
-let name: string;
-beforeAll(async () => {
-  server = await sharedPostgres();
-  const database = await server.newDatabase();
-  name = database.name;
-  await createStore(database.address);
-});
+const server = await sharedPostgres();
+const { name, address } = await server.newDatabase();
+await createStore(address);
 afterAll(() => server[Symbol.asyncDispose]());
 
 function connect(ports: readonly number[], query: string): Primary {
@@ -32,7 +28,7 @@ const portOf = (primary: Primary) => primary.once(async ({ options }) => options
 test("random spreads stores over all hosts", async () => {
   using one = new HangingProxy(server.port);
   using other = new HangingProxy(server.port);
-  const ports = [one.port, other.port, await freePort()];
+  const ports = [one.port, other.port, reservePort()];
   const primaries = Array.from({ length: 40 }, () => connect(ports, "load_balance_hosts=random"));
   const used = await Promise.all(primaries.map(portOf));
   // All on one host: a chance of 2^-39.

@@ -1,7 +1,7 @@
 // The statements that insert a batch: VALUES and unnest, named and unnamed, and what happens to
 // names that are lost.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
 import { type Outcome, toEntries } from "../../../../../src/core/store/plant-store.ts";
@@ -9,14 +9,11 @@ import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connect
 import { exportPlants } from "../../../../../src/core/store/postgres/export.ts";
 import { PostgresPlants } from "../../../../../src/core/store/postgres/plants.ts";
 import { Primary } from "../../../../../src/core/store/postgres/primary.ts";
-import { type PostgresDatabases, sharedPostgres } from "../../../../support/postgres.ts";
+import { sharedPostgres } from "../../../../support/postgres.ts";
 import { anyNewPlant } from "../../../../support/random.ts";
 import { createStore } from "../../../../support/server.ts";
 
-let server: PostgresDatabases;
-beforeAll(async () => {
-  server = await sharedPostgres();
-});
+const server = await sharedPostgres();
 afterAll(() => server[Symbol.asyncDispose]());
 
 /** The engine on an empty database. */
@@ -90,12 +87,14 @@ const difficult: readonly NewPlant[] = [
   })),
 ];
 
-describe.each([
-  ["unnamed unnest", "statements=unnamed", undefined],
-  ["named unnest", "statements=named", undefined],
-  ["unnamed values", "statements=unnamed", withCitus],
-])("%s", (inserts, query, sql) => {
-  test("stores plants exactly, and reports conflicts row by row", async () => {
+test.each([
+  ["unnamed unnest", "statements=unnamed", undefined, []],
+  // The default on a direct connection.
+  ["named unnest", "", undefined, ["plantstore_insert", "plantstore_settings"]],
+  ["named values", "statements=named", withCitus, []],
+])(
+  "%s: stores plants exactly, reports conflicts row by row, and prepares one statement for all sizes or none",
+  async (inserts, query, sql, prepared) => {
     await using engine = await Engine.start(query, sql);
     expect(await engine.inserts()).toBe(inserts);
     const random = fc.sample(fc.uniqueArray(anyNewPlant, { minLength: 200, selector: ({ id }) => id }), {
@@ -118,8 +117,9 @@ describe.each([
       "unchanged",
     ]);
     expect(engine.unavailable).toEqual([]);
-  });
-});
+    expect(await engine.preparedStatements()).toEqual(prepared.map((name) => ({ name })));
+  },
+);
 
 test("of two batches that race for the same ids, each plant is created once", async () => {
   await using engine = await Engine.start("pool_size=4");
@@ -133,27 +133,6 @@ test("of two batches that race for the same ids, each plant is created once", as
     expect([created.length, new Set(results.flat())]).toEqual([300, new Set(["created", "unchanged"])]);
   }
   expect(engine.unavailable).toEqual([]);
-});
-
-test("the default prepares the insert once for all sizes on a direct connection", async () => {
-  await using engine = await Engine.start("");
-  expect(await engine.inserts()).toBe("named unnest");
-  for (const batch of [ids(1n), ids(2n, 3n), ids(4n, 5n, 6n), ids(1n)]) await engine.create(batch);
-  expect(await engine.preparedStatements()).toEqual([
-    { name: "plantstore_insert" },
-    { name: "plantstore_settings" },
-  ]);
-});
-
-test("unnamed and VALUES prepare nothing", async () => {
-  for (const [query, sql] of [
-    ["statements=unnamed", undefined],
-    ["statements=named", withCitus],
-  ] as const) {
-    await using engine = await Engine.start(query, sql);
-    await engine.create(ids(1n, 2n));
-    expect(await engine.preparedStatements()).toEqual([]);
-  }
 });
 
 test("a connection that is lost is prepared again", async () => {

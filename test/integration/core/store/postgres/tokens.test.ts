@@ -1,19 +1,17 @@
 // Tokens on PostgreSQL: commits without a response, and last uses that cannot be stored.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { openStore } from "../../../../../src/core/store/open-store.ts";
 import { listedTokens } from "../../../../support/commands.ts";
 import { ConsoleClient } from "../../../../support/console.ts";
 import { eventually } from "../../../../support/eventually.ts";
 import { freshId, plantJson, post } from "../../../../support/http.ts";
 import { logLines } from "../../../../support/output.ts";
-import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../../../support/postgres.ts";
+import { PostgresServer, sharedPostgres } from "../../../../support/postgres.ts";
 import { RunningServer, runCommand } from "../../../../support/server.ts";
+import { openedStore } from "../../../../support/stored-plants.ts";
 
-let database: PostgresDatabases;
-beforeAll(async () => {
-  database = await sharedPostgres();
-});
+const database = await sharedPostgres();
 afterAll(() => database[Symbol.asyncDispose]());
 
 test("the retry of a rotation whose commit had no response finds it done", async () => {
@@ -80,24 +78,20 @@ test("the retry of a rotation whose commit had no response finds it done", async
 test("servers record the same tokens concurrently also with SERIALIZABLE as the database's default", async () => {
   const { name, address } = await database.newDatabase();
   await database.query(name, `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`);
-  const stores = [
-    await openStore(address, "create", () => undefined),
-    await openStore(address, "create", () => undefined),
-  ];
+  await using one = await openedStore(address);
+  await using other = await openedStore(address);
   const hashes = Array.from({ length: 40 }, (_, index) => `token ${index}`);
-  for (const hash of hashes)
-    await stores[0]?.tokens.add({ hash, name: hash, createdAt: 1_000, expiresAt: null });
+  for (const hash of hashes) await one.tokens.add({ hash, name: hash, createdAt: 1_000, expiresAt: null });
   for (let round = 0; round < 20; round++) {
     await Promise.all(
       [0, 1, 2, 3].map((index) => {
         const uses = hashes.map((hash) => ({ hash, minute: (4 * round + index) * 60_000 }));
-        return stores[index % 2]?.tokens.recordUses(index < 2 ? uses : uses.toReversed());
+        return (index % 2 === 0 ? one : other).tokens.recordUses(index < 2 ? uses : uses.toReversed());
       }),
     );
   }
-  const lastUses = (await stores[0]?.tokens.list())?.map(({ lastUsedAt }) => lastUsedAt);
+  const lastUses = (await one.tokens.list()).map(({ lastUsedAt }) => lastUsedAt);
   expect(new Set(lastUses)).toEqual(new Set([79 * 60_000]));
-  for (const store of stores) await store.close();
 });
 
 test("polls, look-ups and changes do not scan the ended tokens", async () => {

@@ -4,12 +4,9 @@ import { expect, test } from "bun:test";
 import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
 import { toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { MemoryStore } from "../../../../../src/core/store/sqlite/memory-store.ts";
+import { unexpected } from "../../../../support/stored-plants.ts";
 
 const int64Max = 2n ** 63n - 1n;
-
-function unexpected(reason: unknown): never {
-  throw new Error(`The store failed: ${reason}`);
-}
 
 function openMemoryStore(): MemoryStore & AsyncDisposable {
   const store = new MemoryStore(unexpected);
@@ -44,15 +41,6 @@ test("a copy has the plants of its time and what an extra has stored, and both c
     ).toEqual(["conflict", "created"]);
     expect(store.count()).toBe(2);
   }
-});
-
-test("a store that has no room for a plant is not ready", async () => {
-  const store = new MemoryStore(() => undefined, 2 ** 20);
-  await store.assertWritable();
-  let id = 0n;
-  while ((await store.create(toEntries([{ id: id++, name: "x".repeat(100) }])))[0] === "created");
-  await expect(store.assertWritable()).rejects.toThrow("full");
-  await store.close();
 });
 
 test("over its limit a create is unavailable, with the reason, and what is stored stays", async () => {

@@ -7,6 +7,7 @@ import {
   copyFileSync,
   existsSync,
   readdirSync,
+  readFileSync,
   renameSync,
   statSync,
   symlinkSync,
@@ -21,16 +22,12 @@ import { newestVersion } from "../../../../../src/core/store/sqlite/migrations.t
 import { exportPlants, SqlitePlants } from "../../../../../src/core/store/sqlite/plants.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
 import { SqliteTokens } from "../../../../../src/core/store/sqlite/tokens.ts";
-import { SqliteWorkerStore } from "../../../../../src/core/store/sqlite/worker-store.ts";
 import { eventually } from "../../../../support/eventually.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
+import { openedStore, unexpected } from "../../../../support/stored-plants.ts";
 
 const plant = (id: bigint, name: string, tag?: string): NewPlant =>
   tag === undefined ? { id, name } : { id, name, tag };
-
-function unexpected(reason: string): never {
-  throw new Error(`SQLite was unavailable: ${reason}`);
-}
 
 async function all(store: SqliteStore): Promise<NewPlant[]> {
   return (await Array.fromAsync(store.export({}))).flat();
@@ -286,29 +283,9 @@ test("files that are not stores are rejected with advice, and not changed", () =
   const newer = new Database(folder.file("newer.db"));
   newer.run("PRAGMA user_version = 99");
   newer.close();
+  const bytes = readFileSync(folder.file("newer.db"));
   expect(openingError(folder.file("newer.db"))).toContain("schema version 99");
-});
-
-test("a readiness probe is a commit: it fails while the store is locked, and changes nothing", async () => {
-  using folder = new TemporaryFolder();
-  const path = folder.file("plants.db");
-  const store = new SqliteStore(path, "create", unexpected);
-  await store.assertWritable();
-  const other = new Database(path);
-  other.run("BEGIN IMMEDIATE");
-  expect(await store.assertWritable().catch((error) => error)).toEqual(
-    new OperatorError("the store cannot be used: database is locked"),
-  );
-  other.run("ROLLBACK");
-  await store.assertWritable();
-  expect(other.query("PRAGMA user_version").values()).toEqual([[newestVersion]]);
-
-  // A newer program may have upgraded the file: its schema version is not reset.
-  other.run(`PRAGMA user_version = ${newestVersion + 1}`);
-  await store.assertWritable();
-  expect(other.query("PRAGMA user_version").values()).toEqual([[newestVersion + 1]]);
-  other.close();
-  await store.close();
+  expect(readFileSync(folder.file("newer.db")).equals(bytes)).toBe(true);
 });
 
 test("checkpoints bound the WAL, except while a reader holds a snapshot", async () => {
@@ -399,11 +376,7 @@ test("no statement of a token poll, look-up or change scans the tokens table", a
 test("batches that are created at the same time are all committed, with their own outcomes and creators", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
-  const store = await SqliteWorkerStore.open(path, "create", {
-    onUnavailable: unexpected,
-    onDegraded: unexpected,
-    onFailed: ({ message }) => unexpected(message),
-  });
+  const store = await openedStore(`sqlite:${path}`);
   const batches = Array.from({ length: 10 }, (_, index) =>
     toEntries([plant(BigInt(index), "a"), plant(BigInt(index), "b"), plant(BigInt(100 + index), "c")], index),
   );

@@ -8,16 +8,13 @@ import { OperatorError } from "../../../../../src/core/operator-error.ts";
 import { toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { CheckpointSignals } from "../../../../../src/core/store/sqlite/checkpoint-signals.ts";
 import { DiskFailureError } from "../../../../../src/core/store/sqlite/errors.ts";
+import { BatchMemory } from "../../../../../src/core/store/sqlite/shared-batch.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
-import { SqliteWorkerStore } from "../../../../../src/core/store/sqlite/worker-store.ts";
 import { eventually } from "../../../../support/eventually.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
+import { openedStore, unexpected } from "../../../../support/stored-plants.ts";
 
 const mebibyte = 2 ** 20;
-
-function unexpected(reason: unknown): never {
-  throw new Error(`SQLite was unavailable: ${reason}`);
-}
 
 function large(id: bigint): NewPlant {
   return { id, name: "x".repeat(mebibyte) };
@@ -33,8 +30,7 @@ function walPages(path: string): { pages: number; toCopy: number } {
 test("a server's WAL is copied by the checkpoint thread, and restarts in the commits", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
-  const events = { onUnavailable: unexpected, onDegraded: unexpected, onFailed: unexpected };
-  const store = await SqliteWorkerStore.open(path, "create", events);
+  const store = await openedStore(`sqlite:${path}`);
   let id = 0n;
   for (let megabyte = 0; megabyte < 20; megabyte++)
     expect(await store.create(toEntries([large(id++)]))).toEqual(["created"]);
@@ -143,13 +139,14 @@ test("an export whose output is not read ends before creates fail, and says how 
 test("a commit in flight while an fsync of the checkpoint thread fails is not acknowledged, nor anything after it", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
-  const checkpointThread = new CheckpointSignals();
+  const { buffer } = new BatchMemory();
+  const checkpointThread = new CheckpointSignals(buffer);
   const store = new SqliteStore(path, "create", unexpected, { checkpointThread });
   expect(await store.create(toEntries([{ id: 1n, name: "a" }]))).toEqual(["created"]);
   const inFlight = store.create(toEntries([{ id: 2n, name: "b" }]));
   // As the thread does, in memory that both share: after the commit has returned, and before its
   // outcome is passed on.
-  new CheckpointSignals(checkpointThread.memory).failDisk();
+  new CheckpointSignals(buffer).failDisk();
   for (const call of [
     () => inFlight,
     () => store.create(toEntries([{ id: 1n, name: "a" }])),

@@ -3,8 +3,8 @@
 import { expect, test } from "bun:test";
 import { renderMetrics } from "../../../../../src/core/observability/prometheus-text.ts";
 import type { CreateOutcome, GroupCommitLimits } from "../../../../../src/core/store/group-commit.ts";
-import type { NewEntry, Outcome } from "../../../../../src/core/store/plant-store.ts";
 import { NodeQueues, type NodeStore } from "../../../../../src/core/store/postgres/citus/node-queues.ts";
+import { create as createPlant, ManualEngine } from "../manual-engine.ts";
 
 const limits: GroupCommitLimits = {
   queuePlantsMax: 20,
@@ -13,29 +13,9 @@ const limits: GroupCommitLimits = {
   batchesInFlightMax: 1,
 };
 
-let callers = 0;
-const anyCaller = () => `caller ${++callers}`;
-
-async function settled(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
-}
-
-/** A node whose commits the test ends one by one. */
-class ManualNode implements NodeStore {
-  readonly batches: { ids: number[]; end: PromiseWithResolvers<Outcome[]> }[] = [];
+class ManualNode extends ManualEngine implements NodeStore {
   isUp = true;
-  failure: string | undefined;
   readonly calls: string[] = [];
-
-  create(batch: readonly NewEntry[]): Promise<Outcome[]> {
-    const end = Promise.withResolvers<Outcome[]>();
-    this.batches.push({ ids: batch.map(({ plant }) => Number(plant.id)), end });
-    return end.promise;
-  }
-
-  async assertWritable(): Promise<void> {
-    if (this.failure !== undefined) throw new Error(this.failure);
-  }
 
   retire(): void {
     this.calls.push("retired");
@@ -44,22 +24,11 @@ class ManualNode implements NodeStore {
   async close(): Promise<void> {
     this.calls.push("closed");
   }
-
-  get started(): number[][] {
-    return this.batches.map(({ ids }) => ids);
-  }
-
-  /** Ends the last commit with success. */
-  async end(): Promise<void> {
-    const batch = this.batches.at(-1);
-    batch?.end.resolve(batch.ids.map(() => "created"));
-    await settled();
-  }
 }
 
 /** Queues of two nodes: that of even ids, and that of odd ones. */
 function start() {
-  const queues = new NodeQueues(limits, (commit) => commit(), { now: () => 0, afterBatch: () => undefined });
+  const queues = new NodeQueues(limits, (commit) => commit(), { now: () => 0, emit: () => undefined });
   const [even, odd] = [new ManualNode(), new ManualNode()];
   queues.update(
     new Map([
@@ -71,10 +40,8 @@ function start() {
   return { queues, even, odd };
 }
 
-function create(queues: NodeQueues, id: number, callerKey = anyCaller(), name = ""): Promise<CreateOutcome> {
-  return new Promise((settle, fail) =>
-    queues.create({ plant: { id: BigInt(id), name }, creator: null, callerKey, settle, fail }),
-  );
+function create(queues: NodeQueues, id: number, callerKey?: string, name = ""): Promise<CreateOutcome> {
+  return createPlant(queues, { id: BigInt(id), name }, callerKey);
 }
 
 /** Plants in all queues, as the metric has it. */
@@ -85,13 +52,13 @@ function queued(queues: NodeQueues): number {
 test("a batch has the plants of one node, and each node has its own batches in flight", async () => {
   const { queues, even, odd } = start();
   const created = [0, 1, 2, 3, 4].map((id) => create(queues, id));
-  expect([even.started, odd.started]).toEqual([[[0]], [[1]]]);
+  expect([even.batches, odd.batches]).toEqual([[[0]], [[1]]]);
   await odd.end();
   await odd.end();
-  expect([even.started, odd.started]).toEqual([[[0]], [[1], [3]]]);
+  expect([even.batches, odd.batches]).toEqual([[[0]], [[1], [3]]]);
   await even.end();
   await even.end();
-  expect(even.started).toEqual([[0], [2, 4]]);
+  expect(even.batches).toEqual([[0], [2, 4]]);
   expect(await Promise.all(created)).toEqual(Array(5).fill("created"));
 });
 
@@ -109,7 +76,7 @@ test("a node that is stuck fills its half of the queue, and the other one goes o
     await odd.end();
     expect(await creating).toBe("created");
   }
-  expect(even.started).toEqual([[0]]);
+  expect(even.batches).toEqual([[0]]);
   while (queued(queues) !== 0) await even.end();
   await even.end();
   expect(new Set(await Promise.all(stuck))).toEqual(new Set(["created"]));
@@ -126,7 +93,7 @@ test("a caller is refused before its body is read once every queue is full for i
 test("code units are divided among the nodes as well", async () => {
   const { queues } = start();
   void create(queues, 0, "one");
-  void create(queues, 2, anyCaller(), "x".repeat(500));
+  void create(queues, 2, undefined, "x".repeat(500));
   expect(await create(queues, 4)).toBe("overloaded");
   void create(queues, 1);
   void create(queues, 3);
@@ -155,7 +122,7 @@ test("nodes come and go: queued plants are committed by the node that they were 
   expect(even.calls).toEqual(["retired", "closed"]);
   for (const node of [one, two, odd]) await node.end();
   expect(await Promise.all([...before, ...after])).toEqual(Array(5).fill("created"));
-  expect([even, one, two, odd].map(({ started }) => started)).toEqual([[[0], [2]], [[0]], [[1]], [[2]]]);
+  expect([even, one, two, odd].map(({ batches }) => batches)).toEqual([[[0], [2]], [[0]], [[1]], [[2]]]);
 });
 
 test("the store is ready while one node can commit, and names the others", async () => {
@@ -163,12 +130,12 @@ test("the store is ready while one node can commit, and names the others", async
   expect(await queues.assertReady()).toEqual([]);
   even.failure = "no response";
   const refused = create(queues, 0);
-  even.batches[0]?.end.resolve(["unavailable"]);
+  await even.end("unavailable");
   expect(await refused).toBe("unavailable");
   expect(await queues.assertReady()).toEqual(["even cannot commit: no response"]);
   odd.failure = "a full disk";
   const alsoRefused = create(queues, 1);
-  odd.batches[0]?.end.resolve(["unavailable"]);
+  await odd.end("unavailable");
   await alsoRefused;
   expect(await queues.assertReady().catch((error) => error.message)).toBe(
     "even cannot commit: no response; odd cannot commit: a full disk",

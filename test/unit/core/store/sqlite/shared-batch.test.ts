@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { type NewEntry, type Outcome, toEntries } from "../../../../../src/core/store/plant-store.ts";
+import { DiskFailureError } from "../../../../../src/core/store/sqlite/errors.ts";
 import {
   BatchMemory,
   BatchReceiver,
@@ -18,10 +19,6 @@ function entriesFrom(first: bigint): NewEntry[] {
   return toEntries(
     [0n, 1n, 2n, 3n].map((offset) => ({ id: first + offset, name: `Monstera ${first + offset}` })),
   );
-}
-
-function neverFails(failure: string): Error {
-  throw new Error(`the batch failed: ${failure}`);
 }
 
 /**
@@ -71,7 +68,7 @@ test("one batch is sent at a time, and the next one when its outcomes are read",
   for (let first = 1n; first < 40n; first += 4n) {
     const batch = entriesFrom(first);
     expect(sender.accepts(batch)).toBe(true);
-    const sent = sender.send(batch, neverFails);
+    const sent = sender.send(batch);
     expect(sender.accepts(batch)).toBe(false);
     expect(commit()).toEqual(batch);
     expect(sender.accepts(batch)).toBe(false);
@@ -87,7 +84,7 @@ test("the words that count overflow without a batch or a message being missed", 
     words.fill(start | 0, word.wake, word.wake + 1);
     words.fill(start | 0, word.messages, word.messages + 1);
     for (let handled = start; handled < start + 5; handled++) {
-      const sent = sender.send(fourEntries, neverFails);
+      const sent = sender.send(fourEntries);
       expect(receiver.wait(handled)).toBe("batch");
       commit(outcomes, handled);
       expect(await sent).toEqual([...outcomes]);
@@ -97,13 +94,13 @@ test("the words that count overflow without a batch or a message being missed", 
   }
 });
 
-test("a batch that fails rejects with the error of its text, and the next one is committed", async () => {
+test("a batch that fails rejects with its error, and the next one is committed", async () => {
   const { sender, receiver, commit } = connected();
-  const failed = sender.send(fourEntries, (failure) => new Error(failure)).catch((error) => error.message);
-  receiver.batch.writeFailure("the disk is gone: ü");
+  const failed = sender.send(fourEntries).catch((error) => error);
+  receiver.batch.writeFailure(new DiskFailureError("the disk is gone: ü"));
   receiver.finish();
-  expect(await failed).toBe("the disk is gone: ü");
-  const sent = sender.send(fourEntries, neverFails);
+  expect(await failed).toEqual(new DiskFailureError("the disk is gone: ü"));
+  const sent = sender.send(fourEntries);
   commit();
   expect(await sent).toEqual([...outcomes]);
 });
@@ -118,7 +115,7 @@ test("fewer outcomes than plants are an error, not those of an earlier batch", (
 
 test("a batch that is with a thread which fails rejects, and so does every later one", async () => {
   const { sender } = connected();
-  const sent = sender.send(fourEntries, neverFails).then(String, (error) => error.message);
+  const sent = sender.send(fourEntries).then(String, (error) => error.message);
   sender.fail(new Error("the thread has ended"));
   expect(await sent).toBe("the thread has ended");
   expect(sender.accepts(fourEntries)).toBe(false);
@@ -126,7 +123,7 @@ test("a batch that is with a thread which fails rejects, and so does every later
 
 test("a message wakes the receiver once, and before a batch", () => {
   const { sender, receiver } = connected();
-  void sender.send(fourEntries, neverFails);
+  void sender.send(fourEntries);
   sender.announceMessage();
   expect(receiver.wait(0)).toBe("message");
   expect(receiver.wait(1)).toBe("batch");

@@ -14,7 +14,6 @@ test("calls reject when the worker ends without an error, and later ones too", a
   );
   const worker = new WorkerClient<EndedWorker>(new URL(script), {
     name: "ended",
-    callsInFlightMax: 1,
     onFailed: failed.resolve,
   });
   const calls = [worker.call("store", "open"), worker.call("store", "open")];

@@ -1,0 +1,213 @@
+// The form that adds a plant: it sends POST /plants, as the operator or with a pasted token, and
+// shows the response at the field that it is about.
+
+import { fieldNames, isRequired, toFieldValue, typeOf } from "../../core/contract/fields.ts";
+import { parseInt64 } from "../../core/contract/int64.ts";
+import { post } from "./api.ts";
+import { ActionDialog } from "./dialogs.ts";
+import { html, untrustedText } from "./format.ts";
+import { Component, createRef } from "./library.js";
+import { FieldInput } from "./plant-fields.ts";
+import { TextField } from "./text-field.ts";
+
+interface CreateResponse {
+  status: number;
+  headers: [name: string, value: string][];
+  body: string;
+}
+
+/** The id and the fields as typed. */
+type Draft = Readonly<Record<string, string>>;
+
+/** Also that of the token. */
+type FieldErrors = Readonly<Record<string, string | undefined>>;
+
+interface State {
+  draft: Draft;
+  isOperator: boolean;
+  sent: Draft | null;
+  response: CreateResponse | null;
+  fieldErrors: FieldErrors;
+}
+
+const emptyDraft: Draft = Object.fromEntries(["id", ...fieldNames].map((name) => [name, ""]));
+
+export class AddPlant extends Component<
+  { token: string; onToken: (token: string) => void; onCreated: () => void; onClose: () => void },
+  State
+> {
+  override state: State = {
+    draft: emptyDraft,
+    isOperator: true,
+    sent: null,
+    response: null,
+    fieldErrors: {},
+  };
+  fields: { current: HTMLElement | null } = createRef();
+
+  async submit() {
+    const { draft, isOperator } = this.state;
+    const token = isOperator ? "" : this.props.token;
+    if (!isOperator && token === "") {
+      this.setState({
+        response: null,
+        fieldErrors: { token: "Paste a token, or add the plant as the operator." },
+      });
+      this.focus("token");
+      return;
+    }
+    this.setState({ response: null, fieldErrors: {} });
+    const response: CreateResponse = await post("plants", { token, body: newPlantJson(draft) });
+    this.showResponse(response, draft);
+  }
+
+  showResponse(response: CreateResponse, sent: Draft) {
+    const fieldErrors = response.status === 200 ? {} : explain(response, sent);
+    const hasField = Object.keys(fieldErrors).length > 0;
+    this.setState({ response, sent, fieldErrors });
+    if (response.status === 200) {
+      this.props.onCreated();
+      // Text typed since the request belongs to the next plant.
+      if (this.state.draft !== sent) return;
+      this.setState({ draft: emptyDraft });
+      this.focus("id");
+    } else if (hasField) this.focus(Object.keys(fieldErrors)[0] ?? "id");
+    else throw new Error(String(parseBody(response).message ?? "The plant was not added."));
+  }
+
+  focus(name: string) {
+    const input = this.fields.current?.querySelector(`[name="${name}"]`);
+    if (input instanceof HTMLElement) input.focus();
+  }
+
+  field(name: string) {
+    const onText = (text: string) =>
+      this.setState({
+        ...this.state,
+        draft: { ...this.state.draft, [name]: text },
+        fieldErrors: { ...this.state.fieldErrors, [name]: undefined },
+      });
+    return { value: this.state.draft[name] ?? "", onText, error: this.state.fieldErrors[name] ?? "" };
+  }
+
+  override render() {
+    const { onClose } = this.props;
+    const { response, sent } = this.state;
+    return html`
+      <${ActionDialog}
+        title="Add a plant"
+        action="Add plant"
+        dismissal="Close"
+        onAction=${() => this.submit()}
+        onClose=${onClose}
+      >
+        <div ref=${this.fields}>
+          <${TextField} label="Id" name="id" inputmode="numeric" autofocus hint="A whole number, such as 42" ...${this.field("id")} />
+          ${fieldNames.map((field) => html`<${FieldInput} field=${field} isOptional=${!isRequired(field)} ...${this.field(field)} />`)}
+          ${this.tokenFields()}
+        </div>
+        <div role="status">
+          ${response?.status === 200 && sent !== null && html`<p class="response ok">${successText(sent)}</p>`}
+        </div>
+        ${response !== null && html`<${ExactResponse} ...${response} />`}
+      <//>
+    `;
+  }
+
+  tokenFields() {
+    const { token, onToken } = this.props;
+    const { isOperator, fieldErrors } = this.state;
+    const choose = (isOwn: boolean) => () =>
+      this.setState({ isOperator: isOwn, fieldErrors: { ...fieldErrors, token: undefined } });
+    return html`
+      <fieldset class="choices">
+        <legend>Added with</legend>
+        <label><input type="radio" name="sender" checked=${isOperator} onChange=${choose(true)} /> the rights of the operator</label>
+        <label><input type="radio" name="sender" checked=${!isOperator} onChange=${choose(false)} /> a token, as a client</label>
+      </fieldset>
+      ${
+        !isOperator &&
+        html`<${TextField}
+          label="Token"
+          name="token"
+          type="password"
+          placeholder="pst_…"
+          value=${token}
+          error=${fieldErrors.token ?? ""}
+          onText=${(text: string) => {
+            this.setState({ fieldErrors: { ...fieldErrors, token: undefined } });
+            onToken(text.trim());
+          }}
+        />`
+      }
+    `;
+  }
+}
+
+function ExactResponse({ status, headers, body }: CreateResponse) {
+  const code = parseBody({ status, headers, body }).error;
+  return html`
+    <details class="exact">
+      <summary>Response of the interface: ${status}${code === undefined ? "" : `, error ${code}`}</summary>
+      <pre tabindex="0" aria-label="Response">HTTP ${status}${"\n"}${headers.map(([name, value]) => `${name}: ${value}\n`).join("")}${"\n"}<bdi>${body}</bdi></pre>
+    </details>
+  `;
+}
+
+function parseBody({ body }: CreateResponse): { error?: number; message?: string; name?: string } {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return {};
+  }
+}
+
+function successText({ id = "", name = "" }: Draft) {
+  return html`Plant ${id.trim()}, ${untrustedText(name)}, is stored.${" "}<span class="faint">Sent again, it changes nothing.</span>`;
+}
+
+/** The error of each field, in words for people; none for an error that is not about a field. */
+function explain(response: CreateResponse, { id = "", ...texts }: Draft): FieldErrors {
+  const { error } = parseBody(response);
+  if (error === 40009) return { id: `Another plant with the id ${id.trim()} is stored. Choose another id.` };
+  if (error === 40100 || error === 40101)
+    return {
+      token: "This token is not accepted: it is unknown, revoked or expired.",
+    };
+  if (error !== 40001 && error !== 40002 && error !== 40003) return {};
+  const found = [
+    ["id", idError(id)],
+    ...Object.entries(texts).map(([field, text]) => [field, textError(text)]),
+  ];
+  return Object.fromEntries(found.filter(([, text]) => text !== undefined));
+}
+
+function idError(text: string) {
+  const id = text.trim();
+  if (id === "") return "Enter an id: a whole number, such as 42.";
+  if (!/^-?\d+$/.test(id)) return "An id is a whole number, without letters, spaces or a decimal point.";
+  if (/^-?0\d/.test(id)) return `An id has no leading zero: ${BigInt(id)}.`;
+  if (parseInt64(id) === undefined) return "This id is too large: the highest is 9,223,372,036,854,775,807.";
+  return undefined;
+}
+
+function textError(text: string) {
+  if (text.includes("\0")) return "The character U+0000 cannot be stored; remove it.";
+  if (!text.isWellFormed()) return "It ends in half of a character; remove the last one.";
+  return undefined;
+}
+
+/**
+ * The JSON text of a NewPlant with the digits of the id as typed: a number in JavaScript is not
+ * exact past 2^53.
+ */
+function newPlantJson({ id = "", ...texts }: Draft) {
+  const isNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(id.trim());
+  const present = fieldNames.filter(
+    (field) => texts[field] !== "" || (isRequired(field) && typeOf(field) === "text"),
+  );
+  const rest = JSON.stringify(
+    Object.fromEntries(present.map((field) => [field, toFieldValue(field, texts[field] ?? "")])),
+  );
+  return `{"id":${isNumber ? id.trim() : JSON.stringify(id)},${rest.slice(1)}`;
+}

@@ -1,0 +1,127 @@
+// Requests to the console's API.
+
+import { parseExactJson } from "../../core/contract/exact-json.ts";
+
+/** The result of a call as JSON carries it: a bigint becomes a string. */
+export type Answer<Call extends (...input: never) => unknown> = Json<Awaited<ReturnType<Call>>>;
+
+type Json<Value> = Value extends bigint
+  ? string
+  : Value extends object
+    ? { [Key in keyof Value]: Json<Value[Key]> }
+    : Value;
+
+/** An error response, or no response at all. The message is a sentence for the operator. */
+export class RequestError extends Error {
+  /** 0 if there was no response. */
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Aborts the requests of a session when it ends: their responses would be errors. */
+let session = new AbortController();
+
+export function abortRequests() {
+  session.abort();
+  session = new AbortController();
+}
+
+export function get<Result>(path: string, parameters: Record<string, string> = {}): Promise<Result> {
+  return send(apiUrl(path, parameters), {});
+}
+
+export function post<Result>(
+  path: string,
+  body: Record<string, string>,
+  init: RequestInit = {},
+): Promise<Result> {
+  return send(apiUrl(path, {}), {
+    ...init,
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-Plantstore-Console": "1" },
+    body: JSON.stringify(body),
+  });
+}
+
+export function postBytes<Result>(
+  path: string,
+  parameters: Record<string, string>,
+  bytes: Blob,
+): Promise<Result> {
+  return send(apiUrl(path, parameters), {
+    method: "POST",
+    headers: { "Content-Type": "application/octet-stream", "X-Plantstore-Console": "1" },
+    body: bytes,
+  });
+}
+
+/**
+ * A call to the control of a sandbox. Returns null for a response without a body.
+ *
+ * @param path below that of control, such as /clock.
+ * @param body JSON.
+ */
+export function control<Result>(
+  method: "GET" | "PUT" | "POST" | "DELETE",
+  path: string,
+  body?: string,
+): Promise<Result> {
+  const init = {
+    method,
+    ...(body !== undefined && { headers: { "Content-Type": "application/json" }, body }),
+  };
+  return send(controlUrl(path), init, parseExactJson);
+}
+
+/** The exact bytes of a message that a sandbox has recorded. */
+export async function controlBytes(path: string): Promise<Uint8Array> {
+  const response = await sendRequest(controlUrl(path), {});
+  if (!response.ok) throw new RequestError(response.status, (await response.json()).message);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+export function controlUrl(path: string) {
+  return `api/sandbox${path}`;
+}
+
+/** Lets the browser download a response to its folder, without holding it in memory. */
+export function download(url: string) {
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = "";
+  document.body.append(link);
+  link.click();
+  link.remove();
+}
+
+export function apiUrl(path: string, parameters: Record<string, string> | string[][]) {
+  const query = new URLSearchParams(parameters).toString();
+  return `api/${path}${query === "" ? "" : `?${query}`}`;
+}
+
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function sendRequest(url: string, init: RequestInit) {
+  return fetch(url, { ...init, signal: session.signal }).catch(() => {
+    throw new RequestError(0, "The server is unreachable.");
+  });
+}
+
+async function send(url: string, init: RequestInit, parse = JSON.parse) {
+  const response = await sendRequest(url, init);
+  if (response.status === 204) return null;
+  const json = await response
+    .text()
+    .then((text) => parse(text))
+    .catch(() => {
+      throw new RequestError(response.status, "The server's response is not valid JSON.");
+    });
+  if (!response.ok) throw new RequestError(response.status, json.message);
+  return json;
+}

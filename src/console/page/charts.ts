@@ -1,0 +1,313 @@
+// Charts of the last 5 minutes, hour or day: creates, latency, batch size and errors.
+
+import type { Sample } from "../recent-samples.ts";
+import { get } from "./api.ts";
+import { Chart, type ChartProperties, type TimeRange } from "./chart.ts";
+import { formatNumber, html } from "./format.ts";
+import { Component } from "./library.js";
+import { appendSamples, emptyHistory, type History } from "./samples.ts";
+import { formatMs } from "./units.ts";
+
+type RangeName = keyof typeof ranges;
+
+interface State {
+  range: RangeName;
+  zoom: TimeRange | null;
+  minutes: History;
+}
+
+type Value = (sample: Partial<Sample>) => number | null | undefined;
+
+/** `bucketSeconds`: what one point of a chart sums up, unless there is much to show. */
+const ranges = {
+  "5 min": { seconds: 300, bucketSeconds: 10, isMinutes: false, name: "5 minutes" },
+  "1 h": { seconds: 3_600, bucketSeconds: 60, isMinutes: false, name: "hour" },
+  "24 h": { seconds: 86_400, bucketSeconds: 900, isMinutes: true, name: "24 hours" },
+};
+
+/** From this rate on a chart shows rates of samples; below it, counts. */
+const ratePerSecondMin = 2;
+
+/** From this length on, points of latency and batch size are merged to this many seconds. */
+const mergedSecondsMin = 6 * 3_600;
+const mergedSeconds = 300;
+
+/** CSS variables: one for each code; all further codes share the last. */
+const errorColours = ["--line-5", "--line-1", "--line-6", "--line-3", "--line-4"];
+const restColour = "--line-2";
+
+/**
+ * The section with all charts.
+ *
+ * `onErrors` is called with the time, in milliseconds, whose errors are to be listed.
+ */
+export class Charts extends Component<
+  { history: History; onErrors: ((span: { from: number; end: number }) => void) | undefined },
+  State
+> {
+  override state: State = { range: "1 h", zoom: null, minutes: emptyHistory };
+
+  override componentDidUpdate(previous: { history: History }) {
+    if (previous.history !== this.props.history && ranges[this.state.range].isMinutes)
+      void this.loadMinutes();
+  }
+
+  async loadMinutes() {
+    const { minutes } = this.state;
+    // The last one had not ended.
+    const since = Math.max(0, minutes.first + minutes.samples.length - 1);
+    try {
+      const newer: History = await get("history", { length: "minute", since: String(since) });
+      this.setState({ minutes: appendSamples(minutes, newer) });
+    } catch {
+      // The header says that the server is unreachable.
+    }
+  }
+
+  choose(range: RangeName) {
+    this.setState({ range, zoom: null });
+    if (ranges[range].isMinutes) void this.loadMinutes();
+  }
+
+  override render() {
+    const { range, zoom, minutes } = this.state;
+    const history = ranges[range].isMinutes ? minutes : this.props.history;
+    const end = this.props.history.samples.length === 0 ? Date.now() / 1_000 : endOf(this.props.history);
+    const shown = zoom ?? { min: end - ranges[range].seconds, max: end };
+    const charts = chartsOf(history, this.props.history, shown, range);
+    const onZoom = (next: TimeRange | null) => this.setState({ zoom: next });
+    return html`
+      <section class="card activity" aria-labelledby="activity-title">
+        <header>
+          <h2 id="activity-title">Activity</h2>
+          ${zoom !== null && html`<button type="button" class="quiet" onClick=${() => onZoom(null)}>Reset zoom</button>`}
+          <div class="segments" role="group" aria-label="Time range">
+            ${Object.entries(ranges).map(
+              ([name, { name: spoken }]) => html`
+                <button
+                  type="button"
+                  aria-label=${`Last ${spoken}`}
+                  aria-pressed=${name === range}
+                  onClick=${() => this.choose(name as RangeName)}
+                >
+                  ${name}
+                </button>
+              `,
+            )}
+          </div>
+        </header>
+        <div class="charts">
+          ${charts.map(
+            ({ times, ...chart }) =>
+              html`<${Chart} key=${chart.title} ...${chart} times=${times} shown=${shown} onZoom=${onZoom} onErrors=${this.props.onErrors} />`,
+          )}
+        </div>
+      </section>
+    `;
+  }
+}
+
+/** The end of the newest sample, in seconds since the epoch. */
+function endOf({ first, samples, sampleMs }: History) {
+  return ((first + samples.length) * sampleMs) / 1_000;
+}
+
+/**
+ * @param history of the range.
+ * @param recent of the last hour, for what is said of the present.
+ */
+function chartsOf(
+  history: History,
+  recent: History,
+  shown: TimeRange,
+  rangeName: RangeName,
+): (ChartProperties & { times: number[] })[] {
+  const range = ranges[rangeName];
+  const seconds = history.sampleMs / 1_000;
+  const firstShown = Math.floor(shown.min / seconds) - history.first;
+  const lastShown = Math.ceil(shown.max / seconds) - history.first;
+  const samples = history.samples.slice(Math.max(0, firstShown), Math.max(0, lastShown));
+  const start = (history.first + Math.max(0, firstShown)) * seconds;
+  const codes = topCodes(samples);
+  const nothing = `in the last ${range.name}`;
+
+  const countsOf = (value: (sample: Partial<Sample>) => number, noun: string) => {
+    const busiest = Math.max(0, ...samples.map((sample) => (sample === null ? 0 : value(sample))));
+    const isRate = busiest / seconds >= ratePerSecondMin;
+    const zoomed = (shown.max - shown.min) / range.seconds;
+    const bucket = isRate ? seconds : Math.max(seconds, niceSeconds(range.bucketSeconds * zoomed));
+    return { bucket, isRate, unit: isRate ? `${noun} per second` : `${noun} per ${spanName(bucket)}` };
+  };
+  const timesOf = (bucket: number) => bucketTimes(start, samples.length * seconds, bucket);
+  /** One value for each bucket: null where no sample has one. */
+  const bucketed = (value: Value, bucket: number, reduce: (values: number[]) => number) => {
+    const first = Math.floor(start / bucket);
+    const buckets: number[][] = timesOf(bucket).map(() => []);
+    for (const [index, sample] of samples.entries()) {
+      const own = sample === null ? null : (value(sample) ?? null);
+      if (own !== null) buckets[Math.floor((start + index * seconds) / bucket) - first]?.push(own);
+    }
+    return buckets.map((values) => (values.length === 0 ? null : reduce(values)));
+  };
+  const summed = (value: Value, { bucket, isRate }: { bucket: number; isRate: boolean }) => {
+    const sums = bucketed((sample) => value(sample) ?? 0, bucket, sumOf);
+    // A bucket that began before what is shown is not complete.
+    const from = timesOf(bucket).map((time) => time - bucket / 2);
+    return sums.map((sum, at) =>
+      sum === null || (from[at] ?? 0) < shown.min ? null : isRate ? sum / bucket : sum,
+    );
+  };
+
+  const creates = countsOf(
+    ({ created = 0, imported = 0, unchanged = 0 }) => created + imported + unchanged,
+    "plants",
+  );
+  const failures = countsOf(({ errors = {} }) => sumOf(Object.values(errors)), "errors");
+  // More points than pixels are merged: medians and batch sizes to their mean, and 99th percentiles
+  // to the worst.
+  const merged = shown.max - shown.min > mergedSecondsMin ? mergedSeconds : seconds;
+  const meanOf = (values: number[]) => sumOf(values) / values.length;
+  return [
+    {
+      title: "Creates",
+      caption: presentText(recent, ({ created = 0, imported = 0 }) => created + imported, "created"),
+      unit: creates.unit,
+      empty: `No plant was created ${nothing}.`,
+      isStacked: true,
+      format: formatNumber,
+      times: timesOf(creates.bucket),
+      lines: [
+        { label: "created", colour: "--accent", values: summed(({ created }) => created, creates) },
+        { label: "imported", colour: "--line-4", values: summed(({ imported }) => imported, creates) },
+        { label: "duplicates", colour: "--line-2", values: summed(({ unchanged }) => unchanged, creates) },
+      ],
+    },
+    {
+      title: "Create latency",
+      caption: latencyText(recent),
+      unit: "milliseconds",
+      empty: `No create to measure ${nothing}.`,
+      isStacked: false,
+      format: (value) => (value === null || value === undefined ? "–" : formatMs(value)),
+      times: timesOf(merged),
+      lines: [
+        { label: "p50", colour: "--accent", values: bucketed(({ p50Ms }) => p50Ms, merged, meanOf) },
+        {
+          label: "p99",
+          colour: "--line-1",
+          values: bucketed(
+            ({ p99Ms }) => p99Ms,
+            merged,
+            (values) => Math.max(...values),
+          ),
+        },
+      ],
+    },
+    {
+      title: "Batch size",
+      caption: "",
+      unit: "plants per commit",
+      empty: `No commit ${nothing}.`,
+      isStacked: false,
+      format: formatNumber,
+      times: timesOf(merged),
+      lines: [
+        {
+          label: "plants",
+          colour: "--accent",
+          values: bucketed(
+            ({ batches = 0, batchPlants = 0 }) => (batches === 0 ? null : batchPlants / batches),
+            merged,
+            meanOf,
+          ),
+        },
+      ],
+    },
+    {
+      title: "Errors by code",
+      caption: presentText(recent, ({ errors = {} }) => sumOf(Object.values(errors)), ""),
+      unit: failures.unit,
+      empty: `No errors ${nothing}.`,
+      isStacked: true,
+      format: formatNumber,
+      errorsSeconds: Math.max(60, failures.bucket),
+      times: timesOf(failures.bucket),
+      lines: codes.map(({ label, colour, isOf }) => ({
+        label,
+        colour,
+        values: summed(
+          ({ errors = {} }) => sumOf(Object.entries(errors).map(([code, count]) => (isOf(code) ? count : 0))),
+          failures,
+        ),
+      })),
+    },
+  ];
+}
+
+function sumOf(values: number[]) {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+/** The most frequent codes with a colour each, and one line for all others. */
+function topCodes(samples: (Partial<Sample> | null)[]) {
+  const totals: Record<string, number> = {};
+  for (const sample of samples)
+    for (const [code, count] of Object.entries(sample?.errors ?? {}))
+      totals[code] = (totals[code] ?? 0) + count;
+  const byCount = Object.keys(totals).sort((one, other) => (totals[other] ?? 0) - (totals[one] ?? 0));
+  const own = new Set(byCount.slice(0, errorColours.length));
+  const lines = [...own].sort().map((code, index) => ({
+    label: code,
+    colour: errorColours[index] ?? restColour,
+    isOf: (other: string) => other === code,
+  }));
+  const rest = { label: "others", colour: restColour, isOf: (code: string) => !own.has(code) };
+  return byCount.length > own.size ? [...lines, rest] : lines;
+}
+
+/** The present in the unit that fits: per second, in the last minute, or in the last hour. */
+function presentText(
+  { samples, sampleMs }: History,
+  value: (sample: Partial<Sample>) => number,
+  verb: string,
+) {
+  const inLast = (seconds: number) =>
+    samples
+      .slice(-seconds * (1_000 / sampleMs))
+      .reduce((sum, sample) => sum + (sample === null ? 0 : value(sample)), 0);
+  const perSecond = inLast(10) / 10;
+  if (perSecond >= ratePerSecondMin) return `${formatNumber(perSecond)} per second`;
+  for (const [seconds, name] of [
+    [60, "minute"],
+    [3_600, "hour"],
+  ] as [number, string][]) {
+    const count = inLast(seconds);
+    if (count > 0) return `${count.toLocaleString("en-US")} ${verb} in the last ${name}`.replace("  ", " ");
+  }
+  return "";
+}
+
+function latencyText({ samples }: History) {
+  const last = samples.findLast((sample) => sample?.p50Ms !== undefined && sample?.p50Ms !== null);
+  return last?.p50Ms === undefined || last.p50Ms === null ? "" : `${formatMs(last.p50Ms)} median`;
+}
+
+function spanName(seconds: number) {
+  if (seconds < 60) return `${seconds} s`;
+  return seconds === 60 ? "minute" : `${seconds / 60} minutes`;
+}
+
+/** The bucket that is next to a length: one of those that divide an hour. */
+function niceSeconds(seconds: number) {
+  return [5, 10, 30, 60, 300, 900].findLast((each) => each <= Math.max(5, seconds)) ?? 5;
+}
+
+/**
+ * The middle of each bucket: buckets begin at multiples of their length, so that they do not change
+ * with every sample.
+ */
+function bucketTimes(start: number, seconds: number, bucket: number) {
+  const first = Math.floor(start / bucket);
+  const count = seconds === 0 ? 0 : Math.ceil((start + seconds) / bucket) - first;
+  return Array.from({ length: count }, (_, index) => (first + index + 0.5) * bucket);
+}

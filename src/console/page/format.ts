@@ -1,0 +1,49 @@
+// Markup, and the formats of numbers, dates and untrusted text.
+
+import { h, htm } from "./library.js";
+
+/** Markup as a template. Interpolated strings become text, never markup. */
+export const html = htm.bind(h);
+
+/** Handles an event of an input by its value. */
+export function onValue(handle: (value: string) => unknown) {
+  return (event: { currentTarget: { value: string } }) => handle(event.currentTarget.value);
+}
+
+const integerFormat = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const decimalFormat = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
+
+export function formatNumber(value: number | null | undefined) {
+  if (value === null || value === undefined) return "–";
+  return value >= 100 ? integerFormat.format(value) : decimalFormat.format(value);
+}
+
+/** @param seconds since the epoch. */
+export function formatTime(seconds: number) {
+  return new Date(seconds * 1_000).toLocaleTimeString("en-GB");
+}
+
+/**
+ * The day and the minute.
+ *
+ * @param style short without the year, if it is this one.
+ */
+export function formatDate(iso: string, style: "complete" | "short" = "complete") {
+  const isThisYear = new Date(iso).getFullYear() === new Date().getFullYear();
+  const text = new Date(iso).toLocaleString("en-GB", {
+    ...(!(style === "short" && isThisYear) && { year: "numeric" }),
+    month: "short",
+    day: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+  });
+  return html`<time datetime=${iso}>${text}</time>`;
+}
+
+/**
+ * Text that a client or another operator has chosen. The bdi element keeps its bidirectional
+ * characters from reordering the text around it.
+ */
+export function untrustedText(text: string) {
+  return text === "" ? html`<span class="faint">(empty)</span>` : html`<bdi>${text}</bdi>`;
+}

@@ -1,0 +1,4 @@
+// The types of library.js, and what `npm run update:vendored` bundles into it.
+export { default as htm } from "htm";
+export { Component, type ComponentChildren, createRef, h, render } from "preact";
+export { default as uPlot } from "uplot";

@@ -1,2 +1,0 @@
-// The types of htm.
-export { default } from "htm";

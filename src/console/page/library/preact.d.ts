@@ -1,2 +1,0 @@
-// The types of preact.
-export * from "preact";

@@ -1,0 +1,81 @@
+// The fields of a plant: their labels, their inputs, and the values of what was typed.
+
+import { type FieldName, type FieldValue, fieldNames, typeOf } from "../../core/contract/fields.ts";
+import { html, onValue } from "./format.ts";
+import { Choice, TextField } from "./text-field.ts";
+
+/** null for an optional field that is absent. */
+export type Value = FieldValue | null;
+
+/** The columns that a list has after the name and the tag. */
+export const otherFields = fieldNames.filter((field) => field !== "name" && field !== "tag");
+
+/** The name of a field as a label: "Height cm". */
+export function labelOf(field: string) {
+  const words = field.replaceAll("_", " ");
+  return `${words[0]?.toUpperCase()}${words.slice(1)}`;
+}
+
+/**
+ * The input of a field, by its type. An empty text of an optional one that is not a text means that
+ * the plant does not have it.
+ */
+export function FieldInput({
+  field,
+  isMultiline = false,
+  ...properties
+}: {
+  field: FieldName;
+  value: string;
+  onText: (text: string) => void;
+  isOptional?: boolean;
+  isMultiline?: boolean;
+  error?: string;
+}) {
+  const shared = { label: labelOf(field), name: field, ...properties };
+  const required = !properties.isOptional;
+  switch (typeOf(field)) {
+    case "text":
+      return isMultiline
+        ? html`<${TextArea} ...${shared} />`
+        : html`<${TextField} dir="auto" ...${shared} />`;
+    case "integer":
+      return html`<${TextField} type="number" step="1" min="-2147483648" max="2147483647" required=${required} ...${shared} />`;
+    case "boolean":
+      return html`<${Choice}
+        label=${shared.label}
+        name=${field}
+        required=${required}
+        value=${properties.value}
+        onText=${properties.onText}
+        options=${["", "true", "false"].map((value) => [value, value || (required ? "" : "none")])}
+      />`;
+  }
+}
+
+/** A field for text of several lines: one of a single line would remove the line ends of a name. */
+function TextArea({
+  label,
+  name,
+  value,
+  onText,
+}: {
+  label: string;
+  name: string;
+  value: string;
+  onText: (text: string) => void;
+}) {
+  return html`
+    <label>
+      ${label}
+      <textarea
+        name=${name}
+        rows="2"
+        dir="auto"
+        spellcheck=${false}
+        value=${value}
+        onInput=${onValue(onText)}
+      ></textarea>
+    </label>
+  `;
+}

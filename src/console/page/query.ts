@@ -1,0 +1,99 @@
+// The search as it is typed, such as `mons tag:tropical created:today`, and the parameters of a
+// request for it.
+
+type Parameters = [name: string, value: string][];
+
+interface Term {
+  raw: string;
+  filter: string | undefined;
+  text: string;
+  isQuoted: boolean;
+}
+
+/** The filters, with the syntax of their values. */
+const examples: Record<string, string> = {
+  tag: 'tag:tropical, tag:"two words" or tag:none',
+  token: "token:ci",
+  created: "created:today, created:2026-11-01 or created:2026-11-01..2026-11-07",
+};
+
+function termsOf(query: string): Term[] {
+  const terms = query.matchAll(/(?:([a-z]+):)?(?:"((?:[^"\\]|\\.)*)"(?!\S)|(\S+))/gis);
+  return [...terms].map(([raw, filter, quoted, plain]) => ({
+    raw,
+    filter: filter?.toLowerCase(),
+    text: quoted === undefined ? (plain ?? "") : quoted.replaceAll(/\\(.)/gs, "$1"),
+    isQuoted: quoted !== undefined,
+  }));
+}
+
+/**
+ * The parameters of a request for a search. `problem` is a sentence about what is not understood,
+ * or empty.
+ */
+export function parseQuery(query: string): { parameters: Parameters; problem: string } {
+  const parameters: Parameters = [];
+  for (const term of termsOf(query)) {
+    const added = parseTerm(term);
+    if (typeof added === "string") return { parameters: [], problem: added };
+    const isTwice = parameters.some(([name]) => name !== "word" && added.some(([other]) => other === name));
+    if (isTwice) return { parameters: [], problem: `Only one such filter can be given: ${term.raw}` };
+    parameters.push(...added);
+  }
+  return { parameters, problem: "" };
+}
+
+/** @returns a string says what is wrong. */
+function parseTerm({ raw, filter, text, isQuoted }: Term): Parameters | string {
+  const unfinished = /^([a-z]+):$/i.exec(raw)?.[1]?.toLowerCase();
+  const name = filter ?? unfinished;
+  if (name !== undefined) {
+    const example = examples[name];
+    if (example === undefined)
+      return `There is no filter ${name}: here. To search for this text, put it in quotes: "${raw}"`;
+    const parameters = unfinished === undefined ? parseFilter(name, text, isQuoted) : undefined;
+    return parameters ?? `Write ${example}.`;
+  }
+  const range = isQuoted ? null : /^(-?\d{1,19})-(-?\d{1,19})$/.exec(text);
+  if (range === null) return text === "" ? [] : [["word", text]];
+  return [
+    ["idMin", range[1] ?? ""],
+    ["idMax", range[2] ?? ""],
+  ];
+}
+
+function parseFilter(name: string, text: string, isQuoted: boolean): Parameters | undefined {
+  if (name === "tag") return [text === "none" && !isQuoted ? ["untagged", "true"] : ["tag", text]];
+  if (name === "token") return [["token", text]];
+  const [first = "", last = first] = text === "today" ? [localDay(new Date())] : text.split("..");
+  const [from, end] = [startOfDay(first, 0), startOfDay(last, 1)];
+  if (from === undefined || end === undefined) return undefined;
+  return [
+    ["createdFrom", String(from)],
+    ["createdEnd", String(end)],
+  ];
+}
+
+function localDay(date: Date) {
+  return [date.getFullYear(), date.getMonth() + 1, date.getDate()].join("-");
+}
+
+/**
+ * The time at which a day begins for the operator; undefined if there is no such day.
+ *
+ * @param day such as 2026-11-01.
+ */
+function startOfDay(day: string, daysLater: number) {
+  const [, year, month, date] = (/^(\d{4})-(\d{1,2})-(\d{1,2})$/.exec(day) ?? []).map(Number);
+  if (year === undefined || month === undefined || date === undefined) return undefined;
+  const isThere = localDay(new Date(year, month - 1, date)) === [year, month, date].join("-");
+  return isThere ? new Date(year, month - 1, date + daysLater).getTime() : undefined;
+}
+
+/** A search with another tag. */
+export function withTag(query: string, tag: string) {
+  const others = termsOf(query).filter(({ filter }) => filter !== "tag");
+  const isPlain = /^[^\s"]\S*$/.test(tag) && tag !== "none";
+  const typed = isPlain ? tag : `"${tag.replaceAll(/["\\]/g, "\\$&")}"`;
+  return [...others.map(({ raw }) => raw), `tag:${typed}`].join(" ");
+}

@@ -1,0 +1,67 @@
+// Fields with their labels: a text field, with a hint and what is wrong with its text, and a choice.
+
+import { html, onValue } from "./format.ts";
+import type { ComponentChildren } from "./library.js";
+
+/** All other properties become attributes of the input element. */
+export function TextField({
+  label,
+  onText,
+  isOptional,
+  hint = "",
+  error = "",
+  ...attributes
+}: {
+  label: ComponentChildren;
+  name: string;
+  value: string;
+  onText: (text: string) => void;
+  isOptional?: boolean;
+  hint?: string;
+  error?: string;
+  [attribute: string]: unknown;
+}) {
+  const noteId = `${attributes.name}-note`;
+  const note = error === "" ? hint : error;
+  return html`
+    <div class="field">
+      <label>
+        <span>${label}${isOptional && html`${" "}<span class="faint">(optional)</span>`}</span>
+        <input
+          autocomplete="off"
+          ...${attributes}
+          aria-invalid=${error === "" ? null : "true"}
+          aria-describedby=${note === "" ? null : noteId}
+          onInput=${onValue(onText)}
+        />
+      </label>
+      ${note !== "" && html`<p id=${noteId} class=${error === "" ? "hint" : "field-error"} role=${error === "" ? null : "alert"}>${note}</p>`}
+    </div>
+  `;
+}
+
+/** All other properties become attributes of the select element. */
+export function Choice({
+  label,
+  value,
+  options,
+  onText,
+  ...attributes
+}: {
+  label: string;
+  value: string;
+  options: readonly (readonly [value: string, text: string])[];
+  onText: (value: string) => void;
+  [attribute: string]: unknown;
+}) {
+  return html`
+    <div class="field">
+      <label>
+        <span>${label}</span>
+        <select ...${attributes} value=${value} onChange=${onValue(onText)}>
+          ${options.map(([option, text]) => html`<option value=${option}>${text}</option>`)}
+        </select>
+      </label>
+    </div>
+  `;
+}

@@ -1,0 +1,64 @@
+// Times, sizes and counts in plain words.
+
+import { html } from "./format.ts";
+
+const minute = 60;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+const spans: [seconds: number, name: string][] = [
+  [day, "day"],
+  [hour, "hour"],
+  [minute, "minute"],
+];
+
+/** Such as "1 plant" and "1,200 plants". */
+export function formatCount(count: number, name: string) {
+  return `${count.toLocaleString("en-US")} ${name}${count === 1 ? "" : "s"}`;
+}
+
+/** A length of time in its largest unit: "89 days", "less than a minute". */
+function formatSpan(seconds: number) {
+  const [length, name] = spans.find(([unit]) => seconds >= unit) ?? [0, ""];
+  return length === 0 ? "less than a minute" : formatCount(Math.floor(seconds / length), name);
+}
+
+/** How long ago, or in what time, with the exact time as a tooltip. */
+export function relativeTime(iso: string) {
+  const seconds = (Date.parse(iso) - Date.now()) / 1_000;
+  const text = seconds > 0 ? `in ${formatSpan(seconds)}` : `${formatSpan(-seconds)} ago`;
+  return html`<time datetime=${iso} title=${exactTime(iso)}>${text}</time>`;
+}
+
+export function exactTime(iso: string) {
+  return new Date(iso).toLocaleString("en-GB", { dateStyle: "long", timeStyle: "medium" });
+}
+
+export function formatBytes(bytes: number) {
+  const [unit, name] =
+    bytes >= 1e9 ? [1e9, "GB"] : bytes >= 1e6 ? [1e6, "MB"] : bytes >= 1e3 ? [1e3, "kB"] : [1, "bytes"];
+  const value = bytes / unit;
+  return `${value >= 100 || unit === 1 ? Math.round(value) : value.toFixed(1)} ${name}`;
+}
+
+/**
+ * Such as "42 %": 100 only for the whole.
+ *
+ * @param share from 0 to 1.
+ */
+export function percent(share: number) {
+  return `${Math.floor(share * 100)} %`;
+}
+
+/** A length of time while something lasts: "12 s", "3 min". */
+export function formatDuration(seconds: number) {
+  return seconds < 100 ? `${Math.max(1, Math.round(seconds))} s` : `${Math.round(seconds / 60)} min`;
+}
+
+export function formatMs(ms: number) {
+  return ms >= 1_000
+    ? `${(ms / 1_000).toFixed(1)} s`
+    : ms >= 10
+      ? `${Math.round(ms)} ms`
+      : `${ms.toFixed(1)} ms`;
+}

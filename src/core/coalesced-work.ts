@@ -1,0 +1,40 @@
+// Work whose result is shared by all calls that were made before it started.
+
+/** The pause between two runs, unless a call names another one. */
+const defaultPauseMs = 100;
+
+export class CoalescedWork<Result> {
+  readonly #work: () => Promise<Result>;
+  #last: Promise<unknown> = Promise.resolve();
+  #lastEndedAt = Number.NEGATIVE_INFINITY;
+  #next: Promise<Result> | undefined;
+
+  constructor(work: () => Promise<Result>) {
+    this.#work = work;
+  }
+
+  /** The result of a run that starts after this call, and after a pause since the last run. */
+  run(pauseMs = defaultPauseMs): Promise<Result> {
+    this.#next ??= this.#runAfter(this.#last, pauseMs);
+    return this.#next;
+  }
+
+  /** Resolves when the runs that were asked for have ended. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([this.#last, this.#next]);
+  }
+
+  async #runAfter(last: Promise<unknown>, pauseMs: number): Promise<Result> {
+    await last;
+    const remainingMs = this.#lastEndedAt + pauseMs - performance.now();
+    if (remainingMs > 0) await Bun.sleep(remainingMs);
+    this.#next = undefined;
+    const running = this.#work();
+    this.#last = running
+      .catch(() => undefined)
+      .then(() => {
+        this.#lastEndedAt = performance.now();
+      });
+    return running;
+  }
+}
