@@ -81,14 +81,13 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   });
   resources.defer(() => console?.close());
   const sessions =
-    console?.adminRoutes.sessions ??
-    new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
+    console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
   const { wrapHandler: withDocumentation, ...options } = serving.serverOptions(serveConfig);
   const { bodyBytesMax, inFlightBytesMax, arrivalSecondsMax, basePath } = config;
   const control = sandbox.control({
     sessions,
     reloadTokens: () => server.reloadTokens(),
-    forgetPlants: () => console?.adminRoutes.forgetPlants(),
+    forgetPlants: () => console?.forgetPlants(),
     emit: events.emit,
   });
   const server: RunningServer = await serving.withListenAdvice(() =>
@@ -107,7 +106,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
           now,
           emit: events.emit,
         }),
-      adminRoutes: [control, ...(console === undefined ? [] : [console.adminRoutes])],
+      adminRoutes: [control, ...(console === undefined ? [] : [console])],
     }),
   );
   resources.use(server);

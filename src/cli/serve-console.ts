@@ -4,30 +4,28 @@ import { dirname, resolve } from "node:path";
 import packageJson from "../../package.json";
 import { TrustedProxies } from "../client-address.ts";
 import { Backups, type RunningCopy } from "../console/backups.ts";
-import { OperatorConsole } from "../console/operator-console.ts";
+import { type ConsoleOptions, OperatorConsole } from "../console/operator-console.ts";
 import type { ServeSettings } from "./config/resolve.ts";
-import type { ExtraContext, ServedRoutes } from "./extra.ts";
 
 const sqliteScheme = "sqlite:";
 
-interface ServedConsole extends ServedRoutes {
-  readonly adminRoutes: OperatorConsole;
+/** The parts of a server that is about to start. */
+interface ConsoleContext extends Pick<ConsoleOptions, "store" | "events" | "now" | "wallNow"> {
+  /** Responds to a request as the public listener does. Called when the server has started. */
+  readonly fetch: (request: Request) => Promise<Response>;
 }
 
 /** Undefined if the console is off. */
 export function createConsole(
   config: ServeSettings,
-  { store, events, fetch, now, wallNow }: ExtraContext,
-): ServedConsole | undefined {
+  { fetch, ...context }: ConsoleContext,
+): OperatorConsole | undefined {
   if (config.console === "off" || config.adminPort === "off") return undefined;
   const { database } = config;
   const file = sqliteFile(database);
   const url = `http://localhost${config.basePath}/plants`;
-  const adminRoutes = new OperatorConsole({
-    store,
-    events,
-    now,
-    wallNow,
+  return new OperatorConsole({
+    ...context,
     names: config.adminNames ?? [],
     trustedProxies: new TrustedProxies(config.trustedProxies ?? []),
     passwordHash: config.adminPasswordHash,
@@ -39,11 +37,10 @@ export function createConsole(
         : new Backups({
             folder: dirname(resolve(file)),
             copy: (target) => startBackup(database, target),
-            storeBytes: () => store.bytesOnDisk(),
+            storeBytes: () => context.store.bytesOnDisk(),
           }),
     version: packageJson.version,
   });
-  return { adminRoutes, close: () => adminRoutes.close() };
 }
 
 /** The path of a SQLite store; undefined for another engine. */

@@ -1,6 +1,7 @@
 // plantstore serve: opens the store, starts the server with its console, and runs until a signal.
 
 import packageJson from "../../package.json";
+import type { AdminRoutes } from "../core/admin/server.ts";
 import { readCertificate } from "../core/http/certificate.ts";
 import { textStyle } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
@@ -8,26 +9,18 @@ import { ListenError, type RunningServer, type ServerOptions, startServer } from
 import type { ServerStore } from "../core/store/group-commit.ts";
 import { openServerStore, storeAt } from "../core/store/open-store.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
+import { documentation } from "../docs-page/documentation.ts";
 import { bannerLines, plainLines } from "./banner.ts";
 import { printStart } from "./bootstrap-token.ts";
 import { changedSettings, type ServeConfig, type ServeSettings } from "./config/resolve.ts";
 import { serverSettingNames } from "./config/settings.ts";
-import type { AdminExtra, HandlerExtra } from "./extra.ts";
 import { host } from "./host.ts";
 import { printLines } from "./output.ts";
 import { createConsole } from "./serve-console.ts";
-import { serveDocumentation } from "./serve-documentation.ts";
 import { ServerProcess } from "./server-process.ts";
 
-const handlerExtras: readonly HandlerExtra[] = [
-  // The documentation page, and openapi.json.
-  serveDocumentation,
-];
-
-const adminExtras: readonly AdminExtra[] = [
-  // The console of operators.
-  createConsole,
-];
+/** Routes of the admin listener. They are closed after the server, and before the store. */
+type AdminExtra = AdminRoutes & { close(): Promise<void> };
 
 /** The base URLs of a server; undefined for a part that is off. */
 export interface ServerAddresses {
@@ -67,15 +60,19 @@ export async function serve(
     now,
     wallNow: Date.now,
   };
-  const extras = adminExtras.flatMap((extra) => extra(config, context) ?? []);
-  for (const extra of extras) ownProcess.resources.defer(() => extra.close());
+  const extras: readonly (AdminExtra | undefined)[] = [
+    // Each in a line of its own.
+    createConsole(config, context),
+  ];
+  const adminRoutes = extras.filter((extra) => extra !== undefined);
+  for (const extra of adminRoutes) ownProcess.resources.defer(() => extra.close());
   const server: RunningServer = await withListenAdvice(() =>
     startServer({
       ...serverOptions(config),
       store,
       listener: { host: config.host, port: config.port, certificate },
       events: ownProcess.events,
-      adminRoutes: extras.map(({ adminRoutes }) => adminRoutes),
+      adminRoutes,
       now,
     }),
   );
@@ -96,7 +93,7 @@ export function serverOptions(config: ServeSettings): Omit<ServerOptions, "store
   return {
     admin: adminPort === "off" ? undefined : { host: adminHost, port: adminPort },
     basePath: config.basePath,
-    wrapHandler: (handler) => handlerExtras.reduce((next, extra) => extra(config)(next), handler),
+    wrapHandler: documentation({ ...config, hasPage: config.docs === "on" }),
     cors: config.cors,
     limits: {
       bodyBytesMax: config.bodyBytesMax,

@@ -70,7 +70,6 @@ test("a server with the default settings loads neither the other commands nor wh
     "bootstrap-token.ts",
     "serve-command.ts",
     "serve-console.ts",
-    "serve-documentation.ts",
     "serve.ts",
     "server-process.ts",
     "signals.ts",

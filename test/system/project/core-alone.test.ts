@@ -59,11 +59,7 @@ const extras: Readonly<Record<string, { folders: string[]; wiring: string[]; cal
     called: "conformanceCommand|sandboxCommand",
   },
   sandbox: { folders: ["sandbox"], wiring: ["sandbox.ts"], called: "sandboxCommand" },
-  documentation: {
-    folders: ["docs-page"],
-    wiring: ["serve-documentation.ts"],
-    called: "serveDocumentation",
-  },
+  documentation: { folders: ["docs-page"], wiring: [], called: "documentation" },
   // The sandbox shares the sessions of the console.
   console: {
     folders: ["console", "sandbox"],
