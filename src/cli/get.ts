@@ -4,7 +4,6 @@ import { Command } from "commander";
 import { newPlantJson } from "../core/contract/plant.ts";
 import type { Creation, ReadablePlantStore } from "../core/store/plant-store.ts";
 import { withCreationJson } from "../operations/export.ts";
-import { openSql } from "../operations/open-sql.ts";
 import { withSettings } from "./config/command-options.ts";
 import { noSuchPlant, parseIdArgument } from "./id-argument.ts";
 import { printStoredLines } from "./output.ts";
@@ -32,8 +31,8 @@ export function getCommand(): Command {
 
 /** When and by whom a plant was created; undefined if it has been deleted since. */
 async function readCreation(store: ReadablePlantStore, id: bigint): Promise<Creation | undefined> {
-  await using read = await openSql(store, "read");
-  const [row] = await read.sql.query<{ created_at: bigint | null; token: string | null }>(
+  await using read = await store.openSql("read");
+  const [row] = await read.query<{ created_at: bigint | null; token: string | null }>(
     `SELECT created_at, creators.name AS token FROM plants LEFT JOIN creators ON creators.id = creator
      WHERE plants.id = $1`,
     [id],

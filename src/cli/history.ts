@@ -12,7 +12,6 @@ import {
   listEdits,
   undoRun,
 } from "../operations/edits.ts";
-import { openSql } from "../operations/open-sql.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
 import { describeChange } from "./describe-change.ts";
@@ -55,8 +54,8 @@ async function printHistory(
 ): Promise<void> {
   const since = historySince === undefined ? undefined : Date.now() - historySince;
   await withStore(database, "existing", async (store) => {
-    await using read = await openSql(store, "read");
-    await printStored(historyLines(read.sql, { id, since }, json)).catch((error) => {
+    await using read = await store.openSql("read");
+    await printStored(historyLines(read, { id, since }, json)).catch((error) => {
       throw outputError(error, "standard output", "try again");
     });
   });
@@ -102,10 +101,10 @@ function entryJson({ run, id, editedAt, editor, before, after }: HistoryEntry): 
 
 async function undo(database: string, run: string, id: bigint | undefined): Promise<void> {
   const { undoId, ...result } = await withStore(database, "writable", async (store) => {
-    await using read = await openSql(store, "read");
+    await using read = await store.openSql("read");
     return await withEditRun(store, async (undo) => ({
       undoId: undo.id,
-      ...(await undoRun(undo, read.sql, { run, id })),
+      ...(await undoRun(undo, read, { run, id })),
     }));
   });
   if (result.found === 0)

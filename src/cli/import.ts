@@ -14,7 +14,6 @@ import {
   StoreUnavailable,
 } from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
-import { openSql } from "../operations/open-sql.ts";
 import { Progress } from "../operations/progress.ts";
 import { RejectedFile, type Report } from "../operations/rejected-file.ts";
 import { rejectionReport } from "../operations/rejections.ts";
@@ -89,9 +88,9 @@ async function printDryRun(config: ImportConfig, file: string, signal: AbortSign
   const { database, quiet, importUpdate } = config;
   using source = openSource(file, signal, host().openInput);
   const dryRun = async (store: ReadablePlantStore) => {
-    await using read = await openSql(store, "read");
-    const replacement = new Replacement(read.sql, undefined);
-    const counts = await importRecords(config, source, dryStore(read.sql), {
+    await using read = await store.openSql("read");
+    const replacement = new Replacement(read, undefined);
+    const counts = await importRecords(config, source, dryStore(read), {
       signal,
       replacement: importUpdate ? replacement : undefined,
       onRejected: () => undefined,
@@ -158,10 +157,10 @@ async function importInto(config: ImportConfig, file: string, signal: AbortSigna
       importRecords(config, source, store, { ...options, replacement }, rejections.onHeader);
     try {
       if (!importUpdate) return void (await importAll());
-      await using read = await openSql(store, "read");
+      await using read = await store.openSql("read");
       await withEditRun(store, (run) => {
         runId = run.id;
-        return importAll(new Replacement(read.sql, run));
+        return importAll(new Replacement(read, run));
       });
     } finally {
       report = rejectedFile.finish();

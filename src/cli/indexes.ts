@@ -2,7 +2,6 @@
 
 import { Argument, Command } from "commander";
 import { buildSearchIndex, dropSearchIndex, searchIndexState } from "../console/search-index.ts";
-import { openSql } from "../operations/open-sql.ts";
 import { Progress } from "../operations/progress.ts";
 import { withSettings } from "./config/command-options.ts";
 import { host } from "./host.ts";
@@ -15,11 +14,11 @@ export function indexCommand(): Command {
     ["database"],
     ({ database }) =>
       withStore(database, "existing", async (store) => {
-        await using read = await openSql(store, "read");
+        await using read = await store.openSql("read");
         await printLines(
           formatTable([
             ["INDEX", "STATE"],
-            ["search", await searchIndexState(read.sql)],
+            ["search", await searchIndexState(read)],
           ]),
         );
       }),
@@ -42,11 +41,11 @@ function changeCommand(change: "create" | "drop", description: string): Command 
     .addArgument(new Argument("[name]", "the only one").choices(["search"]));
   return withSettings(command, ["database"], async ({ database }) => {
     await withStore(database, "writable", async (store) => {
-      await using read = await openSql(store, "read");
-      await using write = await openSql(store, "write");
-      if (change === "drop") return await dropSearchIndex(write.sql, read.sql);
+      await using read = await store.openSql("read");
+      await using write = await store.openSql("write");
+      if (change === "drop") return await dropSearchIndex(write, read);
       using progress = new Progress(host().error);
-      await buildSearchIndex(write.sql, read.sql, (share) => progress.updateShare(share ?? 0));
+      await buildSearchIndex(write, read, (share) => progress.updateShare(share ?? 0));
     });
     printError(`Index ${change === "create" ? "created" : "dropped"}.`);
   });

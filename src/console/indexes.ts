@@ -3,7 +3,6 @@
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { CoalescedWork } from "../core/coalesced-work.ts";
 import { errorMessage } from "../core/operator-error.ts";
-import { openSql } from "../operations/open-sql.ts";
 import type { ConsoleContext } from "./context.ts";
 import { BadRequestError } from "./responses.ts";
 import {
@@ -70,9 +69,9 @@ export class Indexes {
 
   async #run(running: RunningChange): Promise<void> {
     const read = await this.#context.reader();
-    await using write = await openSql(this.#context.store, "write");
-    if (running.change === "drop") return await dropSearchIndex(write.sql, read);
-    await buildSearchIndex(write.sql, read, (share) => {
+    await using write = await this.#context.store.openSql("write");
+    if (running.change === "drop") return await dropSearchIndex(write, read);
+    await buildSearchIndex(write, read, (share) => {
       running.share = share;
     });
   }

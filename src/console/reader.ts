@@ -19,7 +19,7 @@ export class Reader {
         // The thread may have ended, or the database have moved.
         if (!(error instanceof SqlTimeout) && this.#opening === opening) {
           this.#opening = undefined;
-          void connection.close().catch(() => undefined);
+          connection[Symbol.asyncDispose]().then(undefined, () => undefined);
         }
         throw error;
       };
@@ -31,7 +31,7 @@ export class Reader {
           connection.query<Row>(...call).catch(forget),
         transaction: <Row extends object>(...call: Parameters<SqlConnection["transaction"]>) =>
           connection.transaction<Row>(...call).catch(forget),
-        close: () => connection.close(),
+        [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
       };
     });
     this.#opening = opening;
@@ -42,6 +42,6 @@ export class Reader {
   }
 
   async close(): Promise<void> {
-    await (await this.#opening?.catch(() => undefined))?.close();
+    await (await this.#opening?.catch(() => undefined))?.[Symbol.asyncDispose]();
   }
 }

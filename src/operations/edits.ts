@@ -5,7 +5,6 @@ import { type NewPlant, parseNewPlantJson, plantsEqual, toNewPlant } from "../co
 import { type EditOutcome, editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
-import { openSql } from "./open-sql.ts";
 
 /** Who edits: an operator in the console, or a command with the user of the operating system. */
 export interface Editor {
@@ -250,19 +249,19 @@ function isSame(one: NewPlant | undefined, other: NewPlant | undefined): boolean
  * entries it only reads an index, on a connection that does not delay creates.
  */
 export async function pruneHistory(store: Pick<PlantStore, "openSql">, now: number): Promise<void> {
-  await using read = await openSql(store, "read");
-  await using write = await openSql(store, "write");
-  const [beyond] = await read.sql.query<{ edited_at: bigint }>(
+  await using read = await store.openSql("read");
+  await using write = await store.openSql("write");
+  const [beyond] = await read.query<{ edited_at: bigint }>(
     "SELECT edited_at FROM edits ORDER BY edited_at DESC LIMIT 1 OFFSET $1",
     [keptMax],
   );
   const last = Math.max(now - keptMs, Number(beyond?.edited_at ?? 0));
   for (;;) {
-    const [next] = await read.sql.query<{ edited_at: bigint }>(
+    const [next] = await read.query<{ edited_at: bigint }>(
       "SELECT edited_at FROM edits WHERE edited_at <= $1 ORDER BY edited_at LIMIT 1 OFFSET $2",
       [last, removedMax],
     );
-    await write.sql.query("DELETE FROM edits WHERE edited_at <= $1", [next?.edited_at ?? last]);
+    await write.query("DELETE FROM edits WHERE edited_at <= $1", [next?.edited_at ?? last]);
     if (next === undefined) return;
   }
 }

@@ -29,11 +29,12 @@ export class SqlTimeout extends OperatorError {
 
 /**
  * A connection of its own. Calls run one after the other. They reject with SqlTimeout after their
- * time limit, and otherwise with an OperatorError if the store cannot be used now.
+ * time limit, and otherwise with an OperatorError if the store cannot be used now. Its disposal
+ * waits for the call that is running; those that wait for it reject.
  *
  * Integers come as bigint, PostgreSQL's `numeric` as text; SQLite has 0n and 1n for booleans.
  */
-export interface SqlConnection {
+export interface SqlConnection extends AsyncDisposable {
   readonly dialect: "sqlite" | "postgres";
 
   /**
@@ -50,7 +51,4 @@ export interface SqlConnection {
 
   /** Runs a transaction of at most `msMax`; resolves with the rows of its last statement. */
   transaction<Row extends object>(statements: readonly SqlStatement[], msMax?: number): Promise<Row[]>;
-
-  /** Waits for the call that is running; those that wait for it reject. */
-  close(): Promise<void>;
 }

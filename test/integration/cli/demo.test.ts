@@ -58,7 +58,7 @@ test("a demonstration has plants of two clients, an edit and errors to show", as
   await using server = await InProcessServer.start();
   const { id, expected, replacement } = demoEdit;
   await server.store.create(toEntries([{ id, ...expected }]));
-  const sql = await server.store.openSql("read");
+  await using sql = await server.store.openSql("read");
   {
     await using _ = startDemoTraffic(server.url, server.store, 20);
     const callers = () =>
@@ -76,7 +76,6 @@ test("a demonstration has plants of two clients, an edit and errors to show", as
     expect(results().filter((result) => result === "created").length).toBeGreaterThan(50);
   }
   expect(await listEdits(sql, {})).toMatchObject([{ id, editor: { by: "command" }, after: replacement }]);
-  await sql.close();
 });
 
 test("without a writable folder a demonstration is an error of one line", async () => {

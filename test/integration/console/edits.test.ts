@@ -111,8 +111,7 @@ test("an undo that fails halfway reports what it has undone", async () => {
   const deletion = new EditRun(store, { by: "console" });
   await deletion.edit(plants.map((plant) => ({ id: plant.id, expected: plant, replacement: undefined })));
 
-  const sql = await store.openSql("read");
-  stack.defer(() => sql.close());
+  const sql = stack.use(await store.openSql("read"));
   const emitted: ServerEvent[] = [];
   let calls = 0;
   const failing: Pick<MemoryStore, "edit" | "openSql"> = {

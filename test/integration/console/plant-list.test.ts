@@ -7,11 +7,10 @@ import { listPlants, type Page, type Search } from "../../../src/console/plant-l
 import { buildSearchIndex, dropSearchIndex, searchIndexState } from "../../../src/console/search-index.ts";
 import { planRareParts, planWholeText } from "../../../src/console/text-match.ts";
 import type { NewPlant } from "../../../src/core/contract/plant.ts";
-import { openStore } from "../../../src/core/store/open-store.ts";
-import { type ReadablePlantStore, toEntries } from "../../../src/core/store/plant-store.ts";
+import { type PlantStore, toEntries } from "../../../src/core/store/plant-store.ts";
 import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
 import { engines } from "../../support/engines.ts";
-import { editOne } from "../../support/stored-plants.ts";
+import { editOne, openedStore } from "../../support/stored-plants.ts";
 
 /**
  * Names whose order is easily got wrong: the last code points, astral ones, long ones, the same
@@ -205,7 +204,7 @@ async function expectRightFilters(sql: SqlConnection, createdAt: ReadonlyMap<big
 }
 
 interface Opened {
-  readonly store: ReadablePlantStore;
+  readonly store: PlantStore;
   readonly read: SqlConnection;
   readonly write: SqlConnection;
   readonly database: string;
@@ -216,14 +215,10 @@ for (const engine of engines) {
     async function withStore(use: (opened: Opened) => Promise<void>) {
       await using place = await engine.createTestStore();
       const { database } = place;
-      const store = await openStore(database, "create", () => undefined);
-      const [read, write] = [await store.openSql("read"), await store.openSql("write")];
-      try {
-        await use({ store, read, write, database });
-      } finally {
-        await Promise.all([read.close(), write.close()]);
-        await store.close();
-      }
+      await using store = await openedStore(database);
+      await using read = await store.openSql("read");
+      await using write = await store.openSql("write");
+      await use({ store, read, write, database });
     }
 
     test("the same plants are found with the index and without, whenever they were created", async () => {
@@ -315,8 +310,9 @@ test("on SQLite a build that was interrupted is broken, and continues where it e
   const [sqlite] = engines;
   if (sqlite?.name !== "sqlite") return;
   await using place = await sqlite.createTestStore();
-  const store = await openStore(place.database, "create", () => undefined);
-  const [read, write] = [await store.openSql("read"), await store.openSql("write")];
+  await using store = await openedStore(place.database);
+  await using read = await store.openSql("read");
+  await using write = await store.openSql("write");
   const stored = Array.from({ length: 3_000 }, (_, id) => ({ id: BigInt(id), name: `Hoya ${id}` }));
   await store.create(toEntries(stored));
   let steps = 0;
@@ -331,16 +327,15 @@ test("on SQLite a build that was interrupted is broken, and continues where it e
   await buildSearchIndex(write, read, (share) => shares.push(share));
   expect(shares[0]).toBeGreaterThan(0.1);
   expect((await found(read, { words: ["hoya"], plantsMax: 5_000 })).length).toBe(3_000);
-  await Promise.all([read.close(), write.close()]);
-  await store.close();
 });
 
 test("on SQLite a text is searched for by its rarest parts, unless each of them is in too much of the index", async () => {
   const [sqlite] = engines;
   if (sqlite?.name !== "sqlite") return;
   await using place = await sqlite.createTestStore();
-  const store = await openStore(place.database, "create", () => undefined);
-  const [read, write] = [await store.openSql("read"), await store.openSql("write")];
+  await using store = await openedStore(place.database);
+  await using read = await store.openSql("read");
+  await using write = await store.openSql("write");
   const stored = Array.from({ length: 20_000 }, (_, id) => ({
     id: BigInt(id),
     name: `Hoya carnosa ${id}`,
@@ -360,6 +355,4 @@ test("on SQLite a text is searched for by its rarest parts, unless each of them 
   expect(await planWholeText(read, filter("carnosa"), 20)).toBeUndefined();
   expect(await planWholeText(read, filter("carnosa"), 100_000)).toBe('"carnosa"');
   expect(await planRareParts(read, filter("Büste"), 1_000)).toBeUndefined();
-  await Promise.all([read.close(), write.close()]);
-  await store.close();
 });

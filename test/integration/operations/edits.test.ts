@@ -13,7 +13,6 @@ import {
   storedPlants,
   undoRun,
 } from "../../../src/operations/edits.ts";
-import { openSql } from "../../../src/operations/open-sql.ts";
 import { engines } from "../../support/engines.ts";
 import { editOne, exported, openedStore } from "../../support/stored-plants.ts";
 
@@ -33,9 +32,9 @@ for (const engine of engines) {
       await using place = await engine.createTestStore();
       const { database } = place;
       await using store = await openedStore(database);
-      await using read = await openSql(store, "read");
+      await using read = await store.openSql("read");
       await store.create(toEntries(plants, await store.tokens.creatorKey("ci")));
-      await use({ store, sql: read.sql, database });
+      await use({ store, sql: read, database });
     }
 
     const ficus = { id: -7n, name: "Ficus 🌿", tag: "" };
@@ -207,7 +206,7 @@ for (const engine of engines) {
     test("entries that are older than a year are removed, and the others kept", async () => {
       await withPlants([ficus], async ({ store, sql }) => {
         await new EditRun(store, ada).edit([{ id: -7n, expected: ficus, replacement: undefined }]);
-        const write = await store.openSql("write");
+        await using write = await store.openSql("write");
         const day = 24 * 3_600_000;
         const rows = Array.from(
           { length: 2_500 },
@@ -220,7 +219,6 @@ for (const engine of engines) {
           "INSERT INTO edits (run, seq, plant_id, edited_at, editor) VALUES ('kept', 0, 1, $1, '{}')",
           [Date.now() - 364 * day],
         );
-        await write.close();
         await pruneHistory(store, Date.now());
         const kept = await sql.query<{ run: string }>("SELECT run FROM edits ORDER BY edited_at");
         expect(kept.map(({ run }) => run)).toEqual(["kept", expect.any(String)]);

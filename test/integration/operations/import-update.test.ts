@@ -93,7 +93,7 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
       writeFileSync(file, lines("typo").join("\n"));
       const args = ["import", file, "--update", "--yes", "--quiet", "--database", database];
       await withStore(database, "existing", async (store) => {
-        const sql = await store.openSql("read");
+        await using sql = await store.openSql("read");
         const child = Bun.spawn([plantstore, ...args], { stdin: "ignore", stderr: "ignore" });
         await eventually("some edits", async () => (await listEdits(sql, {}, 1)).length > 0);
         child.kill("SIGKILL");
@@ -104,7 +104,6 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
         expect(replaced).toBeWithin(1, 8_001);
         expect(await count("SELECT count(DISTINCT plant_id) AS n FROM edits")).toBe(replaced);
         expect(await count("SELECT count(*) AS n FROM edits")).toBe(replaced);
-        await sql.close();
       });
       expect((await runCommand(args)).exitCode).toBe(0);
       expect(await exported(database)).toBe(`${lines("typo").join("\n")}\n`);

@@ -68,7 +68,7 @@ export class PostgresSqlConnection implements SqlConnection {
     return running.catch(rejectSql);
   }
 
-  close(): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
     return this.#primary.close();
   }
 }

@@ -11,12 +11,12 @@ type RunSql = (call: SqlCall) => Promise<object[]>;
 export class SqliteSqlConnection implements SqlConnection {
   readonly dialect = "sqlite";
   readonly inTime = inTime;
-  readonly close: () => Promise<void>;
   readonly #run: RunSql;
+  readonly #close: () => Promise<void>;
 
   constructor(run: RunSql, close: () => Promise<void> = async () => undefined) {
     this.#run = run;
-    this.close = close;
+    this.#close = close;
   }
 
   query<Row extends object>(
@@ -32,6 +32,10 @@ export class SqliteSqlConnection implements SqlConnection {
     msMax = sqlMsMaxDefault,
   ): Promise<Row[]> {
     return this.#run({ statements, msMax }) as Promise<Row[]>;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#close();
   }
 }
 

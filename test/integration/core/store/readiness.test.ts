@@ -45,9 +45,8 @@ class ProbedStore implements AsyncDisposable {
   }
 
   async execute(statements: readonly string[]): Promise<void> {
-    const sql = await this.#store.openSql("write");
+    await using sql = await this.#store.openSql("write");
     await sql.transaction(statements.map((statement) => ({ sql: statement })));
-    await sql.close();
   }
 
   /** Whether it is ready, and how many probes that took. */

@@ -30,13 +30,12 @@ for (const { name, createTestStore, open } of stores) {
         { id: -5n, name: "Aloe", tag: "$1 '?" },
       ];
       await store.create(toEntries(plants));
-      const sql = await store.openSql("read");
+      await using sql = await store.openSql("read");
       const rows = await sql.query(
         "SELECT id, name, tag FROM plants WHERE id > $2 OR name = $1 OR name = $1 ORDER BY id LIMIT $3",
         ["Aloe", highest - 1n, 10],
       );
       const counted = await sql.query("SELECT count(*) AS plants, max(tag) AS tag FROM plants");
-      await sql.close();
       expect(rows).toEqual([
         { id: -5n, name: "Aloe", tag: "$1 '?" },
         { id: highest, name: "Ficus", tag: null },
@@ -47,7 +46,7 @@ for (const { name, createTestStore, open } of stores) {
     test("a transaction changes everything or nothing", async () => {
       await using place = await createTestStore();
       await using store = await open(place.database);
-      const sql = await store.openSql("write");
+      await using sql = await store.openSql("write");
       await sql.transaction([
         { sql: "CREATE TABLE notes (id integer PRIMARY KEY, note text)" },
         { sql: "INSERT INTO notes (id, note) VALUES ($1, $2)", parameters: [1, "first"] },
@@ -61,13 +60,12 @@ for (const { name, createTestStore, open } of stores) {
       expect(String(failed)).toMatch(/unique/i);
       expect(await sql.query("SELECT id, note FROM notes")).toEqual([{ id: 1n, note: "first" }]);
       expect(await store.create(toEntries([{ id: 1n, name: "Ficus" }]))).toEqual(["created"]);
-      await sql.close();
     });
 
     test("a statement ends at its time limit, and the connection remains usable", async () => {
       await using place = await createTestStore();
       await using store = await open(place.database);
-      const sql = await store.openSql("read");
+      await using sql = await store.openSql("read");
       const endless = `WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE ${sql.inTime})
                          SELECT count(*) FROM number`;
       const startedAt = performance.now();
@@ -77,7 +75,6 @@ for (const { name, createTestStore, open } of stores) {
       const again = await sql.transaction([{ sql: endless }], 200).catch((thrown: unknown) => thrown);
       expect(again).toBeInstanceOf(SqlTimeout);
       expect(await sql.query("SELECT 1 AS one WHERE 1 = $1", [1])).toEqual([{ one: 1n }]);
-      await sql.close();
     });
   });
 }
