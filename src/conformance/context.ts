@@ -96,6 +96,11 @@ export class RuleContext {
     return plantJson(this.id(), name, tag);
   }
 
+  /** A text with a new id in place of each ID. */
+  withNewId(text: string): string {
+    return text.replaceAll("ID", String(this.id()));
+  }
+
   /** Keeps a text that was made of the token out of the report. */
   secret(text: string): string {
     this.state.secrets.add(text);
@@ -227,25 +232,23 @@ export class RuleContext {
   async response(connection: Connection, method = "POST"): Promise<HttpResponse> {
     const response = await connection.nextResponse(method);
     if ("problem" in response) throw this.#violation(response);
-    this.state.unanswered = 0;
-    this.#assertNotBusy(response);
-    return response;
+    return this.#notBusy(response);
   }
 
-  /** Like response, where a closed connection is one of the results. */
-  async responseOrProblem(connection: Connection, method = "POST"): Promise<HttpResponse | ResponseProblem> {
+  /** The next response on a connection; undefined if the server closes it instead. */
+  async responseOrClose(connection: Connection, method = "POST"): Promise<HttpResponse | undefined> {
     const response = await connection.nextResponse(method);
-    if (!("problem" in response)) {
-      this.state.unanswered = 0;
-      this.#assertNotBusy(response);
-    } else if (!(await connection.closesWithin(0))) this.state.unanswered++;
-    return response;
+    if (!("problem" in response)) return this.#notBusy(response);
+    if (!connection.hasRest && (await connection.closesWithin(0))) return undefined;
+    throw this.#violation(response);
   }
 
   /** Bytes cannot be sent again on the same connection: the rule is run again. */
-  #assertNotBusy(response: HttpResponse): void {
+  #notBusy(response: HttpResponse): HttpResponse {
+    this.state.unanswered = 0;
     const { status } = response;
-    if (status !== 429 && (status !== 503 || headerOf(response, "retry-after") === undefined)) return;
+    if (status !== 429 && (status !== 503 || headerOf(response, "retry-after") === undefined))
+      return response;
     this.state.observed.set(status, response);
     throw new RuleBusy(status, retryAfterMs(response));
   }
@@ -324,18 +327,22 @@ export class RuleContext {
     return new RuleViolation(problem);
   }
 
+  /** Sends a body that must be accepted as this plant. */
   async expectCreated(
     body: string | Uint8Array,
     plant: PlantFields,
     headers?: RequestParts["headers"],
-  ): Promise<HttpResponse> {
-    const response = await this.create(body, headers);
-    expectPlant(response, plant);
-    return response;
+  ): Promise<void> {
+    expectPlant(await this.create(body, headers), plant);
+  }
+
+  /** Creates a plant, which must be accepted. */
+  expectPlant(id: bigint, name: string, tag?: string): Promise<void> {
+    return this.expectCreated(plantJson(id, name, tag), { name, tag });
   }
 
   /** Creates another plant, which must be accepted with these header fields. */
-  expectMonstera(headers: RequestParts["headers"]): Promise<HttpResponse> {
+  expectMonstera(headers: RequestParts["headers"]): Promise<void> {
     return this.expectCreated(this.plant(), { name: "Monstera" }, headers);
   }
 

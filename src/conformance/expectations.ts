@@ -6,7 +6,7 @@ import { RuleViolation } from "./rule-ends.ts";
 
 export interface PlantFields {
   readonly name: string;
-  readonly tag?: string;
+  readonly tag?: string | undefined;
 }
 
 /** Limits compressed bodies: a kilobyte may contain a megabyte. */

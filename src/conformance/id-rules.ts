@@ -50,7 +50,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
       for (const sign of [1n, -1n])
         await check.case(sign === 1n ? "near the largest" : "near the smallest", async () => {
           const id = sign * (2n ** 63n - 1n - check.distance());
-          await check.expectCreated(plantJson(id, "Monstera"), { name: "Monstera" });
+          await check.expectPlant(id, "Monstera");
         });
       for (const id of ["-9223372036854775808", "9223372036854775807", "0"]) await expectId(check, id);
     },
@@ -62,8 +62,8 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
     run: async (check) => {
       await check.skipUnlessConflicts();
       const id = check.id();
-      await check.expectCreated(plantJson(id, "positive"), { name: "positive" });
-      await check.expectCreated(plantJson(-id, "negative"), { name: "negative" });
+      await check.expectPlant(id, "positive");
+      await check.expectPlant(-id, "negative");
     },
   },
   "beyond-32-bits": {
@@ -73,8 +73,8 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
     run: async (check) => {
       await check.skipUnlessConflicts();
       const id = check.id();
-      await check.expectCreated(plantJson(id, "one"), { name: "one" });
-      await check.expectCreated(plantJson(id + 2n ** 32n, "another"), { name: "another" });
+      await check.expectPlant(id, "one");
+      await check.expectPlant(id + 2n ** 32n, "another");
     },
   },
   "beyond-53-bits": {
@@ -87,7 +87,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
         await check.case(sign === 1n ? "positive" : "negative", async () => {
           for (const id of check.idGroup()) {
             const name = `plant ${id % 1_000n}`;
-            await check.expectCreated(plantJson(sign * id, name), { name });
+            await check.expectPlant(sign * id, name);
           }
         });
     },
@@ -98,11 +98,11 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
     sources: [idDecision, conflict],
     run: async (check) => {
       const [first, second, third] = check.idGroup();
-      await check.expectCreated(plantJson(second, "Monstera"), { name: "Monstera" });
+      await check.expectPlant(second, "Monstera");
       expectClientError(await check.create(plantJson(second, "Ficus")));
-      await check.expectCreated(plantJson(first, "Ficus"), { name: "Ficus" });
-      await check.expectCreated(plantJson(third, "Aloe"), { name: "Aloe" });
-      await check.expectCreated(plantJson(second, "Monstera"), { name: "Monstera" });
+      await check.expectPlant(first, "Ficus");
+      await check.expectPlant(third, "Aloe");
+      await check.expectPlant(second, "Monstera");
     },
   },
   "above-range": {
@@ -202,8 +202,8 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
       const id = check.id();
       const above = check.id();
       expectClientError(await check.create(`{"id":${id}.5,"name":"rejected"}`));
-      await check.expectCreated(plantJson(id, "down"), { name: "down" });
-      await check.expectCreated(plantJson(above, "up"), { name: "up" });
+      await check.expectPlant(id, "down");
+      await check.expectPlant(above, "up");
     },
   },
 });

@@ -41,7 +41,7 @@ export interface Rule {
   readonly basis: Basis;
   readonly sources: readonly Source[];
   /** Resolves if the rule holds, else rejects with a RuleViolation or a RuleSkipped. */
-  readonly run: (context: RuleContext) => Promise<void>;
+  readonly run: (context: RuleContext) => Promise<unknown>;
 }
 
 export function rulesOf(

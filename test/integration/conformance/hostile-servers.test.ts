@@ -4,7 +4,7 @@
 import { expect, test } from "bun:test";
 import type { Socket } from "bun";
 import { conforms, countOutcomes } from "../../../src/conformance/run.ts";
-import { checkConformance, reportText } from "../../support/conformance.ts";
+import { checkConformance, reportText, rulesNamed } from "../../support/conformance.ts";
 
 type Respond = (socket: Socket<undefined>, request: string) => void;
 
@@ -120,4 +120,14 @@ test("a server that is gone during the run is a failure, and not an exception", 
   const report = await checkConformance({ url: `http://127.0.0.1:${server.port}`, token: "token" });
   expect(reportText(report)).toMatch(/cannot connect to 127\.0\.0\.1:\d+/);
   expect(conforms(report)).toBe(false);
+});
+
+test("after an error that precedes the body, a server may close the connection without saying so", async () => {
+  using server = serve(respondWith(json("401 Unauthorized", "{}")));
+  const rules = rulesNamed("http.keep-alive-after-unread-body");
+  const { results } = await checkConformance(
+    { url: `http://127.0.0.1:${server.port}`, token: "x" },
+    { rules },
+  );
+  expect(results[0]?.outcome).toBe("holds");
 });
