@@ -5,25 +5,11 @@ import { checkpoint } from "./checkpoint.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
 import type { Database } from "./driver.ts";
-import { batchFailure, diskFailure, isFailedFsync, writeFailureMarker } from "./errors.ts";
+import { batchFailure, isFailedFsync, recordDiskFailure } from "./errors.ts";
 import { OpenFiles } from "./files.ts";
 import { OverwriteCheck } from "./overwritten-files.ts";
 import { restartPages } from "./wal.ts";
 import { notify, serveCalls } from "./worker-rpc.ts";
-
-/** The methods that the worker serves. */
-export interface CheckpointWorker {
-  readonly checkpoints: {
-    open(path: string, memory: SharedArrayBuffer): Promise<void>;
-    /**
-     * Resolves when the signals end it, its connection closed; rejects with DiskFailureError if an
-     * fsync has failed.
-     */
-    run(): Promise<void>;
-    /** Call it when no other thread has the store open. */
-    close(): Promise<void>;
-  };
-}
 
 /** The pause between two passes: each costs an fsync of the WAL. */
 const intervalMs = 20;
@@ -41,8 +27,6 @@ const lastPagesMin = 500;
 const errorIntervalMs = 1_000;
 
 interface Opened {
-  readonly path: string;
-  readonly signals: CheckpointSignals;
   readonly database: Database;
   readonly files: OpenFiles;
   readonly overwriteCheck: OverwriteCheck;
@@ -53,45 +37,42 @@ interface Opened {
   readonly descriptor: number;
 }
 
-let opened: Opened | undefined;
 let nextTryAt = 0;
 
-serveCalls<CheckpointWorker>({
-  checkpoints: {
-    async open(path, memory) {
-      const database = openDatabase(path, "existing");
-      const files = new OpenFiles(path);
-      const descriptor = openSync(path, "r");
-      const signals = new CheckpointSignals(memory);
-      signals.databaseDescriptor = descriptor;
-      const overwriteCheck = new OverwriteCheck(database, files.walDescriptor, () => descriptor);
-      opened = { path, signals, database, files, overwriteCheck, descriptor };
-    },
-    async run() {
-      const store = openedStore();
-      try {
-        store.signals.afterCommits(intervalMs, () => copyIfLong(store));
-        // Closing may run a checkpoint, from pages that may not be on the disk.
-        if (store.signals.mayClose) store.database.close();
-      } catch (error) {
-        if (!isFailedFsync(error)) throw error;
-        store.signals.failDisk();
-        const reason = `${error.message} (${error.code})`;
-        writeFailureMarker(store.path, reason);
-        throw diskFailure(store.path, reason);
-      }
-    },
-    async close() {
-      const { files, descriptor } = openedStore();
-      files.close();
-      closeSync(descriptor);
-    },
-  },
-});
+serveCalls(openCheckpoints);
 
-function openedStore(): Opened {
-  if (opened === undefined) throw new Error("The checkpoint worker was called before it had opened a store");
-  return opened;
+export async function openCheckpoints(path: string, memory: SharedArrayBuffer) {
+  const database = openDatabase(path, "existing");
+  const files = new OpenFiles(path);
+  const descriptor = openSync(path, "r");
+  const signals = new CheckpointSignals(memory);
+  signals.databaseDescriptor = descriptor;
+  const overwriteCheck = new OverwriteCheck(database, files.walDescriptor, () => descriptor);
+  const store = { database, files, overwriteCheck, descriptor };
+  return {
+    checkpoints: {
+      /**
+       * Resolves when the signals end it, its connection closed; rejects with DiskFailureError if
+       * an fsync has failed.
+       */
+      async run() {
+        try {
+          signals.afterCommits(intervalMs, () => copyIfLong(store));
+          // Closing may run a checkpoint, from pages that may not be on the disk.
+          if (signals.mayClose) database.close();
+        } catch (error) {
+          if (!isFailedFsync(error)) throw error;
+          signals.failDisk();
+          throw recordDiskFailure(path, error);
+        }
+      },
+      /** Call it when no other thread has the store open. */
+      async close() {
+        files.close();
+        closeSync(descriptor);
+      },
+    },
+  };
 }
 
 function copyIfLong({ database, files, overwriteCheck, descriptor }: Opened): void {

@@ -50,6 +50,16 @@ export function readError(error: unknown): unknown {
   return new OperatorError(`the store cannot be used: ${error.message}${advice}`);
 }
 
+/** Marks the store of an fsync that failed, and returns the error for all later calls. */
+export function recordDiskFailure(
+  path: string,
+  { message, code }: Error & { readonly code: string },
+): DiskFailureError {
+  const reason = `${message} (${code})`;
+  writeFailureMarker(path, reason);
+  return diskFailure(path, reason);
+}
+
 /**
  * Marks a store whose disk has failed. The marker needs no fsync: after a power cut, which could
  * lose it, reads return what the disk holds.

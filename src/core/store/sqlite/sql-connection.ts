@@ -3,7 +3,7 @@
 import { OperatorError } from "../../operator-error.ts";
 import { type SqlConnection, type SqlStatement, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
 import { inTime, type SqlCall } from "./sql-statements.ts";
-import type { SqlWorker } from "./sql-worker.ts";
+import type { openSql } from "./sql-worker.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 
 type RunSql = (call: SqlCall) => Promise<object[]>;
@@ -41,19 +41,14 @@ export class SqliteSqlConnection implements SqlConnection {
 
 /** Opens a connection that reads a store in its own thread. Rejects with an OperatorError. */
 export async function openReadConnection(path: string): Promise<SqlConnection> {
-  const worker = new WorkerClient<SqlWorker>(new URL("./sql-worker.ts", import.meta.url), { name: "sql" });
-  try {
-    await worker.call("sql", "open", path);
-  } catch (error) {
+  const worker = new WorkerClient<typeof openSql>(new URL("./sql-worker.ts", import.meta.url), {
+    name: "sql",
+  });
+  await worker.open(path);
+  const { sql } = worker.served;
+  return new SqliteSqlConnection(sql.run, async () => {
+    worker.rejectQueued(new OperatorError("the server is stopping"));
+    await sql.close();
     worker.terminate();
-    throw error;
-  }
-  return new SqliteSqlConnection(
-    (call) => worker.call("sql", "run", call),
-    async () => {
-      worker.rejectQueued(new OperatorError("the server is stopping"));
-      await worker.call("sql", "close");
-      worker.terminate();
-    },
-  );
+  });
 }

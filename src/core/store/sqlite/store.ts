@@ -23,11 +23,12 @@ import type { Database } from "./driver.ts";
 import { editPlants } from "./edits.ts";
 import {
   batchFailure,
+  type DiskFailureError,
   diskFailure,
   isFailedFsync,
   readError,
   readFailureMarker,
-  writeFailureMarker,
+  recordDiskFailure,
 } from "./errors.ts";
 import { bytesOnDisk, OpenFiles, walBytes } from "./files.ts";
 import { schemaVersion } from "./migrations.ts";
@@ -60,7 +61,7 @@ export class SqliteStore implements ReadablePlantStore {
   readonly #checkpointThread: CheckpointSignals | undefined;
   readonly #plants: SqlitePlants;
   readonly #sql: SqlRunner;
-  #diskFailure: string | undefined;
+  #diskFailure: DiskFailureError | undefined;
 
   /** Opens a store file, see openDatabase. After a DiskFailureError all calls reject with it. */
   constructor(path: string, mode: OpenMode, onUnavailable: OnUnavailable, walOptions: WalOptions = {}) {
@@ -229,11 +230,9 @@ export class SqliteStore implements ReadablePlantStore {
       return result;
     } catch (error) {
       if (!isFailedFsync(error)) throw error;
-      const reason = `${error.message} (${error.code})`;
-      this.#diskFailure = reason;
       this.#checkpointThread?.failDisk();
-      writeFailureMarker(this.#path, reason);
-      throw diskFailure(this.#path, reason);
+      this.#diskFailure = recordDiskFailure(this.#path, error);
+      throw this.#diskFailure;
     }
   }
 
@@ -243,9 +242,9 @@ export class SqliteStore implements ReadablePlantStore {
    * each descriptor that was open when it happened (`errseq_t`, since 4.13).
    */
   #assertDiskWorks(): void {
-    if (this.#diskFailure === undefined && !this.#checkpointThread?.hasDiskFailed) return;
+    if (this.#diskFailure !== undefined) throw this.#diskFailure;
+    if (!this.#checkpointThread?.hasDiskFailed) return;
     // Gives the first reason, because this error may reach the log before the first one.
-    const reason = this.#diskFailure ?? readFailureMarker(this.#path) ?? "an fsync failed before";
-    throw diskFailure(this.#path, reason);
+    throw diskFailure(this.#path, readFailureMarker(this.#path) ?? "an fsync failed before");
   }
 }

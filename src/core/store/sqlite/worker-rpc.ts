@@ -7,13 +7,8 @@ import { DiskFailureError } from "./errors.ts";
 
 declare const self: Worker;
 
-type Method = (...args: never[]) => Promise<unknown>;
-
-/** The objects that a worker serves, by name, each with asynchronous methods. */
-type Served<Objects> = { [Name in keyof Objects]: { [Key in keyof Objects[Name]]: Method } };
-
-type Args<Called> = Called extends (...args: infer All) => unknown ? All : never;
-type Result<Called> = Called extends (...args: never[]) => infer Returned ? Returned : never;
+/** Opens what a worker serves: objects by name, each with asynchronous methods. */
+type Open = (...args: never[]) => Promise<object>;
 
 interface CallMessage {
   readonly object: string;
@@ -50,16 +45,28 @@ export interface WorkerOptions {
   readonly onFailed?: (error: Error) => void;
 }
 
-/** Starts a worker and calls its methods. */
-export class WorkerClient<Objects extends Served<Objects>> {
+/** Starts a worker, which serves the objects that its function `Opening` resolves with. */
+export class WorkerClient<Opening extends Open> {
   readonly #worker: Worker;
   readonly #options: WorkerOptions;
+  /**
+   * The objects, once they are open. Their methods run in the worker, and reject with the error that
+   * was thrown there, or with the worker's failure.
+   */
+  readonly served: Awaited<ReturnType<Opening>>;
   /** Calls without a response, in order; the first is with the worker. */
   readonly #pending: PendingCall[] = [];
   #failure: Error | undefined;
 
   constructor(url: URL, options: WorkerOptions) {
     this.#options = options;
+    this.served = withMembers((object) =>
+      withMembers(
+        (method) =>
+          (...args: readonly unknown[]) =>
+            this.#call({ object, method, args }),
+      ),
+    ) as Awaited<ReturnType<Opening>>;
     this.#worker = new Worker(url.href, { name: options.name });
     this.#worker.onmessage = ({ data }: MessageEvent<WorkerMessage>) => this.#receive(data);
     this.#worker.onerror = ({ message }) =>
@@ -68,22 +75,14 @@ export class WorkerClient<Objects extends Served<Objects>> {
     this.#worker.addEventListener("close", () => this.fail(new Error("The SQLite worker ended")));
   }
 
-  /** Calls a method. Rejects with the error that the method threw, or with the worker's failure. */
-  call<Name extends keyof Objects & string, Key extends keyof Objects[Name] & string>(
-    object: Name,
-    method: Key,
-    ...args: Args<Objects[Name][Key]>
-  ): Result<Objects[Name][Key]> {
-    return this.#call({ object, method, args }) as Result<Objects[Name][Key]>;
-  }
-
-  /** An object of the worker whose methods are called; `prototype` is the one of its class. */
-  proxy<Name extends keyof Objects & string>(object: Name, prototype: Objects[Name]): Objects[Name] {
-    const calls = Object.getOwnPropertyNames(prototype).map((method) => [
-      method,
-      (...args: readonly unknown[]) => this.#call({ object, method, args }),
-    ]);
-    return Object.fromEntries(calls) as Objects[Name];
+  /** Calls the function that opens what the worker serves. If it fails, the worker is terminated. */
+  async open(...args: Parameters<Opening>): Promise<void> {
+    try {
+      await this.#call({ object: "worker", method: "open", args });
+    } catch (error) {
+      this.terminate();
+      throw error;
+    }
   }
 
   /** Rejects the calls that are not with the worker yet. */
@@ -148,14 +147,27 @@ export interface ServedCalls {
   readonly next: Promise<void>;
 }
 
-/** Serves the methods of some objects, in the worker. */
-export function serveCalls<Objects extends Served<Objects>>(objects: Objects): ServedCalls {
+/** An object that makes each member from its name. It has no `then`, which promises have. */
+function withMembers(make: (name: string) => unknown): object {
+  return new Proxy({}, { get: (_, name) => (name === "then" ? undefined : make(String(name))) });
+}
+
+type Methods = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
+
+/** Serves the objects that `open` resolves with, in the worker. */
+export function serveCalls(open: Open): ServedCalls {
   let next = Promise.withResolvers<void>();
   const served = { count: 0, next: next.promise };
+  const objects: Record<string, Methods> = {
+    worker: {
+      async open(...args) {
+        Object.assign(objects, await open(...(args as never[])));
+      },
+    },
+  };
   self.onmessage = async ({ data: { object, method, args } }: MessageEvent<CallMessage>) => {
     try {
-      const methods = objects[object as keyof Objects] as Record<string, (...args: unknown[]) => unknown>;
-      send({ kind: "result", result: await methods[method]?.(...args) });
+      send({ kind: "result", result: await objects[object]?.[method]?.(...args) });
     } catch (thrown) {
       send({ kind: "error", ...toSentError(thrown) });
     }

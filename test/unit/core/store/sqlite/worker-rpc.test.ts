@@ -3,22 +3,18 @@
 import { expect, test } from "bun:test";
 import { WorkerClient } from "../../../../../src/core/store/sqlite/worker-rpc.ts";
 
-interface EndedWorker {
-  readonly store: { open(): Promise<void> };
-}
-
 test("calls reject when the worker ends without an error, and later ones too", async () => {
   const failed = Promise.withResolvers<Error>();
   const script = URL.createObjectURL(
     new Blob(["self.onmessage = () => process.exit(0);"], { type: "text/javascript" }),
   );
-  const worker = new WorkerClient<EndedWorker>(new URL(script), {
+  const worker = new WorkerClient<() => Promise<object>>(new URL(script), {
     name: "ended",
     onFailed: failed.resolve,
   });
-  const calls = [worker.call("store", "open"), worker.call("store", "open")];
+  const calls = [worker.open(), worker.open()];
   for (const result of await Promise.allSettled(calls))
     expect(result).toMatchObject({ status: "rejected", reason: { message: "The SQLite worker ended" } });
   expect((await failed.promise).message).toBe("The SQLite worker ended");
-  await expect(worker.call("store", "open")).rejects.toThrow("The SQLite worker ended");
+  await expect(worker.open()).rejects.toThrow("The SQLite worker ended");
 });
