@@ -4,6 +4,7 @@ import type { NewPlant } from "../../contract/plant.ts";
 import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
 import type { ExportFilter, NewEntry, OnUnavailable, Outcome, PlantStore } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
+import { SqlTokens, type SqlWork } from "../sql-tokens.ts";
 import type { NewToken, TokenStore } from "../token-store.ts";
 import { Database, sizeLimitOperation } from "./driver.ts";
 import { editPlants } from "./edits.ts";
@@ -11,52 +12,54 @@ import { migrate } from "./migrations.ts";
 import { countPlants, exportPlants, SqlitePlants } from "./plants.ts";
 import { SqliteSqlConnection } from "./sql-connection.ts";
 import { SqlRunner } from "./sql-statements.ts";
-import { SqliteTokens } from "./tokens.ts";
+import { runWork } from "./tokens.ts";
 
-/** A copy of all plants and indexes, as the file of a database. */
+/** A copy of the store, as the file of a database. */
 export type PlantsCopy = Uint8Array;
 
-interface PlantsDatabase {
+interface Opened {
   readonly database: Database;
   readonly plants: SqlitePlants;
   readonly sql: SqlRunner;
-  /** The highest key of the creators that were copied from the database of the tokens. */
-  lastCreator: number;
 }
-
-const databaseName = "the store in memory";
 
 const databaseOptions = { strict: true, safeIntegers: true } as const;
 
 /** No WAL needs an fsync or can be full. */
 const noWal = { ensureSynced: () => true, makeRoom: () => undefined };
 
-/** The size of all plants with their indexes. */
+/** The tables that are not replaced with the plants. */
+const keptTables = ["creators", "tokens"];
+
+/** The size of the whole store. */
 const bytesMaxDefault = 1_024 * 2 ** 20;
 
-/** Plants and tokens are in two databases: the one of the plants is replaced as a whole. */
 export class MemoryStore implements PlantStore {
   readonly engine = "memory";
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore;
   readonly #onUnavailable: OnUnavailable;
   readonly #bytesMax: number;
-  readonly #tokensDatabase: Database;
-  #current: PlantsDatabase;
+  #current: Opened;
 
-  /** @param bytesMax the size of all plants; from then on a create is `unavailable`. */
+  /** @param bytesMax the size of the store; from then on a create is `unavailable`. */
   constructor(onUnavailable: OnUnavailable, bytesMax = bytesMaxDefault) {
     this.#onUnavailable = onUnavailable;
     this.#bytesMax = bytesMax;
-    this.#tokensDatabase = emptyDatabase();
-    this.tokens = withoutRemoval(new SqliteTokens(this.#tokensDatabase));
-    using empty = emptyDatabase();
+    using empty = new Database(":memory:", databaseOptions);
+    migrate(empty, "the store in memory");
     this.#current = this.#open(empty.serialize());
+    const run = async <Result>(work: () => SqlWork<Result>) => {
+      const { database } = this.#current;
+      return database.transaction(() => runWork(database, work())).immediate();
+    };
+    // Ended tokens are not removed: they are active again if the clock is set back.
+    const removeEnded = async () => 0;
+    const tokens = new SqlTokens({ isConcurrent: false, read: run, change: run, record: run });
+    this.tokens = Object.assign(tokens, { removeEnded });
   }
 
   async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
-    if (batch.some(({ creator }) => creator !== null && creator > this.#current.lastCreator))
-      this.#copyCreators();
     return this.#current.plants.create(batch);
   }
 
@@ -83,7 +86,6 @@ export class MemoryStore implements PlantStore {
 
   async close(): Promise<void> {
     close(this.#current);
-    this.#tokensDatabase.close();
   }
 
   get(id: bigint): NewPlant | undefined {
@@ -99,7 +101,7 @@ export class MemoryStore implements PlantStore {
     return countPlants(this.#current.database, {});
   }
 
-  /** A copy of all plants and indexes. It takes 1 ms for 100,000 plants. */
+  /** A copy of the whole store. It takes 1 ms for 100,000 plants. */
   copyPlants(): PlantsCopy {
     return this.#current.database.serialize();
   }
@@ -108,53 +110,34 @@ export class MemoryStore implements PlantStore {
   replacePlants(copy: PlantsCopy): void {
     const former = this.#current;
     this.#current = this.#open(copy);
+    for (const table of keptTables) copyTable(table, former.database, this.#current.database);
     // A search continues in microtasks until its end, on the database that it began with.
     setImmediate(() => close(former));
   }
 
   async replaceTokens(token: NewToken): Promise<void> {
-    this.#tokensDatabase.run("DELETE FROM tokens");
+    this.#current.database.run("DELETE FROM tokens");
     await this.tokens.add(token);
   }
 
-  /** Plants are shown with the names of their creators, which are stored with the tokens. */
-  #copyCreators(): void {
-    const creators = this.#tokensDatabase.query<{ id: bigint; name: string }, []>(
-      "SELECT id, name FROM creators ORDER BY id",
-    );
-    const { database } = this.#current;
-    const insert = database.query("INSERT OR REPLACE INTO creators (id, name) VALUES (?, ?)");
-    for (const { id, name } of creators.all()) {
-      insert.run(id, name);
-      this.#current.lastCreator = Number(id);
-    }
-  }
-
-  #open(copy: PlantsCopy): PlantsDatabase {
+  #open(copy: PlantsCopy): Opened {
     const database = Database.deserialize(copy, databaseOptions);
     database.fileControl(sizeLimitOperation, new BigInt64Array([BigInt(this.#bytesMax)]));
     return {
       database,
       plants: new SqlitePlants(database, this.#onUnavailable, noWal),
       sql: new SqlRunner(database),
-      lastCreator: 0,
     };
   }
 }
 
-function emptyDatabase(): Database {
-  const database = new Database(":memory:", databaseOptions);
-  migrate(database, databaseName);
-  return database;
+function copyTable(table: string, from: Database, to: Database): void {
+  to.run(`DELETE FROM ${table}`);
+  for (const row of from.query(`SELECT * FROM ${table}`).values())
+    to.query(`INSERT INTO ${table} VALUES (?${", ?".repeat(row.length - 1)})`).run(...row);
 }
 
-function close({ plants, database }: PlantsDatabase): void {
+function close({ plants, database }: Opened): void {
   plants.finalize();
   database.close();
-}
-
-/** The tokens. Ended ones are not removed: they are active again if the clock is set back. */
-function withoutRemoval(tokens: SqliteTokens): TokenStore {
-  tokens.removeEnded = async () => 0;
-  return tokens;
 }
