@@ -1,6 +1,6 @@
 // Opens the store for one command, and closes it at the end.
 
-import { openStore } from "../core/store/open-store.ts";
+import { storeAt } from "../core/store/open-store.ts";
 import type { OnUnavailable, OpenMode, ReadablePlantStore } from "../core/store/plant-store.ts";
 import { printError } from "./output.ts";
 
@@ -21,7 +21,7 @@ export async function withStore<Result>(
   { quiet = false, onUnavailable = printError, signal }: WithStoreOptions = {},
 ): Promise<Result> {
   const report = (waitingFor: string) => printError(`waiting for ${waitingFor}`);
-  const store = await openStore(database, mode, onUnavailable, {
+  const store = await storeAt(database).open(mode, onUnavailable, {
     ...(quiet ? {} : { report }),
     ...(signal === undefined ? {} : { signal }),
   });

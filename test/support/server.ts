@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeToken, randomBytes } from "../../src/core/auth/token.ts";
-import { openStore } from "../../src/core/store/open-store.ts";
+import { storeAt } from "../../src/core/store/open-store.ts";
 import type { OpenMode, ReadablePlantStore } from "../../src/core/store/plant-store.ts";
 import { InProcessCommand } from "./in-process-command.ts";
 import { type LogLine, logLines, Output } from "./output.ts";
@@ -75,7 +75,7 @@ export async function withStore<T>(
   mode: OpenMode,
   use: (store: ReadablePlantStore) => Promise<T>,
 ): Promise<T> {
-  const store = await openStore(database, mode, () => undefined);
+  const store = await storeAt(database).open(mode, () => undefined);
   try {
     return await use(store);
   } finally {

@@ -13,7 +13,7 @@ import type {
   StoreWait,
 } from "./plant-store.ts";
 import { parsePostgresUrl, toLocation } from "./postgres/connection-url.ts";
-import { reservedSuffix } from "./sqlite/file-names.ts";
+import { reservedSuffix } from "./sqlite/files.ts";
 
 /** The operations on a store that need only its address. Each rejects with an OperatorError. */
 interface StoreAddress {
@@ -22,7 +22,7 @@ interface StoreAddress {
   /** Opens the store for a server. */
   openForServer(mode: OpenMode, events: StoreEvents, wait: StoreWait): Promise<ServerStore>;
   /** Opens the store for one command. */
-  open(mode: OpenMode, onUnavailable: OnUnavailable, wait: StoreWait): Promise<ReadablePlantStore>;
+  open(mode: OpenMode, onUnavailable: OnUnavailable, wait?: StoreWait): Promise<ReadablePlantStore>;
   /** Copies the store to a file, or rejects with the name of the tool for it. */
   backUp(file: string, overwrite: boolean): Promise<StoreSize>;
   /** Replaces the store with a backup, or rejects with the name of the tool for it. */
@@ -80,7 +80,8 @@ function postgres(address: string): StoreAddress {
   return {
     location: toLocation(parsePostgresUrl(address)),
     openForServer: open,
-    open: (mode, onUnavailable, wait) => open(mode, { onUnavailable, onDegraded: () => undefined }, wait),
+    open: (mode, onUnavailable, wait = {}) =>
+      open(mode, { onUnavailable, onDegraded: () => undefined }, wait),
     backUp: useTool(
       'backup is for SQLite; for PostgreSQL use "pg_dump --format=custom --file=FILE DATABASE", or pg_basebackup for the whole cluster',
     ),
@@ -121,14 +122,4 @@ export async function openServerStore(
   wait: StoreWait = {},
 ): Promise<ServerStore> {
   return storeAt(database).openForServer(mode, events, wait);
-}
-
-/** Opens a store for one command. Rejects with an OperatorError if that fails. */
-export async function openStore(
-  database: string,
-  mode: OpenMode,
-  onUnavailable: OnUnavailable,
-  wait: StoreWait = {},
-): Promise<ReadablePlantStore> {
-  return storeAt(database).open(mode, onUnavailable, wait);
 }

@@ -1,4 +1,4 @@
-// plantstore backup and restore: copies under load, invalid arguments, and interruptions.
+// plantstore backup and restore: copies under load, and sources that are damaged or not stores.
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
@@ -113,7 +113,6 @@ test("an incomplete backup is rejected before anything is changed", async () => 
     ["empty.db", "empty.db is not a plant store"],
     ["foreign.db", "foreign.db is a SQLite database, but not a plant store"],
     ["newer.db", "newer.db has schema version 99"],
-    ["none.db", "there is no backup"],
   ] as const) {
     for (const args of [
       ["--database", target],
@@ -141,32 +140,19 @@ test("an incomplete backup is rejected before anything is changed", async () => 
   await server.stop();
 });
 
-test("a damaged store is not backed up, and an interrupted backup leaves no file of that name", async () => {
+test("a damaged store is not backed up", async () => {
   using folder = new TemporaryFolder();
-  const database = await newStore(folder, "plants.db", 200_000);
-  const copy = folder.file("copy.db");
-  const child = Bun.spawn([plantstore, "backup", copy, "--database", database], { stderr: "ignore" });
-  const unfinished = () => readdirSync(folder.path).filter((name) => name.endsWith(".partial"));
-  await eventually("an unfinished copy", () => unfinished().length > 0 || child.exitCode !== null);
-  child.kill("SIGKILL");
-  await child.exited;
-  if (child.signalCode === "SIGKILL") expect(existsSync(copy)).toBe(false);
-  expect((await runCommand(["backup", copy, "--force", "--database", database])).stderr).toContain(
-    ": 200,000 plants, verified",
-  );
-  expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
-  expect(unfinished()).toEqual([]);
-
+  const database = await newStore(folder, "plants.db", 5_000);
   const bytes = readFileSync(folder.file("plants.db"));
-  bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 50_000);
+  bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 5_000);
   writeFileSync(folder.file("plants.db"), bytes);
   const { exitCode, stderr } = await runCommand(["backup", folder.file("second.db"), "--database", database]);
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,
     stderr: expect.stringMatching(/^plantstore: [^\n]+\n$/),
   });
-  expect(readdirSync(folder.path).filter((name) => name.startsWith("second"))).toEqual([]);
-}, 60_000);
+  expect(readdirSync(folder.path).filter((name) => /second|partial/.test(name))).toEqual([]);
+});
 
 test("a server that opens the store while it is replaced runs on the new one", async () => {
   using folder = new TemporaryFolder();

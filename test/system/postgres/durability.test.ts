@@ -2,7 +2,7 @@
 // otherwise rejected, also while a server runs.
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { openStore } from "../../../src/core/store/open-store.ts";
+import { storeAt } from "../../../src/core/store/open-store.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
@@ -35,7 +35,7 @@ describe.concurrent("settings with which commits could be lost", () => {
       await using server = await RunningServer.startInProcess({ database: address });
       const target = { url: server.url, token: await server.createToken() };
       const create = async (id: bigint) => (await post(target, plantJson(id, "Monstera"))).status;
-      const store = await openStore(address, "existing", () => undefined);
+      const store = await storeAt(address).open("existing", () => undefined);
       expect(await create(1n)).toBe(200);
       expect(await store.create(toEntries([{ id: 2n, name: "Monstera" }]))).toEqual(["created"]);
 
@@ -82,7 +82,7 @@ describe.concurrent("settings with which commits could be lost", () => {
   test("no create is acknowledged whose wait for the standby was cancelled", async () => {
     await using database = await PostgresServer.start();
     const address = database.address("postgres", [], "?statement_timeout=20&retry_timeout=1");
-    const store = await openStore(address, "create", () => undefined, {});
+    const store = await storeAt(address).open("create", () => undefined);
     await set(database, "synchronous_standby_names = 'missing'");
     await untilShown(database, "synchronous_standby_names", "missing");
     let isCancelling = true;

@@ -3,7 +3,7 @@
 
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Client } from "pg";
-import { openStore } from "../../../src/core/store/open-store.ts";
+import { storeAt } from "../../../src/core/store/open-store.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { eventually } from "../../support/eventually.ts";
 import { Load } from "../../support/load.ts";
@@ -97,7 +97,7 @@ test.each([
   "of a batch with a row that another transaction has %s, that plant alone is unavailable",
   async (_, sql) => {
     const { address } = await database.newDatabase();
-    const store = await openStore(address, "create", () => undefined);
+    const store = await storeAt(address).open("create", () => undefined);
     expect(await store.create(toEntries([{ id: 7n, name: "Monstera" }]))).toEqual(["created"]);
     const other = await otherTransaction(address, sql);
     const locked = sql.startsWith("INSERT") ? 13n : 7n;

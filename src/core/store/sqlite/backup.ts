@@ -8,7 +8,6 @@ import type { StoreSize } from "../plant-store.ts";
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
 import { hasFailureMarker } from "./errors.ts";
 import { whileLocked } from "./file-lock.ts";
-import { failureMarkerSuffix } from "./file-names.ts";
 import {
   assertRegularFile,
   isSameFile,
@@ -20,6 +19,7 @@ import {
 import {
   assertOnePath,
   bytesOnDisk,
+  failureMarkerSuffix,
   fileVersion,
   fsyncFile,
   isEmpty,

@@ -3,8 +3,7 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
 import { Database, SQLiteError } from "./driver.ts";
-import { failureMarkerSuffix } from "./file-names.ts";
-import { resolvedPath } from "./files.ts";
+import { failureMarkerSuffix, resolvedPath } from "./files.ts";
 
 /**
  * An fsync has failed. The kernel then marks the pages as clean although they were not written, so

@@ -17,8 +17,15 @@ import { basename, dirname, join } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import type { Database } from "./driver.ts";
 import { whileLocked } from "./file-lock.ts";
-import { failureMarkerSuffix, reservedSuffix } from "./file-names.ts";
-import { createExclusively, fileId, fsyncDirectory, isEmpty, sidecarFilesAt } from "./files.ts";
+import {
+  createExclusively,
+  failureMarkerSuffix,
+  fileId,
+  fsyncDirectory,
+  isEmpty,
+  reservedSuffix,
+  sidecarFilesAt,
+} from "./files.ts";
 
 /**
  * The path without links of a database file that is to be written: the names of SQLite's sidecar

@@ -12,7 +12,23 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
-import { sidecarSuffixes } from "./file-names.ts";
+
+/**
+ * All suffixes of SQLite's own files: the WAL, its shared index, and the rollback journal of other
+ * modes.
+ */
+const sidecarSuffixes = ["-wal", "-shm", "-journal"];
+
+/** The suffix of the failure marker, a file next to a store whose disk has failed. */
+export const failureMarkerSuffix = "-disk-failed";
+
+/**
+ * The suffix that makes a name that of a file next to a store, so that no database may have it;
+ * undefined otherwise.
+ */
+export function reservedSuffix(path: string): string | undefined {
+  return [...sidecarSuffixes, failureMarkerSuffix].find((suffix) => path.endsWith(suffix));
+}
 
 /**
  * The existing sidecar files of a path without links. Does not open the database file: a process

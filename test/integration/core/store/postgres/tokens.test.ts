@@ -1,7 +1,7 @@
 // Tokens on PostgreSQL: commits without a response, and last uses that cannot be stored.
 
 import { afterAll, expect, test } from "bun:test";
-import { openStore } from "../../../../../src/core/store/open-store.ts";
+import { storeAt } from "../../../../../src/core/store/open-store.ts";
 import { listedTokens } from "../../../../support/commands.ts";
 import { ConsoleClient } from "../../../../support/console.ts";
 import { eventually } from "../../../../support/eventually.ts";
@@ -19,7 +19,10 @@ test("the retry of a rotation whose commit had no response finds it done", async
   // other tests.
   await using own = await PostgresServer.start();
   const { name, address } = await own.newDatabase();
-  const store = await openStore(`${address}?statement_timeout=1&retry_timeout=60`, "create", () => undefined);
+  const store = await storeAt(`${address}?statement_timeout=1&retry_timeout=60`).open(
+    "create",
+    () => undefined,
+  );
   await store.tokens.add({ hash: "a", name: "ci", createdAt: 1_000, expiresAt: 1_000_000 });
 
   // Every commit now waits for a standby that never comes: the client gives up, and the commit goes
@@ -96,7 +99,7 @@ test("servers record the same tokens concurrently also with SERIALIZABLE as the 
 
 test("polls, look-ups and changes do not scan the ended tokens", async () => {
   const { name, address } = await database.newDatabase();
-  const store = await openStore(address, "create", () => undefined);
+  const store = await storeAt(address).open("create", () => undefined);
   await database.query(
     name,
     `INSERT INTO tokens (hash, name, created_at, revoked_at, revision)
@@ -124,7 +127,7 @@ test("polls, look-ups and changes do not scan the ended tokens", async () => {
   const before = await rowsScanned();
   expect(before).toBeGreaterThan(20_000);
 
-  const again = await openStore(address, "existing", () => undefined);
+  const again = await storeAt(address).open("existing", () => undefined);
   for (let poll = 0; poll < 5; poll++) expect((await again.tokens.readChanges(revision)).tokens).toEqual([]);
   expect(await again.tokens.find(["unknown", "ended 7"])).toEqual([]);
   await again.tokens.add({ hash: "b", name: "other", createdAt: 2_000, expiresAt: null });
