@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { withSettings } from "./config/command-options.ts";
 import { effectiveSettings, formatValue } from "./config/resolve.ts";
-import { serverSettingNames } from "./config/settings.ts";
+import { serverSettingNames, settings } from "./config/settings.ts";
 import { formatTable, printLines } from "./output.ts";
 
 export function configCommand(): Command {
@@ -11,7 +11,7 @@ export function configCommand(): Command {
     "print the settings that serve would use, and the source of each; takes the flags of serve",
   );
   return withSettings(command, [...serverSettingNames, "json"], async (config) => {
-    const rows = effectiveSettings(config, serverSettingNames);
+    const rows = effectiveSettings(config).filter(({ name }) => name !== settings.json.environment);
     const table = rows.map(({ name, value, source }) => [name, formatValue(value), source]);
     await printLines(
       config.json

@@ -7,7 +7,7 @@ import { Progress } from "../operations/progress.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
 import { host } from "./host.ts";
-import { formatCount, outputError, printError, printStored } from "./output.ts";
+import { formatCount, printError, printStored } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
 const settingNames = ["format", "delimiter", "tag", "sinceId", "withCreation", "database", "quiet"] as const;
@@ -38,16 +38,15 @@ async function exportPlants(
   // Through a pipe, progress would mix with the output of its reader on the same terminal.
   const isQuiet = quiet || !host().output.isFile;
   let plants = 0;
-  try {
+  {
     using progress = new Progress(isQuiet ? undefined : host().error);
     const total = isQuiet ? undefined : await store.count(selection);
     const onPlants = (soFar: number) => {
       plants = soFar;
       progress.update(soFar, total === undefined ? undefined : Math.min(1, soFar / total));
     };
-    await printStored(exportText(store.export(selection), format, delimiter, onPlants, withCreation));
-  } catch (error) {
-    throw outputError(error, "the export", "run it again");
+    const text = exportText(store.export(selection), format, delimiter, onPlants, withCreation);
+    await printStored(text, "the export", "run it again");
   }
   if (!isQuiet) printError(`${formatCount(plants)} exported`);
 }

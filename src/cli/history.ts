@@ -18,7 +18,7 @@ import { describeChange } from "./describe-change.ts";
 import { withEditRun } from "./edit-plants.ts";
 import { host } from "./host.ts";
 import { parseIdArgument } from "./id-argument.ts";
-import { formatTable, outputError, printError, printStored } from "./output.ts";
+import { formatTable, printError, printStored } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
 const settingNames = ["historySince", "historyUndo", "json", "database"] as const;
@@ -55,9 +55,7 @@ async function printHistory(
   const since = historySince === undefined ? undefined : Date.now() - historySince;
   await withStore(database, "existing", async (store) => {
     await using read = await store.openSql("read");
-    await printStored(historyLines(read, { id, since }, json)).catch((error) => {
-      throw outputError(error, "standard output", "try again");
-    });
+    await printStored(historyLines(read, { id, since }, json));
   });
 }
 

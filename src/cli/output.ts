@@ -9,44 +9,38 @@ export function printError(line: string): void {
   host().error.write(`${line}\n`);
 }
 
+type Texts = AsyncIterable<string> | Iterable<string>;
+
 /** Writes lines to standard output, with backpressure. Resolves if the reader exits (EPIPE). */
-export async function printLines(lines: Iterable<string>, print = printChunks): Promise<void> {
-  try {
-    await print(withLineEnds(lines));
-  } catch (error) {
-    throw outputError(error, "standard output", "try again");
-  }
+export function printLines(lines: Iterable<string>): Promise<void> {
+  return print(withLineEnds(lines));
 }
 
 /** Like printLines, for lines that contain what clients sent. */
 export function printStoredLines(lines: Iterable<string>): Promise<void> {
-  return printLines(lines, printStored);
-}
-
-/** The OperatorError for a failed write to standard output; any other error unchanged. */
-export function outputError(error: unknown, name: string, retry: string): unknown {
-  const { code, syscall } = error as NodeJS.ErrnoException;
-  if (syscall !== "write") return error;
-  // bin/plantstore and standard-streams.ts leave a closed standard output in this state.
-  const advice = code === "EBADF" ? "standard output is closed: redirect it" : "free some space";
-  return new OperatorError(`${name} could not be written (${code}); ${advice}, and ${retry}`);
-}
-
-/** Writes texts with their line ends to standard output. Rejects if a write fails. */
-async function printChunks(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
-  try {
-    await host().output.write(texts);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
-  }
+  return printStored(withLineEnds(lines));
 }
 
 /** Prints texts that clients sent. Only a terminal gets their control characters escaped. */
-export function printStored(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
-  return printChunks(host().output.columns === undefined ? texts : escapeAll(texts));
+export function printStored(texts: Texts, ...names: [name?: string, retry?: string]): Promise<void> {
+  return print(host().output.columns === undefined ? texts : escapeAll(texts), ...names);
 }
 
-async function* escapeAll(texts: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string> {
+/** Writes texts with their line ends. Rejects with an OperatorError if a write fails. */
+async function print(texts: Texts, name = "standard output", retry = "try again"): Promise<void> {
+  try {
+    await host().output.write(texts);
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === "EPIPE") return;
+    if (syscall !== "write") throw error;
+    // bin/plantstore and standard-streams.ts leave a closed standard output in this state.
+    const advice = code === "EBADF" ? "standard output is closed: redirect it" : "free some space";
+    throw new OperatorError(`${name} could not be written (${code}); ${advice}, and ${retry}`);
+  }
+}
+
+async function* escapeAll(texts: Texts): AsyncGenerator<string> {
   for await (const text of texts) yield terminalLines(text);
 }
 

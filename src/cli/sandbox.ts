@@ -114,7 +114,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   resources.defer(() => listener.stop());
 
   const addresses = serving.addressesOf(serveConfig, { url: sandbox.url, adminUrl: server.adminUrl });
-  ownProcess.logStart(config, settingNames, addresses);
+  ownProcess.logStart(config, addresses);
   const { url, adminUrl = null } = addresses;
   const controlUrl = adminUrl === null ? null : `${adminUrl}/sandbox`;
   readyFile?.write({ url, plantsUrl: `${url}/plants`, token, adminUrl, controlUrl, pid: process.pid });

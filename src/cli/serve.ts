@@ -2,6 +2,7 @@
 
 import packageJson from "../../package.json";
 import type { AdminRoutes } from "../core/admin/server.ts";
+import { makeToken, randomBytes } from "../core/auth/token.ts";
 import { readCertificate } from "../core/http/certificate.ts";
 import { textStyle } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
@@ -11,11 +12,10 @@ import { openServerStore, storeAt } from "../core/store/open-store.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { documentation } from "../docs-page/documentation.ts";
 import { bannerLines, plainLines } from "./banner.ts";
-import { printStart } from "./bootstrap-token.ts";
 import { changedSettings, type ServeConfig, type ServeSettings } from "./config/resolve.ts";
-import { serverSettingNames } from "./config/settings.ts";
 import { host } from "./host.ts";
 import { printLines } from "./output.ts";
+import { printToken } from "./print-token.ts";
 import { createConsole } from "./serve-console.ts";
 import { ServerProcess } from "./server-process.ts";
 
@@ -79,7 +79,7 @@ export async function serve(
   ownProcess.resources.use(server);
 
   const addresses = addressesOf(config, server);
-  ownProcess.logStart(config, serverSettingNames, addresses);
+  ownProcess.logStart(config, addresses);
   // Last, because a first token that is not shown cannot be issued again.
   await printServerStart(config, addresses, store);
   await using _ = accompany?.(addresses, store);
@@ -146,15 +146,21 @@ async function printServerStart(
     ...addresses,
     version: packageJson.version,
     publicUrl: config.publicUrl,
-    changed: changedSettings(config, serverSettingNames),
+    changed: changedSettings(config),
     store: storeAt(config.database).location,
   };
   const render = (token: string | undefined) =>
     columns === undefined
       ? plainLines(started, token)
       : bannerLines(started, token, { columns, style: textStyle(true, environment) });
-  if (config.bootstrapToken === "on") await printStart(store.tokens, render);
-  else await printLines(render(undefined));
+  const identity = { name: "first", expiresAt: null };
+  const { token, record } = makeToken(identity, { now: Date.now(), randomBytes });
+  if (config.bootstrapToken === "off" || !(await store.tokens.addFirst(record)))
+    return await printLines(render(undefined));
+  await printToken(store.tokens, record.hash, render(token), {
+    what: "the first token",
+    advice: "redirect standard output and start again: the next start prints another",
+  });
 }
 
 /** Opens the store; undefined if a signal ends the wait for a database that cannot be reached. */

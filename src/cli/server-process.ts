@@ -7,8 +7,7 @@ import { textStyle } from "../core/observability/terminal.ts";
 import { Tracing } from "../core/observability/tracing.ts";
 import type { StoreEvents } from "../core/store/plant-store.ts";
 import { redactPasswords } from "./config/redact.ts";
-import { type Config, changedSettings, effectiveSettings, type ServeSettings } from "./config/resolve.ts";
-import type { SettingName } from "./config/settings.ts";
+import { type AnyConfig, changedSettings, effectiveSettings, type ServeSettings } from "./config/resolve.ts";
 import { host } from "./host.ts";
 import { waitForStopSignal } from "./signals.ts";
 
@@ -76,14 +75,13 @@ export class ServerProcess implements AsyncDisposable {
   }
 
   /** Logs a start, after the listeners are open: a failed start prints only its error. */
-  logStart<Name extends SettingName>(
-    config: Config<Name>,
-    names: readonly Name[],
+  logStart(
+    config: AnyConfig,
     { url, adminUrl }: { readonly url: string; readonly adminUrl: string | undefined },
   ): void {
     const { emit } = this.events;
-    const settings = effectiveSettings(config, names);
-    const changed = changedSettings(config, names);
+    const settings = effectiveSettings(config);
+    const changed = changedSettings(config);
     emit({ kind: "configured", version: packageJson.version, settings, changed });
     if (adminUrl !== undefined) emit({ kind: "listening", listener: "admin", url: adminUrl });
     emit({ kind: "listening", listener: "public", url });

@@ -5,7 +5,8 @@ import { makeToken, randomBytes } from "../core/auth/token.ts";
 import { toIsoString, toTokenSummary } from "../core/auth/token-summary.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { withSettings } from "./config/command-options.ts";
-import { formatTable, printAll, printError, printStoredLines } from "./output.ts";
+import { formatTable, printError, printStoredLines } from "./output.ts";
+import { printToken } from "./print-token.ts";
 import { withStore } from "./with-store.ts";
 
 export function tokenCommand(): Command {
@@ -25,12 +26,13 @@ function createCommand(): Command {
     async ({ tokenName: name, tokenExpires, database }) => {
       const expiresAt = toExpiresAt(tokenExpires) ?? null;
       const { token, record } = makeToken({ name, expiresAt }, { now: Date.now(), randomBytes });
-      const wasAdded = await withStore(database, "writable", ({ tokens }) => tokens.add(record));
-      if (!wasAdded)
-        throw new OperatorError(
-          `a token named "${name}" already exists; choose another name, or rotate or revoke it`,
-        );
-      await printToken(database, token, record.hash, "issue another");
+      await withStore(database, "writable", async ({ tokens }) => {
+        if (!(await tokens.add(record)))
+          throw new OperatorError(
+            `a token named "${name}" already exists; choose another name, or rotate or revoke it`,
+          );
+        await printToken(tokens, record.hash, [token], { advice: "issue another" });
+      });
       printError(`Token "${name}" issued, ${formatExpiry(expiresAt)}. It is shown only once.`);
     },
   );
@@ -49,22 +51,26 @@ function rotateCommand(): Command {
       const now = Date.now();
       const { token, record } = makeToken({ name, expiresAt: null }, { now, randomBytes });
       const expiresAt = toExpiresAt(tokenExpires);
-      const outcome = await withStore(database, "writable", ({ tokens }) =>
-        tokens.rotate({ hash: record.hash, name, rotatedAt: now, expiresAt, overlapEndsAt: now + overlapMs }),
-      );
-      if (outcome === "none") throw noActiveToken(name);
-      if (outcome === "expired")
-        throw new OperatorError(
-          `the token named ${JSON.stringify(name)} has expired; revoke it, and create another with that name`,
-        );
-      await printToken(database, token, record.hash, "the previous token is unchanged; try again");
-      const { predecessorEndsAt } = outcome;
+      const { hash } = record;
+      const rotated = await withStore(database, "writable", async ({ tokens }) => {
+        const rotation = { hash, name, rotatedAt: now, expiresAt, overlapEndsAt: now + overlapMs };
+        const outcome = await tokens.rotate(rotation);
+        if (outcome === "none") throw noActiveToken(name);
+        if (outcome === "expired")
+          throw new OperatorError(
+            `the token named ${JSON.stringify(name)} has expired; revoke it, and create another with that name`,
+          );
+        const advice = "the previous token is unchanged; try again";
+        await printToken(tokens, hash, [token], { advice });
+        return outcome;
+      });
+      const { predecessorEndsAt } = rotated;
       const previous =
         predecessorEndsAt > now
           ? `stays valid until ${toIsoString(predecessorEndsAt)}`
           : "is rejected within 2 seconds";
       printError(
-        `Token "${name}" rotated, ${formatExpiry(outcome.token.expiresAt)}. It is shown only once. The previous token ${previous}.`,
+        `Token "${name}" rotated, ${formatExpiry(rotated.token.expiresAt)}. It is shown only once. The previous token ${previous}.`,
       );
     },
   );
@@ -99,16 +105,6 @@ function revokeCommand(): Command {
     const wasRevoked = await withStore(database, "writable", ({ tokens }) => tokens.revoke(name, Date.now()));
     if (!wasRevoked) throw noActiveToken(name);
     printError(`Token "${name}" revoked; running servers reject it within 2 seconds.`);
-  });
-}
-
-/** Prints a token alone. Revokes it if it could not be printed, since it cannot be shown again. */
-async function printToken(database: string, token: string, hash: string, advice: string): Promise<void> {
-  await printAll([token]).catch(async (error) => {
-    await withStore(database, "writable", ({ tokens }) => tokens.revokeByHash(hash));
-    throw new OperatorError(
-      `the token could not be printed (${error.code ?? error.message}), and is revoked; ${advice}`,
-    );
   });
 }
 

@@ -28,7 +28,7 @@ export function configured(
   env: Record<string, string> = {},
   readFile?: ReadFile,
 ): ReadonlyMap<string, { value: unknown; source: string }> {
-  const rows = effectiveSettings(resolveServeConfig(argv, env, readFile), serverSettingNames);
+  const rows = effectiveSettings(resolveServeConfig(argv, env, readFile));
   return new Map(rows.map(({ name, value, source }) => [name, { value, source }]));
 }
 

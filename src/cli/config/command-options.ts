@@ -2,7 +2,7 @@
 
 import { type Command, Option } from "commander";
 import { host } from "../host.ts";
-import { type Config, type Defaults, type Flags, resolveConfig } from "./resolve.ts";
+import { type Config, resolveConfig, type SettingTexts } from "./resolve.ts";
 import { headingOf, type SettingName, settings } from "./settings.ts";
 
 /**
@@ -14,7 +14,7 @@ export function withSettings<Name extends SettingName, Arguments extends readonl
   command: Command,
   names: readonly Name[],
   action: (config: Config<Name>, ...positional: Arguments) => Promise<void>,
-  defaults: Defaults = {},
+  defaults: SettingTexts = {},
 ): Command {
   declareFlags(command, names, defaults);
   return command.action(async () => {
@@ -24,7 +24,11 @@ export function withSettings<Name extends SettingName, Arguments extends readonl
 }
 
 /** Declares the flags of the settings: grouped where they are those of the server. */
-export function declareFlags(command: Command, names: readonly SettingName[], defaults: Defaults = {}): void {
+export function declareFlags(
+  command: Command,
+  names: readonly SettingName[],
+  defaults: SettingTexts = {},
+): void {
   const isGrouped = names.includes("host");
   for (const name of withConfig(names)) {
     const { flag, description, environment } = settings[name];
@@ -38,7 +42,7 @@ export function declareFlags(command: Command, names: readonly SettingName[], de
 }
 
 /** The flags that a parsed command line gives. */
-export function givenFlags(command: Command, names: readonly SettingName[]): Flags {
+export function givenFlags(command: Command, names: readonly SettingName[]): SettingTexts {
   const values: Readonly<Record<string, string | true>> = command.opts();
   const flags: Partial<Record<SettingName, string>> = {};
   for (const name of withConfig(names)) {

@@ -20,11 +20,8 @@ import {
   readFileSystem,
 } from "./sources.ts";
 
-/** The texts of the flags on the command line; `on` for a flag without an argument. */
-export type Flags = Readonly<Partial<Record<SettingName, string>>>;
-
-/** A command's own defaults, as an operator would write them. */
-export type Defaults = Readonly<Partial<Record<SettingName, string>>>;
+/** Texts of settings, as an operator would write them. */
+export type SettingTexts = Readonly<Partial<Record<SettingName, string>>>;
 
 /** The values of settings, each under its name, and where they came from. */
 export type Config<Name extends SettingName> = {
@@ -39,15 +36,25 @@ export type ServeConfig = Config<ServerSettingName>;
 /** The values without their sources. */
 export type ServeSettings = Omit<ServeConfig, "sources">;
 
-/** Throws an OperatorError that names the invalid value or source. */
+/** The configuration of any command. */
+export type AnyConfig = Readonly<Partial<Record<SettingName, unknown>>> & {
+  readonly sources: Readonly<Partial<Record<SettingName, string>>>;
+};
+
+/**
+ * Throws an OperatorError that names the invalid value or source.
+ *
+ * @param flags The flags on the command line; `on` for a flag without an argument.
+ * @param defaults The command's own.
+ */
 export function resolveConfig<Name extends SettingName>(
   names: readonly Name[],
-  flags: Flags,
+  flags: SettingTexts,
   environment: NodeJS.ProcessEnv,
   {
     defaults = {},
     readFile = readFileSystem,
-  }: { readonly defaults?: Defaults; readonly readFile?: ReadFile | undefined } = {},
+  }: { readonly defaults?: SettingTexts; readonly readFile?: ReadFile | undefined } = {},
 ): Config<Name> {
   const variables = readEnvironment(environment);
   const outsideFile = (name: SettingName) =>
@@ -74,34 +81,33 @@ export interface EffectiveSetting {
   readonly source: string;
 }
 
-/** Some settings, with secrets hidden. */
-export function effectiveSettings<Name extends SettingName>(
-  config: Config<Name>,
-  names: readonly Name[],
-): EffectiveSetting[] {
-  return (["config", ...names] as const).map((name) => {
-    const { environment: variable, secret, display } = settings[name];
-    const value: unknown = config[name] ?? null;
-    const shown = value !== null && secret ? (display?.(value) ?? "***") : value;
-    return { name: variable, value: shown, source: config.sources[name] };
-  });
+/** The settings of a configuration, with secrets hidden. */
+export function effectiveSettings(config: AnyConfig): EffectiveSetting[] {
+  return namesOf(config).map((name) => ({
+    name: settings[name].environment,
+    value: shownValue(config, name),
+    source: config.sources[name] ?? "default",
+  }));
 }
 
 /** The settings that differ from their defaults, as flags: `--port 9000`. Secrets are hidden. */
-export function changedSettings<Name extends SettingName>(
-  config: Config<Name>,
-  names: readonly Name[],
-): string[] {
-  const changed = (["config", ...names] as const).filter(
-    (name) => JSON.stringify(config[name]) !== JSON.stringify(defaultValue(name)),
-  );
-  const shown = new Map(
-    effectiveSettings(config, names).map(({ name, value }) => [name, formatValue(value)]),
-  );
-  return changed.map((name) => {
-    const text = shown.get(settings[name].environment) ?? "";
-    return `${flagName(name)} ${/\s/.test(text) ? JSON.stringify(text) : text}`;
-  });
+export function changedSettings(config: AnyConfig): string[] {
+  return namesOf(config)
+    .filter((name) => JSON.stringify(config[name]) !== JSON.stringify(defaultValue(name)))
+    .map((name) => {
+      const text = formatValue(shownValue(config, name));
+      return `${flagName(name)} ${/\s/.test(text) ? JSON.stringify(text) : text}`;
+    });
+}
+
+function namesOf({ sources }: AnyConfig): SettingName[] {
+  return Object.keys(sources) as SettingName[];
+}
+
+function shownValue(config: AnyConfig, name: SettingName): unknown {
+  const { secret, display } = settings[name];
+  const value = config[name] ?? null;
+  return value !== null && secret ? (display?.(value) ?? "***") : value;
 }
 
 /** A value as an operator would write it; as JSON if empty or with a control character. */
@@ -112,7 +118,7 @@ export function formatValue(value: unknown): string {
   return text === "" || /\p{Cc}/u.test(text) ? JSON.stringify(text) : text;
 }
 
-function fromFlag(flags: Flags, name: SettingName): RawValue | undefined {
+function fromFlag(flags: SettingTexts, name: SettingName): RawValue | undefined {
   const text = flags[name];
   return text === undefined ? undefined : { text, source: "flag", origin: flagName(name), isQuotable: true };
 }

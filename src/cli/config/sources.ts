@@ -19,12 +19,7 @@ export interface RawValue {
 }
 
 /** Variables of the environment or of a configuration file. Every name is a setting's. */
-export interface Variables {
-  readonly source: "environment" | "config file";
-  readonly values: ReadonlyMap<string, string>;
-  /** The place of a variable, for error messages. */
-  readonly originOf: (name: string) => string;
-}
+export type Variables = ReadonlyMap<string, RawValue>;
 
 /** Returns at most the first `bytesMax` bytes of a file. Throws the system's error. */
 export type ReadFile = (path: string, bytesMax: number) => Uint8Array;
@@ -44,8 +39,10 @@ export function readEnvironment(environment: NodeJS.ProcessEnv): Variables {
     // PLANTSTORE_TEST_* configure the test suites.
     .filter(([name]) => name.startsWith(prefix) && !name.startsWith(`${prefix}TEST_`))
     .map(([name, value]): [string, string] => [name, value ?? ""]);
-  const values = withoutKubernetesLinks(new Map(ours));
-  return assertKnown({ source: "environment", values, originOf: (name) => name });
+  const variables = Array.from(withoutKubernetesLinks(new Map(ours)), ([name, text]) => {
+    return [name, { text, source: "environment", origin: name, isQuotable: true }] as const;
+  });
+  return assertKnown(new Map(variables));
 }
 
 /**
@@ -55,30 +52,23 @@ export function readEnvironment(environment: NodeJS.ProcessEnv): Variables {
  * @throws OperatorError with the number of the invalid line.
  */
 export function readConfigFile(path: string, origin: string, readFile: ReadFile): Variables {
-  const text = readText(path, origin, readFile);
-  const assignments = parseAssignments(path, text);
-  const values = new Map([...assignments].map(([name, { value }]) => [name, value]));
-  const originOf = (name: string) => `${path}, line ${assignments.get(name)?.line}: ${name}`;
-  if (values.has(configVariable))
-    throw new OperatorError(`${originOf(configVariable)} is not allowed in a configuration file`, 2);
-  return assertKnown({ source: "config file", values, originOf });
+  const variables = parseAssignments(path, readText(path, origin, readFile));
+  const config = variables.get(configVariable);
+  if (config !== undefined)
+    throw new OperatorError(`${config.origin} is not allowed in a configuration file`, 2);
+  return assertKnown(variables);
 }
 
 /** The value of the variable NAME, or the content of the file that NAME_FILE names. */
-export function lookup(
-  { source, values, originOf }: Variables,
-  name: string,
-  readFile: ReadFile,
-): RawValue | undefined {
-  const text = values.get(name);
-  if (text !== undefined) return { text, source, origin: originOf(name), isQuotable: true };
+export function lookup(variables: Variables, name: string, readFile: ReadFile): RawValue | undefined {
   const fileName = name + fileSuffix;
-  const path = values.get(fileName);
-  if (path === undefined) return undefined;
+  const file = variables.get(fileName);
+  if (file === undefined) return variables.get(name);
+  const { text: path, source, origin } = file;
   return {
-    text: readText(path, originOf(fileName), readFile).replace(/\r?\n$/, ""),
+    text: readText(path, origin, readFile).replace(/\r?\n$/, ""),
     source: source === "environment" ? fileName : `${source}, ${fileName}`,
-    origin: `${originOf(fileName)}: ${path}`,
+    origin: `${origin}: ${path}`,
     isQuotable: false,
   };
 }
@@ -131,9 +121,10 @@ const statement = new RegExp(
   "y",
 );
 
-/** The values that a text assigns, with their lines. */
-function parseAssignments(path: string, text: string): Map<string, { value: string; line: number }> {
-  const assignments = new Map<string, { value: string; line: number }>();
+/** The variables that a text assigns. */
+function parseAssignments(path: string, text: string): Variables {
+  const variables = new Map<string, RawValue>();
+  const lines = new Map<string, number>();
   let line = 1;
   for (let start = 0; start < text.length; start = statement.lastIndex) {
     statement.lastIndex = start;
@@ -145,26 +136,26 @@ function parseAssignments(path: string, text: string): Map<string, { value: stri
       );
     }
     if (name !== undefined) {
-      const first = assignments.get(name);
-      if (first !== undefined)
-        throw new OperatorError(`${path}, line ${line}: ${name} is already set in line ${first.line}`, 2);
-      assignments.set(name, { value, line });
+      const origin = `${path}, line ${line}: ${name}`;
+      if (variables.has(name))
+        throw new OperatorError(`${origin} is already set in line ${lines.get(name)}`, 2);
+      variables.set(name, { text: value, source: "config file", origin, isQuotable: true });
+      lines.set(name, line);
     }
     line += whole.split("\n").length - 1;
   }
-  return assignments;
+  return variables;
 }
 
 function assertKnown(variables: Variables): Variables {
-  const { values, originOf } = variables;
-  for (const name of values.keys()) {
+  for (const [name, { origin }] of variables) {
     if (!knownNames.has(name)) {
-      const place = originOf(name).slice(0, -name.length);
+      const place = origin.slice(0, -name.length);
       throw new OperatorError(`${place}unknown setting ${name}; ${suggestion(name)}`, 2);
     }
     const fileName = name + fileSuffix;
-    if (values.has(fileName))
-      throw new OperatorError(`${originOf(name)} and ${fileName} are both set; remove one of them`, 2);
+    if (variables.has(fileName))
+      throw new OperatorError(`${origin} and ${fileName} are both set; remove one of them`, 2);
   }
   return variables;
 }

@@ -67,7 +67,7 @@ test("a server with the default settings loads neither the other commands nor wh
   );
   expect(commands).toEqual([
     "banner.ts",
-    "bootstrap-token.ts",
+    "print-token.ts",
     "serve-command.ts",
     "serve-console.ts",
     "serve.ts",
