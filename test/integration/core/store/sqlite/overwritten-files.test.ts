@@ -1,0 +1,31 @@
+// A WAL that another program cuts between the check before a commit and the commit.
+// test/system/faults/overwritten.test.ts has servers whose files are overwritten at any time.
+
+import { expect, test } from "bun:test";
+import { truncateSync } from "node:fs";
+import { checkpoint } from "../../../../../src/core/store/sqlite/checkpoint.ts";
+import { openDatabase } from "../../../../../src/core/store/sqlite/connection.ts";
+import { OpenFiles } from "../../../../../src/core/store/sqlite/files.ts";
+import { OverwriteCheck } from "../../../../../src/core/store/sqlite/overwritten-files.ts";
+import { TemporaryFolder } from "../../../../support/server.ts";
+
+test.each([
+  ["to nothing", 0],
+  ["after its first page", 32 + 24 + 4_096],
+])("the hole before the frames of a commit is found: the WAL was cut %s", (_, bytes) => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  using database = openDatabase(path, "create");
+  const files = new OpenFiles(path);
+  const check = new OverwriteCheck(database, files.walDescriptor, () => undefined);
+  const findBeforeCommit = () => check.findBeforeCommit(checkpoint(database, "NOOP").pages);
+  const commit = () => database.run("INSERT INTO plants (id, name, created_at) VALUES (random(), 'x', 0)");
+  for (let count = 0; count < 10; count++) {
+    commit();
+    expect(findBeforeCommit()).toBeUndefined();
+  }
+  truncateSync(`${path}-wal`, bytes);
+  commit();
+  expect(findBeforeCommit()).toBe("-wal");
+  files.close();
+});
