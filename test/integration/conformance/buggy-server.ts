@@ -1,24 +1,24 @@
-// A server with a known bug: a proxy in front of a real one that alters what it receives, what it
-// returns, or how it handles connections. Without a bug every rule holds through it.
+// A server with a known bug: HTTP of its own in front of the handler of a real service. It alters
+// what the handler receives, what it returns, or how connections are handled. Without a bug every
+// rule holds.
 
-import { connect, createServer, type Server, type Socket } from "node:net";
-import { findInterimEnd, findResponseEnd } from "../../../src/sandbox/message.ts";
+import { createServer, type Socket } from "node:net";
+import { findHeadEnd, readChunks } from "../../../src/sandbox/message.ts";
 
 /** A request or response; its characters are bytes. */
 export interface Message {
   /** The first line. */
   start: string;
   headers: [name: string, value: string][];
+  /** Without the framing of its chunks. */
   body: string;
-  /** The lines of the trailer fields, which are not passed on. */
-  trailers?: string;
+  hasTrailers?: boolean;
 }
 
 /** What a bug may remember. */
 export interface BugState {
   readonly token: string;
   readonly seen: Map<string, string>;
-  readonly inFlight: Set<string>;
   count: number;
 }
 
@@ -28,8 +28,8 @@ export interface ConnectionState {
   readonly id: string;
 }
 
-/** A response instead of that of the server; or no response at all. */
-type Instead = Message | "hang" | "close";
+/** A response instead of that of the service; or no response at all. */
+type Instead = Response | "hang";
 
 export interface Bug {
   /** The rules that must not hold, by their ids. */
@@ -64,28 +64,23 @@ export interface Bug {
   readonly ignoresExpect?: boolean;
 }
 
-const headEnd = "\r\n\r\n";
-/** With trailer fields, which the server does not read. */
-const lastChunk = /(^|\r\n)0+\r\n((?:[\w-]+:[^\r\n]*\r\n)*)\r\n$/;
+type Handle = (request: Request) => Promise<Response>;
 
 export class BuggyServer implements Disposable {
-  readonly #server: Server;
+  readonly #server = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket));
   readonly #sockets = new Set<Socket>();
+  readonly #handle: Handle;
   readonly #bug: Bug;
-  /** The connections to the server whose end ends that of the client. */
-  readonly #followed = new WeakSet<Socket>();
-  readonly #target: URL;
   readonly #state: BugState;
 
-  private constructor(target: URL, token: string, bug: Bug) {
-    this.#target = target;
+  private constructor(handle: Handle, token: string, bug: Bug) {
+    this.#handle = handle;
     this.#bug = bug;
-    this.#state = { token, seen: new Map(), inFlight: new Set(), count: 0 };
-    this.#server = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket));
+    this.#state = { token, seen: new Map(), count: 0 };
   }
 
-  static async start(url: string, token: string, bug: Bug): Promise<BuggyServer> {
-    const server = new BuggyServer(new URL(url), token, bug);
+  static async start(handle: Handle, token: string, bug: Bug): Promise<BuggyServer> {
+    const server = new BuggyServer(handle, token, bug);
     await new Promise<void>((resolve) => server.#server.listen(0, "127.0.0.1", resolve));
     return server;
   }
@@ -100,103 +95,81 @@ export class BuggyServer implements Disposable {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  #track(socket: Socket): Socket {
-    this.#sockets.add(socket);
-    return socket.on("error", () => undefined).on("close", () => this.#sockets.delete(socket));
-  }
-
   #accept(socket: Socket): void {
-    this.#track(socket);
-    const { connectionsMax, incomplete, ignoresExpect = false } = this.#bug;
-    // Each has two sockets.
-    if (connectionsMax !== undefined && this.#sockets.size > 2 * connectionsMax) {
-      socket.destroy();
-      return;
-    }
-    const upstream = this.#track(connect(Number(this.#target.port), this.#target.hostname));
-    let received = "";
+    const { connectionsMax = Number.POSITIVE_INFINITY, closesSilentlyAfter, dropsPipelined } = this.#bug;
+    if (this.#sockets.size >= connectionsMax) return void socket.destroy();
+    this.#sockets.add(socket);
+    socket.on("error", () => undefined).on("close", () => this.#sockets.delete(socket));
+    let received = Buffer.alloc(0);
     let isBusy = false;
-    let isRaw = false;
     let isEnded = false;
     let responses = 0;
     const connection = { isAccepted: false, id: crypto.randomUUID() };
 
     const next = async () => {
-      if (isBusy || isRaw) return;
-      const completes = isEnded || incomplete === "firstPacket" ? incomplete : undefined;
-      const request = takeRequest(received, completes, ignoresExpect);
-      if (request === "raw" || (request === undefined && isEnded && received !== "")) {
-        // Bytes of no well-formed request, or the end of the stream: the server decides.
-        isRaw = true;
-        upstream.on("data", (chunk) => socket.write(chunk)).on("end", () => socket.end());
-        upstream.write(received, "latin1");
-        if (isEnded) upstream.end();
-        return;
-      }
-      if (request === undefined) {
-        if (isEnded) {
-          socket.end();
-          upstream.end();
-        }
-        return;
-      }
+      if (isBusy || !socket.writable) return;
+      const request = takeRequest(received, isEnded, this.#bug);
+      if (request === "malformed") return void socket.end(serialize(await toMessage(badRequest())), "latin1");
+      if (request === "continue") return void socket.write("HTTP/1.1 100 Continue\r\n\r\n");
+      if (request === undefined) return isEnded ? void socket.end() : undefined;
       isBusy = true;
-      received = received.slice(request.length);
-      await this.#exchange(request.message, socket, upstream, connection);
+      received = received.subarray(request.end);
+      const isLast = await this.#exchange(request.message, socket, connection);
       isBusy = false;
-      responses++;
-      const { closesSilentlyAfter, dropsPipelined = false } = this.#bug;
-      if (responses === closesSilentlyAfter || (dropsPipelined && received !== "")) socket.end();
-      if (!socket.destroyed) void next();
+      const isDropped = dropsPipelined === true && received.length > 0;
+      if (isLast || isDropped || ++responses === closesSilentlyAfter) socket.end();
+      void next();
     };
     socket.on("data", (chunk: Buffer) => {
-      if (isRaw) upstream.write(chunk);
-      else received += chunk.toString("latin1");
+      received = Buffer.concat([received, chunk]);
       void next();
     });
     socket.on("end", () => {
       isEnded = true;
-      if (isRaw) upstream.end();
-      else void next();
+      void next();
     });
-    socket.on("close", () => upstream.destroy());
   }
 
-  /** Passes one request to the server, and its response back. */
-  async #exchange(
-    request: Message,
-    socket: Socket,
-    upstream: Socket,
-    connection: ConnectionState,
-  ): Promise<void> {
-    const { request: alter, response: alterResponse, lost, ignoresExpect } = this.#bug;
+  /** Responds to a request. Returns whether the connection must be closed. */
+  async #exchange(request: Message, socket: Socket, connection: ConnectionState): Promise<boolean> {
+    const { request: alter, response: alterResponse, lost } = this.#bug;
     const asSent = structuredClone(request);
     if (lost !== undefined && (await endsSoon(socket))) lost(request, this.#state);
     const instead = await alter?.(request, this.#state, connection);
     if (instead === "hang") return new Promise(() => undefined);
-    if (instead === "close") return void socket.destroy();
-    const respond = (response: Message) => {
-      alterResponse?.(response, asSent, this.#state, connection);
-      socket.write(serialize(response), "latin1");
-    };
-    if (instead !== undefined) {
-      respond(instead);
-      socket.end();
-      return;
-    }
-    upstream.write(serialize(request), "latin1");
-    const method = request.start.split(" ")[0] ?? "";
-    const raw = await readResponse(upstream, method, (interim) => {
-      if (!ignoresExpect) socket.write(interim);
-    });
-    if (raw === undefined) return void socket.destroy();
-    respond(parseMessage(raw));
-    if (upstream.readableEnded || !raw.toLowerCase().includes("content-length")) socket.end();
-    else if (!this.#followed.has(upstream)) {
-      this.#followed.add(upstream);
-      upstream.once("end", () => socket.end());
-    }
+    const isValid = isWellFramed(request);
+    const response = await toMessage(
+      instead ?? (isValid ? await this.#handle(toRequest(request)) : badRequest()),
+    );
+    if (request.start.startsWith("HEAD ")) response.body = "";
+    alterResponse?.(response, asSent, this.#state, connection);
+    socket.write(serialize(response), "latin1");
+    const [option] = headerValues(request, "connection");
+    return !isValid || option === "close" || (option === undefined && request.start.endsWith("/1.0"));
   }
+}
+
+const badRequest = () => new Response(null, { status: 400 });
+
+function toRequest({ start, headers, body }: Message): Request {
+  // Bun makes an unknown method GET, which is 405 as well.
+  const [method = "", target = ""] = start.split(" ");
+  return new Request(new URL(target, "http://localhost").href, {
+    method,
+    headers: headers.filter(([name]) => !/^(?:content-length|transfer-encoding)$/i.test(name)),
+    body: method === "GET" || method === "HEAD" ? null : Buffer.from(body, "latin1"),
+  });
+}
+
+async function toMessage(response: Response): Promise<Message> {
+  const body = Buffer.from(await response.arrayBuffer()).toString("latin1");
+  const length = String(body.length);
+  const date = new Date().toUTCString();
+  return {
+    start: `HTTP/1.1 ${response.status} Status`,
+    headers: [...response.headers, ["Content-Length", length], ["Date", date]],
+    body,
+  };
 }
 
 /** Whether the client closes the connection within some milliseconds. */
@@ -211,77 +184,54 @@ function endsSoon(socket: Socket): Promise<boolean> {
   });
 }
 
-/**
- * The bytes of the next final response; undefined if the server closes the connection before it.
- */
-function readResponse(
-  upstream: Socket,
-  method: string,
-  onInterim: (bytes: Buffer) => void,
-): Promise<string | undefined> {
-  let received: Buffer = Buffer.alloc(0);
-  return new Promise((resolve) => {
-    const finish = (response?: string) => {
-      upstream.off("data", onData).off("end", onEnd).off("close", onEnd);
-      resolve(response);
-    };
-    const onData = (chunk: Buffer) => {
-      const all = Buffer.concat([received, chunk]);
-      const interimEnd = findInterimEnd(all);
-      if (interimEnd > 0) onInterim(all.subarray(0, interimEnd));
-      received = all.subarray(interimEnd);
-      const end = findResponseEnd(received, method);
-      if (end !== undefined && end <= received.length) finish(received.toString("latin1"));
-    };
-    const onEnd = () => finish();
-    upstream.on("data", onData).on("end", onEnd).on("close", onEnd);
-    if (upstream.destroyed) onEnd();
-  });
+/** What a server must find in a head whose end it has found (RFC 9112, sections 3.2, 5.1 and 6.3). */
+function isWellFramed(request: Message): boolean {
+  const { start, headers } = request;
+  const lengths = headerValues(request, "content-length");
+  const codings = headerValues(request, "transfer-encoding");
+  return (
+    /^[A-Z]+ \S+ HTTP\/1\.[01]$/.test(start) &&
+    headers.every(([name]) => !/\s/.test(name)) &&
+    headerValues(request, "host").length === 1 &&
+    lengths.length + codings.length < 2
+  );
 }
 
-/** The first request of some bytes; "raw" if it is malformed, undefined if it is incomplete. */
+/** The first request of some bytes, and its end; undefined while it is incomplete. */
 function takeRequest(
-  bytes: string,
-  incomplete: Bug["incomplete"],
-  ignoresExpect: boolean,
-): { message: Message; length: number } | "raw" | undefined {
-  const end = bytes.indexOf(headEnd);
-  if (bytes !== "" && !/^[A-Z]{1,20}(?: |$)/.test(bytes.slice(0, 21))) return "raw";
-  if (end === -1) {
-    return incomplete === "firstPacket" && bytes !== ""
-      ? { message: parseMessage(bytes + headEnd), length: bytes.length }
-      : undefined;
-  }
-  const head = bytes.slice(0, end + headEnd.length);
-  const rest = bytes.slice(head.length);
-  const message = parseMessage(head);
-  // The client waits for the response to the head.
-  if (headerValues(message, "expect").length > 0 && rest === "" && !ignoresExpect) return "raw";
-  const length = headerValues(message, "content-length").at(-1);
+  bytes: Buffer,
+  isEnded: boolean,
+  { incomplete, ignoresExpect = false }: Bug,
+): { readonly message: Message; readonly end: number } | "continue" | "malformed" | undefined {
+  const isTaken = bytes.length > 0 && (incomplete === "firstPacket" || (incomplete === "end" && isEnded));
+  const headEnd = findHeadEnd(bytes) ?? (isTaken ? bytes.length : undefined);
+  if (headEnd === undefined) return undefined;
+  const message = parseHead(bytes.toString("latin1", 0, headEnd));
   const isChunked = headerValues(message, "transfer-encoding").length > 0;
-  const bodyEnd = isChunked ? (lastChunk.test(rest) ? rest.length : undefined) : Number(length ?? 0);
-  if (bodyEnd === undefined || rest.length < bodyEnd) {
-    if (incomplete === undefined) return isChunked && /^[^\da-f]/i.test(rest) ? "raw" : undefined;
-    message.body = rest;
-    setHeader(message, "Content-Length", String(rest.length));
-    return { message, length: bytes.length };
+  const length = Number(headerValues(message, "content-length").at(-1) ?? 0);
+  const start = bytes.toString("latin1", headEnd, headEnd + 1);
+  if (isChunked ? /[^\da-f]/i.test(start) : !(length >= 0)) return "malformed";
+  const chunks = isChunked ? readChunks(bytes, headEnd) : undefined;
+  const end = chunks?.end ?? headEnd + length;
+  if (isTaken || (chunks?.isComplete ?? end <= bytes.length)) {
+    const body = chunks === undefined ? bytes.subarray(headEnd, end) : Buffer.concat(chunks.content);
+    message.body = body.toString("latin1");
+    message.hasTrailers = isChunked && !bytes.subarray(0, end).toString("latin1").endsWith("0\r\n\r\n");
+    return { message, end };
   }
-  if (Number.isNaN(bodyEnd) || bodyEnd < 0) return "raw";
-  message.trailers = (isChunked && lastChunk.exec(rest)?.[2]) || "";
-  message.body = isChunked ? rest.replace(lastChunk, "$10\r\n\r\n") : rest.slice(0, bodyEnd);
-  return { message, length: head.length + bodyEnd };
+  const waits = headerValues(message, "expect").length > 0 && start === "" && !ignoresExpect;
+  return waits ? "continue" : undefined;
 }
 
-function parseMessage(bytes: string): Message {
-  const end = bytes.indexOf(headEnd);
-  const [start = "", ...lines] = bytes.slice(0, end).split("\r\n");
+function parseHead(head: string): Message {
+  const [start = "", ...lines] = head.trimEnd().split("\r\n");
   return {
     start,
     headers: lines.map((line) => {
       const colon = line.indexOf(":");
       return [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, "")];
     }),
-    body: bytes.slice(end + headEnd.length),
+    body: "",
   };
 }
 

@@ -3,30 +3,13 @@
 import { type Bug, headerValues, type Message, setHeader, setText, textOf } from "./buggy-server.ts";
 
 const idPattern = /("id"\s*:\s*)(-?[\d.]+(?:[eE][+-]?\d+)?)(?=\s*[,}])/;
-const json = { "Content-Type": "application/json" };
 
-function respond(
-  status: number,
-  body: object | string,
-  headers: Readonly<Record<string, string>> = json,
-): Message {
-  const text = typeof body === "string" ? body : JSON.stringify(body);
-  const all = {
-    ...headers,
-    "Content-Length": String(Buffer.byteLength(text)),
-    Date: new Date().toUTCString(),
-  };
-  return {
-    start: `HTTP/1.1 ${status} Status`,
-    headers: Object.entries(all),
-    body: Buffer.from(text).toString("latin1"),
-  };
-}
-
-const errorOf = (error: number, message = "an error") => ({ error, message });
+const rejection = (error: number) =>
+  Response.json({ error, message: "an error" }, { status: Math.trunc(error / 100) });
 const isCreate = ({ start }: Message) => /^POST \S*\/plants(?:\?\S*)? /.test(start);
 const statusOf = ({ start }: Message) => Number(start.split(" ")[1]);
 const idOf = (message: Message) => idPattern.exec(textOf(message))?.[2];
+const plantOf = (request: Message) => ({ ...parse(textOf(request)), id: undefined });
 const headerOf = (message: Message, name: string) => headerValues(message, name)[0];
 const fieldOf = (message: Message, name: string): unknown => parse(textOf(message))?.[name];
 
@@ -39,14 +22,9 @@ function parse(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Requests that are altered in place, or answered without the server. */
-function mishandles(breaks: readonly string[], request: NonNullable<Bug["request"]>): Bug {
-  return { breaks, request };
-}
-
 /** A bug in the text of a request. */
 function misreadText(breaks: readonly string[], read: (text: string) => string): Bug {
-  return mishandles(breaks, (request) => setText(request, read(textOf(request))));
+  return { breaks, request: (request) => setText(request, read(textOf(request))) };
 }
 
 /** A bug in the id that is read from a body. */
@@ -58,16 +36,17 @@ function misreadId(breaks: readonly string[], read: (id: string) => string): Bug
 
 /** A bug in the first line of a request. */
 function misreadStart(breaks: readonly string[], read: (start: string) => string): Bug {
-  return mishandles(breaks, (request) => {
-    request.start = read(request.start);
-  });
+  return {
+    breaks,
+    request: (request) => {
+      request.start = read(request.start);
+    },
+  };
 }
 
 /** Requests that are rejected without the server. */
 function rejects(breaks: readonly string[], error: number, isRejected: (request: Message) => boolean): Bug {
-  return mishandles(breaks, (request) =>
-    isRejected(request) ? respond(Math.trunc(error / 100), errorOf(error)) : undefined,
-  );
+  return { breaks, request: (request) => (isRejected(request) ? rejection(error) : undefined) };
 }
 
 /** Bodies and ids that are rejected by their text. */
@@ -76,17 +55,18 @@ const rejectsText = (breaks: readonly string[], error: number, text: RegExp) =>
 const rejectsIds = (breaks: readonly string[], id: RegExp) =>
   rejects(breaks, 40002, (request) => id.test(idOf(request) ?? ""));
 
-/** A bug in the body of responses with some statuses. */
-function altersBody(
-  breaks: readonly string[],
-  statuses: readonly number[],
-  alter: (body: Record<string, unknown>, request: Message) => unknown,
-): Bug {
+type AlterBody = (body: Record<string, unknown>, request: Message) => unknown;
+
+/** A bug in the body of responses with the status 200, or with another one. */
+const altersPlants = (breaks: readonly string[], alter: AlterBody) => altersBody(breaks, true, alter);
+const altersErrors = (breaks: readonly string[], alter: AlterBody) => altersBody(breaks, false, alter);
+
+function altersBody(breaks: readonly string[], isOfPlants: boolean, alter: AlterBody): Bug {
   return {
     breaks,
     response: (response, request) => {
       const body = parse(textOf(response));
-      if (statuses.includes(statusOf(response)) && body !== undefined)
+      if ((statusOf(response) === 200) === isOfPlants && body !== undefined)
         setText(response, JSON.stringify(alter(body, request)));
     },
   };
@@ -124,13 +104,10 @@ function altersRequestHeader(
   };
 }
 
-/** The first member of a name in place of the last. */
-function keepFirst(text: string): string {
-  const first = /"name":"first"/.test(text) ? "first" : undefined;
-  return first === undefined ? text : text.replace('"name":"last"', '"name":"first"');
-}
-
 const withoutToken = (request: Message) => !headerOf(request, "authorization")?.match(/^bearer ./i);
+/** The id of a create with a token. */
+const idOfCreate = (request: Message) =>
+  isCreate(request) && !withoutToken(request) ? idOf(request) : undefined;
 
 export const bugs: Readonly<Record<string, Bug>> = {
   // Ids.
@@ -164,9 +141,9 @@ export const bugs: Readonly<Record<string, Bug>> = {
   rejectsTheSamePlantAgain: {
     breaks: ["idempotence.same-again", "idempotence.lost-response", "idempotence.race-of-equal"],
     request: (request, { seen }) => {
-      const id = idOf(request);
-      if (id === undefined || !isCreate(request) || withoutToken(request)) return undefined;
-      if (seen.has(id)) return respond(400, errorOf(40009));
+      const id = idOfCreate(request);
+      if (id === undefined) return undefined;
+      if (seen.has(id)) return rejection(40009);
       seen.set(id, "");
       return undefined;
     },
@@ -181,7 +158,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
     response: (response, request) => {
       if (fieldOf(response, "error") !== 40009) return;
       response.start = "HTTP/1.1 200 OK";
-      setText(response, JSON.stringify({ ...parse(textOf(request)), id: undefined }));
+      setText(response, JSON.stringify(plantOf(request)));
     },
   },
   storesNothing: {
@@ -219,18 +196,18 @@ export const bugs: Readonly<Record<string, Bug>> = {
   comparesTheBytesOfTheBody: {
     breaks: ["idempotence.same-in-another-form"],
     request: (request, { seen }) => {
-      const id = idOf(request);
-      if (id === undefined || withoutToken(request)) return undefined;
+      const id = idOfCreate(request);
+      if (id === undefined) return undefined;
       const before = seen.get(id);
       seen.set(id, before ?? request.body);
-      return before !== undefined && before !== request.body ? respond(400, errorOf(40009)) : undefined;
+      return before !== undefined && before !== request.body ? rejection(40009) : undefined;
     },
   },
   checksBeforeItInserts: {
     breaks: ["idempotence.race-of-different"],
     request: async (request, { seen }) => {
-      const id = idOf(request);
-      if (id === undefined || !isCreate(request) || withoutToken(request)) return undefined;
+      const id = idOfCreate(request);
+      if (id === undefined) return undefined;
       const isTaken = seen.has(id);
       // Between the check and the insert.
       await Bun.sleep(50);
@@ -238,17 +215,17 @@ export const bugs: Readonly<Record<string, Bug>> = {
         if (!isTaken) seen.set(id, "");
         return undefined;
       }
-      return respond(200, { ...parse(textOf(request)), id: undefined });
+      return Response.json(plantOf(request));
     },
   },
   checksAMomentBeforeItInserts: {
     breaks: ["idempotence.race-of-different"],
     request: async (request, { seen }) => {
-      const id = idOf(request);
-      if (id === undefined || !isCreate(request) || withoutToken(request)) return undefined;
+      const id = idOfCreate(request);
+      if (id === undefined) return undefined;
       const isTaken = seen.has(id);
       await new Promise(setImmediate);
-      if (!isTaken && seen.has(id)) return respond(200, { ...parse(textOf(request)), id: undefined });
+      if (!isTaken && seen.has(id)) return Response.json(plantOf(request));
       seen.set(id, "");
       return undefined;
     },
@@ -260,33 +237,32 @@ export const bugs: Readonly<Record<string, Bug>> = {
       await new Promise(setImmediate);
       const isAlone = state.count === 1;
       state.count--;
-      return isAlone ? undefined : respond(200, { ...parse(textOf(request)), id: undefined });
+      return isAlone ? undefined : Response.json(plantOf(request));
     },
   },
   failsWhereAnotherInsertedFirst: {
     breaks: ["idempotence.race-of-equal"],
-    request: async (request, { inFlight }) => {
-      const id = idOf(request);
+    request: async (request, { seen }) => {
+      const id = idOfCreate(request);
       if (id === undefined) return undefined;
-      if (inFlight.has(id)) return respond(500, errorOf(50000));
-      inFlight.add(id);
+      if (seen.has(id)) return rejection(50000);
+      seen.set(id, "");
       await Bun.sleep(50);
-      inFlight.delete(id);
+      seen.delete(id);
       return undefined;
     },
   },
   locksTheIdOfALostCreate: {
     breaks: ["idempotence.lost-response"],
     lost: (request, { seen }) => void seen.set(idOf(request) ?? "", ""),
-    request: (request, { seen }) =>
-      seen.has(idOf(request) ?? "-") ? respond(400, errorOf(40009)) : undefined,
+    request: (request, { seen }) => (seen.has(idOf(request) ?? "-") ? rejection(40009) : undefined),
   },
   storesBeforeItValidates: {
     breaks: ["idempotence.rejected-not-stored"],
     request: (request, { seen }) => {
       const id = idOf(request) ?? "";
       const before = seen.get(id);
-      if (before !== undefined && before !== request.body) return respond(400, errorOf(40009));
+      if (before !== undefined && before !== request.body) return rejection(40009);
       seen.set(id, request.body);
       return undefined;
     },
@@ -318,11 +294,11 @@ export const bugs: Readonly<Record<string, Bug>> = {
     "Content-Type",
     "application/json; charset=iso-8859-1",
   ),
-  returnsTheId: altersBody(["contract.plant-members"], [200], (body, request) => ({
+  returnsTheId: altersPlants(["contract.plant-members"], (body, request) => ({
     id: Number(idOf(request)),
     ...body,
   })),
-  returnsNullForNoTag: altersBody(["contract.create-without-tag"], [200], (body) => ({ tag: null, ...body })),
+  returnsNullForNoTag: altersPlants(["contract.create-without-tag"], (body) => ({ tag: null, ...body })),
   returns201: altersStatus(["contract.create-with-tag", "contract.create-without-tag"], 200, "201 Created"),
   returnsText: altersHeader(
     ["contract.response-media-type", "contract.error-members"],
@@ -340,7 +316,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
   replacesNoncharacters: misreadText(["contract.text-unchanged"], (text) =>
     text.replaceAll("\uffff", "\ufffd"),
   ),
-  comparesMembersWithoutCase: altersBody(["contract.unknown-members"], [200], (body, request) => ({
+  comparesMembersWithoutCase: altersPlants(["contract.unknown-members"], (body, request) => ({
     ...body,
     name: fieldOf(request, "Name") ?? body.name,
   })),
@@ -349,7 +325,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
     ["contract.text-unchanged", "idempotence.similar-content"],
     (text) => text.replaceAll(/[\u{10000}-\u{10ffff}]/gu, "?"),
   ),
-  escapesMarkup: altersBody(["contract.text-unchanged"], [200], (body) => ({
+  escapesMarkup: altersPlants(["contract.text-unchanged"], (body) => ({
     ...body,
     name: String(body.name).replaceAll("<", "&lt;"),
   })),
@@ -365,12 +341,14 @@ export const bugs: Readonly<Record<string, Bug>> = {
     40002,
     /"colour"/,
   ),
-  returnsUnknownMembers: altersBody(["contract.unknown-members"], [200], (body, request) => ({
+  returnsUnknownMembers: altersPlants(["contract.unknown-members"], (body, request) => ({
     ...parse(textOf(request)),
     ...body,
     id: undefined,
   })),
-  takesTheFirstOfDuplicates: misreadText(["contract.duplicate-members"], keepFirst),
+  takesTheFirstOfDuplicates: misreadText(["contract.duplicate-members"], (text) =>
+    text.replace('"name":"last"', '"name":"first"'),
+  ),
   rejectsAByteOrderMark: rejectsText(["contract.byte-order-mark"], 40001, /^\ufeff/),
   comparesTheContentType: rejects(
     ["contract.media-type-forms"],
@@ -401,33 +379,25 @@ export const bugs: Readonly<Record<string, Bug>> = {
   convertsTypes: misreadText(["contract.member-types", "errors.invalid-plant"], (text) =>
     text.replace(/("name":)(\d+|true)(?=[,}])/, '$1"$2"'),
   ),
-  returnsProblemDetails: altersBody(
+  returnsProblemDetails: altersErrors(
     ["contract.error-members", "errors.body-members"],
-    [400, 401, 404, 405, 413, 415],
     ({ error, message }) => ({ type: "about:blank", title: message, code: error }),
   ),
 
   // Errors.
-  addsAMember: altersBody(["errors.body-members"], [400, 401, 404, 405, 413, 415], (body) => ({
+  addsAMember: altersErrors(["errors.body-members"], (body) => ({
     ...body,
     timestamp: 0,
   })),
-  usesTheStatusAsTheCode: altersBody(
+  usesTheStatusAsTheCode: altersErrors(
     ["errors.code-has-status", "errors.invalid-json", "errors.invalid-plant"],
-    [400, 401, 404, 405, 413, 415],
     ({ error, message }) => ({ error: Math.trunc(Number(error) / 100), message }),
   ),
   acceptsCommasAtTheEnd: misreadText(["errors.invalid-json"], (text) => text.replace(/,(?=\s*\}$)/, "")),
   acceptsComments: misreadText(["errors.invalid-json"], (text) => text.replaceAll(/\/\*.*?\*\//g, "")),
-  replacesInvalidUtf8: mishandles(["errors.invalid-utf8"], (request) => {
-    if (headerValues(request, "transfer-encoding").length === 0) {
-      const text = textOf(request);
-      request.body = "";
-      setText(request, text);
-    }
-  }),
+  replacesInvalidUtf8: misreadText(["errors.invalid-utf8"], (text) => text),
   takesNullForNoTag: misreadText(["errors.invalid-plant"], (text) => text.replace(',"tag":null', "")),
-  namesTheFirstInvalidMember: altersBody(["errors.message-names-fields"], [400], ({ error, message }) => ({
+  namesTheFirstInvalidMember: altersErrors(["errors.message-names-fields"], ({ error, message }) => ({
     error,
     message: String(message).replace(/; .*$/, "."),
   })),
@@ -435,7 +405,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
   replacesSurrogates: misreadText(["errors.unstorable-text"], (text) =>
     text.replaceAll(/\\ud800|\\udc00/g, "\\ufffd"),
   ),
-  namesRoundedIds: altersBody(["errors.conflict"], [400], ({ error, message }) => ({
+  namesRoundedIds: altersErrors(["errors.conflict"], ({ error, message }) => ({
     error,
     message: String(message).replace(/\d{16,}/, (id) => String(Number(id))),
   })),
@@ -446,10 +416,13 @@ export const bugs: Readonly<Record<string, Bug>> = {
     "Authorization",
     ([first], token) => (first?.includes(token.slice(0, -1)) ? `Bearer ${token}` : first),
   ),
-  readsTheTokenOfTheQuery: mishandles(["errors.token-in-query"], (request) => {
-    const [, token] = /[?&]access_token=([^& ]+)/.exec(request.start) ?? [];
-    if (token !== undefined) setHeader(request, "Authorization", `Bearer ${token}`);
-  }),
+  readsTheTokenOfTheQuery: {
+    breaks: ["errors.token-in-query"],
+    request: (request) => {
+      const [, token] = /[?&]access_token=([^& ]+)/.exec(request.start) ?? [];
+      if (token !== undefined) setHeader(request, "Authorization", `Bearer ${token}`);
+    },
+  },
   routesBeforeItAuthenticates: rejects(
     ["errors.authentication-first"],
     40400,
@@ -477,18 +450,18 @@ export const bugs: Readonly<Record<string, Bug>> = {
   overflowsItsStack: rejects(["errors.hostile-json"], 50000, ({ body }) => body.includes("[".repeat(10_000))),
   limitsTheRateWithoutRetryAfter: {
     breaks: ["errors.rate-limited"],
-    request: (_, state) => (state.count++ === 0 ? respond(429, errorOf(42900)) : undefined),
+    request: (_, state) => (state.count++ === 0 ? rejection(42900) : undefined),
   },
   isUnavailableWithoutAnError: {
     breaks: ["errors.unavailable"],
-    request: (_, state) => (state.count++ === 0 ? respond(503, "down") : undefined),
+    request: (_, state) => (state.count++ === 0 ? new Response("down", { status: 503 }) : undefined),
   },
 
   // HTTP.
   closesConnections: { breaks: ["http.keep-alive"], closesSilentlyAfter: 1 },
   closesAfterFiveRequests: { breaks: ["http.keep-alive"], closesSilentlyAfter: 5 },
   dropsPipelinedRequests: { breaks: ["http.pipelining"], dropsPipelined: true },
-  rejectsTrailers: rejects(["http.trailers"], 40000, ({ trailers = "" }) => trailers !== ""),
+  rejectsTrailers: rejects(["http.trailers"], 40000, ({ hasTrailers = false }) => hasTrailers),
   needsAccept: rejects(
     ["http.optional-fields"],
     40600,
@@ -539,11 +512,11 @@ export const bugs: Readonly<Record<string, Bug>> = {
   ),
   readsOnePacket: { breaks: ["http.request-in-parts"], incomplete: "firstPacket" },
   ignoresExpect: { breaks: ["http.expect-continue"], ignoresExpect: true },
-  comparesTheNamesOfFields: mishandles(["http.field-names-any-case"], ({ headers }) =>
-    headers.some(([name]) => name === "AUTHORIZATION") ? respond(401, errorOf(40100)) : undefined,
+  comparesTheNamesOfFields: rejects(["http.field-names-any-case"], 40100, ({ headers }) =>
+    headers.some(([name]) => name === "AUTHORIZATION"),
   ),
-  keepsWhiteSpaceOfFields: mishandles(["http.field-white-space"], ({ headers }) =>
-    headers.some(([, value]) => value !== value.trim()) ? respond(401, errorOf(40101)) : undefined,
+  keepsWhiteSpaceOfFields: rejects(["http.field-white-space"], 40101, ({ headers }) =>
+    headers.some(([, value]) => value !== value.trim()),
   ),
   routesByTheQuery: rejects(["http.query-ignored"], 40400, ({ start }) => start.includes("/plants?")),
   routesByTheTarget: rejects(["http.absolute-target"], 40400, ({ start }) => start.includes("http://")),
@@ -553,17 +526,20 @@ export const bugs: Readonly<Record<string, Bug>> = {
     "Content-Length",
     (lengths) => lengths.at(-1),
   ),
-  readsBothLengthAndChunks: mishandles(["http.length-and-chunks"], (request) => {
-    if (headerValues(request, "transfer-encoding").length > 0) setHeader(request, "Content-Length");
-  }),
+  readsBothLengthAndChunks: {
+    breaks: ["http.length-and-chunks"],
+    request: (request) => {
+      if (headerValues(request, "transfer-encoding").length > 0) setHeader(request, "Content-Length");
+    },
+  },
   storesTruncatedBodies: {
     breaks: ["http.truncated-body"],
     incomplete: "end",
-    request: (request) => setHeader(request, "Content-Length", String(request.body.length)),
   },
-  hangsOnUnknownMethods: mishandles(["http.unknown-method"], ({ start }) =>
-    start.startsWith("BREW") ? "hang" : undefined,
-  ),
+  hangsOnUnknownMethods: {
+    breaks: ["http.unknown-method"],
+    request: ({ start }) => (start.startsWith("BREW") ? "hang" : undefined),
+  },
   sendsABodyToHead: {
     breaks: ["http.head"],
     response: (response, request) => {
