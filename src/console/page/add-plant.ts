@@ -6,7 +6,7 @@ import { parseInt64 } from "../../core/contract/int64.ts";
 import { post } from "./api.ts";
 import { ActionDialog } from "./dialogs.ts";
 import { html, untrustedText } from "./format.ts";
-import { Component, createRef } from "./library.js";
+import { useState } from "./library.js";
 import { FieldInput } from "./plant-fields.ts";
 import { TextField } from "./text-field.ts";
 
@@ -22,104 +22,70 @@ type Draft = Readonly<Record<string, string>>;
 /** Also that of the token. */
 type FieldErrors = Readonly<Record<string, string | undefined>>;
 
-interface State {
-  draft: Draft;
-  isOperator: boolean;
-  sent: Draft | null;
-  response: CreateResponse | null;
-  fieldErrors: FieldErrors;
-}
-
 const emptyDraft: Draft = Object.fromEntries(["id", ...fieldNames].map((name) => [name, ""]));
 
-export class AddPlant extends Component<
-  { token: string; onToken: (token: string) => void; onCreated: () => void; onClose: () => void },
-  State
-> {
-  override state: State = {
-    draft: emptyDraft,
-    isOperator: true,
-    sent: null,
-    response: null,
-    fieldErrors: {},
-  };
-  fields: { current: HTMLElement | null } = createRef();
+export function AddPlant({
+  token,
+  onToken,
+  onCreated,
+  onClose,
+}: {
+  token: string;
+  onToken: (token: string) => void;
+  onCreated: () => void;
+  onClose: () => void;
+}) {
+  const [draft, setDraft] = useState(emptyDraft);
+  const [isOperator, setOperator] = useState(true);
+  const [sent, setSent] = useState(emptyDraft);
+  const [response, setResponse] = useState<CreateResponse | null>(null);
+  const [errors, setErrors] = useState<FieldErrors>({});
+  const clearError = (name: string) => setErrors((all) => ({ ...all, [name]: undefined }));
 
-  async submit() {
-    const { draft, isOperator } = this.state;
-    const token = isOperator ? "" : this.props.token;
-    if (!isOperator && token === "") {
-      this.setState({
-        response: null,
-        fieldErrors: { token: "Paste a token, or add the plant as the operator." },
-      });
-      this.focus("token");
-      return;
+  const submit = async (form: HTMLFormElement) => {
+    const focus = (name: string) => form.querySelector<HTMLElement>(`[name="${name}"]`)?.focus();
+    /** Shows errors, and begins with the first. */
+    const complain = (found: FieldErrors) => {
+      setErrors(found);
+      focus(Object.keys(found)[0] ?? "id");
+    };
+    setResponse(null);
+    if (!isOperator && token === "")
+      return complain({ token: "Paste a token, or add the plant as the operator." });
+    setErrors({});
+    const created: CreateResponse = await post("plants", {
+      token: isOperator ? "" : token,
+      body: newPlantJson(draft),
+    });
+    setResponse(created);
+    setSent(draft);
+    if (created.status !== 200) {
+      const found = explain(created, draft);
+      if (Object.keys(found).length > 0) return complain(found);
+      throw new Error(String(parseBody(created).message ?? "The plant was not added."));
     }
-    this.setState({ response: null, fieldErrors: {} });
-    const response: CreateResponse = await post("plants", { token, body: newPlantJson(draft) });
-    this.showResponse(response, draft);
-  }
+    onCreated();
+    // Text typed since the request belongs to the next plant.
+    setDraft((typed) => (typed === draft ? emptyDraft : typed));
+    focus("id");
+  };
 
-  showResponse(response: CreateResponse, sent: Draft) {
-    const fieldErrors = response.status === 200 ? {} : explain(response, sent);
-    const hasField = Object.keys(fieldErrors).length > 0;
-    this.setState({ response, sent, fieldErrors });
-    if (response.status === 200) {
-      this.props.onCreated();
-      // Text typed since the request belongs to the next plant.
-      if (this.state.draft !== sent) return;
-      this.setState({ draft: emptyDraft });
-      this.focus("id");
-    } else if (hasField) this.focus(Object.keys(fieldErrors)[0] ?? "id");
-    else throw new Error(String(parseBody(response).message ?? "The plant was not added."));
-  }
-
-  focus(name: string) {
-    const input = this.fields.current?.querySelector(`[name="${name}"]`);
-    if (input instanceof HTMLElement) input.focus();
-  }
-
-  field(name: string) {
-    const onText = (text: string) =>
-      this.setState({
-        ...this.state,
-        draft: { ...this.state.draft, [name]: text },
-        fieldErrors: { ...this.state.fieldErrors, [name]: undefined },
-      });
-    return { value: this.state.draft[name] ?? "", onText, error: this.state.fieldErrors[name] ?? "" };
-  }
-
-  override render() {
-    const { onClose } = this.props;
-    const { response, sent } = this.state;
-    return html`
-      <${ActionDialog}
-        title="Add a plant"
-        action="Add plant"
-        dismissal="Close"
-        onAction=${() => this.submit()}
-        onClose=${onClose}
-      >
-        <div ref=${this.fields}>
-          <${TextField} label="Id" name="id" inputmode="numeric" autofocus hint="A whole number, such as 42" ...${this.field("id")} />
-          ${fieldNames.map((field) => html`<${FieldInput} field=${field} isOptional=${!isRequired(field)} ...${this.field(field)} />`)}
-          ${this.tokenFields()}
-        </div>
-        <div role="status">
-          ${response?.status === 200 && sent !== null && html`<p class="response ok">${successText(sent)}</p>`}
-        </div>
-        ${response !== null && html`<${ExactResponse} ...${response} />`}
-      <//>
-    `;
-  }
-
-  tokenFields() {
-    const { token, onToken } = this.props;
-    const { isOperator, fieldErrors } = this.state;
-    const choose = (isOwn: boolean) => () =>
-      this.setState({ isOperator: isOwn, fieldErrors: { ...fieldErrors, token: undefined } });
-    return html`
+  const field = (name: string) => ({
+    value: draft[name] ?? "",
+    error: errors[name] ?? "",
+    onText: (text: string) => {
+      setDraft((typed) => ({ ...typed, [name]: text }));
+      clearError(name);
+    },
+  });
+  const choose = (isOwn: boolean) => () => {
+    setOperator(isOwn);
+    clearError("token");
+  };
+  return html`
+    <${ActionDialog} title="Add a plant" action="Add plant" dismissal="Close" onAction=${submit} onClose=${onClose}>
+      <${TextField} label="Id" name="id" inputmode="numeric" autofocus hint="A whole number, such as 42" ...${field("id")} />
+      ${fieldNames.map((name) => html`<${FieldInput} field=${name} isOptional=${!isRequired(name)} ...${field(name)} />`)}
       <fieldset class="choices">
         <legend>Added with</legend>
         <label><input type="radio" name="sender" checked=${isOperator} onChange=${choose(true)} /> the rights of the operator</label>
@@ -133,15 +99,19 @@ export class AddPlant extends Component<
           type="password"
           placeholder="pst_…"
           value=${token}
-          error=${fieldErrors.token ?? ""}
+          error=${errors.token ?? ""}
           onText=${(text: string) => {
-            this.setState({ fieldErrors: { ...fieldErrors, token: undefined } });
+            clearError("token");
             onToken(text.trim());
           }}
         />`
       }
-    `;
-  }
+      <div role="status">
+        ${response?.status === 200 && html`<p class="response ok">${successText(sent)}</p>`}
+      </div>
+      ${response !== null && html`<${ExactResponse} ...${response} />`}
+    <//>
+  `;
 }
 
 function ExactResponse({ status, headers, body }: CreateResponse) {

@@ -2,94 +2,80 @@
 
 import type { BackupStatus } from "../backups.ts";
 import { apiUrl, download, errorMessage, get, post } from "./api.ts";
-import { CallingComponent } from "./calling-component.ts";
 import { ErrorMessage } from "./dialogs.ts";
 import { formatDate, html } from "./format.ts";
+import { useCall } from "./hooks.ts";
+import { useEffect, useRef, useState } from "./library.js";
 import { formatBytes } from "./units.ts";
 
 const pollMs = 500;
 
-interface State {
-  status: BackupStatus | null;
-  error: string;
-  isBusy: boolean;
+export function Backup({ engine }: { engine: string }) {
+  return html`
+    <section class="card backup" aria-labelledby="backup-title">
+      <header><h2 id="backup-title">Backup</h2></header>
+      ${engine === "postgres" ? postgresText : html`<${StoreBackup} />`}
+    </section>
+  `;
 }
 
-export class Backup extends CallingComponent<{ engine: string }, State> {
-  override state: State = { status: null, error: "", isBusy: false };
-
-  override componentDidMount() {
-    if (this.props.engine === "sqlite") void this.follow();
-  }
-
-  override componentDidUpdate(previous: { engine: string }) {
-    if (previous.engine !== this.props.engine && this.props.engine === "sqlite") void this.follow();
-  }
-
-  isFollowing = false;
+function StoreBackup() {
+  const [status, setStatus] = useState<BackupStatus | null>(null);
+  const { isBusy, error, setError, call } = useCall();
+  const isFollowing = useRef(false);
 
   /**
    * Reloads the status until the backup is downloaded; a backup that this page has started is
    * downloaded when it is ready.
    */
-  async follow(isOwn = false) {
-    if (this.isFollowing) return;
-    this.isFollowing = true;
+  const follow = async (isOwn: boolean, last: BackupStatus | null = null) => {
+    if (isFollowing.current) return;
+    isFollowing.current = true;
     try {
-      for (;;) {
-        const status: BackupStatus | null = await get("backup");
-        const wasCopying = this.state.status?.state === "copying";
-        this.setState({ status });
-        if (isOwn && status?.state === "ready" && wasCopying) download(apiUrl("backup/download", {}));
-        const isSending = status?.state === "ready" && status.sent > 0;
-        if (status?.state !== "copying" && !isSending && !(isOwn && status?.state === "ready")) break;
+      for (let state = last?.state; ; ) {
+        const next: BackupStatus | null = await get("backup");
+        setStatus(next);
+        const isReady = next?.state === "ready";
+        if (isOwn && isReady && state === "copying") startDownload();
+        state = next?.state;
+        if (state !== "copying" && !(isReady && (isOwn || next.sent > 0))) break;
         await new Promise((resolve) => setTimeout(resolve, pollMs));
       }
-    } catch (error) {
-      this.setState({ error: errorMessage(error) });
+    } catch (failure) {
+      setError(errorMessage(failure));
     }
-    this.isFollowing = false;
-  }
+    isFollowing.current = false;
+  };
+  useEffect(() => void follow(false), []);
 
-  async send(call: string) {
-    await this.call(async () => {
-      this.setState({ status: await post(call, {}) });
-      if (call === "backup") void this.follow(true);
+  const start = () =>
+    call(async () => {
+      const started: BackupStatus = await post("backup", {});
+      setStatus(started);
+      void follow(true, started);
     });
-  }
+  const cancel = () => call(async () => setStatus(await post("backup/cancel", {})));
+  const downloadAgain = () => {
+    startDownload();
+    void follow(true);
+  };
+  return html`
+    <p class="note">A verified, consistent copy of all plants and tokens. Creates continue while it is made.</p>
+    <div role="status">${status !== null && statusText(status)}</div>
+    <div class="inline">
+      ${
+        status?.state === "copying"
+          ? html`<button type="button" disabled=${isBusy} onClick=${cancel}>Cancel</button>`
+          : html`<button type="button" disabled=${isBusy} onClick=${start}>Back up now</button>`
+      }
+      ${status?.state === "ready" && html`<button type="button" onClick=${downloadAgain}>Download</button>`}
+    </div>
+    <${ErrorMessage} text=${error} />
+  `;
+}
 
-  override render() {
-    const { error } = this.state;
-    return html`
-      <section class="card backup" aria-labelledby="backup-title">
-        <header><h2 id="backup-title">Backup</h2></header>
-        ${this.props.engine === "postgres" ? postgresText : this.sqlite()}
-        <${ErrorMessage} text=${error} />
-      </section>
-    `;
-  }
-
-  sqlite() {
-    const { status, isBusy } = this.state;
-    const state = status?.state;
-    return html`
-      <p class="note">A verified, consistent copy of all plants and tokens. Creates continue while it is made.</p>
-      <div role="status">${status !== null && statusText(status)}</div>
-      <div class="inline">
-        ${
-          state === "copying"
-            ? html`<button type="button" disabled=${isBusy} onClick=${() => this.send("backup/cancel")}>Cancel</button>`
-            : html`<button type="button" disabled=${isBusy} onClick=${() => this.send("backup")}>Back up now</button>`
-        }
-        ${state === "ready" && html`<button type="button" onClick=${() => this.downloadAgain()}>Download</button>`}
-      </div>
-    `;
-  }
-
-  downloadAgain() {
-    download(apiUrl("backup/download", {}));
-    void this.follow(true);
-  }
+function startDownload() {
+  download(apiUrl("backup/download", {}));
 }
 
 function statusText({ state, bytes, sent, storeBytes, startedAt, message }: BackupStatus) {

@@ -21,6 +21,7 @@ export interface ChartProperties {
   empty: string;
   unit: string;
   isStacked: boolean;
+  times: number[];
   lines: Line[];
   format: (value: number | null | undefined) => string;
   errorsSeconds?: number;
@@ -30,7 +31,6 @@ const height = 132;
 
 export class Chart extends Component<
   ChartProperties & {
-    times: number[];
     shown: TimeRange;
     onZoom: (zoom: TimeRange | null) => void;
     onErrors: ((span: { from: number; end: number }) => void) | undefined;
@@ -221,7 +221,7 @@ export class Chart extends Component<
       <figure class="chart">
         <figcaption>
           <h3>${title}</h3>
-          <p class="present">${time === undefined ? caption : formatTime(time)}</p>
+          <p class="present">${time === undefined ? caption : formatTime(time * 1_000)}</p>
         </figcaption>
         ${
           this.isEmpty
@@ -301,6 +301,6 @@ function formatAxisNumber(value: number) {
 
 /** @param step of the axis, in seconds. */
 function formatAxisTime(seconds: number, step: number) {
-  const text = formatTime(seconds);
+  const text = formatTime(seconds * 1_000);
   return step < 60 ? text : text.slice(0, "12:00".length);
 }

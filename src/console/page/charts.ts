@@ -4,17 +4,11 @@ import type { Sample } from "../recent-samples.ts";
 import { get } from "./api.ts";
 import { Chart, type ChartProperties, type TimeRange } from "./chart.ts";
 import { formatNumber, html } from "./format.ts";
-import { Component } from "./library.js";
+import { useEffect, useState } from "./library.js";
 import { appendSamples, emptyHistory, type History } from "./samples.ts";
 import { formatMs } from "./units.ts";
 
 type RangeName = keyof typeof ranges;
-
-interface State {
-  range: RangeName;
-  zoom: TimeRange | null;
-  minutes: History;
-}
 
 type Value = (sample: Partial<Sample>) => number | null | undefined;
 
@@ -41,70 +35,61 @@ const restColour = "--line-2";
  *
  * `onErrors` is called with the time, in milliseconds, whose errors are to be listed.
  */
-export class Charts extends Component<
-  { history: History; onErrors: ((span: { from: number; end: number }) => void) | undefined },
-  State
-> {
-  override state: State = { range: "1 h", zoom: null, minutes: emptyHistory };
-
-  override componentDidUpdate(previous: { history: History }) {
-    if (previous.history !== this.props.history && ranges[this.state.range].isMinutes)
-      void this.loadMinutes();
-  }
-
-  async loadMinutes() {
-    const { minutes } = this.state;
+export function Charts({
+  history,
+  onErrors,
+}: {
+  history: History;
+  onErrors: ((span: { from: number; end: number }) => void) | undefined;
+}) {
+  const [range, setRange] = useState<RangeName>("1 h");
+  const [zoom, setZoom] = useState<TimeRange | null>(null);
+  const [minutes, setMinutes] = useState(emptyHistory);
+  const { isMinutes, seconds } = ranges[range];
+  const loadMinutes = async () => {
     // The last one had not ended.
     const since = Math.max(0, minutes.first + minutes.samples.length - 1);
     try {
       const newer: History = await get("history", { length: "minute", since: String(since) });
-      this.setState({ minutes: appendSamples(minutes, newer) });
+      setMinutes((older) => appendSamples(older, newer));
     } catch {
       // The header says that the server is unreachable.
     }
-  }
-
-  choose(range: RangeName) {
-    this.setState({ range, zoom: null });
-    if (ranges[range].isMinutes) void this.loadMinutes();
-  }
-
-  override render() {
-    const { range, zoom, minutes } = this.state;
-    const history = ranges[range].isMinutes ? minutes : this.props.history;
-    const end = this.props.history.samples.length === 0 ? Date.now() / 1_000 : endOf(this.props.history);
-    const shown = zoom ?? { min: end - ranges[range].seconds, max: end };
-    const charts = chartsOf(history, this.props.history, shown, range);
-    const onZoom = (next: TimeRange | null) => this.setState({ zoom: next });
-    return html`
-      <section class="card activity" aria-labelledby="activity-title">
-        <header>
-          <h2 id="activity-title">Activity</h2>
-          ${zoom !== null && html`<button type="button" class="quiet" onClick=${() => onZoom(null)}>Reset zoom</button>`}
-          <div class="segments" role="group" aria-label="Time range">
-            ${Object.entries(ranges).map(
-              ([name, { name: spoken }]) => html`
-                <button
-                  type="button"
-                  aria-label=${`Last ${spoken}`}
-                  aria-pressed=${name === range}
-                  onClick=${() => this.choose(name as RangeName)}
-                >
-                  ${name}
-                </button>
-              `,
-            )}
-          </div>
-        </header>
-        <div class="charts">
-          ${charts.map(
-            ({ times, ...chart }) =>
-              html`<${Chart} key=${chart.title} ...${chart} times=${times} shown=${shown} onZoom=${onZoom} onErrors=${this.props.onErrors} />`,
+  };
+  useEffect(() => {
+    if (isMinutes) void loadMinutes();
+  }, [history, isMinutes]);
+  const end = history.samples.length === 0 ? Date.now() / 1_000 : endOf(history);
+  const shown = zoom ?? { min: end - seconds, max: end };
+  const charts = chartsOf(isMinutes ? minutes : history, history, shown, range);
+  return html`
+    <section class="card activity" aria-labelledby="activity-title">
+      <header>
+        <h2 id="activity-title">Activity</h2>
+        ${zoom !== null && html`<button type="button" class="quiet" onClick=${() => setZoom(null)}>Reset zoom</button>`}
+        <div class="segments" role="group" aria-label="Time range">
+          ${Object.entries(ranges).map(
+            ([name, { name: spoken }]) => html`
+              <button
+                type="button"
+                aria-label=${`Last ${spoken}`}
+                aria-pressed=${name === range}
+                onClick=${() => {
+                  setRange(name as RangeName);
+                  setZoom(null);
+                }}
+              >
+                ${name}
+              </button>
+            `,
           )}
         </div>
-      </section>
-    `;
-  }
+      </header>
+      <div class="charts">
+        ${charts.map((chart) => html`<${Chart} key=${chart.title} ...${chart} shown=${shown} onZoom=${setZoom} onErrors=${onErrors} />`)}
+      </div>
+    </section>
+  `;
 }
 
 /** The end of the newest sample, in seconds since the epoch. */
@@ -121,7 +106,7 @@ function chartsOf(
   recent: History,
   shown: TimeRange,
   rangeName: RangeName,
-): (ChartProperties & { times: number[] })[] {
+): ChartProperties[] {
   const range = ranges[rangeName];
   const seconds = history.sampleMs / 1_000;
   const firstShown = Math.floor(shown.min / seconds) - history.first;

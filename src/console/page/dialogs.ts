@@ -1,42 +1,41 @@
 // Modal dialogs, confirmations and error messages.
 
-import { CallingComponent } from "./calling-component.ts";
-import { html } from "./format.ts";
-import { Component, type ComponentChildren, createRef } from "./library.js";
+import { html, onSubmit } from "./format.ts";
+import { useCall } from "./hooks.ts";
+import { type ComponentChildren, useLayoutEffect, useRef } from "./library.js";
 
 /**
  * A modal dialog, open while it is rendered. The browser keeps the keyboard focus inside.
  *
  * `isPinned`: Escape does not close it.
  */
-export class Dialog extends Component<{
+export function Dialog({
+  title,
+  onClose,
+  children,
+  isWide,
+  isPinned,
+}: {
   title: ComponentChildren;
   onClose: () => void;
   children?: ComponentChildren;
   isWide?: boolean;
   isPinned?: boolean;
-}> {
-  element: { current: HTMLDialogElement | null } = createRef();
-
-  override componentDidMount() {
-    this.element.current?.showModal();
-  }
-
-  override render() {
-    const { title, onClose, children, isWide, isPinned } = this.props;
-    const onCancel = (event: Event) => {
-      if (isPinned) event.preventDefault();
-    };
-    return html`
-      <dialog ref=${this.element} class=${isWide ? "wide" : ""} aria-labelledby="dialog-title" onClose=${onClose} onCancel=${onCancel}>
-        <header>
-          <h2 id="dialog-title">${title}</h2>
-          ${!isPinned && html`<button type="button" class="plain" aria-label="Close" onClick=${() => this.element.current?.close()}>✕</button>`}
-        </header>
-        ${children}
-      </dialog>
-    `;
-  }
+}) {
+  const element = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => element.current?.showModal(), []);
+  const onCancel = (event: Event) => {
+    if (isPinned) event.preventDefault();
+  };
+  return html`
+    <dialog ref=${element} class=${isWide ? "wide" : ""} aria-labelledby="dialog-title" onClose=${onClose} onCancel=${onCancel}>
+      <header>
+        <h2 id="dialog-title">${title}</h2>
+        ${!isPinned && html`<button type="button" class="plain" aria-label="Close" onClick=${() => element.current?.close()}>✕</button>`}
+      </header>
+      ${children}
+    </dialog>
+  `;
 }
 
 interface ActionProperties {
@@ -48,47 +47,42 @@ interface ActionProperties {
   /** Whether the change is hard to undo: then the other button has the focus. */
   isDangerous?: boolean;
   /** The dialog shows its error. */
-  onAction: () => Promise<void>;
+  onAction: (form: HTMLFormElement) => Promise<unknown>;
   onClose: () => void;
   children?: ComponentChildren;
 }
 
 /** A dialog with a form, whose fields are its children, and one action. */
-export class ActionDialog extends CallingComponent<ActionProperties, { error: string; isBusy: boolean }> {
-  override state = { error: "", isBusy: false };
-
-  override render() {
-    const { title, action, dismissal = "Cancel", isDangerous = false, onClose, children } = this.props;
-    const { error, isBusy } = this.state;
-    const submit = (event: SubmitEvent) => {
-      event.preventDefault();
-      void this.call(this.props.onAction);
-    };
-    return html`
-      <${Dialog} title=${title} onClose=${onClose}>
-        <form onSubmit=${submit}>
-          ${children}
-          <${ErrorMessage} text=${error} />
-          <div class="actions">
-            <button type="button" autofocus=${isDangerous} onClick=${onClose}>${dismissal}</button>
-            <button class=${isDangerous ? "danger" : "main"} disabled=${isBusy}>${action}</button>
-          </div>
-        </form>
-      <//>
-    `;
-  }
+export function ActionDialog({
+  title,
+  action,
+  dismissal = "Cancel",
+  isDangerous = false,
+  onAction,
+  onClose,
+  children,
+}: ActionProperties) {
+  const { isBusy, error, call } = useCall();
+  return html`
+    <${Dialog} title=${title} onClose=${onClose}>
+      <form onSubmit=${onSubmit((form) => call(() => onAction(form)))}>
+        ${children}
+        <${ErrorMessage} text=${error} />
+        <div class="actions">
+          <button type="button" autofocus=${isDangerous} onClick=${onClose}>${dismissal}</button>
+          <button class=${isDangerous ? "danger" : "main"} disabled=${isBusy}>${action}</button>
+        </div>
+      </form>
+    <//>
+  `;
 }
 
 /** Asks before a change that is hard to undo, and closes when it is made. */
 export function Confirmation({
   onConfirm,
   ...others
-}: Omit<ActionProperties, "onAction"> & { onConfirm: () => Promise<void> }) {
-  const onAction = async () => {
-    await onConfirm();
-    others.onClose();
-  };
-  return html`<${ActionDialog} ...${others} isDangerous onAction=${onAction} />`;
+}: Omit<ActionProperties, "onAction"> & { onConfirm: () => Promise<unknown> }) {
+  return html`<${ActionDialog} ...${others} isDangerous onAction=${() => onConfirm().then(others.onClose)} />`;
 }
 
 /** An error, which screen readers announce when it appears. */

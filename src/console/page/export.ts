@@ -2,109 +2,82 @@
 // the progress.
 
 import type { Exports } from "../exports.ts";
+import { readAddress } from "./address.ts";
 import { type Answer, apiUrl, download, errorMessage, get } from "./api.ts";
-import { Dialog, ErrorMessage } from "./dialogs.ts";
-import { html, untrustedText } from "./format.ts";
-import { Component } from "./library.js";
+import { ActionDialog, ErrorMessage } from "./dialogs.ts";
+import { html, textsOf, untrustedText } from "./format.ts";
+import { type ComponentChildren, useEffect, useRef, useState } from "./library.js";
 import { parseQuery } from "./query.ts";
 import { formatBytes, formatCount, percent } from "./units.ts";
 
 type Progress = NonNullable<Answer<Exports["progress"]>>;
-
-interface State {
-  scope: "all" | "search";
-  format: "csv" | "ndjson";
-  progress: Progress | null;
-  isBusy: boolean;
-  error: string;
-}
 
 const pollMs = 500;
 
 /** How long the browser may take to begin the download. */
 const startMsMax = 30_000;
 
-/** `query` is the search as typed; empty for all plants. */
-export class ExportDialog extends Component<{ query: string; onClose: () => void }, State> {
-  override state: State = {
-    scope: this.props.query === "" ? "all" : "search",
-    format: "csv",
-    progress: null,
-    isBusy: false,
-    error: "",
+export function ExportDialog({ onClose }: { onClose: () => void }) {
+  const [progress, setProgress] = useState<Progress | null>(null);
+  const [isRunning, setRunning] = useState(false);
+  const [error, setError] = useState("");
+  const isOpen = useRef(true);
+  const close = () => {
+    isOpen.current = false;
   };
-  isOpen = true;
+  useEffect(() => close, []);
+  // A search that is not understood finds nothing to export.
+  const { query } = readAddress();
+  const search = parseQuery(query).problem === "" ? query : "";
 
-  override componentWillUnmount() {
-    this.isOpen = false;
-  }
-
-  async start() {
-    const { scope, format } = this.state;
-    const run = crypto
-      .getRandomValues(new Uint8Array(12))
-      .reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "");
-    const { parameters } = parseQuery(scope === "search" ? this.props.query : "");
-    this.setState({ isBusy: true, progress: null, error: "" });
+  const start = async (form: HTMLFormElement) => {
+    const { scope, format = "" } = textsOf(form);
+    const run = crypto.getRandomValues(new Uint32Array(3)).join("-");
+    const { parameters } = parseQuery(scope === "search" ? search : "");
+    setProgress(null);
+    setError("");
+    setRunning(true);
     download(apiUrl("export", [["run", run], ["format", format], ...parameters]));
-    await this.follow(run);
-    this.setState({ isBusy: false });
-  }
-
-  async follow(run: string) {
+    await follow(run);
+    setRunning(false);
+  };
+  const follow = async (run: string) => {
     const startedAt = performance.now();
-    while (this.isOpen) {
+    while (isOpen.current) {
       await new Promise((resolve) => setTimeout(resolve, pollMs));
       try {
-        const progress: Progress | null = await get("export/progress", { run });
-        this.setState({ progress, error: "" });
-        if (progress !== null && progress.state !== "running") return;
-        if (progress === null && performance.now() - startedAt > startMsMax) {
-          this.setState({
-            error: "The browser has not started the download. Allow downloads of this page, and try again.",
-          });
+        const next: Progress | null = await get("export/progress", { run });
+        setProgress(next);
+        setError("");
+        if (next !== null && next.state !== "running") return;
+        if (next === null && performance.now() - startedAt > startMsMax) {
+          setError("The browser has not started the download. Allow downloads of this page, and try again.");
           return;
         }
-      } catch (error) {
-        this.setState({ error: errorMessage(error) });
+      } catch (failure) {
+        setError(errorMessage(failure));
       }
     }
-  }
-
-  override render() {
-    const { query, onClose } = this.props;
-    const { scope, format, progress, isBusy, error } = this.state;
-    return html`
-      <${Dialog} title="Export plants" onClose=${onClose}>
-        <fieldset class="choices">
-          <legend>Plants</legend>
-          <label><input type="radio" name="scope" autofocus checked=${scope === "all"} onChange=${() => this.setState({ scope: "all" })} /> All plants</label>
-          ${
-            query !== "" &&
-            html`<label>
-              <input type="radio" name="scope" checked=${scope === "search"} onChange=${() => this.setState({ scope: "search" })} />
-              ${" "}The search: ${untrustedText(query)}
-            </label>`
-          }
-        </fieldset>
-        <fieldset class="choices">
-          <legend>Format</legend>
-          <label><input type="radio" name="format" checked=${format === "csv"} onChange=${() => this.setState({ format: "csv" })} /> CSV, for spreadsheets</label>
-          <label>
-            <input type="radio" name="format" checked=${format === "ndjson"} onChange=${() => this.setState({ format: "ndjson" })} />
-            ${" "}NDJSON, a request body of the interface in each line
-          </label>
-        </fieldset>
-        <div role="status">${progress !== null && html`<${ProgressText} ...${progress} />`}</div>
-        ${isBusy && html`<progress aria-label="Export" max="1" value=${progress === null ? undefined : shareOf(progress)}></progress>`}
-        <${ErrorMessage} text=${error} />
-        <div class="actions">
-          <button type="button" onClick=${onClose}>Close</button>
-          <button type="button" class="main" disabled=${isBusy} onClick=${() => this.start()}>Export</button>
-        </div>
-      <//>
-    `;
-  }
+  };
+  const choice = (name: string, value: string, label: ComponentChildren, isFirst: boolean) =>
+    html`<label><input type="radio" name=${name} value=${value} defaultChecked=${isFirst} autofocus=${value === "all"} /> ${label}</label>`;
+  return html`
+    <${ActionDialog} title="Export plants" action="Export" dismissal="Close" onAction=${start} onClose=${onClose}>
+      <fieldset class="choices">
+        <legend>Plants</legend>
+        ${choice("scope", "all", "All plants", search === "")}
+        ${search !== "" && choice("scope", "search", html`The search: ${untrustedText(search)}`, true)}
+      </fieldset>
+      <fieldset class="choices">
+        <legend>Format</legend>
+        ${choice("format", "csv", "CSV, for spreadsheets", true)}
+        ${choice("format", "ndjson", "NDJSON, a request body of the interface in each line", false)}
+      </fieldset>
+      <div role="status">${progress !== null && html`<${ProgressText} ...${progress} />`}</div>
+      ${isRunning && html`<progress aria-label="Export" max="1" value=${progress === null ? undefined : shareOf(progress)}></progress>`}
+      <${ErrorMessage} text=${error} />
+    <//>
+  `;
 }
 
 /**

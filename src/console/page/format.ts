@@ -10,6 +10,19 @@ export function onValue(handle: (value: string) => unknown) {
   return (event: { currentTarget: { value: string } }) => handle(event.currentTarget.value);
 }
 
+/** Handles a form that is submitted, in place of the browser. */
+export function onSubmit(handle: (form: HTMLFormElement) => unknown) {
+  return (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
+    event.preventDefault();
+    handle(event.currentTarget);
+  };
+}
+
+/** The texts of a form's fields, by their names. */
+export function textsOf(form: HTMLFormElement): Record<string, string> {
+  return Object.fromEntries(new FormData(form) as unknown as Iterable<[string, string]>);
+}
+
 const integerFormat = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const decimalFormat = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
 
@@ -18,9 +31,9 @@ export function formatNumber(value: number | null | undefined) {
   return value >= 100 ? integerFormat.format(value) : decimalFormat.format(value);
 }
 
-/** @param seconds since the epoch. */
-export function formatTime(seconds: number) {
-  return new Date(seconds * 1_000).toLocaleTimeString("en-GB");
+/** @param time as text, or in milliseconds since the epoch. */
+export function formatTime(time: string | number) {
+  return new Date(time).toLocaleTimeString("en-GB");
 }
 
 /**

@@ -2,21 +2,14 @@
 
 import { type FieldValue, fieldNames } from "../../core/contract/fields.ts";
 import type { Edits } from "../edits.ts";
-import { type Answer, errorMessage, get, post } from "./api.ts";
-import { CallingComponent } from "./calling-component.ts";
+import { type Answer, get, post } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
 import { formatDate, html, untrustedText } from "./format.ts";
+import { useCall } from "./hooks.ts";
+import { useEffect, useState } from "./library.js";
 import { formatCount } from "./units.ts";
 
 type Edit = Answer<Edits["list"]>["edits"][number];
-
-interface State {
-  edits: Edit[];
-  next: string | null;
-  error: string;
-  done: string;
-  isBusy: boolean;
-}
 
 /** Characters of a text that an entry shows. */
 const shownCharactersMax = 300;
@@ -37,63 +30,44 @@ export async function undo(run: string, id: string) {
 }
 
 /** `plant` is what is stored: the list is loaded again when it changes. */
-export class History extends CallingComponent<{ id: string; plant: unknown; onUndone: () => void }, State> {
-  override state: State = { edits: [], next: null, error: "", done: "", isBusy: false };
-
-  override componentDidMount() {
-    void this.load();
-  }
-
-  override componentDidUpdate(previous: { id: string; plant: unknown }) {
-    if (previous.id !== this.props.id || previous.plant !== this.props.plant) void this.load();
-  }
-
-  /** @param before the place after which older edits are added. */
-  async load(before: string | null = null) {
-    try {
-      const { id } = this.props;
-      const page: Answer<Edits["list"]> = await get("edits", {
-        id,
-        ...(before !== null && { before }),
-      });
-      const edits = before === null ? page.edits : [...this.state.edits, ...page.edits];
-      this.setState({ edits, next: page.next, error: "" });
-    } catch (error) {
-      this.setState({ error: errorMessage(error) });
-    }
-  }
-
-  async undo({ run, id }: Edit) {
-    this.setState({ done: "" });
-    await this.call(async () => {
-      this.setState({ done: await undo(run, id) });
-      this.props.onUndone();
+export function History({ id, plant, onUndone }: { id: string; plant: unknown; onUndone: () => void }) {
+  const [edits, setEdits] = useState<Edit[]>([]);
+  const [next, setNext] = useState<string | null>(null);
+  const [done, setDone] = useState("");
+  const { isBusy, error, call } = useCall();
+  const load = async (shown: Edit[], parameters: Record<string, string>) => {
+    const page: Answer<Edits["list"]> = await get("edits", { id, ...parameters });
+    setEdits([...shown, ...page.edits]);
+    setNext(page.next);
+  };
+  useEffect(() => void call(() => load([], {})), [plant]);
+  const undoEdit = ({ run }: Edit) => {
+    setDone("");
+    return call(async () => {
+      setDone(await undo(run, id));
+      onUndone();
     });
-  }
-
-  override render() {
-    const { edits, next, error, done, isBusy } = this.state;
-    if (edits.length === 0) return html`<${ErrorMessage} text=${error} />`;
-    return html`
-      <h3>History</h3>
-      <p class="note" role="status">${done}</p>
-      <${ErrorMessage} text=${error} />
-      <ul class="rows" aria-label="History">
-        ${edits.map(
-          (edit) => html`
-            <li key=${edit.run + edit.editedAt}>
-              <div class="grow">
-                ${changeText(edit)}
-                <small>${formatDate(edit.editedAt)} by ${untrustedText(editorName(edit.editor))}, run ${edit.run}</small>
-              </div>
-              <button type="button" class="quiet" disabled=${isBusy} onClick=${() => this.undo(edit)}>Undo</button>
-            </li>
-          `,
-        )}
-      </ul>
-      ${next !== null && html`<button type="button" class="link" onClick=${() => this.load(next)}>Show older edits</button>`}
-    `;
-  }
+  };
+  if (edits.length === 0) return html`<${ErrorMessage} text=${error} />`;
+  return html`
+    <h3>History</h3>
+    <p class="note" role="status">${done}</p>
+    <${ErrorMessage} text=${error} />
+    <ul class="rows" aria-label="History">
+      ${edits.map(
+        (edit) => html`
+          <li key=${edit.run + edit.editedAt}>
+            <div class="grow">
+              ${changeText(edit)}
+              <small>${formatDate(edit.editedAt)} by ${untrustedText(editorName(edit.editor))}, run ${edit.run}</small>
+            </div>
+            <button type="button" class="quiet" disabled=${isBusy} onClick=${() => undoEdit(edit)}>Undo</button>
+          </li>
+        `,
+      )}
+    </ul>
+    ${next !== null && html`<button type="button" class="link" onClick=${() => call(() => load(edits, { before: next }))}>Show older edits</button>`}
+  `;
 }
 
 function changeText({ before, after }: Edit) {

@@ -6,7 +6,8 @@ import type { Imports } from "../imports.ts";
 import { type Answer, apiUrl, errorMessage, get, post, postBytes, RequestError } from "./api.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
 import { html, untrustedText } from "./format.ts";
-import { Component } from "./library.js";
+import { useListener } from "./hooks.ts";
+import { useEffect, useRef, useState } from "./library.js";
 import { labelOf } from "./plant-fields.ts";
 import { Choice } from "./text-field.ts";
 import { formatBytes, formatCount } from "./units.ts";
@@ -17,19 +18,6 @@ type Content = Record<string, string | number | boolean>;
 type Preview = Answer<Imports["preview"]>;
 
 type ImportStatus = NonNullable<Answer<Imports["status"]>>;
-
-interface State {
-  file: File | null;
-  preview: Preview | null;
-  isPreviewing: boolean;
-  replaces: boolean;
-  status: ImportStatus | null;
-  isRunning: boolean;
-  isRetrying: boolean;
-  isDropTarget: boolean;
-  other: ImportStatus | null;
-  error: string;
-}
 
 const previewBytes = 64 * 1024;
 
@@ -53,55 +41,41 @@ const columnNames = ["id", ...fieldNames];
 
 const contentFields = fieldNames.filter((field) => field !== "name");
 
-export class ImportDialog extends Component<
-  { file: File | null; onImported: () => void; onClose: () => void },
-  State
-> {
-  override state: State = {
-    file: null,
-    /** The start of the file as the server reads it. */
-    preview: null,
-    /** Whether the preview is not that of the settings that are chosen. */
-    isPreviewing: false,
-    /** Whether plants that differ are replaced, of which a dry run tells first. */
-    replaces: false,
-    status: null,
-    isRunning: false,
-    /** Whether the last request had no response, and is sent again. */
-    isRetrying: false,
-    isDropTarget: false,
-    /** An import of another page that is running. */
-    other: null,
-    error: "",
-  };
-  isCancelled = false;
-  previews = 0;
+export function ImportDialog({
+  file: dropped,
+  onImported,
+  onClose,
+}: {
+  file: File | null;
+  onImported: () => void;
+  onClose: () => void;
+}) {
+  /** The file, and its start as the server reads it. */
+  const [chosen, setChosen] = useState<{ file: File; preview: Preview } | null>(null);
+  /** Whether the preview is not that of the settings that are chosen. */
+  const [isPreviewing, setPreviewing] = useState(false);
+  /** Whether plants that differ are replaced, of which a dry run tells first. */
+  const [replaces, setReplaces] = useState(false);
+  const [status, setStatus] = useState<ImportStatus | null>(null);
+  const [isRunning, setRunning] = useState(false);
+  /** Whether the last request had no response, and is sent again. */
+  const [isRetrying, setRetrying] = useState(false);
+  /** An import of another page that is running. */
+  const [other, setOther] = useState<ImportStatus | null>(null);
+  const [error, setError] = useState("");
+  const previews = useRef(0);
+  const isCancelled = useRef(false);
   /** The import of this page that is running. */
-  id = "";
-
-  override componentDidMount() {
-    addEventListener("pagehide", this.leave);
-    if (this.props.file !== null) void this.choose(this.props.file);
-  }
-
-  override componentWillUnmount() {
-    removeEventListener("pagehide", this.leave);
-    this.isCancelled = true;
-  }
-
-  /** Stops the import when the page is closed: nobody else sends its file. */
-  leave = () => {
-    if (this.state.isRunning) void post("import/cancel", { import: this.id }, { keepalive: true });
-  };
+  const id = useRef("");
 
   /**
    * Previews a file.
    *
-   * @param chosen Settings; the server guesses the others.
+   * @param settings those that were chosen; the server guesses the others.
    */
-  async choose(file: File, chosen: Record<string, string> = {}) {
-    const number = ++this.previews;
-    this.setState({ isPreviewing: true });
+  const choose = async (file: File, settings: Record<string, string> = {}) => {
+    const number = ++previews.current;
+    setPreviewing(true);
     try {
       const start = await file
         .slice(0, previewBytes)
@@ -109,269 +83,295 @@ export class ImportDialog extends Component<
         .catch(() => {
           throw new Error("The browser cannot read this file.");
         });
-      const parameters = { name: file.name, size: String(file.size), ...chosen };
+      const parameters = { name: file.name, size: String(file.size), ...settings };
       const preview: Preview = await postBytes("import/preview", parameters, new Blob([start]));
       // The operator may have chosen again.
-      if (number === this.previews)
-        this.setState({ file, preview, isPreviewing: false, status: null, error: "" });
-    } catch (error) {
-      this.setState({ error: errorMessage(error) });
+      if (number !== previews.current) return;
+      setChosen({ file, preview });
+      setPreviewing(false);
+      setStatus(null);
+      setError("");
+    } catch (failure) {
+      setError(errorMessage(failure));
     }
-  }
+  };
+  useEffect(() => {
+    if (dropped !== null) void choose(dropped);
+    return () => {
+      isCancelled.current = true;
+    };
+  }, []);
+  // Stops the import when the page is closed: nobody else sends its file.
+  useListener(window, "pagehide", () => {
+    if (isRunning) void post("import/cancel", { import: id.current }, { keepalive: true });
+  });
 
-  async start(update: "off" | "dry-run" | "replace" = this.state.replaces ? "dry-run" : "off") {
-    const { file, preview } = this.state;
-    if (file === null || preview === null) return;
-    const { format, delimiter, columns } = preview;
-    this.isCancelled = false;
-    this.setState({ isRunning: true, error: "", status: null, other: null });
+  const start = async (update: "off" | "dry-run" | "replace" = replaces ? "dry-run" : "off") => {
+    if (chosen === null) return;
+    const { format, delimiter, columns } = chosen.preview;
+    isCancelled.current = false;
+    setRunning(true);
+    setError("");
+    setStatus(null);
+    setOther(null);
     try {
       const started = await post<{ import: string }>("import", { format, delimiter, update, columns });
-      this.id = started.import;
-      await this.send(file, this.id);
-      if (update !== "dry-run") this.props.onImported();
-    } catch (error) {
-      const isOther = error instanceof RequestError && error.status === 409;
-      this.setState({ error: errorMessage(error), other: isOther ? await get("import") : null });
+      id.current = started.import;
+      await send(chosen.file);
+      if (update !== "dry-run") onImported();
+    } catch (failure) {
+      setError(errorMessage(failure));
+      if (failure instanceof RequestError && failure.status === 409) setOther(await get("import"));
     }
-    this.setState({ isRunning: false, isRetrying: false });
-  }
-
+    setRunning(false);
+    setRetrying(false);
+  };
   /** Stops the import of another page, such as one whose tab has crashed, and starts this one. */
-  async replace(other: ImportStatus) {
-    try {
-      await post("import/cancel", { import: other.import });
-    } catch (error) {
-      this.setState({ error: errorMessage(error) });
-      return;
-    }
-    await this.start();
-  }
-
-  async send(file: File, id: string) {
-    for (let offset = 0; offset < file.size; offset += partBytes) {
-      if (this.isCancelled) break;
+  const replace = ({ import: running }: ImportStatus) =>
+    post("import/cancel", { import: running }).then(
+      () => start(),
+      (failure) => setError(errorMessage(failure)),
+    );
+  const send = async (file: File) => {
+    for (let offset = 0; offset < file.size && !isCancelled.current; offset += partBytes) {
       const part = file.slice(offset, offset + partBytes);
-      const status = await this.withRetries(() =>
-        postBytes("import/part", { import: id, offset: String(offset) }, part),
+      const next = await withRetries(() =>
+        postBytes("import/part", { import: id.current, offset: String(offset) }, part),
       );
-      this.setState({ status });
-      if (status.ending !== null) return;
+      setStatus(next);
+      if (next.ending !== null) return;
     }
-    this.setState({
-      status: await this.withRetries(() =>
-        this.isCancelled
-          ? post("import/cancel", { import: id })
-          : post("import/end", { import: id, bytes: String(file.size) }),
-      ),
-    });
-  }
-
+    const ended = await withRetries(() =>
+      isCancelled.current
+        ? post("import/cancel", { import: id.current })
+        : post("import/end", { import: id.current, bytes: String(file.size) }),
+    );
+    setStatus(ended);
+  };
   /** Repeats a call that the server could not be reached for, or that it was too busy for. */
-  async withRetries(call: () => Promise<ImportStatus>) {
+  const withRetries = async (call: () => Promise<ImportStatus>) => {
     for (let attempt = 1; ; attempt++) {
       try {
-        const status = await call();
-        this.setState({ isRetrying: false });
-        return status;
-      } catch (error) {
-        const isTransient =
-          error instanceof RequestError &&
-          (error.status === 0 || error.status === 503 || error.status === 408);
-        if (!isTransient || attempt === retries) throw error;
-        this.setState({ isRetrying: true });
+        const result = await call();
+        setRetrying(false);
+        return result;
+      } catch (failure) {
+        const isTransient = failure instanceof RequestError && [0, 408, 503].includes(failure.status);
+        if (!isTransient || attempt === retries) throw failure;
+        setRetrying(true);
         await new Promise((resolve) => setTimeout(resolve, retryMs));
       }
     }
-  }
+  };
 
-  override render() {
-    const { file, preview, status, isRunning, other, error } = this.state;
-    const isOver = status !== null && status.ending !== null;
-    return html`
-      <${Dialog} title="Import plants" isWide isPinned=${isRunning} onClose=${this.props.onClose}>
-        ${file === null || preview === null ? this.dropZone() : isOver ? this.result(status, file) : isRunning ? this.progress(file) : this.preview(file, preview)}
-        <${ErrorMessage} text=${error} />
-        ${other !== null && html`<p><button type="button" onClick=${() => this.replace(other)}>Stop that import (${countsText(other)}), and start this one</button></p>`}
-      <//>
-    `;
-  }
+  return html`
+    <${Dialog} title="Import plants" isWide isPinned=${isRunning} onClose=${onClose}>
+      ${content()}
+      <${ErrorMessage} text=${error} />
+      ${other !== null && html`<p><button type="button" onClick=${() => replace(other)}>Stop that import (${countsText(other)}), and start this one</button></p>`}
+    <//>
+  `;
 
-  dropZone() {
-    const { isDropTarget } = this.state;
-    const onDrag = (isTarget: boolean) => (event: DragEvent) => {
-      event.preventDefault();
-      this.setState({ isDropTarget: isTarget });
-    };
-    return html`
-      <label
-        class=${`drop ${isDropTarget ? "target" : ""}`}
-        onDragOver=${onDrag(true)}
-        onDragLeave=${onDrag(false)}
-        onDrop=${(event: DragEvent) => {
-          onDrag(false)(event);
-          const [dropped] = event.dataTransfer?.files ?? [];
-          if (dropped !== undefined) void this.choose(dropped);
-        }}
-      >
-        <b>Drop a CSV or NDJSON file here</b>
-        <span class="faint">or choose one</span>
-        <input
-          type="file"
-          accept=".csv,.tsv,.txt,.ndjson,.jsonl,text/csv"
-          autofocus
-          onChange=${(event: Event & { currentTarget: HTMLInputElement }) => {
-            const [chosen] = event.currentTarget.files ?? [];
-            if (chosen !== undefined) void this.choose(chosen);
-          }}
-        />
-      </label>
-      <p class="note">
-        CSV has a column for the id and one for the name. Each line of NDJSON is a request body: ${" "}
-        <code>{"id": 42, "name": "Monstera", "tag": "tropical"}</code>. Plants that are already stored stay unchanged, so a
-        file can be imported again.
-      </p>
-    `;
-  }
-
-  preview(file: File, { isUtf8, format, delimiter, columns, header, records }: Preview) {
-    const { replaces, isPreviewing } = this.state;
-    const indexes = columns.split(",");
-    const hasHeader = indexes.pop() === "true";
-    const labels = header.map((cell, index) => (hasHeader ? cell : "") || `column ${index + 1}`);
-    const required = indexes.filter((_, at) => !isOptional(columnNames[at] ?? ""));
-    const isComplete =
-      format === "ndjson" ||
-      (new Set(required).size === required.length &&
-        required.every((index) => Number(index) < labels.length));
-    const chooseColumns = (chosen: string[], isHeader = hasHeader) =>
-      this.choose(file, { format, delimiter, columns: [...chosen, isHeader].join() });
+  function content() {
+    if (chosen === null) return html`<${DropZone} onChoose=${choose} />`;
+    const { file, preview } = chosen;
+    if (status !== null && status.ending !== null)
+      return html`
+        <${Result} ...${status} file=${file} />
+        <div class="actions">
+          ${status.rejected > 0 && html`<a class="button" download href=${apiUrl("import/rejected", { import: status.import })}>Download the rejected lines</a>`}
+          <button type="button" onClick=${chooseAgain}>Import another file</button>
+          ${
+            status.update === "dry-run" && status.ending === "complete"
+              ? html`
+                  <button type="button" onClick=${onClose}>Cancel</button>
+                  <button type="button" class="main" autofocus onClick=${() => start("replace")}>Import, and replace ${formatCount(status.replaced, "plant")}</button>
+                `
+              : html`<button type="button" class="main" autofocus onClick=${onClose}>Done</button>`
+          }
+        </div>
+      `;
+    if (isRunning)
+      return html`
+        <p class="file"><b class="cut" title=${file.name}>${untrustedText(file.name)}</b> <span class="faint">${formatBytes(status?.bytes ?? 0)} of ${formatBytes(file.size)}</span></p>
+        <progress aria-label="Import" value=${status?.bytes ?? 0} max=${Math.max(1, file.size)}></progress>
+        <p role="status">${isRetrying ? "The server does not respond; trying again." : status === null ? "Starting…" : countsText(status)}</p>
+        <div class="actions">
+          <button
+            type="button"
+            onClick=${() => {
+              isCancelled.current = true;
+            }}
+          >
+            Stop the import
+          </button>
+        </div>
+      `;
     return html`
       <p class="file"><b class="cut" title=${file.name}>${untrustedText(file.name)}</b> <span class="faint">${formatBytes(file.size)}</span>
-        <button type="button" class="link" onClick=${() => this.setState({ file: null })}>Choose another</button>
+        <button type="button" class="link" onClick=${chooseAgain}>Choose another</button>
       </p>
-      ${!isUtf8 && html`<p class="error" role="alert">This file is not UTF-8. Save it as “CSV UTF-8” in your spreadsheet, and choose it again.</p>`}
-      <div class="options">
-        <${Choice}
-          label="Format"
-          value=${format}
-          options=${[["csv", "CSV"], ["ndjson", "NDJSON"]]}
-          onText=${(value: string) => this.choose(file, { format: value })}
-        />
-        ${
-          format === "csv" &&
-          html`
-            <${Choice}
-              label="Delimiter"
-              value=${delimiter}
-              options=${delimiters}
-              onText=${(value: string) => this.choose(file, { format, delimiter: value })}
-            />
-            ${columnNames.map(
-              (name, at) => html`
-                <${Choice}
-                  label=${`${labelOf(name)} column`}
-                  value=${indexes[at]}
-                  options=${[
-                    ...(isOptional(name) ? [["-1", "none"]] : []),
-                    ...labels.map((label, index) => [String(index), label.slice(0, 40)]),
-                  ]}
-                  onText=${(value: string) => chooseColumns(indexes.with(at, value))}
-                />
-              `,
-            )}
-            <label class="check">
-              <input type="checkbox" checked=${hasHeader} onChange=${() => chooseColumns(indexes, !hasHeader)} /> The first line names the columns
-            </label>
-          `
-        }
-      </div>
-      <${PlantPreview} records=${records} />
+      ${!preview.isUtf8 && html`<p class="error" role="alert">This file is not UTF-8. Save it as “CSV UTF-8” in your spreadsheet, and choose it again.</p>`}
+      <${Settings} ...${preview} onChoose=${(settings: Record<string, string>) => choose(file, settings)} />
+      <${PlantPreview} records=${preview.records} />
       <label class="check">
-        <input type="checkbox" checked=${replaces} onChange=${() => this.setState({ replaces: !replaces })} /> Replace plants that differ, after a dry run
+        <input type="checkbox" checked=${replaces} onChange=${() => setReplaces(!replaces)} /> Replace plants that differ, after a dry run
       </label>
       <div class="actions">
-        <button type="button" onClick=${this.props.onClose}>Cancel</button>
-        <button type="button" class="main" disabled=${!isComplete || !isUtf8 || isPreviewing} onClick=${() => this.start()}>${replaces ? "Dry run" : "Import"}</button>
+        <button type="button" onClick=${onClose}>Cancel</button>
+        <button type="button" class="main" disabled=${!hasColumns(preview) || !preview.isUtf8 || isPreviewing} onClick=${() => start()}>${replaces ? "Dry run" : "Import"}</button>
       </div>
     `;
   }
 
-  progress(file: File) {
-    const { status, isRetrying } = this.state;
-    const bytes = status?.bytes ?? 0;
-    return html`
-      <p class="file"><b class="cut" title=${file.name}>${untrustedText(file.name)}</b> <span class="faint">${formatBytes(bytes)} of ${formatBytes(file.size)}</span></p>
-      <progress aria-label="Import" value=${bytes} max=${Math.max(1, file.size)}></progress>
-      <p role="status">${isRetrying ? "The server does not respond; trying again." : status === null ? "Starting…" : countsText(status)}</p>
-      <div class="actions">
-        <button
-          type="button"
-          onClick=${() => {
-            this.isCancelled = true;
-          }}
-        >
-          Stop the import
-        </button>
-      </div>
-    `;
+  function chooseAgain() {
+    setChosen(null);
+    setStatus(null);
   }
+}
 
-  result(status: ImportStatus, file: File) {
-    const { ending, message, rejected, rejections, reported, replaced, run } = status;
-    const isDryRun = status.update === "dry-run";
-    const what = isDryRun ? "Dry run" : "Import";
-    const titles = { complete: `${what} complete`, cancelled: `${what} stopped`, failed: `${what} failed` };
-    const canReplace = isDryRun && ending === "complete";
-    return html`
-      <div class=${`response ${ending === "complete" ? "ok" : ""}`} role="status">
-        <p><b>${titles[ending as keyof typeof titles]}: ${untrustedText(file.name)}</b></p>
-        <p>${countsText(status)}</p>
-        ${message !== null && html`<p>${untrustedText(message)}</p>`}
-        ${run !== null && replaced > 0 && html`<p>“plantstore history --undo ${run}” brings the replaced plants back.</p>`}
-        ${ending !== "complete" && !isDryRun && html`<p class="faint">What was created is stored. Import the file again to continue.</p>`}
-      </div>
-      <${Differences} ...${status} />
+function DropZone({ onChoose }: { onChoose: (file: File) => void }) {
+  const [isTarget, setTarget] = useState(false);
+  const choose = (files: FileList | null | undefined) => {
+    const [file] = files ?? [];
+    if (file !== undefined) onChoose(file);
+  };
+  const onDrag = (isOver: boolean) => (event: DragEvent) => {
+    event.preventDefault();
+    setTarget(isOver);
+    if (event.type === "drop") choose(event.dataTransfer?.files);
+  };
+  return html`
+    <label
+      class=${`drop ${isTarget ? "target" : ""}`}
+      onDragOver=${onDrag(true)}
+      onDragLeave=${onDrag(false)}
+      onDrop=${onDrag(false)}
+    >
+      <b>Drop a CSV or NDJSON file here</b>
+      <span class="faint">or choose one</span>
+      <input
+        type="file"
+        accept=".csv,.tsv,.txt,.ndjson,.jsonl,text/csv"
+        autofocus
+        onChange=${(event: Event & { currentTarget: HTMLInputElement }) => choose(event.currentTarget.files)}
+      />
+    </label>
+    <p class="note">
+      CSV has a column for the id and one for the name. Each line of NDJSON is a request body: ${" "}
+      <code>{"id": 42, "name": "Monstera", "tag": "tropical"}</code>. Plants that are already stored stay unchanged, so a
+      file can be imported again.
+    </p>
+  `;
+}
+
+/** The settings of the preview, and the labels of the file's columns. */
+function settingsOf({ columns, header }: Preview) {
+  const indexes = columns.split(",");
+  const hasHeader = indexes.pop() === "true";
+  const labels = header.map((cell, index) => (hasHeader ? cell : "") || `column ${index + 1}`);
+  return { indexes, hasHeader, labels };
+}
+
+/** Whether every field that a plant must have has a column of its own. */
+function hasColumns(preview: Preview) {
+  if (preview.format === "ndjson") return true;
+  const { indexes, labels } = settingsOf(preview);
+  const required = indexes.filter((_, at) => !isOptional(columnNames[at] ?? ""));
+  return (
+    new Set(required).size === required.length && required.every((index) => Number(index) < labels.length)
+  );
+}
+
+function Settings({
+  onChoose,
+  ...preview
+}: Preview & { onChoose: (settings: Record<string, string>) => void }) {
+  const { format, delimiter } = preview;
+  const { indexes, hasHeader, labels } = settingsOf(preview);
+  const chooseColumns = (chosen: string[], isHeader = hasHeader) =>
+    onChoose({ format, delimiter, columns: [...chosen, isHeader].join() });
+  return html`
+    <div class="options">
+      <${Choice}
+        label="Format"
+        value=${format}
+        options=${[["csv", "CSV"], ["ndjson", "NDJSON"]]}
+        onText=${(value: string) => onChoose({ format: value })}
+      />
       ${
-        rejected > 0 &&
+        format === "csv" &&
         html`
-          <h3>Rejected lines</h3>
-          <div class="scroll rejections" tabindex="0" role="region" aria-label="Rejected lines">
-            <table class="list preview">
-              <thead><tr><th scope="col" class="number">Line</th><th scope="col">Reason</th><th scope="col">Text</th></tr></thead>
-              <tbody>
-                ${rejections.map(
-                  ({ line, error, message: reason, text }) => html`
-                    <tr>
-                      <td class="number">${line.toLocaleString("en-US")}</td>
-                      <td class="main" title=${`Error ${error}`}>${untrustedText(plainReason(reason))}</td>
-                      <td class="text"><span title=${text}>${untrustedText(text)}</span></td>
-                    </tr>
-                  `,
-                )}
-              </tbody>
-            </table>
-          </div>
-          ${
-            rejections.length < rejected &&
-            html`<p class="note">The first ${formatCount(rejections.length, "line")} of ${rejected.toLocaleString("en-US")}.${reported < rejected ? ` The download has the first ${reported.toLocaleString("en-US")}; correct those, and import the file again for the others.` : ""}</p>`
-          }
+          <${Choice}
+            label="Delimiter"
+            value=${delimiter}
+            options=${delimiters}
+            onText=${(value: string) => onChoose({ format, delimiter: value })}
+          />
+          ${columnNames.map(
+            (name, at) => html`
+              <${Choice}
+                label=${`${labelOf(name)} column`}
+                value=${indexes[at]}
+                options=${[
+                  ...(isOptional(name) ? [["-1", "none"]] : []),
+                  ...labels.map((label, index) => [String(index), label.slice(0, 40)]),
+                ]}
+                onText=${(value: string) => chooseColumns(indexes.with(at, value))}
+              />
+            `,
+          )}
+          <label class="check">
+            <input type="checkbox" checked=${hasHeader} onChange=${() => chooseColumns(indexes, !hasHeader)} /> The first line names the columns
+          </label>
         `
       }
-      <div class="actions">
-        ${rejected > 0 && html`<a class="button" download href=${apiUrl("import/rejected", { import: status.import })}>Download the rejected lines</a>`}
-        <button type="button" onClick=${() => this.setState({ file: null, status: null })}>Import another file</button>
+    </div>
+  `;
+}
+
+/** How an import has ended, with the lines that were rejected. */
+function Result({ file, ...status }: ImportStatus & { file: File }) {
+  const { ending, message, rejected, rejections, reported, replaced, run } = status;
+  const isDryRun = status.update === "dry-run";
+  const what = isDryRun ? "Dry run" : "Import";
+  const titles = { complete: `${what} complete`, cancelled: `${what} stopped`, failed: `${what} failed` };
+  return html`
+    <div class=${`response ${ending === "complete" ? "ok" : ""}`} role="status">
+      <p><b>${titles[ending as keyof typeof titles]}: ${untrustedText(file.name)}</b></p>
+      <p>${countsText(status)}</p>
+      ${message !== null && html`<p>${untrustedText(message)}</p>`}
+      ${run !== null && replaced > 0 && html`<p>“plantstore history --undo ${run}” brings the replaced plants back.</p>`}
+      ${ending !== "complete" && !isDryRun && html`<p class="faint">What was created is stored. Import the file again to continue.</p>`}
+    </div>
+    <${Differences} ...${status} />
+    ${
+      rejected > 0 &&
+      html`
+        <h3>Rejected lines</h3>
+        <div class="scroll rejections" tabindex="0" role="region" aria-label="Rejected lines">
+          <table class="list preview">
+            <thead><tr><th scope="col" class="number">Line</th><th scope="col">Reason</th><th scope="col">Text</th></tr></thead>
+            <tbody>
+              ${rejections.map(
+                ({ line, error, message: reason, text }) => html`
+                  <tr>
+                    <td class="number">${line.toLocaleString("en-US")}</td>
+                    <td class="main" title=${`Error ${error}`}>${untrustedText(plainReason(reason))}</td>
+                    <td class="text"><span title=${text}>${untrustedText(text)}</span></td>
+                  </tr>
+                `,
+              )}
+            </tbody>
+          </table>
+        </div>
         ${
-          canReplace
-            ? html`
-                <button type="button" onClick=${this.props.onClose}>Cancel</button>
-                <button type="button" class="main" autofocus onClick=${() => this.start("replace")}>Import, and replace ${formatCount(replaced, "plant")}</button>
-              `
-            : html`<button type="button" class="main" autofocus onClick=${this.props.onClose}>Done</button>`
+          rejections.length < rejected &&
+          html`<p class="note">The first ${formatCount(rejections.length, "line")} of ${rejected.toLocaleString("en-US")}.${reported < rejected ? ` The download has the first ${reported.toLocaleString("en-US")}; correct those, and import the file again for the others.` : ""}</p>`
         }
-      </div>
-    `;
-  }
+      `
+    }
+  `;
 }
 
 function isOptional(column: string) {

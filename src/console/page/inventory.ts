@@ -4,61 +4,54 @@
 import type { Inventory as InventoryCalls } from "../inventory.ts";
 import { type Answer, get } from "./api.ts";
 import { html, untrustedText } from "./format.ts";
-import { ReloadingSection } from "./reloading-section.ts";
+import { useLoaded } from "./hooks.ts";
 import { formatBytes } from "./units.ts";
 
 type Figures = Answer<InventoryCalls["figures"]>;
 
-/** While plants are counted, the figures are loaded again after this time. */
-const countingMs = 400;
+export function Inventory({ tick, onTag }: { tick: number; onTag: (tag: string) => void }) {
+  const { data, error } = useLoaded(
+    () => get<Figures>("inventory"),
+    [tick],
+    ({ countedSoFar }) => countedSoFar !== null,
+  );
+  // An error of the store is that of the list, too, which shows it.
+  if (data === null) return error !== "" && html`<p class="note">The plants could not be counted.</p>`;
+  const { bytes, tags } = data;
+  return html`
+    <dl class="figures" aria-label="Inventory">
+      <div><dt>Plants</dt><dd>${plantCount(data)}</dd></div>
+      ${bytes !== null && html`<div><dt>Size on disk</dt><dd>${formatBytes(bytes)}</dd></div>`}
+      ${growth(data).map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
+    </dl>
+    ${tags !== null && tags.length > 0 && html`<${Tags} ...${data} tags=${tags} onTag=${onTag} />`}
+  `;
+}
 
-export class Inventory extends ReloadingSection<
-  { tick: number; onTag: (tag: string) => void },
-  { figures: Figures | null; error: string }
-> {
-  override state: { figures: Figures | null; error: string } = { figures: null, error: "" };
-
-  override async fetchData() {
-    const figures: Figures = await get("inventory");
-    if (figures.countedSoFar !== null) this.loadAfter(countingMs);
-    return { figures };
-  }
-
-  override render() {
-    const { figures, error } = this.state;
-    // An error of the store is that of the list, too, which shows it.
-    if (figures === null) return error !== "" && html`<p class="note">The plants could not be counted.</p>`;
-    return html`
-      <dl class="figures" aria-label="Inventory">
-        <div><dt>Plants</dt><dd>${plantCount(figures)}</dd></div>
-        ${figures.bytes !== null && html`<div><dt>Size on disk</dt><dd>${formatBytes(figures.bytes)}</dd></div>`}
-        ${growth(figures).map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
-      </dl>
-      ${figures.tags !== null && figures.tags.length > 0 && this.tags(figures)}
-    `;
-  }
-
-  tags({ tags, tagsAreExact, isExact }: Figures) {
-    const most = tags?.[0]?.[1] ?? 1;
-    return html`
-      <details class="tags">
-        <summary>Plants by tag${tags?.length === 20 ? ", top 20" : ""}${tagsAreExact && isExact ? "" : ", estimated"}</summary>
-        <ol>
-          ${tags?.map(
-            ([tag, plants]) => html`
-              <li>
-                <button type="button" class="link" aria-label=${`Search for the tag ${tag}`} onClick=${() => this.props.onTag(tag)}>
-                  ${untrustedText(tag)}
-                </button>
-                <meter min="0" max=${most} value=${plants} aria-hidden="true"></meter>
-                <span>${plants.toLocaleString("en-US")}</span>
-              </li>
-            `,
-          )}
-        </ol>
-      </details>
-    `;
-  }
+function Tags({
+  tags,
+  tagsAreExact,
+  isExact,
+  onTag,
+}: Figures & { tags: NonNullable<Figures["tags"]>; onTag: (tag: string) => void }) {
+  return html`
+    <details class="tags">
+      <summary>Plants by tag${tags.length === 20 ? ", top 20" : ""}${tagsAreExact && isExact ? "" : ", estimated"}</summary>
+      <ol>
+        ${tags.map(
+          ([tag, plants]) => html`
+            <li>
+              <button type="button" class="link" aria-label=${`Search for the tag ${tag}`} onClick=${() => onTag(tag)}>
+                ${untrustedText(tag)}
+              </button>
+              <meter min="0" max=${tags[0]?.[1]} value=${plants} aria-hidden="true"></meter>
+              <span>${plants.toLocaleString("en-US")}</span>
+            </li>
+          `,
+        )}
+      </ol>
+    </details>
+  `;
 }
 
 function plantCount({ plants, isExact, countedSoFar }: Figures) {

@@ -2,11 +2,12 @@
 // deletion.
 
 import { type FieldName, fieldNames, isRequired, toFieldValue } from "../../core/contract/fields.ts";
-import { errorMessage, get, post, RequestError } from "./api.ts";
+import { get, post, RequestError } from "./api.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
-import { formatDate, html, untrustedText } from "./format.ts";
+import { formatDate, html, onSubmit, untrustedText } from "./format.ts";
 import { History } from "./history.ts";
-import { Component } from "./library.js";
+import { useCall, useLoaded } from "./hooks.ts";
+import { useState } from "./library.js";
 import { FieldInput, labelOf, type Value } from "./plant-fields.ts";
 import { formatCount } from "./units.ts";
 
@@ -23,221 +24,187 @@ type Draft = Readonly<Record<string, Input>>;
 
 const emptyInput: Input = { text: "", isPresent: false };
 
-interface State {
-  plant: Plant | null;
-  isLoaded: boolean;
-  mode: "shown" | "edited" | "confirmed" | "deleted";
-  draft: Draft;
-  error: string;
-  isBusy: boolean;
-}
+type Mode = "shown" | "edited" | "confirmed" | "deleted";
 
 /** Characters of a name or tag that the dialog shows; the export has all. */
 const shownCharactersMax = 100_000;
 
-export class PlantDialog extends Component<{ id: string; onEdited: () => void; onClose: () => void }, State> {
-  override state: State = {
-    plant: null,
-    isLoaded: false,
-    mode: "shown",
-    draft: {},
-    error: "",
-    isBusy: false,
+export function PlantDialog({
+  id,
+  onEdited,
+  onClose,
+}: {
+  id: string;
+  onEdited: () => void;
+  onClose: () => void;
+}) {
+  const loaded = useLoaded(async () => ({ plant: await get<Plant | null>("plant", { id }) }), []);
+  const isLoaded = loaded.data !== null || loaded.error !== "";
+  const plant = loaded.data?.plant ?? null;
+  const [mode, setMode] = useState<Mode>("shown");
+  const [draft, setDraft] = useState<Draft>({});
+  const { isBusy, setError, call, ...last } = useCall();
+  const error = last.error === "" ? loaded.error : last.error;
+  const show = (next: Mode) => () => {
+    setMode(next);
+    setError("");
   };
+  const titles = {
+    shown: `Plant ${id}`,
+    edited: `Edit plant ${id}`,
+    confirmed: `Change plant ${id}?`,
+    deleted: `Delete plant ${id}?`,
+  };
+  return html`
+    <${Dialog} title=${titles[mode]} isWide onClose=${onClose}>
+      ${!isLoaded && html`<p class="note" role="status">Loading…</p>`}
+      ${isLoaded && plant === null && error === "" && html`<p class="empty">No plant has the id ${id}.</p>`}
+      ${isLoaded && plant === null && html`<${ErrorMessage} text=${error} />`}
+      ${plant !== null && body(plant)}
+      ${
+        isLoaded &&
+        mode === "shown" &&
+        html`<${History}
+          id=${id}
+          plant=${plant}
+          onUndone=${() => {
+            onEdited();
+            void loaded.reload();
+          }}
+        />`
+      }
+    <//>
+  `;
 
-  override componentDidMount() {
-    void this.load();
-  }
-
-  override componentDidUpdate(previous: { id: string }) {
-    if (previous.id !== this.props.id) void this.load();
-  }
-
-  async load() {
-    try {
-      const plant: Plant | null = await get("plant", { id: this.props.id });
-      this.setState({ plant, isLoaded: true });
-    } catch (error) {
-      this.setState({ error: errorMessage(error), isLoaded: true });
+  function body(stored: Plant) {
+    const fields = fieldsOf(stored);
+    const replacement = replacementOf(stored, draft);
+    switch (mode) {
+      case "shown":
+        return html`
+          ${texts(fields)}
+          <dl>
+            ${stored.createdAt !== null && html`<dt>Created</dt><dd>${formatDate(stored.createdAt)}${stored.token === null ? "" : html` with the token ${untrustedText(stored.token)}`}</dd>`}
+          </dl>
+          <${ErrorMessage} text=${error} />
+          <div class="actions">
+            <button type="button" class="danger" onClick=${show("deleted")}>Delete</button>
+            <button
+              type="button"
+              onClick=${() => {
+                setDraft(draftOf(stored));
+                show("edited")();
+              }}
+            >
+              Edit
+            </button>
+          </div>
+        `;
+      case "edited": {
+        const isUnchanged = fieldNames.every((field) => replacement[field] === stored[field]);
+        return html`
+          <form onSubmit=${onSubmit(() => !isUnchanged && show("confirmed")())}>
+            ${fieldNames.map((field) => html`<${DraftInput} field=${field} input=${draft[field] ?? emptyInput} onChange=${(input: Input) => setDraft((all) => ({ ...all, [field]: input }))} />`)}
+            <${ErrorMessage} text=${error} />
+            <div class="actions">
+              <button type="button" onClick=${show("shown")}>Cancel</button>
+              <button class="main" disabled=${isUnchanged}>Continue</button>
+            </div>
+          </form>
+        `;
+      }
+      case "confirmed":
+        return html`
+          <h3>Now</h3>
+          ${texts(fields)}
+          <h3>After the change</h3>
+          ${texts(replacement)}
+          <p class="note">If a client sends this id again, its plant is compared with the changed one. The change can be undone.</p>
+          <${ErrorMessage} text=${error} />
+          <div class="actions">
+            <button type="button" onClick=${show("edited")}>Back</button>
+            <button type="button" class="main" disabled=${isBusy} onClick=${() => send(fields, replacement)}>Change the plant</button>
+          </div>
+        `;
+      case "deleted":
+        return html`
+          ${texts(fields)}
+          <p class="note">A client that sends this id again creates the plant again. The deletion can be undone from its history.</p>
+          <${ErrorMessage} text=${error} />
+          <div class="actions">
+            <button type="button" onClick=${show("shown")}>Cancel</button>
+            <button type="button" class="danger" disabled=${isBusy} onClick=${() => send(fields, null)}>Delete the plant</button>
+          </div>
+        `;
     }
-  }
-
-  edit() {
-    const { plant } = this.state;
-    if (plant === null) return;
-    const draft = fieldNames.map((field) => {
-      const value = plant[field] ?? null;
-      return [field, { text: toLineFeeds(String(value ?? "")), isPresent: value !== null }];
-    });
-    this.setState({ mode: "edited", draft: Object.fromEntries(draft), error: "" });
-  }
-
-  get replacement(): Fields {
-    const { plant, draft } = this.state;
-    const values = fieldNames.map((field) => {
-      const { text, isPresent } = draft[field] ?? emptyInput;
-      const stored = plant?.[field];
-      const restored = typeof stored === "string" ? restoreLineEnds(text, stored) : text;
-      return [field, isPresent ? toFieldValue(field, restored) : null];
-    });
-    return { id: plant?.id ?? "", ...Object.fromEntries(values) };
   }
 
   /**
-   * Sends a change or a deletion with what this dialog shows: the server makes it only if that is
+   * Sends a change, or a deletion, with what this dialog shows: the server makes it only if that is
    * still stored.
    */
-  async send(path: string, body: Record<string, string>) {
-    const { plant } = this.state;
-    if (plant === null) return;
-    this.setState({ isBusy: true, error: "" });
-    try {
-      await post(path, { expected: bodyOf(fieldsOf(plant)), ...body });
-      this.props.onEdited();
-      this.setState({ mode: "shown" });
-      await this.load();
-    } catch (error) {
-      this.setState({ error: errorMessage(error) });
-      const isEdit = path === "plant/change";
-      // It has changed: the next attempt is compared with what is stored now. What was typed stays.
-      const isStale = error instanceof RequestError && (error.status === 409 || error.status === 404);
-      if (isStale && (error.status === 409 || !isEdit)) await this.load();
-      if (isEdit) this.setState({ mode: "edited" });
-      else if (isStale) this.setState({ mode: "shown" });
-    }
-    this.setState({ isBusy: false });
-  }
-
-  undone() {
-    this.props.onEdited();
-    void this.load();
-  }
-
-  override render() {
-    const { id, onClose } = this.props;
-    const { plant, isLoaded, mode, error } = this.state;
-    const titles = {
-      shown: `Plant ${id}`,
-      edited: `Edit plant ${id}`,
-      confirmed: `Change plant ${id}?`,
-      deleted: `Delete plant ${id}?`,
-    };
-    return html`
-      <${Dialog} title=${titles[mode]} isWide onClose=${onClose}>
-        ${!isLoaded && html`<p class="note" role="status">Loading…</p>`}
-        ${isLoaded && plant === null && error === "" && html`<p class="empty">No plant has the id ${id}.</p>`}
-        ${isLoaded && plant === null && html`<${ErrorMessage} text=${error} />`}
-        ${plant !== null && this.body(plant)}
-        ${isLoaded && mode === "shown" && html`<${History} id=${id} plant=${plant} onUndone=${() => this.undone()} />`}
-      <//>
-    `;
-  }
-
-  body(plant: Plant) {
-    switch (this.state.mode) {
-      case "shown":
-        return this.shown(plant);
-      case "edited":
-        return this.form();
-      case "confirmed":
-        return this.confirmation(plant);
-      case "deleted":
-        return this.deletion(plant);
-    }
-  }
-
-  shown(plant: Plant) {
-    const { createdAt, token } = plant;
-    return html`
-      ${texts(fieldsOf(plant))}
-      <dl>
-        ${createdAt !== null && html`<dt>Created</dt><dd>${formatDate(createdAt)}${token === null ? "" : html` with the token ${untrustedText(token)}`}</dd>`}
-      </dl>
-      <${ErrorMessage} text=${this.state.error} />
-      <div class="actions">
-        <button type="button" class="danger" onClick=${() => this.setState({ mode: "deleted", error: "" })}>Delete</button>
-        <button type="button" onClick=${() => this.edit()}>Edit</button>
-      </div>
-    `;
-  }
-
-  form() {
-    const { draft, error, plant } = this.state;
-    const { replacement } = this;
-    const isUnchanged = fieldNames.every((field) => replacement[field] === plant?.[field]);
-    const submit = (event: SubmitEvent) => {
-      event.preventDefault();
-      if (!isUnchanged) this.setState({ mode: "confirmed", error: "" });
-    };
-    return html`
-      <form onSubmit=${submit}>
-        ${fieldNames.map((field) => this.input(field, draft[field] ?? emptyInput))}
-        <${ErrorMessage} text=${error} />
-        <div class="actions">
-          <button type="button" onClick=${() => this.setState({ mode: "shown", error: "" })}>Cancel</button>
-          <button class="main" disabled=${isUnchanged}>Continue</button>
-        </div>
-      </form>
-    `;
-  }
-
-  input(field: FieldName, { text, isPresent }: Input) {
-    const set = (change: Partial<Input>) =>
-      this.setState(({ draft }) => ({ draft: { ...draft, [field]: { text, isPresent, ...change } } }));
-    const label = labelOf(field).toLowerCase();
-    return html`
-      ${
-        !isRequired(field) &&
-        html`<label class="check">
-          <input
-            type="checkbox"
-            name=${`has-${field}`}
-            checked=${isPresent}
-            onChange=${(event: Event & { currentTarget: HTMLInputElement }) => set({ isPresent: event.currentTarget.checked })}
-          />
-          It has ${/^[aeiou]/.test(label) ? "an" : "a"} ${label}
-        </label>`
+  function send(expected: Fields, replacement: Fields | null) {
+    const isEdit = replacement !== null;
+    const path = isEdit ? "plant/change" : "plant/delete";
+    const bodies = { expected: bodyOf(expected), ...(isEdit && { replacement: bodyOf(replacement) }) };
+    return call(async () => {
+      try {
+        await post(path, bodies);
+      } catch (failure) {
+        const status = failure instanceof RequestError ? failure.status : 0;
+        const isStale = status === 409 || status === 404;
+        // It has changed: the next attempt is compared with what is stored now. What was typed stays.
+        if (isStale && (status === 409 || !isEdit)) await loaded.reload();
+        if (isEdit) setMode("edited");
+        else if (isStale) setMode("shown");
+        throw failure;
       }
-      ${isPresent && html`<${FieldInput} field=${field} value=${text} isMultiline onText=${(typed: string) => set({ text: typed })} />`}
-    `;
+      onEdited();
+      setMode("shown");
+      await loaded.reload();
+    });
   }
+}
 
-  confirmation(plant: Plant) {
-    const { isBusy, error } = this.state;
-    const { replacement } = this;
-    return html`
-      <h3>Now</h3>
-      ${texts(fieldsOf(plant))}
-      <h3>After the change</h3>
-      ${texts(replacement)}
-      <p class="note">If a client sends this id again, its plant is compared with the changed one. The change can be undone.</p>
-      <${ErrorMessage} text=${error} />
-      <div class="actions">
-        <button type="button" onClick=${() => this.setState({ mode: "edited" })}>Back</button>
-        <button
-          type="button"
-          class="main"
-          disabled=${isBusy}
-          onClick=${() => this.send("plant/change", { replacement: bodyOf(replacement) })}
-        >
-          Change the plant
-        </button>
-      </div>
-    `;
-  }
+function draftOf(plant: Plant): Draft {
+  const inputs = fieldNames.map((field) => {
+    const value = plant[field] ?? null;
+    return [field, { text: toLineFeeds(String(value ?? "")), isPresent: value !== null }];
+  });
+  return Object.fromEntries(inputs);
+}
 
-  deletion(plant: Plant) {
-    const { isBusy, error } = this.state;
-    return html`
-      ${texts(fieldsOf(plant))}
-      <p class="note">A client that sends this id again creates the plant again. The deletion can be undone from its history.</p>
-      <${ErrorMessage} text=${error} />
-      <div class="actions">
-        <button type="button" onClick=${() => this.setState({ mode: "shown", error: "" })}>Cancel</button>
-        <button type="button" class="danger" disabled=${isBusy} onClick=${() => this.send("plant/delete", {})}>Delete the plant</button>
-      </div>
-    `;
-  }
+function replacementOf(plant: Plant, draft: Draft): Fields {
+  const values = fieldNames.map((field) => {
+    const { text, isPresent } = draft[field] ?? emptyInput;
+    const stored = plant[field];
+    const restored = typeof stored === "string" ? restoreLineEnds(text, stored) : text;
+    return [field, isPresent ? toFieldValue(field, restored) : null];
+  });
+  return { id: plant.id, ...Object.fromEntries(values) };
+}
+
+function DraftInput({
+  field,
+  input,
+  onChange,
+}: {
+  field: FieldName;
+  input: Input;
+  onChange: (input: Input) => void;
+}) {
+  const { text, isPresent } = input;
+  const label = labelOf(field).toLowerCase();
+  return html`
+    ${
+      !isRequired(field) &&
+      html`<label class="check">
+        <input type="checkbox" name=${`has-${field}`} checked=${isPresent} onChange=${() => onChange({ text, isPresent: !isPresent })} />
+        It has ${/^[aeiou]/.test(label) ? "an" : "a"} ${label}
+      </label>`
+    }
+    ${isPresent && html`<${FieldInput} field=${field} value=${text} isMultiline onText=${(typed: string) => onChange({ text: typed, isPresent })} />`}
+  `;
 }
 
 /** The plant without its creation. */

@@ -1,35 +1,20 @@
-// The list of plants: search, orders, pages and export. What is shown is in the address, see
-// address.js.
+// The list of plants: search, orders and pages. What is shown is in the address, see address.ts.
 
 import { fieldNames, typeOf } from "../../core/contract/fields.ts";
 import type { Order } from "../plant-list.ts";
-import type { Plants as PlantCalls } from "../plants.ts";
 import { type Address, linkTo, readAddress, showAddress } from "./address.ts";
-import { type Answer, errorMessage, get, RequestError } from "./api.ts";
+import { errorMessage, get, RequestError } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
-import { formatDate, html, onValue, untrustedText } from "./format.ts";
+import { html, onSubmit, onValue, untrustedText } from "./format.ts";
+import { useListener } from "./hooks.ts";
 import { Inventory } from "./inventory.ts";
-import { Component } from "./library.js";
+import { useEffect, useRef, useState } from "./library.js";
 import { PlantDialog } from "./plant.ts";
-import { labelOf, otherFields, type Value } from "./plant-fields.ts";
+import { labelOf } from "./plant-fields.ts";
+import { type Page, PlantTable } from "./plant-table.ts";
 import { parseQuery, withTag } from "./query.ts";
 import { Selection } from "./selection.ts";
-import { exactTime } from "./units.ts";
-
-type Page = Answer<PlantCalls["list"]>;
-
-interface State {
-  address: Address;
-  query: string;
-  shown: Address;
-  page: Page | null;
-  error: string;
-  isBusy: boolean;
-  isSlow: boolean;
-  newIds: Set<string>;
-  selected: Set<string>;
-  edits: number;
-}
+import { formatCount } from "./units.ts";
 
 /**
  * Results appear while the operator types if the last search took less than this; otherwise with
@@ -58,213 +43,141 @@ const searchedFields = fieldNames
   .map((field) => labelOf(field).toLowerCase())
   .join(" or ");
 
-const columnNames: Record<Order, string> = { id: "Id", name: "Name", tag: "Tag", created: "Created" };
+/** The last page of the list, or why it could not be loaded. */
+interface Result {
+  address: Address;
+  page: Page | null;
+  newIds: Set<string>;
+  error: string;
+}
 
-export class Plants extends Component<
-  { tick: number; onAdd: () => void; onSearch: (query: string) => void },
-  State
-> {
-  override state: State = {
-    address: readAddress(),
-    /** The search field, which may not have been submitted. */
-    query: readAddress().query,
-    /** The address of `page`. */
-    shown: readAddress(),
-    page: null,
-    error: "",
-    isBusy: false,
-    isSlow: false,
-    newIds: new Set(),
-    /** The ids of the plants whose boxes are checked, also those on other pages. */
-    selected: new Set(),
-    /** Edits in this page, which the figures are loaded again after. */
-    edits: 0,
-  };
-
-  override componentDidMount() {
-    addEventListener("popstate", this.follow);
-    void this.load();
-  }
-
-  override componentWillUnmount() {
-    removeEventListener("popstate", this.follow);
-    clearTimeout(this.typing);
-  }
-
-  /** Reloads a first page that new plants may appear on. */
-  override componentDidUpdate(previous: { tick: number }) {
-    const { query, after, before } = this.state.shown;
-    const isLive = query === "" && after === "" && before === "";
-    if (previous.tick !== this.props.tick && isLive && !this.state.isBusy) void this.reload();
-  }
-
-  typing: ReturnType<typeof setTimeout> | undefined = undefined;
+export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
+  const [address, setAddress] = useState(readAddress);
+  /** The search field, which may not have been submitted. */
+  const [query, setQuery] = useState(address.query);
+  const [result, setResult] = useState<Result>({ address, page: null, newIds: new Set(), error: "" });
+  const { address: shown, page, newIds, error } = result;
+  const [isBusy, setBusy] = useState(false);
+  const [isSlow, setSlow] = useState(false);
+  /** The ids of the plants whose boxes are checked, also those on other pages. */
+  const [selected, setSelected] = useState(new Set<string>());
+  /** Edits in this page, which the figures are loaded again after. */
+  const [edits, setEdits] = useState(0);
+  const section = useRef<HTMLElement>(null);
+  const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   /** Counts requests for pages. Only the response to the last one is shown. */
-  requests = 0;
-  isReloading = false;
+  const requests = useRef(0);
+  const isReloading = useRef(false);
   /** How long the last search took. */
-  lastMs = 0;
+  const lastMs = useRef(0);
 
-  /** Shows what the address of the browser says: after a step in its history, or a link. */
-  follow = () => {
-    const address = readAddress();
-    const { shown } = this.state;
-    this.setState({ address, query: address.query });
-    if (apiParameters(address) !== apiParameters(shown)) void this.load(address);
-  };
-
-  go(change: Partial<Address>, how: "push" | "replace" = "push") {
-    const address = { ...this.state.address, ...change };
-    showAddress(address, how);
-    this.setState({ address });
-    return address;
-  }
-
-  /** Loads the same page again, and marks its new plants. */
-  async reload() {
-    if (this.isReloading) return;
-    this.isReloading = true;
-    const request = ++this.requests;
-    const { shown } = this.state;
-    try {
-      const page: Page = await get(`plants?${apiParameters(shown)}`);
-      const previous = this.state.page ?? page;
-      const previousIds = new Set(previous.plants.map(({ id }) => id));
-      const added = page.plants.map(({ id }) => id).filter((id) => !previousIds.has(id));
-      // A page of new plants only is not marked: its animation with every reload took a browser
-      // half of a processor.
-      const newIds = new Set(added.length < page.plants.length ? added : []);
-      if (request === this.requests) this.setState({ page, newIds, error: "" });
-    } catch (error) {
-      // The header of the page shows whether the server is reachable.
-      const isReachable = !(error instanceof RequestError) || error.status !== 0;
-      if (request === this.requests && isReachable) this.setState({ error: errorMessage(error) });
-    }
-    this.isReloading = false;
-  }
-
-  async load(address: Address = this.state.address) {
-    const request = ++this.requests;
-    const { problem } = parseQuery(address.query);
+  const load = async (next: Address) => {
+    const request = ++requests.current;
+    const { problem } = parseQuery(next.query);
+    setBusy(problem === "");
     if (problem !== "") {
-      this.setState({ error: problem, isBusy: false, isSlow: false });
+      setResult((last) => ({ ...last, error: problem }));
       return;
     }
-    this.setState({ isBusy: true });
     const startedAt = performance.now();
-    const slow = setTimeout(() => request === this.requests && this.setState({ isSlow: true }), visibleMs);
-    try {
-      const page: Page = await get(`plants?${apiParameters(address)}`);
-      const isSameSearch = address.query === this.state.shown.query;
-      if (request === this.requests)
-        this.setState({
-          shown: address,
-          page,
-          newIds: new Set(),
-          error: "",
-          selected: isSameSearch ? this.state.selected : new Set(),
-        });
-      this.props.onSearch(address.query);
-    } catch (error) {
-      // Replaces the results, which would be those of another search.
-      if (request === this.requests)
-        this.setState({ shown: address, page: null, error: errorMessage(error) });
-    }
-    clearTimeout(slow);
-    if (address.query !== "") this.lastMs = performance.now() - startedAt;
-    if (request === this.requests) this.setState({ isBusy: false, isSlow: false });
-  }
-
-  type(query: string) {
-    this.setState({ query });
-    clearTimeout(this.typing);
-    if (this.lastMs < quickMs) this.typing = setTimeout(() => this.search("replace"), typingMs);
-  }
-
-  search(how: "push" | "replace") {
-    clearTimeout(this.typing);
-    const { query } = this.state;
-    void this.load(this.go({ query, after: "", before: "" }, how));
-  }
-
-  searchTag(tag: string) {
-    this.setState(
-      ({ query }) => ({ query: withTag(query, tag) }),
-      () => this.search("push"),
+    // An error replaces the results, which would be those of another search.
+    const loaded = await get<Page>(`plants?${apiParameters(next)}`).then(
+      (found) => ({ page: found, error: "" }),
+      (failure) => ({ page: null, error: errorMessage(failure) }),
     );
-  }
+    if (next.query !== "") lastMs.current = performance.now() - startedAt;
+    if (request !== requests.current) return;
+    setResult({ address: next, newIds: new Set(), ...loaded });
+    setBusy(false);
+  };
+  /** Loads the same page again, and marks its new plants. */
+  const reload = async () => {
+    if (isReloading.current) return;
+    isReloading.current = true;
+    const request = ++requests.current;
+    try {
+      const loaded = await get<Page>(`plants?${apiParameters(shown)}`);
+      const previousIds = new Set((page ?? loaded).plants.map(({ id }) => id));
+      const added = loaded.plants.map(({ id }) => id).filter((id) => !previousIds.has(id));
+      // A page of new plants only is not marked: its animation with every reload took a browser
+      // half of a processor.
+      const marked = new Set(added.length < loaded.plants.length ? added : []);
+      if (request === requests.current)
+        setResult({ address: shown, page: loaded, newIds: marked, error: "" });
+    } catch (failure) {
+      // The header of the page shows whether the server is reachable.
+      const isReachable = !(failure instanceof RequestError) || failure.status !== 0;
+      if (request === requests.current && isReachable)
+        setResult((last) => ({ ...last, error: errorMessage(failure) }));
+    }
+    isReloading.current = false;
+  };
 
-  sort(order: Order) {
-    const { address } = this.state;
+  useEffect(() => {
+    void load(address);
+    return () => clearTimeout(typing.current);
+  }, []);
+  // A first page is loaded again, as new plants may appear on it.
+  useEffect(() => {
+    const isLive = shown.query === "" && shown.after === "" && shown.before === "";
+    if (tick > 0 && isLive && !isBusy) void reload();
+  }, [tick]);
+  useEffect(() => setSelected(new Set()), [shown.query]);
+  useEffect(() => {
+    if (!isBusy) return setSlow(false);
+    const timer = setTimeout(() => setSlow(true), visibleMs);
+    return () => clearTimeout(timer);
+  }, [isBusy]);
+
+  const go = (change: Partial<Address>, how: "push" | "replace" = "push") => {
+    const next = { ...readAddress(), ...change };
+    showAddress(next, how);
+    setAddress(next);
+    return next;
+  };
+  const search = (typed: string, how: "push" | "replace") => {
+    clearTimeout(typing.current);
+    setQuery(typed);
+    void load(go({ query: typed, after: "", before: "" }, how));
+  };
+  const type = (typed: string) => {
+    setQuery(typed);
+    clearTimeout(typing.current);
+    if (lastMs.current < quickMs) typing.current = setTimeout(() => search(typed, "replace"), typingMs);
+  };
+  const searchTag = (tag: string) => search(withTag(query, tag), "push");
+  const sort = (order: Order) => {
     const isDescending =
       address.order === order ? !address.isDescending : order === "id" || order === "created";
-    void this.load(this.go({ order, isDescending, after: "", before: "" }));
-  }
+    void load(go({ order, isDescending, after: "", before: "" }));
+  };
+  const turn = async ({ after = "", before = "" }: { after?: string; before?: string }) => {
+    await load(go({ after, before }));
+    section.current?.querySelector(".results")?.scrollIntoView({ block: "nearest" });
+    section.current?.scrollIntoView({ block: "start" });
+  };
+  const edited = () => {
+    setEdits((last) => last + 1);
+    void reload();
+  };
+  // A step in the history of the browser, or a link.
+  useListener(window, "popstate", () => {
+    const next = readAddress();
+    setAddress(next);
+    setQuery(next.query);
+    if (apiParameters(next) !== apiParameters(shown)) void load(next);
+  });
 
-  turn({ after = "", before = "" }: { after?: string; before?: string }) {
-    void this.load(this.go({ after, before })).then(() => {
-      const section = this.base as Element;
-      section.querySelector(".results")?.scrollIntoView({ block: "nearest" });
-      section.scrollIntoView({ block: "start" });
-    });
-  }
-
-  edited() {
-    this.setState(({ edits }) => ({ edits: edits + 1 }));
-    void this.reload();
-  }
-
-  override render() {
-    const { address, shown, page, error, isSlow, selected, edits } = this.state;
-    const { tick, onAdd } = this.props;
-    return html`
-      <section class="card plants" aria-labelledby="plants-title">
-        <header>
-          <h2 id="plants-title">Plants</h2>
-          <button type="button" class="main" onClick=${onAdd}>Add a plant</button>
-        </header>
-        <${Inventory} tick=${tick + edits} onTag=${(tag: string) => this.searchTag(tag)} />
-        ${this.form()}
-        <${ErrorMessage} text=${error} />
-        <div class="results">
-          <p class="note" role="status">
-            ${isSlow ? html`Searching… <progress aria-label="Searching"></progress>` : page === null ? (error === "" ? "Loading…" : "") : this.caption(page)}
-          </p>
-          <${Selection}
-            ids=${selected}
-            query=${shown.query}
-            onSelect=${(ids: Set<string>) => this.setState({ selected: ids })}
-            onEdited=${() => this.edited()}
-          />
-          ${page !== null && this.table(page)}
-          ${page !== null && this.pageControls(page)}
-        </div>
-        ${
-          address.plant !== "" &&
-          html`<${PlantDialog}
-            key=${address.plant}
-            id=${address.plant}
-            onEdited=${() => this.edited()}
-            onClose=${() => this.go({ plant: "" })}
-          />`
-        }
-      </section>
-    `;
-  }
-
-  form() {
-    const { query, shown } = this.state;
-    const waitsForEnter = this.lastMs >= quickMs && query !== shown.query;
-    return html`
-      <form
-        class="inline"
-        role="search"
-        aria-label="Plants"
-        onSubmit=${(event: SubmitEvent) => {
-          event.preventDefault();
-          this.search("push");
-        }}
-      >
+  const waitsForEnter = lastMs.current >= quickMs && query !== shown.query;
+  const caption = page === null ? (error === "" ? "Loading…" : "") : captionOf(page, shown);
+  return html`
+    <section class="card plants" aria-labelledby="plants-title" ref=${section}>
+      <header>
+        <h2 id="plants-title">Plants</h2>
+        <button type="button" class="main" onClick=${onAdd}>Add a plant</button>
+      </header>
+      <${Inventory} tick=${tick + edits} onTag=${searchTag} />
+      <form class="inline" role="search" aria-label="Plants" onSubmit=${onSubmit(() => search(query, "push"))}>
         <input
           name="query"
           class="grow"
@@ -275,7 +188,7 @@ export class Plants extends Component<
           value=${query}
           autocomplete="off"
           spellcheck=${false}
-          onInput=${onValue((query) => this.type(query))}
+          onInput=${onValue(type)}
         />
         <button>Search</button>
       </form>
@@ -283,140 +196,66 @@ export class Plants extends Component<
         ${waitsForEnter && "Press Enter to search. "}
         Any parts of a ${searchedFields}, in any order. Filters: ${filterExamples.map((example) => html`<code>${example}</code> `)}
       </p>
-    `;
-  }
-
-  caption({ plants, order, isDescending, searchedTo, hasPlantWithId, isIndexed }: Page) {
-    const { shown } = this.state;
-    const count = plants.length === 1 ? "1 plant" : `${plants.length} plants`;
-    const sorted = `by ${order === "created" ? "creation" : order}, ${isDescending ? "descending" : "ascending"}`;
-    if (shown.query.trim() === "") {
-      const missing: Partial<Record<Order, string>> = { tag: "a tag", created: "a time of creation" };
-      const unlisted = missing[order];
-      return `Sorted ${sorted}${unlisted === undefined ? "" : `; plants without ${unlisted} are not in this order`}.`;
-    }
-    if (searchedTo !== null)
-      return `${count} found with ids ${isDescending ? "from" : "up to"} ${searchedTo}${isDescending ? " up" : ""}. The search stopped at its time limit${isIndexed ? "" : "; the search index makes it faster"}.`;
-    if (hasPlantWithId && plants.length === 1) return `The plant with the id ${shown.query.trim()}.`;
-    return `${count} on this page, sorted ${sorted}.`;
-  }
-
-  table({ plants, order, isDescending, searchedTo }: Page) {
-    const { newIds, shown, address, selected } = this.state;
-    const isPageSelected = plants.every(({ id }) => selected.has(id));
-    const pageIds = plants.map(({ id }) => id);
-    if (plants.length === 0) return html`<p class="empty">${emptyListText(shown, searchedTo)}</p>`;
-    const header = (column: Order) => this.columnHeader(column, column === order ? isDescending : null);
-    return html`
-      <div class="scroll" tabindex="0" role="region" aria-label="List of plants">
-        <table class="list">
-          <thead>
-            <tr>
-              <th scope="col" class="check">
-                <input type="checkbox" aria-label="Select the plants of this page" checked=${isPageSelected} onChange=${() => this.select(pageIds, !isPageSelected)} />
-              </th>
-              ${header("id")} ${header("name")} ${header("tag")}
-              ${otherFields.map((field) => html`<th scope="col">${labelOf(field)}</th>`)}
-              ${header("created")}
-            </tr>
-          </thead>
-          <tbody>
-            ${plants.map(
-              ({ id, name, tag, isTruncated, createdAt, token, ...others }) => html`
-                <tr key=${id} class=${newIds.has(id) ? "new" : ""} onClick=${(event: MouseEvent) => this.openRow(event, id)}>
-                  <td class="check">
-                    <input type="checkbox" aria-label=${`Select plant ${id}`} checked=${selected.has(id)} onChange=${() => this.select([id], !selected.has(id))} />
-                  </td>
-                  <td class="number id">
-                    <a
-                      href=${linkTo({ ...address, plant: id })}
-                      aria-label=${`Plant ${id}`}
-                      onClick=${(event: MouseEvent) => this.openLink(event, id)}
-                    >${id}</a>
-                  </td>
-                  <td class="text main"><span title=${name}>${untrustedText(name)}${isTruncated && html`<span class="faint"> …</span>`}</span></td>
-                  <td class="text tag">
-                    ${
-                      tag !== null &&
-                      html`<button type="button" class="chip" title=${tag} aria-label=${`Search for the tag ${tag}`} onClick=${() => this.searchTag(tag)}>${untrustedText(tag)}</button>`
-                    }
-                  </td>
-                  ${otherFields.map((field) => html`<td class="text">${shownValue(others[field] ?? null)}</td>`)}
-                  <td class="text created">
-                    ${createdAt !== null && html`<span title=${token === null ? exactTime(createdAt) : `${exactTime(createdAt)} by ${token}`}>${formatDate(createdAt, "short")}${token !== null && html` <span class="faint">by ${untrustedText(token)}</span>`}</span>`}
-                  </td>
-                </tr>
-              `,
-            )}
-          </tbody>
-        </table>
+      <${ErrorMessage} text=${error} />
+      <div class="results">
+        <p class="note" role="status">${isSlow ? html`Searching… <progress aria-label="Searching"></progress>` : caption}</p>
+        <${Selection} ids=${selected} query=${shown.query} onSelect=${setSelected} onEdited=${edited} />
+        ${
+          page !== null &&
+          html`
+            ${page.plants.length === 0 && html`<p class="empty">${emptyListText(shown, page.searchedTo)}</p>`}
+            ${
+              page.plants.length > 0 &&
+              html`<${PlantTable}
+                page=${page}
+                newIds=${newIds}
+                selected=${selected}
+                isSearch=${shown.query !== ""}
+                linkOf=${(id: string) => linkTo({ ...address, plant: id })}
+                onOpen=${(id: string) => go({ plant: id })}
+                onSelect=${setSelected}
+                onSort=${sort}
+                onTag=${searchTag}
+              />`
+            }
+            <nav class="pages" aria-label="Pages">
+              <button type="button" disabled=${(shown.after === "" && shown.before === "") || isBusy} onClick=${() => turn({})}>First</button>
+              <button type="button" disabled=${page.previous === null || isBusy} onClick=${() => turn({ before: page.previous ?? "" })}>Previous</button>
+              <button type="button" disabled=${page.next === null || isBusy} onClick=${() => turn({ after: page.next ?? "" })}>
+                ${page.searchedTo === null ? "Next" : "Continue the search"}
+              </button>
+            </nav>
+          `
+        }
       </div>
-    `;
-  }
-
-  /** @param isDescending null if the plants are not sorted by this column. */
-  columnHeader(column: Order, isDescending: boolean | null) {
-    // Results of a search come by id.
-    const isFixed = column !== "id" && this.state.shown.query !== "";
-    const [direction, arrow] =
-      isDescending === null ? ["none", ""] : isDescending ? ["descending", " ↓"] : ["ascending", " ↑"];
-    return html`
-      <th scope="col" class=${`${column} ${column === "id" ? "number" : ""}`} aria-sort=${direction}>
-        <button
-          type="button"
-          class="link"
-          disabled=${isFixed}
-          title=${isFixed ? "The results of a search come by id." : `Sort by ${columnNames[column].toLowerCase()}`}
-          onClick=${() => this.sort(column)}
-        >
-          ${columnNames[column]}<span aria-hidden="true">${arrow}</span>
-        </button>
-      </th>
-    `;
-  }
-
-  select(ids: string[], isSelected: boolean) {
-    const selected = new Set(this.state.selected);
-    for (const id of ids) {
-      if (isSelected) selected.add(id);
-      else selected.delete(id);
-    }
-    this.setState({ selected });
-  }
-
-  /**
-   * A click anywhere on a row opens its plant, but for one on a control, or one that ends a
-   * selection of text.
-   */
-  openRow(event: MouseEvent, id: string) {
-    const target = event.target as Element;
-    if (target.closest("a, button, .check") !== null || String(getSelection()) !== "") return;
-    this.go({ plant: id });
-  }
-
-  openLink(event: MouseEvent, id: string) {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    this.go({ plant: id });
-  }
-
-  pageControls({ previous, next, searchedTo }: Page) {
-    const { shown, isBusy } = this.state;
-    const isFirst = shown.after === "" && shown.before === "";
-    return html`
-      <nav class="pages" aria-label="Pages">
-        <button type="button" disabled=${isFirst || isBusy} onClick=${() => this.turn({})}>First</button>
-        <button type="button" disabled=${previous === null || isBusy} onClick=${() => this.turn({ before: previous ?? "" })}>Previous</button>
-        <button type="button" disabled=${next === null || isBusy} onClick=${() => this.turn({ after: next ?? "" })}>
-          ${searchedTo === null ? "Next" : "Continue the search"}
-        </button>
-      </nav>
-    `;
-  }
+      ${
+        address.plant !== "" &&
+        html`<${PlantDialog}
+          key=${address.plant}
+          id=${address.plant}
+          onEdited=${edited}
+          onClose=${() => go({ plant: "" })}
+        />`
+      }
+    </section>
+  `;
 }
 
-function shownValue(value: Value) {
-  return value !== null && html`<span title=${value}>${untrustedText(String(value))}</span>`;
+function captionOf(
+  { plants, order, isDescending, searchedTo, hasPlantWithId, isIndexed }: Page,
+  { query }: Address,
+) {
+  const count = formatCount(plants.length, "plant");
+  const sorted = `by ${order === "created" ? "creation" : order}, ${isDescending ? "descending" : "ascending"}`;
+  if (query.trim() === "") {
+    const missing: Partial<Record<Order, string>> = { tag: "a tag", created: "a time of creation" };
+    const unlisted = missing[order];
+    return `Sorted ${sorted}${unlisted === undefined ? "" : `; plants without ${unlisted} are not in this order`}.`;
+  }
+  if (searchedTo !== null)
+    return `${count} found with ids ${isDescending ? "from" : "up to"} ${searchedTo}${isDescending ? " up" : ""}. The search stopped at its time limit${isIndexed ? "" : "; the search index makes it faster"}.`;
+  if (hasPlantWithId && plants.length === 1) return `The plant with the id ${query.trim()}.`;
+  return `${count} on this page, sorted ${sorted}.`;
 }
 
 function emptyListText({ query, order }: Address, searchedTo: string | null) {

@@ -4,8 +4,9 @@
 import type { RecentRequests } from "../recent-requests.ts";
 import { type Answer, get } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
-import { html, onValue, untrustedText } from "./format.ts";
-import { ReloadingSection } from "./reloading-section.ts";
+import { formatTime, html, onValue, untrustedText } from "./format.ts";
+import { useLoaded } from "./hooks.ts";
+import { useEffect, useRef, useState } from "./library.js";
 import { exactTime, formatMs } from "./units.ts";
 
 type RecentRequest = RequestList["requests"][number];
@@ -16,14 +17,6 @@ type RequestList = Answer<RecentRequests["list"]>;
 export interface Span {
   from: number;
   end: number;
-}
-
-interface State {
-  list: RequestList | null;
-  error: string;
-  code: string;
-  count: number;
-  openId: string | null;
 }
 
 const firstCount = 20;
@@ -40,125 +33,100 @@ function isError(code: string) {
   return !(code in codeLabels);
 }
 
-export class Requests extends ReloadingSection<
-  { tick: number; span: Span | null; onAll: () => void },
-  State
-> {
-  override componentDidUpdate(previous: { tick: number; span: Span | null; onAll: () => void }) {
-    super.componentDidUpdate(previous);
-    const { span } = this.props;
-    if (previous.span === span) return;
-    void this.show({ code: span === null ? "" : "errors", count: span === null ? firstCount : countMax });
-    if (span !== null) (this.base as Element).scrollIntoView({ block: "nearest" });
-  }
-
-  override state: State = { list: null, error: "", code: "", count: firstCount, openId: null };
-
-  override async fetchData() {
-    const { code, count } = this.state;
-    const { span } = this.props;
+export function Requests({ tick, span, onAll }: { tick: number; span: Span | null; onAll: () => void }) {
+  const [{ code, count }, show] = useState({ code: "", count: firstCount });
+  const section = useRef<HTMLElement>(null);
+  const { data: list, error } = useLoaded(() => {
     const parameters = new URLSearchParams({ count: String(count), code });
     for (const [name, time] of Object.entries(span ?? {})) parameters.set(name, String(time));
-    const list: RequestList = await get(`requests?${parameters}`);
-    return { list };
-  }
+    return get<RequestList>(`requests?${parameters}`);
+  }, [tick, code, count, span]);
+  useEffect(() => {
+    show(span === null ? { code: "", count: firstCount } : { code: "errors", count: countMax });
+    if (span !== null) section.current?.scrollIntoView({ block: "nearest" });
+  }, [span]);
 
-  async show(change: Partial<State>) {
-    this.setState(change, () => void this.load());
-  }
+  const codes = Object.entries(list?.counts ?? {}).sort(([one], [other]) => one.localeCompare(other));
+  const total = codes.reduce((sum, [, number]) => sum + number, 0);
+  const errors = codes.reduce((sum, [each, number]) => sum + (isError(each) ? number : 0), 0);
+  const matching = code === "" ? total : code === "errors" ? errors : (list?.counts[code] ?? 0);
+  return html`
+    <section class="card requests" aria-labelledby="requests-title" ref=${section}>
+      <header>
+        <h2 id="requests-title">Recent requests</h2>
+        <select
+          aria-label="Filter by code"
+          value=${code}
+          onChange=${onValue((chosen) => show({ code: chosen, count: firstCount }))}
+        >
+          <option value="">All codes (${total.toLocaleString("en-US")})</option>
+          <option value="errors">All errors (${errors.toLocaleString("en-US")})</option>
+          ${codes.map(([each, number]) => html`<option value=${each}>${codeLabels[each] ?? each} (${number.toLocaleString("en-US")})</option>`)}
+          ${code !== "" && code !== "errors" && !(code in (list?.counts ?? {})) && html`<option value=${code}>${codeLabels[code] ?? code} (0)</option>`}
+        </select>
+      </header>
+      <${ErrorMessage} text=${error} />
+      ${
+        span !== null &&
+        html`
+          <p class="note" role="status">
+            From ${formatTime(span.from)} to ${formatTime(span.end)}. ${Date.parse(list?.errorsSince ?? "") > span.from && "Some are no longer kept: only the newest 1,000 errors are. "}
+            <button type="button" class="link" onClick=${onAll}>Show all times</button>
+          </p>
+        `
+      }
+      ${list !== null && html`<${RequestTable} requests=${list.requests} isFiltered=${code !== ""} />`}
+      ${
+        matching > count &&
+        html`<button type="button" class="link" onClick=${() => show({ code, count: countMax })}>Show all ${matching.toLocaleString("en-US")}</button>`
+      }
+    </section>
+  `;
+}
 
-  override render() {
-    const { list, error, code, count } = this.state;
-    const codes = Object.entries(list?.counts ?? {}).sort(([one], [other]) => one.localeCompare(other));
-    const total = codes.reduce((sum, [, number]) => sum + number, 0);
-    const errors = codes.reduce((sum, [each, number]) => sum + (isError(each) ? number : 0), 0);
-    const matching = code === "" ? total : code === "errors" ? errors : (list?.counts[code] ?? 0);
-    return html`
-      <section class="card requests" aria-labelledby="requests-title">
-        <header>
-          <h2 id="requests-title">Recent requests</h2>
-          <select
-            aria-label="Filter by code"
-            value=${code}
-            onChange=${onValue((chosen) => this.show({ code: chosen, count: firstCount }))}
-          >
-            <option value="">All codes (${total.toLocaleString("en-US")})</option>
-            <option value="errors">All errors (${errors.toLocaleString("en-US")})</option>
-            ${codes.map(([each, number]) => html`<option value=${each}>${codeLabels[each] ?? each} (${number.toLocaleString("en-US")})</option>`)}
-            ${code !== "" && code !== "errors" && !(code in (list?.counts ?? {})) && html`<option value=${code}>${codeLabels[code] ?? code} (0)</option>`}
-          </select>
-        </header>
-        <${ErrorMessage} text=${error} />
-        ${this.spanNote()}
-        ${list !== null && this.table(list)}
-        ${
-          matching > count &&
-          html`<button type="button" class="link" onClick=${() => this.show({ count: countMax })}>Show all ${matching.toLocaleString("en-US")}</button>`
-        }
-      </section>
-    `;
-  }
-
-  /** The time that is shown, and whether all of its errors are. */
-  spanNote() {
-    const { span, onAll } = this.props;
-    if (span === null) return null;
-    const since = Date.parse(this.state.list?.errorsSince ?? "");
-    const [from = "", end = ""] = [span.from, span.end].map((time) =>
-      new Date(time).toLocaleTimeString("en-GB"),
-    );
-    return html`
-      <p class="note" role="status">
-        From ${from} to ${end}. ${since > span.from && "Some are no longer kept: only the newest 1,000 errors are. "}
-        <button type="button" class="link" onClick=${onAll}>Show all times</button>
-      </p>
-    `;
-  }
-
-  table({ requests }: RequestList) {
-    const { openId, code } = this.state;
-    if (requests.length === 0)
-      return html`<p class="empty">${code === "" ? "No request yet. The newest 1,000 of this server, and the newest 1,000 errors, appear here as clients send them." : "No such request is kept."}</p>`;
-    return html`
-      <table class="list log">
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">Code</th>
-            <th scope="col">Message</th>
-            <th scope="col">Token</th>
-            <th scope="col" class="number">Duration</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${requests.map((request) => {
-            const key = `${request.requestId} ${request.at}`;
-            const isOpen = key === openId;
-            return html`
-              <tr key=${key} class=${isError(request.code) ? "failed" : ""}>
-                <td>
-                  <button
-                    type="button"
-                    class="link"
-                    aria-expanded=${isOpen}
-                    title=${exactTime(request.at)}
-                    onClick=${() => this.setState({ openId: isOpen ? null : key })}
-                  >
-                    ${new Date(request.at).toLocaleTimeString("en-GB")}
-                  </button>
-                </td>
-                <td><span class=${`chip ${isError(request.code) ? "failed" : ""}`}>${isError(request.code) ? request.code : request.status}</span></td>
-                <td class="text main"><span title=${request.message ?? ""}>${messageText(request)}</span></td>
-                <td class="text"><span title=${request.token ?? ""}>${request.token === null ? html`<span class="faint">–</span>` : untrustedText(request.token)}</span></td>
-                <td class="number">${formatMs(request.ms)}</td>
-              </tr>
-              ${isOpen && html`<tr key=${`${key} details`} class="details"><td colspan="5">${details(request)}</td></tr>`}
-            `;
-          })}
-        </tbody>
-      </table>
-    `;
-  }
+function RequestTable({ requests, isFiltered }: { requests: RecentRequest[]; isFiltered: boolean }) {
+  const [openId, setOpenId] = useState<string | null>(null);
+  if (requests.length === 0)
+    return html`<p class="empty">${isFiltered ? "No such request is kept." : "No request yet. The newest 1,000 of this server, and the newest 1,000 errors, appear here as clients send them."}</p>`;
+  return html`
+    <table class="list log">
+      <thead>
+        <tr>
+          <th scope="col">Time</th>
+          <th scope="col">Code</th>
+          <th scope="col">Message</th>
+          <th scope="col">Token</th>
+          <th scope="col" class="number">Duration</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${requests.map((request) => {
+          const key = `${request.requestId} ${request.at}`;
+          const isOpen = key === openId;
+          return html`
+            <tr key=${key} class=${isError(request.code) ? "failed" : ""}>
+              <td>
+                <button
+                  type="button"
+                  class="link"
+                  aria-expanded=${isOpen}
+                  title=${exactTime(request.at)}
+                  onClick=${() => setOpenId(isOpen ? null : key)}
+                >
+                  ${formatTime(request.at)}
+                </button>
+              </td>
+              <td><span class=${`chip ${isError(request.code) ? "failed" : ""}`}>${isError(request.code) ? request.code : request.status}</span></td>
+              <td class="text main"><span title=${request.message ?? ""}>${messageText(request)}</span></td>
+              <td class="text"><span title=${request.token ?? ""}>${request.token === null ? html`<span class="faint">–</span>` : untrustedText(request.token)}</span></td>
+              <td class="number">${formatMs(request.ms)}</td>
+            </tr>
+            ${isOpen && html`<tr key=${`${key} details`} class="details"><td colspan="5">${details(request)}</td></tr>`}
+          `;
+        })}
+      </tbody>
+    </table>
+  `;
 }
 
 function messageText({ code, message, method, path }: RecentRequest) {

@@ -2,9 +2,10 @@
 // response.
 
 import { control, controlBytes, controlUrl, errorMessage } from "./api.ts";
-import { CallingComponent } from "./calling-component.ts";
 import { ErrorMessage } from "./dialogs.ts";
 import { html, untrustedText } from "./format.ts";
+import { useCall, useLoaded } from "./hooks.ts";
+import { useEffect, useState } from "./library.js";
 import { exactTime, formatBytes, formatCount, formatMs } from "./units.ts";
 
 interface Message {
@@ -23,28 +24,6 @@ interface RecordedRequest {
   error: number | null;
   forced: { rule: string } | { prefer: string } | null;
   ended: string;
-}
-
-interface RequestPage {
-  requests: RecordedRequest[];
-  next: number;
-}
-
-interface Bytes {
-  request: Uint8Array | null;
-  response: Uint8Array | null;
-}
-
-interface State {
-  records: RecordedRequest[];
-  first: number;
-  isLive: boolean;
-  isPaused: boolean;
-  openNumber: number | null;
-  bytes: Bytes | null;
-  isHex: boolean;
-  error: string;
-  isBusy: boolean;
 }
 
 const pageMax = 50;
@@ -72,202 +51,152 @@ const endings: Record<string, string> = {
  * `changes` counts what the page has changed in the sandbox, such as a reset, after which older
  * requests may be gone.
  */
-export class SandboxRequests extends CallingComponent<{ changes: number }, State> {
-  override state: State = {
-    /** Newest first. */
-    records: [],
-    /** The number of the oldest request that the sandbox has. */
-    first: 1,
-    isLive: false,
-    isPaused: false,
-    openNumber: null,
-    bytes: null,
-    isHex: false,
-    error: "",
-    isBusy: false,
-  };
-  stream: EventSource | undefined = undefined;
-  isClosed = false;
-  /** Requests that came while the list is paused, newest first. */
-  waiting: RecordedRequest[] = [];
+export function SandboxRequests({ changes }: { changes: number }) {
+  /** Newest first. */
+  const [records, setRecords] = useState<RecordedRequest[]>([]);
+  /** What is shown in place of the records while the list is paused. */
+  const [frozen, setFrozen] = useState<RecordedRequest[] | null>(null);
+  /** The number of the oldest request that the sandbox has. */
+  const [first, setFirst] = useState(1);
+  const [isLive, setLive] = useState(false);
+  const { error, setError, call } = useCall();
 
-  override componentDidMount() {
-    void this.load();
-  }
-
-  override componentWillUnmount() {
-    this.isClosed = true;
-    this.stream?.close();
-  }
-
-  override componentDidUpdate(previous: { changes: number }) {
-    if (previous.changes !== this.props.changes) void this.call(() => this.refresh());
-  }
-
-  /** Shows the newest requests, and follows those that come. */
-  async load() {
-    try {
-      const { requests } = await control<{ requests: { first: number; next: number } }>("GET", "");
-      const after = Math.max(0, requests.next - pageMax);
-      const page: RequestPage = await control("GET", `/requests?after=${after}&limit=${pageMax}`);
-      if (this.isClosed) return;
-      this.setState({ records: page.requests.toReversed(), first: requests.first, error: "" });
-      this.follow(Math.max(page.next, requests.next));
-    } catch (error) {
-      // The sandbox may be starting again.
-      this.setState({ error: errorMessage(error) });
-      if (!this.isClosed) setTimeout(() => void this.load(), retryMs);
-    }
-  }
-
-  follow(after: number) {
-    const stream = new EventSource(controlUrl(`/requests/stream?after=${after}`));
-    this.stream = stream;
-    stream.addEventListener("open", () => this.setState({ isLive: true }));
-    // The browser connects again by itself, and continues after the last event that it got.
-    stream.addEventListener("error", () => this.setState({ isLive: false }));
-    stream.addEventListener("request", (event) => {
-      this.waiting = [JSON.parse((event as MessageEvent).data), ...this.waiting].slice(0, shownMax);
-      if (!this.state.isPaused) this.showWaiting();
-    });
-  }
-
-  showWaiting() {
-    const { waiting } = this;
-    this.waiting = [];
-    this.setState(({ records }) => ({
-      isLive: true,
-      records: [...waiting, ...records].slice(0, shownMax),
-    }));
-  }
-
-  /** Leaves out what the sandbox no longer has. */
-  async refresh() {
+  const loadNumbers = async () => {
     const { requests } = await control<{ requests: { first: number; next: number } }>("GET", "");
-    const { first } = requests;
-    const isThere = ({ number }: RecordedRequest) => number >= first;
-    this.waiting = this.waiting.filter(isThere);
-    this.setState(({ records }) => ({ records: records.filter(isThere), first }));
-  }
-
-  async loadEarlier() {
-    const { records } = this.state;
-    const oldest = records.at(-1)?.number ?? 1;
-    const after = Math.max(0, oldest - 1 - pageMax);
-    await this.call(async () => {
-      const page: RequestPage = await control("GET", `/requests?after=${after}&limit=${pageMax}`);
-      const earlier = page.requests.filter(({ number }) => number < oldest);
-      this.setState({
-        records: [...records, ...earlier.toReversed()],
-        ...(earlier.length === 0 && { first: oldest }),
-      });
-    });
-  }
-
-  /** The stream goes on: what comes while the list is paused is shown when it continues. */
-  togglePause() {
-    const isPaused = !this.state.isPaused;
-    this.setState({ isPaused });
-    if (!isPaused) this.showWaiting();
-  }
-
-  async clear() {
-    await this.call(async () => {
-      await control("DELETE", "/requests");
-      await this.refresh();
-    });
-  }
-
-  async open({ number, response }: RecordedRequest) {
-    if (this.state.openNumber === number) {
-      this.setState({ openNumber: null, bytes: null });
-      return;
+    setFirst(requests.first);
+    return requests;
+  };
+  /** Shows the newest requests, and follows those that come. */
+  const follow = async (signal: AbortSignal) => {
+    try {
+      const { next } = await loadNumbers();
+      setError("");
+      if (signal.aborted) return;
+      const stream = new EventSource(controlUrl(`/requests/stream?after=${Math.max(0, next - pageMax)}`));
+      signal.addEventListener("abort", () => stream.close());
+      stream.addEventListener("open", () => setLive(true));
+      // The browser connects again by itself, and continues after the last event that it got.
+      stream.addEventListener("error", () => setLive(false));
+      stream.addEventListener("request", ({ data }) =>
+        setRecords((older) => [JSON.parse(data), ...older].slice(0, shownMax)),
+      );
+    } catch (failure) {
+      // The sandbox may be starting again.
+      setError(errorMessage(failure));
+      setTimeout(() => {
+        if (!signal.aborted) void follow(signal);
+      }, retryMs);
     }
-    this.setState({ openNumber: number, bytes: null });
-    await this.call(async () => {
-      const [request, answer] = await Promise.all([
-        controlBytes(`/requests/${number}/request`),
-        response === null ? null : controlBytes(`/requests/${number}/response`),
-      ]);
-      if (this.state.openNumber === number) this.setState({ bytes: { request, response: answer } });
-    });
-  }
+  };
+  useEffect(() => {
+    const shown = new AbortController();
+    void follow(shown.signal);
+    return () => shown.abort();
+  }, []);
+  useEffect(() => {
+    if (changes > 0) void call(loadNumbers);
+  }, [changes]);
 
-  override render() {
-    const { records, first, isLive, isPaused, error } = this.state;
-    const oldest = records.at(-1)?.number;
-    return html`
-      <section class="card requests" aria-labelledby="requests-title">
-        <header>
-          <h2 id="requests-title">Recorded requests</h2>
-          <span class=${`connection ${isLive ? "up" : "down"}`} role="status"><i aria-hidden="true"></i>${isPaused ? "Paused" : isLive ? "Live" : "Connecting…"}</span>
-          <button type="button" aria-pressed=${isPaused} onClick=${() => this.togglePause()}>${isPaused ? "Continue" : "Pause"}</button>
-          <button type="button" disabled=${records.length === 0} onClick=${() => this.clear()}>Empty the log</button>
-        </header>
-        <${ErrorMessage} text=${error} />
-        ${records.length === 0 ? html`<p class="empty">No request yet. Each appears here with its response, byte for byte.</p>` : this.table(records)}
-        ${oldest !== undefined && oldest > first && html`<button type="button" class="link" onClick=${() => this.loadEarlier()}>Show earlier requests, before number ${oldest}</button>`}
-      </section>
-    `;
-  }
+  const shown = (frozen ?? records).filter(({ number }) => number >= first);
+  const oldest = shown.at(-1)?.number ?? 1;
+  const loadEarlier = async () => {
+    const after = Math.max(0, oldest - 1 - pageMax);
+    const page: { requests: RecordedRequest[] } = await control(
+      "GET",
+      `/requests?after=${after}&limit=${pageMax}`,
+    );
+    const earlier = page.requests.filter(({ number }) => number < oldest).toReversed();
+    if (frozen === null) setRecords((newer) => [...newer, ...earlier]);
+    else setFrozen([...frozen, ...earlier]);
+    if (earlier.length === 0) setFirst(oldest);
+  };
+  return html`
+    <section class="card requests" aria-labelledby="requests-title">
+      <header>
+        <h2 id="requests-title">Recorded requests</h2>
+        <span class=${`connection ${isLive ? "up" : "down"}`} role="status"><i aria-hidden="true"></i>${frozen !== null ? "Paused" : isLive ? "Live" : "Connecting…"}</span>
+        <button type="button" aria-pressed=${frozen !== null} onClick=${() => setFrozen(frozen === null ? records : null)}>${frozen === null ? "Pause" : "Continue"}</button>
+        <button type="button" disabled=${shown.length === 0} onClick=${() => call(() => control("DELETE", "/requests").then(loadNumbers))}>Empty the log</button>
+      </header>
+      <${ErrorMessage} text=${error} />
+      ${shown.length === 0 ? html`<p class="empty">No request yet. Each appears here with its response, byte for byte.</p>` : html`<${RecordTable} records=${shown} />`}
+      ${oldest > first && html`<button type="button" class="link" onClick=${() => call(loadEarlier)}>Show earlier requests, before number ${oldest}</button>`}
+    </section>
+  `;
+}
 
-  table(records: RecordedRequest[]) {
-    const { openNumber } = this.state;
-    return html`
-      <table class="list log">
-        <thead>
-          <tr>
-            <th scope="col">Number</th>
-            <th scope="col">Status</th>
-            <th scope="col">Request</th>
-            <th scope="col">Outcome</th>
-            <th scope="col" class="number">Duration</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${records.map((record) => {
-            const { number, startedAt, durationMs, request, response } = record;
-            const isOpen = number === openNumber;
-            const isFailed = response === null || (response.status ?? 0) >= 400;
-            return html`
-              <tr key=${number}>
-                <td>
-                  <button type="button" class="link" aria-expanded=${isOpen} aria-label=${`Request ${number}`} title=${exactTime(startedAt)} onClick=${() => this.open(record)}>${number}</button>
-                </td>
-                <td><span class=${`chip ${isFailed ? "failed" : ""}`}>${record.error ?? response?.status ?? "none"}</span></td>
-                <td class="text main"><span title=${request.body?.slice(0, shownBytesMax) ?? ""}>${requestText(record)}</span></td>
-                <td class="text">${outcomeText(record)}</td>
-                <td class="number">${formatMs(durationMs)}</td>
-              </tr>
-              ${isOpen && html`<tr key=${`${number} details`} class="details"><td colspan="5">${this.details(record)}</td></tr>`}
-            `;
-          })}
-        </tbody>
-      </table>
-    `;
-  }
+function RecordTable({ records }: { records: RecordedRequest[] }) {
+  const [openNumber, setOpenNumber] = useState<number | null>(null);
+  const [isHex, setHex] = useState(false);
+  return html`
+    <table class="list log">
+      <thead>
+        <tr>
+          <th scope="col">Number</th>
+          <th scope="col">Status</th>
+          <th scope="col">Request</th>
+          <th scope="col">Outcome</th>
+          <th scope="col" class="number">Duration</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${records.map((record) => {
+          const { number, startedAt, durationMs, request, response } = record;
+          const isOpen = number === openNumber;
+          const isFailed = response === null || (response.status ?? 0) >= 400;
+          return html`
+            <tr key=${number}>
+              <td>
+                <button type="button" class="link" aria-expanded=${isOpen} aria-label=${`Request ${number}`} title=${exactTime(startedAt)} onClick=${() => setOpenNumber(isOpen ? null : number)}>${number}</button>
+              </td>
+              <td><span class=${`chip ${isFailed ? "failed" : ""}`}>${record.error ?? response?.status ?? "none"}</span></td>
+              <td class="text main"><span title=${request.body?.slice(0, shownBytesMax) ?? ""}>${requestText(record)}</span></td>
+              <td class="text">${outcomeText(record)}</td>
+              <td class="number">${formatMs(durationMs)}</td>
+            </tr>
+            ${isOpen && html`<tr key=${`${number} details`} class="details"><td colspan="5"><${Details} ...${record} isHex=${isHex} onHex=${setHex} /></td></tr>`}
+          `;
+        })}
+      </tbody>
+    </table>
+  `;
+}
 
-  details({ number, connection, startedAt, request, response }: RecordedRequest) {
-    const { bytes, isHex } = this.state;
-    const messages = [
-      ["request", "Request", request.bytes],
-      ["response", "Response", response?.bytes ?? 0],
-    ] as const;
-    return html`
-      <p class="note">${exactTime(startedAt)}, connection ${connection}${" "}
-        <button type="button" class="quiet" aria-pressed=${isHex} onClick=${() => this.setState({ isHex: !isHex })}>${isHex ? "Show text" : "Show bytes"}</button>
-      </p>
-      ${messages.map(
-        ([kind, title, length]) => html`
-          <h4>
-            ${title}, ${formatBytes(length)}
-            ${length > 0 && html`${" "}<a download=${`request-${number}-${kind}.bin`} href=${controlUrl(`/requests/${number}/${kind}`)}>Download</a>`}
-          </h4>
-          ${messageText(bytes === null ? undefined : bytes[kind], isHex)}
-        `,
-      )}
-    `;
-  }
+function Details({
+  number,
+  connection,
+  startedAt,
+  request,
+  response,
+  isHex,
+  onHex,
+}: RecordedRequest & { isHex: boolean; onHex: (isHex: boolean) => void }) {
+  const messages = [
+    ["request", "Request", request],
+    ["response", "Response", response],
+  ] as const;
+  const { data, error } = useLoaded(
+    () =>
+      Promise.all(
+        messages.map(([kind, , message]) => message && controlBytes(`/requests/${number}/${kind}`)),
+      ),
+    [],
+  );
+  return html`
+    <p class="note">${exactTime(startedAt)}, connection ${connection}${" "}
+      <button type="button" class="quiet" aria-pressed=${isHex} onClick=${() => onHex(!isHex)}>${isHex ? "Show text" : "Show bytes"}</button>
+    </p>
+    <${ErrorMessage} text=${error} />
+    ${messages.map(
+      ([kind, title, message], at) => html`
+        <h4>
+          ${title}, ${formatBytes(message?.bytes ?? 0)}
+          ${message !== null && message.bytes > 0 && html`${" "}<a download=${`request-${number}-${kind}.bin`} href=${controlUrl(`/requests/${number}/${kind}`)}>Download</a>`}
+        </h4>
+        ${messageText(data?.[at], isHex)}
+      `,
+    )}
+  `;
 }
 
 /** @param bytes null if there are none, undefined while they are loaded. */

@@ -2,11 +2,11 @@
 
 import { errorRegistry } from "../../core/contract/errors.ts";
 import { control } from "./api.ts";
-import { CallingComponent } from "./calling-component.ts";
 import { ActionDialog, ErrorMessage } from "./dialogs.ts";
 import { formatExactJson } from "./exact-json.ts";
 import { html, onValue, untrustedText } from "./format.ts";
-import { Component } from "./library.js";
+import { useCall } from "./hooks.ts";
+import { useState } from "./library.js";
 import { Choice, TextField } from "./text-field.ts";
 import { formatCount } from "./units.ts";
 
@@ -23,50 +23,37 @@ export interface RuleList {
   rules: Rule[];
 }
 
-export class SandboxRules extends CallingComponent<
-  { list: RuleList; onChanged: () => Promise<void> },
-  { isAdding: boolean; error: string; isBusy: boolean }
-> {
-  override state = { isAdding: false, error: "", isBusy: false };
-
+export function SandboxRules({ list, onChanged }: { list: RuleList; onChanged: () => Promise<void> }) {
+  const [isAdding, setAdding] = useState(false);
+  const { error, call } = useCall();
   /** @param path of one rule, or of all. */
-  async remove(path: string) {
-    await this.call(async () => {
-      await control("DELETE", path);
-      await this.props.onChanged();
-    });
-  }
-
-  override render() {
-    const { list, onChanged } = this.props;
-    const { isAdding, error } = this.state;
-    return html`
-      <div role="group" aria-labelledby="sandbox-rules" class="rules">
-        <div class="heading">
-          <h3 id="sandbox-rules">Rules</h3>
-          ${list.rules.length > 1 && html`<button type="button" class="quiet" onClick=${() => this.remove("/rules")}>Remove all</button>`}
-          <button type="button" onClick=${() => this.setState({ isAdding: true })}>Add a rule</button>
-        </div>
-        <p class="note">The first rule that matches a request forces its outcome. Shares and delays are drawn with the seed ${list.seed}, so that a run repeats.</p>
-        <${ErrorMessage} text=${error} />
-        ${list.rules.length === 0 && html`<p class="empty">No rule: every request gets its real response.</p>`}
-        <ul class="rows">
-          ${list.rules.map(
-            (rule) => html`
-              <li key=${rule.id}>
-                <div class="grow">
-                  <span class="name">${rule.id}</span> <span class="chip">${appliedText(rule)}</span>
-                  <small>${untrustedText(describe(rule))}</small>
-                </div>
-                <button type="button" class="quiet" aria-label=${`Remove ${rule.id}`} onClick=${() => this.remove(`/rules/${rule.id}`)}>Remove</button>
-              </li>
-            `,
-          )}
-        </ul>
-        ${isAdding && html`<${AddRule} onAdded=${onChanged} onClose=${() => this.setState({ isAdding: false })} />`}
+  const remove = (path: string) => call(() => control("DELETE", path).then(onChanged));
+  return html`
+    <div role="group" aria-labelledby="sandbox-rules" class="rules">
+      <div class="heading">
+        <h3 id="sandbox-rules">Rules</h3>
+        ${list.rules.length > 1 && html`<button type="button" class="quiet" onClick=${() => remove("/rules")}>Remove all</button>`}
+        <button type="button" onClick=${() => setAdding(true)}>Add a rule</button>
       </div>
-    `;
-  }
+      <p class="note">The first rule that matches a request forces its outcome. Shares and delays are drawn with the seed ${list.seed}, so that a run repeats.</p>
+      <${ErrorMessage} text=${error} />
+      ${list.rules.length === 0 && html`<p class="empty">No rule: every request gets its real response.</p>`}
+      <ul class="rows">
+        ${list.rules.map(
+          (rule) => html`
+            <li key=${rule.id}>
+              <div class="grow">
+                <span class="name">${rule.id}</span> <span class="chip">${appliedText(rule)}</span>
+                <small>${untrustedText(describe(rule))}</small>
+              </div>
+              <button type="button" class="quiet" aria-label=${`Remove ${rule.id}`} onClick=${() => remove(`/rules/${rule.id}`)}>Remove</button>
+            </li>
+          `,
+        )}
+      </ul>
+      ${isAdding && html`<${AddRule} onAdded=${onChanged} onClose=${() => setAdding(false)} />`}
+    </div>
+  `;
 }
 
 function appliedText({ applied, times }: Rule) {
@@ -90,124 +77,105 @@ const emptyFields = {
 
 type Fields = typeof emptyFields;
 
-/** `json` is what is sent: it follows the fields, until it is edited itself. */
-class AddRule extends Component<
-  { onAdded: () => Promise<void>; onClose: () => void },
-  { fields: Fields; json: string; isJson: boolean }
-> {
-  override state = { fields: emptyFields, json: toJson(emptyFields), isJson: false };
-
-  change(change: Partial<Fields>) {
-    const fields = { ...this.state.fields, ...change };
-    this.setState({ fields, json: toJson(fields) });
-  }
-
-  async submit() {
-    await control("POST", "/rules", this.state.json);
-    await this.props.onAdded();
-    this.props.onClose();
-  }
-
-  override render() {
-    const { json, isJson } = this.state;
-    const choose = (to: boolean) => () => this.setState({ isJson: to });
-    return html`
-      <${ActionDialog}
-        title="Add a rule"
-        action="Add rule"
-        onAction=${() => this.submit()}
-        onClose=${this.props.onClose}
-      >
-        <fieldset class="choices">
-          <legend>Written</legend>
-          <label><input type="radio" name="form" checked=${!isJson} onChange=${choose(false)} /> by fields</label>
-          <label><input type="radio" name="form" checked=${isJson} onChange=${choose(true)} /> as JSON</label>
-        </fieldset>
-        ${
-          isJson
-            ? html`<label class="field"><span>Rule</span>
-                <textarea
-                  rows="14"
-                  class="mono"
-                  spellcheck=${false}
-                  value=${json}
-                  onInput=${onValue((json) => this.setState({ json }))}
-                ></textarea>
-              </label>`
-            : this.fields()
-        }
-      <//>
-    `;
-  }
-
-  fields() {
-    const { fields } = this.state;
-    const select = (name: keyof Fields, label: string, options: [value: string, text: string][]) => html`
-      <${Choice}
-        label=${label}
-        value=${fields[name]}
-        options=${options}
-        onText=${(value: string) => this.change({ [name]: value })}
-      />
-    `;
-    const text = (name: keyof Fields, label: string, hint: string) => html`
-      <${TextField}
-        label=${label}
-        name=${`rule-${name}`}
-        placeholder=${hint}
-        value=${String(fields[name])}
-        onText=${(typed: string) => this.change({ [name]: typed })}
-      />
-    `;
-    return html`
-      <fieldset class="group">
-        <legend>Which requests</legend>
-        <div class="options">
-          ${select("method", "Method", [
-            ["POST", "POST"],
-            ["", "any"],
-            ["GET", "GET"],
-            ["OPTIONS", "OPTIONS"],
-          ])}
-          ${text("tag", "Tag of the plant", "any")}
-          ${text("id", "Id of the plant", "any")}
-          ${text("header", "Header", "such as X-Test")}
-          ${text("headerValue", "Its value", "")}
-          ${text("share", "Share in %", "100")}
-          ${text("times", "At most, times", "unlimited")}
-        </div>
+function AddRule({ onAdded, onClose }: { onAdded: () => Promise<void>; onClose: () => void }) {
+  const [fields, setFields] = useState(emptyFields);
+  /** What is sent: it follows the fields, until it is edited itself. */
+  const [json, setJson] = useState(toJson(emptyFields));
+  const [isJson, setIsJson] = useState(false);
+  const change = (changed: Partial<Fields>) => {
+    const all = { ...fields, ...changed };
+    setFields(all);
+    setJson(toJson(all));
+  };
+  return html`
+    <${ActionDialog}
+      title="Add a rule"
+      action="Add rule"
+      onAction=${() => control("POST", "/rules", json).then(onAdded).then(onClose)}
+      onClose=${onClose}
+    >
+      <fieldset class="choices">
+        <legend>Written</legend>
+        <label><input type="radio" name="form" checked=${!isJson} onChange=${() => setIsJson(false)} /> by fields</label>
+        <label><input type="radio" name="form" checked=${isJson} onChange=${() => setIsJson(true)} /> as JSON</label>
       </fieldset>
-      <fieldset class="group">
-        <legend>What happens</legend>
-        <div class="options">
-          ${select("error", "Error", [
-            ["", "none"],
-            ...Object.values(errorRegistry).map(
-              ({ error, meaning }) => [String(error), `${error} ${meaning}`] as [string, string],
-            ),
-          ])}
-          ${text("delay", "Delay in seconds", "0")}
-          ${select("drop", "Connection", [
-            ["", "stays open"],
-            ["beforeCommit", "closed before the commit"],
-            ["afterCommit", "closed after the commit"],
-          ])}
-          ${select("body", "Body", [
-            ["", "complete"],
-            ["truncated", "cut off"],
-            ["wrongLength", "with a wrong length"],
-            ["brokenChunk", "with a broken chunk"],
-            ["garbage", "bytes that are not HTTP"],
-          ])}
-          ${text("bytesPerSecond", "Bytes per second", "unlimited")}
-          <label class="check">
-            <input type="checkbox" checked=${fields.commit} disabled=${fields.error === ""} onChange=${() => this.change({ commit: !fields.commit })} />
-            ${" "}The plant is stored before the error is sent
-          </label>
-        </div>
-      </fieldset>
-    `;
-  }
+      ${
+        isJson
+          ? html`<label class="field"><span>Rule</span>
+              <textarea rows="14" class="mono" spellcheck=${false} value=${json} onInput=${onValue(setJson)}></textarea>
+            </label>`
+          : html`<${RuleFields} fields=${fields} onChange=${change} />`
+      }
+    <//>
+  `;
+}
+
+function RuleFields({ fields, onChange }: { fields: Fields; onChange: (change: Partial<Fields>) => void }) {
+  const select = (name: keyof Fields, label: string, options: [value: string, text: string][]) => html`
+    <${Choice}
+      label=${label}
+      value=${fields[name]}
+      options=${options}
+      onText=${(value: string) => onChange({ [name]: value })}
+    />
+  `;
+  const text = (name: keyof Fields, label: string, hint: string) => html`
+    <${TextField}
+      label=${label}
+      name=${`rule-${name}`}
+      placeholder=${hint}
+      value=${String(fields[name])}
+      onText=${(typed: string) => onChange({ [name]: typed })}
+    />
+  `;
+  return html`
+    <fieldset class="group">
+      <legend>Which requests</legend>
+      <div class="options">
+        ${select("method", "Method", [
+          ["POST", "POST"],
+          ["", "any"],
+          ["GET", "GET"],
+          ["OPTIONS", "OPTIONS"],
+        ])}
+        ${text("tag", "Tag of the plant", "any")}
+        ${text("id", "Id of the plant", "any")}
+        ${text("header", "Header", "such as X-Test")}
+        ${text("headerValue", "Its value", "")}
+        ${text("share", "Share in %", "100")}
+        ${text("times", "At most, times", "unlimited")}
+      </div>
+    </fieldset>
+    <fieldset class="group">
+      <legend>What happens</legend>
+      <div class="options">
+        ${select("error", "Error", [
+          ["", "none"],
+          ...Object.values(errorRegistry).map(
+            ({ error, meaning }) => [String(error), `${error} ${meaning}`] as [string, string],
+          ),
+        ])}
+        ${text("delay", "Delay in seconds", "0")}
+        ${select("drop", "Connection", [
+          ["", "stays open"],
+          ["beforeCommit", "closed before the commit"],
+          ["afterCommit", "closed after the commit"],
+        ])}
+        ${select("body", "Body", [
+          ["", "complete"],
+          ["truncated", "cut off"],
+          ["wrongLength", "with a wrong length"],
+          ["brokenChunk", "with a broken chunk"],
+          ["garbage", "bytes that are not HTTP"],
+        ])}
+        ${text("bytesPerSecond", "Bytes per second", "unlimited")}
+        <label class="check">
+          <input type="checkbox" checked=${fields.commit} disabled=${fields.error === ""} onChange=${() => onChange({ commit: !fields.commit })} />
+          ${" "}The plant is stored before the error is sent
+        </label>
+      </div>
+    </fieldset>
+  `;
 }
 
 /** The rule of the fields, as JSON. The server rejects values that are no numbers. */

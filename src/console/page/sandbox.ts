@@ -1,10 +1,10 @@
 // The section of a sandbox: its addresses, reset, clock, snapshots and rules.
 
-import { control, errorMessage } from "./api.ts";
+import { control } from "./api.ts";
 import { Confirmation, ErrorMessage } from "./dialogs.ts";
-import { formatDate, html, onValue, untrustedText } from "./format.ts";
-import type { ComponentChildren } from "./library.js";
-import { ReloadingSection } from "./reloading-section.ts";
+import { formatDate, html, onSubmit, textsOf, untrustedText } from "./format.ts";
+import { useCall, useLoaded } from "./hooks.ts";
+import { useState } from "./library.js";
 import { type RuleList, SandboxRules } from "./sandbox-rules.ts";
 import { formatCount, relativeTime } from "./units.ts";
 
@@ -27,231 +27,189 @@ interface Sandbox {
 interface Question {
   title: string;
   action: string;
-  text: ComponentChildren;
+  text: string;
   run: () => Promise<unknown>;
 }
 
-interface State {
-  sandbox: Sandbox | null;
-  rules: RuleList | null;
-  error: string;
-  name: string;
-  time: string;
-  isBusy: boolean;
-  done: string;
-  question: Question | null;
-}
+/** Makes a change now, and says what was done. */
+type Run = (change: () => Promise<unknown>, done: string) => Promise<void>;
 
 const hourSeconds = 3_600;
 
 /** `onChanged` is called when plants, tokens or requests may be others. */
-export class SandboxSection extends ReloadingSection<{ tick: number; onChanged: () => void }, State> {
-  override state: State = {
-    sandbox: null,
-    rules: null,
-    error: "",
-    name: "",
-    time: "",
-    isBusy: false,
-    done: "",
-    question: null,
-  };
-
-  override async fetchData() {
+export function SandboxSection({ tick, onChanged }: { tick: number; onChanged: () => void }) {
+  const loaded = useLoaded(async () => {
     const [sandbox, rules] = await Promise.all([
       control<Sandbox>("GET", ""),
       control<RuleList>("GET", "/rules"),
     ]);
     return { sandbox, rules };
-  }
-
-  /** Makes a change, and says so, or why it failed. */
-  async run(change: () => Promise<unknown>, done: string) {
-    if (this.state.isBusy) return;
-    this.setState({ isBusy: true, error: "", done: "" });
-    try {
-      await this.make(change, done);
-    } catch (error) {
-      this.setState({ error: errorMessage(error) });
-    }
-    this.setState({ isBusy: false });
-  }
-
-  async make(change: () => Promise<unknown>, done: string) {
+  }, [tick]);
+  const [done, setDone] = useState("");
+  /** The question before a change that loses something. */
+  const [question, ask] = useState<Question | null>(null);
+  const { isBusy, error, call } = useCall();
+  const make: Run = async (change, text) => {
     await change();
-    await this.load();
-    this.setState({ done });
-    this.props.onChanged();
-  }
-
-  /** Asks before a change that loses something. */
-  ask(question: Question) {
-    this.setState({ question });
-  }
-
-  override render() {
-    const { sandbox, rules, error, done, question } = this.state;
-    return html`
-      <section class="card sandbox" aria-labelledby="sandbox-title">
-        <header>
-          <h2 id="sandbox-title">Sandbox</h2>
-          <button
-            type="button"
-            class="danger"
-            onClick=${() =>
-              this.ask({
-                title: "Reset the sandbox?",
-                action: "Reset",
-                text: "The seeds replace all plants, and the fixed token replaces all tokens. The clock is set to real time. Rules and recorded requests are removed. Snapshots stay.",
-                run: () => control("POST", "/reset"),
-              })}
+    await loaded.reload();
+    setDone(text);
+    onChanged();
+  };
+  const run: Run = async (change, text) => {
+    if (isBusy) return;
+    setDone("");
+    await call(() => make(change, text));
+  };
+  return html`
+    <section class="card sandbox" aria-labelledby="sandbox-title">
+      <header>
+        <h2 id="sandbox-title">Sandbox</h2>
+        <button
+          type="button"
+          class="danger"
+          onClick=${() =>
+            ask({
+              title: "Reset the sandbox?",
+              action: "Reset",
+              text: "The seeds replace all plants, and the fixed token replaces all tokens. The clock is set to real time. Rules and recorded requests are removed. Snapshots stay.",
+              run: () => control("POST", "/reset"),
+            })}
+        >
+          Reset
+        </button>
+      </header>
+      <p class="note">Nothing is kept: plants and tokens are gone when the server ends.</p>
+      <${ErrorMessage} text=${error === "" ? loaded.error : error} />
+      <p class="note done" role="status">${done}</p>
+      ${
+        loaded.data !== null &&
+        html`
+          <dl class="facts addresses">
+            <dt>Send to</dt>
+            <dd><code>POST ${loaded.data.sandbox.plantsUrl}</code></dd>
+            <dt>Token</dt>
+            <dd><code>${loaded.data.sandbox.token}</code></dd>
+          </dl>
+          <div class="panels">
+            <${Clock} ...${loaded.data.sandbox.clock} isBusy=${isBusy} onRun=${run} />
+            <${Snapshots} ...${loaded.data.sandbox} isBusy=${isBusy} onRun=${run} onAsk=${ask} />
+          </div>
+          <${SandboxRules} list=${loaded.data.rules} onChanged=${loaded.reload} />
+        `
+      }
+      ${
+        question !== null &&
+        html`
+          <${Confirmation}
+            title=${question.title}
+            action=${question.action}
+            onConfirm=${() => make(question.run, "Done.")}
+            onClose=${() => ask(null)}
           >
-            Reset
-          </button>
-        </header>
-        <p class="note">Nothing is kept: plants and tokens are gone when the server ends.</p>
-        <${ErrorMessage} text=${error} />
-        <p class="note done" role="status">${done}</p>
-        ${
-          sandbox !== null &&
-          html`
-            <dl class="facts addresses">
-              <dt>Send to</dt>
-              <dd><code>POST ${sandbox.plantsUrl}</code></dd>
-              <dt>Token</dt>
-              <dd><code>${sandbox.token}</code></dd>
-            </dl>
-            <div class="panels">
-              ${this.clock(sandbox)} ${this.snapshots(sandbox)}
-            </div>
-            ${rules !== null && html`<${SandboxRules} list=${rules} onChanged=${() => this.load()} />`}
-          `
-        }
-        ${question !== null && this.confirmation(question)}
-      </section>
-    `;
-  }
+            <p>${question.text}</p>
+          <//>
+        `
+      }
+    </section>
+  `;
+}
 
-  confirmation({ title, action, text, run }: Question) {
-    return html`
-      <${Confirmation}
-        title=${title}
-        action=${action}
-        onConfirm=${() => this.make(run, "Done.")}
-        onClose=${() => this.setState({ question: null })}
-      >
-        <p>${text}</p>
-      <//>
-    `;
-  }
-
-  clock({ clock }: Sandbox) {
-    const { time, isBusy } = this.state;
-    const set = (body: object, done: string) => () =>
-      this.run(() => control("PUT", "/clock", JSON.stringify(body)), done);
-    const isReal = clock.offsetSeconds === 0;
-    return html`
-      <div role="group" aria-labelledby="sandbox-clock">
-        <h3 id="sandbox-clock">Clock</h3>
-        <p class="figure">${formatDate(clock.now)} <span class="chip">${isReal ? "real" : "set"}</span></p>
-        <p class="note">Tokens expire by it.</p>
-        <div class="inline">
-          <button type="button" disabled=${isBusy} onClick=${set({ advanceSeconds: hourSeconds }, "The clock was advanced by an hour.")}>+ 1 hour</button>
-          <button type="button" disabled=${isBusy} onClick=${set({ advanceSeconds: 24 * hourSeconds }, "The clock was advanced by a day.")}>+ 1 day</button>
-          <button type="button" disabled=${isBusy || isReal} onClick=${set({ offsetSeconds: 0 }, "The clock is the real one.")}>Real time</button>
-        </div>
-        <form
-          class="inline"
-          onSubmit=${(event: SubmitEvent) => {
-            event.preventDefault();
-            if (time !== "") void set({ now: new Date(time).toISOString() }, "The clock is set.")();
-          }}
-        >
-          <input
-            class="grow"
-            type="datetime-local"
-            step="1"
-            aria-label="Time of the clock"
-            value=${time}
-            onInput=${onValue((typed) => this.setState({ time: typed }))}
-          />
-          <button disabled=${isBusy || time === ""}>Set</button>
-        </form>
+function Clock({ now, offsetSeconds, isBusy, onRun }: Sandbox["clock"] & { isBusy: boolean; onRun: Run }) {
+  const set = (body: object, done: string) => () =>
+    onRun(() => control("PUT", "/clock", JSON.stringify(body)), done);
+  const isReal = offsetSeconds === 0;
+  const setTime = (form: HTMLFormElement) => {
+    const { time = "" } = textsOf(form);
+    return set({ now: new Date(time).toISOString() }, "The clock is set.")();
+  };
+  return html`
+    <div role="group" aria-labelledby="sandbox-clock">
+      <h3 id="sandbox-clock">Clock</h3>
+      <p class="figure">${formatDate(now)} <span class="chip">${isReal ? "real" : "set"}</span></p>
+      <p class="note">Tokens expire by it.</p>
+      <div class="inline">
+        <button type="button" disabled=${isBusy} onClick=${set({ advanceSeconds: hourSeconds }, "The clock was advanced by an hour.")}>+ 1 hour</button>
+        <button type="button" disabled=${isBusy} onClick=${set({ advanceSeconds: 24 * hourSeconds }, "The clock was advanced by a day.")}>+ 1 day</button>
+        <button type="button" disabled=${isBusy || isReal} onClick=${set({ offsetSeconds: 0 }, "The clock is the real one.")}>Real time</button>
       </div>
-    `;
-  }
+      <form class="inline" onSubmit=${onSubmit(setTime)}>
+        <input class="grow" type="datetime-local" name="time" step="1" required aria-label="Time of the clock" />
+        <button disabled=${isBusy}>Set</button>
+      </form>
+    </div>
+  `;
+}
 
-  snapshots({ snapshots, plants }: Sandbox) {
-    const { name, isBusy } = this.state;
-    const path = (of: string) => `/snapshots/${encodeURIComponent(of)}`;
-    return html`
-      <div role="group" aria-labelledby="sandbox-snapshots">
-        <h3 id="sandbox-snapshots">Snapshots</h3>
-        <p class="note">Copies of all plants; the sandbox has ${formatCount(plants, "plant")} now.</p>
-        <form
-          class="inline"
-          onSubmit=${(event: SubmitEvent) => {
-            event.preventDefault();
-            if (name === "") return;
-            const isThere = snapshots.some((one) => one.name === name);
-            const take = () => control("PUT", path(name));
-            const done = `The snapshot ${name} is taken.`;
-            if (!isThere) void this.run(take, done).then(() => this.setState({ name: "" }));
-            else
-              this.ask({
-                title: `Take the snapshot ${name} again?`,
-                action: "Take it again",
-                text: "Its plants are replaced with the current ones.",
-                run: take,
-              });
-          }}
-        >
-          <input
-            class="grow"
-            aria-label="Name of the snapshot"
-            placeholder="Name, such as before-tests"
-            autocomplete="off"
-            maxlength="64"
-            value=${name}
-            onInput=${onValue((typed) => this.setState({ name: typed.trim() }))}
-          />
-          <button disabled=${isBusy || name === ""}>Take</button>
-        </form>
-        <ul class="rows">
-          ${snapshots.map(
-            (one) => html`
-              <li key=${one.name}>
-                <div class="grow">
-                  <span class="name cut" title=${one.name}>${untrustedText(one.name)}</span>
-                  <small>${formatCount(one.plants, "plant")} · ${relativeTime(one.createdAt)}</small>
-                </div>
-                <button
-                  type="button"
-                  class="quiet"
-                  aria-label=${`Restore ${one.name}`}
-                  onClick=${() =>
-                    this.ask({
-                      title: `Restore the snapshot ${one.name}?`,
-                      action: "Restore",
-                      text: `All plants are replaced with the ${formatCount(one.plants, "plant")} of the snapshot.`,
-                      run: () => control("POST", `${path(one.name)}/restore`),
-                    })}
-                >
-                  Restore
-                </button>
-                <button
-                  type="button"
-                  class="quiet"
-                  aria-label=${`Delete ${one.name}`}
-                  onClick=${() => this.run(() => control("DELETE", path(one.name)), `The snapshot ${one.name} is deleted.`)}
-                >
-                  Delete
-                </button>
-              </li>
-            `,
-          )}
-        </ul>
-      </div>
-    `;
-  }
+function Snapshots({
+  snapshots,
+  plants,
+  isBusy,
+  onRun,
+  onAsk,
+}: Sandbox & { isBusy: boolean; onRun: Run; onAsk: (question: Question) => void }) {
+  const path = (name: string) => `/snapshots/${encodeURIComponent(name)}`;
+  const take = async (form: HTMLFormElement) => {
+    const name = (textsOf(form).name ?? "").trim();
+    const put = () => control("PUT", path(name)).then(() => form.reset());
+    if (!snapshots.some((one) => one.name === name)) return onRun(put, `The snapshot ${name} is taken.`);
+    return onAsk({
+      title: `Take the snapshot ${name} again?`,
+      action: "Take it again",
+      text: "Its plants are replaced with the current ones.",
+      run: put,
+    });
+  };
+  return html`
+    <div role="group" aria-labelledby="sandbox-snapshots">
+      <h3 id="sandbox-snapshots">Snapshots</h3>
+      <p class="note">Copies of all plants; the sandbox has ${formatCount(plants, "plant")} now.</p>
+      <form class="inline" onSubmit=${onSubmit(take)}>
+        <input
+          class="grow"
+          name="name"
+          required
+          pattern=".*\\S.*"
+          aria-label="Name of the snapshot"
+          placeholder="Name, such as before-tests"
+          autocomplete="off"
+          maxlength="64"
+        />
+        <button disabled=${isBusy}>Take</button>
+      </form>
+      <ul class="rows">
+        ${snapshots.map(
+          ({ name, plants: count, createdAt }) => html`
+            <li key=${name}>
+              <div class="grow">
+                <span class="name cut" title=${name}>${untrustedText(name)}</span>
+                <small>${formatCount(count, "plant")} · ${relativeTime(createdAt)}</small>
+              </div>
+              <button
+                type="button"
+                class="quiet"
+                aria-label=${`Restore ${name}`}
+                onClick=${() =>
+                  onAsk({
+                    title: `Restore the snapshot ${name}?`,
+                    action: "Restore",
+                    text: `All plants are replaced with the ${formatCount(count, "plant")} of the snapshot.`,
+                    run: () => control("POST", `${path(name)}/restore`),
+                  })}
+              >
+                Restore
+              </button>
+              <button
+                type="button"
+                class="quiet"
+                aria-label=${`Delete ${name}`}
+                onClick=${() => onRun(() => control("DELETE", path(name)), `The snapshot ${name} is deleted.`)}
+              >
+                Delete
+              </button>
+            </li>
+          `,
+        )}
+      </ul>
+    </div>
+  `;
 }

@@ -6,7 +6,7 @@ import type { ComponentChildren } from "./library.js";
 /** All other properties become attributes of the input element. */
 export function TextField({
   label,
-  onText,
+  onText = () => undefined,
   isOptional,
   hint = "",
   error = "",
@@ -14,8 +14,7 @@ export function TextField({
 }: {
   label: ComponentChildren;
   name: string;
-  value: string;
-  onText: (text: string) => void;
+  onText?: (text: string) => void;
   isOptional?: boolean;
   hint?: string;
   error?: string;
@@ -40,26 +39,30 @@ export function TextField({
   `;
 }
 
-/** All other properties become attributes of the select element. */
+/**
+ * All other properties become attributes of the select element.
+ *
+ * `initial`: chosen at first, where `value` does not say what is chosen.
+ */
 export function Choice({
   label,
-  value,
+  initial,
   options,
-  onText,
+  onText = () => undefined,
   ...attributes
 }: {
   label: string;
-  value: string;
+  initial?: string;
   options: readonly (readonly [value: string, text: string])[];
-  onText: (value: string) => void;
+  onText?: (value: string) => void;
   [attribute: string]: unknown;
 }) {
   return html`
     <div class="field">
       <label>
         <span>${label}</span>
-        <select ...${attributes} value=${value} onChange=${onValue(onText)}>
-          ${options.map(([option, text]) => html`<option value=${option}>${text}</option>`)}
+        <select ...${attributes} onChange=${onValue(onText)}>
+          ${options.map(([value, text]) => html`<option value=${value} selected=${value === initial}>${text}</option>`)}
         </select>
       </label>
     </div>
