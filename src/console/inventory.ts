@@ -65,8 +65,6 @@ export class Inventory {
   /** Plants that this server has created and deleted. */
   #created = 0;
   #deleted = 0;
-  /** Counts from before the last replacement of all plants are dropped. */
-  #replacements = 0;
 
   constructor(context: ConsoleContext) {
     this.#context = context;
@@ -80,9 +78,8 @@ export class Inventory {
     }
   }
 
-  /** Call it when all plants were replaced. */
+  /** Call it when all plants were replaced. The result of a count that is running is dropped. */
   clear(): void {
-    this.#replacements++;
     this.#created = 0;
     this.#deleted = 0;
     this.#count = undefined;
@@ -135,10 +132,10 @@ export class Inventory {
   async #recount(found: Sums): Promise<void> {
     const { now } = this.#context;
     const startedAt = now();
-    const [changes, edits, replacements] = [this.#netChanges(), this.#edits(), this.#replacements];
+    const [changes, edits] = [this.#netChanges(), this.#edits()];
     try {
       const { tags, tagsAreExact } = await this.#countParts(found);
-      if (this.#replacements !== replacements) return;
+      if (this.#counting?.found !== found) return;
       const isExact = this.#edits() === edits;
       const top = [...tags].toSorted(([, one], [, other]) => other - one).slice(0, shownTagsMax);
       this.#count = {
@@ -151,7 +148,7 @@ export class Inventory {
         durationMs: now() - startedAt,
       };
     } catch (error) {
-      if (this.#replacements !== replacements) return;
+      if (this.#counting?.found !== found) return;
       this.#failure = error;
     }
     this.#counting = undefined;

@@ -14,11 +14,6 @@ const textLengthMax = 500;
  */
 const pathCharactersMax = 300;
 
-interface Numbered {
-  readonly number: number;
-  readonly record: Readonly<RequestRecord>;
-}
-
 /**
  * Two rings of the records that exist anyway: a request costs one assignment. Errors have one of
  * their own, so that successes do not push them out.
@@ -27,7 +22,6 @@ export class RecentRequests {
   readonly #all: Ring;
   readonly #errors: Ring;
   readonly #now: Clock;
-  #next = 0;
 
   /**
    * @param recordsMax the capacity of each ring; the oldest records are overwritten.
@@ -44,9 +38,8 @@ export class RecentRequests {
     const { request } = event;
     const isLong = request.path.length > pathCharactersMax;
     const record = isLong ? { ...request, path: `${request.path.slice(0, pathCharactersMax)}…` } : request;
-    const numbered = { number: this.#next++, record };
-    this.#all.add(numbered);
-    if (isError(record)) this.#errors.add(numbered);
+    this.#all.add(record);
+    if (isError(record)) this.#errors.add(record);
   }
 
   /**
@@ -82,18 +75,15 @@ export class RecentRequests {
     };
   }
 
-  *newestFirst(): Generator<Readonly<RequestRecord>> {
-    let oldest = this.#next;
-    for (const { number, record } of this.#all.newestFirst()) {
-      oldest = number;
-      yield record;
-    }
-    for (const { number, record } of this.#errors.newestFirst()) if (number < oldest) yield record;
+  newestFirst(): Readonly<RequestRecord>[] {
+    const newest = this.#all.newestFirst();
+    const listed = new Set(newest);
+    return [...newest, ...this.#errors.newestFirst().filter((error) => !listed.has(error))];
   }
 
   /** When the oldest error that is stored ended; undefined while there is room for more. */
   get errorsSince(): number | undefined {
-    return this.#errors.oldestIfFull?.record.endedAt;
+    return this.#errors.oldestIfFull?.endedAt;
   }
 }
 
@@ -121,26 +111,24 @@ function isError({ result }: Pick<RequestRecord, "result">): boolean {
 }
 
 class Ring {
-  readonly #records: (Numbered | undefined)[];
-  #count = 0;
+  readonly #records: (Readonly<RequestRecord> | undefined)[];
+  #next = 0;
 
   constructor(recordsMax: number) {
     this.#records = new Array(recordsMax).fill(undefined);
   }
 
-  get oldestIfFull(): Numbered | undefined {
-    return this.#records[this.#count % this.#records.length];
+  get oldestIfFull(): Readonly<RequestRecord> | undefined {
+    return this.#records[this.#next];
   }
 
-  add(record: Numbered): void {
-    this.#records[this.#count++ % this.#records.length] = record;
+  add(record: Readonly<RequestRecord>): void {
+    this.#records[this.#next] = record;
+    this.#next = (this.#next + 1) % this.#records.length;
   }
 
-  *newestFirst(): Generator<Numbered> {
-    const { length } = this.#records;
-    for (let at = this.#count - 1; at >= Math.max(0, this.#count - length); at--) {
-      const record = this.#records[at % length];
-      if (record !== undefined) yield record;
-    }
+  newestFirst(): Readonly<RequestRecord>[] {
+    const oldestFirst = [...this.#records.slice(this.#next), ...this.#records.slice(0, this.#next)];
+    return oldestFirst.filter((record) => record !== undefined).reverse();
   }
 }

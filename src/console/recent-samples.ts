@@ -110,36 +110,26 @@ export class RecentSamples {
   }
 
   #countRequest({ result, startedAt, endedAt }: RequestRecord): void {
-    if (endedAt >= this.#endsAt) this.#endSamples(endedAt);
-    switch (result) {
-      case "created":
-        this.#counts.created++;
-        this.#recordLatency(endedAt - startedAt);
-        break;
-      case "unchanged":
-        this.#counts.unchanged++;
-        this.#recordLatency(endedAt - startedAt);
-        break;
-      case "clientAborted":
-        break;
-      default:
-        this.#countError(errorRegistry[result].error);
+    this.#endSamples(endedAt);
+    if (result === "clientAborted") return;
+    if (result === "created" || result === "unchanged") {
+      this.#counts[result]++;
+      this.#recordLatency(endedAt - startedAt);
+      return;
     }
-  }
-
-  #countError(number: number): void {
     const { errors } = this.#counts;
-    errors[number] = (errors[number] ?? 0) + 1;
+    const { error } = errorRegistry[result];
+    errors[error] = (errors[error] ?? 0) + 1;
   }
 
   #countBatch({ plants, endedAt }: BatchCommitted): void {
-    if (endedAt >= this.#endsAt) this.#endSamples(endedAt);
+    this.#endSamples(endedAt);
     this.#counts.batches++;
     this.#counts.batchPlants += plants;
   }
 
   #countImport({ created, unchanged, endedAt }: PlantsChanged): void {
-    if (endedAt >= this.#endsAt) this.#endSamples(endedAt);
+    this.#endSamples(endedAt);
     this.#counts.imported += created;
     this.#counts.unchanged += unchanged;
   }
@@ -181,39 +171,35 @@ export class RecentSamples {
   }
 }
 
-/** The newest samples of one length, by their numbers. */
+/** The newest samples of one length, by their numbers, which are consecutive. */
 class SampleSeries {
   readonly #samplesMax: number;
+  /** In the order of the numbers. */
   readonly #byNumber = new Map<number, Sample>();
-  #newest = 0;
 
   constructor(samplesMax: number) {
     this.#samplesMax = samplesMax;
   }
 
-  /** Adds the counts of a sample to those of its number. */
+  /** Adds the counts of a sample to those of its number, which is the newest or a newer one. */
   add(number: number, sample: Sample): void {
-    const oldest = Math.max(this.#newest, number) - this.#samplesMax + 1;
-    if (number < oldest) return;
     const earlier = this.#byNumber.get(number);
     this.#byNumber.set(number, earlier === undefined ? sample : mergeSamples(earlier, sample));
-    if (number <= this.#newest) return;
-    // The keys are in the order of their numbers.
     for (const old of this.#byNumber.keys()) {
-      if (old >= oldest) break;
+      if (old > number - this.#samplesMax) break;
       this.#byNumber.delete(old);
     }
-    this.#newest = number;
   }
 
   /** The samples from a number on, before `end`. */
   since(number: number, end: number): Samples {
-    const oldest = Math.max(number, this.#newest - this.#samplesMax + 1, end - this.#samplesMax);
-    let first = oldest;
-    while (first < end && !this.#byNumber.has(first)) first++;
-    const length = Math.max(0, end - first);
-    const samples = Array.from({ length }, (_, index) => this.#byNumber.get(first + index) ?? null);
-    return { first: length === 0 ? end : first, samples };
+    const [oldest = end] = this.#byNumber.keys();
+    const first = Math.min(end, Math.max(number, oldest, end - this.#samplesMax));
+    const samples = Array.from(
+      { length: end - first },
+      (_, index) => this.#byNumber.get(first + index) ?? null,
+    );
+    return { first, samples };
   }
 }
 
