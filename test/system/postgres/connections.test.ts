@@ -227,7 +227,7 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
     const { name } = await postgres.newDatabase();
     const address = `${bouncer.address(name)}?retry_timeout=1`;
     const primary = new Primary(parsePostgresUrl(address.replace("postgres:", "")));
-    expect(await primary.once(async ({ namesStatements }) => namesStatements)).toBe(false);
+    expect(await primary.once(async ({ traits }) => traits.namesStatements)).toBe(false);
     await primary.close();
     // Twice, as a name that stayed on a shared connection would be found by the second one.
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -243,9 +243,9 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
   test.concurrent("a pool that finds its names on shared connections continues without them", async () => {
     const { name } = await postgres.newDatabase();
     const { hosts } = parsePostgresUrl(bouncer.address(name).replace("postgres:", ""));
+    const pool = new HostPool({ ...hosts[0], ssl: false }, 4);
     const settings = { synchronousCommit: "on", acceptsTornPages: false } as const;
-    const config = { ...hosts[0], ssl: false, settings, namesStatements: true };
-    const pool = new HostPool(config, 4);
+    pool.traits = { settings, namesStatements: true, insertMethod: "unnest" };
     const statement = { name: "one", text: "SELECT 1 AS one" };
     const states = await Promise.all(
       Array.from({ length: 20 }, () =>
@@ -256,7 +256,7 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
       ),
     );
     expect(states).toContain("retryable");
-    expect(pool.namesStatements).toBe(false);
+    expect(pool.traits.namesStatements).toBe(false);
     expect((await pool.query({ text: "SELECT 1 AS one" })).rows).toEqual([{ one: 1 }]);
     await pool.close();
   });

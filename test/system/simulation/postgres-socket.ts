@@ -7,13 +7,13 @@ import { encodeError, encodeResult, Frontend, type Statement, welcome } from "./
 
 export class SimulatedSocket extends EventEmitter {
   writable = false;
+  destroyed = false;
   readonly #frontend = new Frontend();
   readonly #cluster: PostgresCluster;
   readonly #parts: SimulationParts;
   #host = -1;
   /** Statements of one connection are executed one after the other. */
   #lastStatement: Promise<void> = Promise.resolve();
-  #ended = false;
   /** The process id that the server sends at the start of a session. */
   readonly backend: number;
   /** Cancels the running statement. */
@@ -37,7 +37,7 @@ export class SimulatedSocket extends EventEmitter {
     this.#cluster.sockets.add(this);
     time.after(random.between(0.05, 1), () => {
       const state = this.#cluster.hostState(this.#host);
-      if (state === "hangs" || this.#ended) return;
+      if (state === "hangs" || this.destroyed) return;
       if (state === "down")
         return this.cut(Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }));
       this.writable = true;
@@ -61,8 +61,8 @@ export class SimulatedSocket extends EventEmitter {
 
   /** Breaks the connection: executed statements stay executed, and no more bytes arrive. */
   cut(error?: Error): void {
-    if (this.#ended) return;
-    this.#ended = true;
+    if (this.destroyed) return;
+    this.destroyed = true;
     this.writable = false;
     this.#cluster.sockets.delete(this);
     this.#parts.time.after(0, () => {
@@ -128,7 +128,7 @@ export class SimulatedSocket extends EventEmitter {
     const { time, random } = this.#parts;
     this.#atClientAt = Math.max(this.#atClientAt, time.now() + random.between(0.05, 1));
     time.after(this.#atClientAt - time.now(), () => {
-      if (!this.#ended && this.#cluster.hostState(this.#host) !== "hangs") this.emit("data", bytes);
+      if (!this.destroyed && this.#cluster.hostState(this.#host) !== "hangs") this.emit("data", bytes);
     });
   }
 }

@@ -10,7 +10,7 @@ import {
 import { type NewPlant, toColumns, toNewPlant } from "../../contract/plant.ts";
 import { compareWithStored, type NewEntry, type Outcome } from "../plant-store.ts";
 import { toInt4Array, toInt8Array, toTextArray } from "./binary-array.ts";
-import { begin, commit, type HostPool, withLockLimit } from "./connection.ts";
+import type { HostPool } from "./connection.ts";
 import { toCopyText } from "./copy-format.ts";
 import { copyFrom, DatabaseError, type QueryConfig } from "./driver.ts";
 
@@ -135,37 +135,36 @@ async function insertAll(
   return { createdIds, stored: others.length === 0 ? new Map() : await selectDurable(pool, others, lockMs) };
 }
 
+/** Thrown to roll a COPY back that has skipped rows. */
+class RowsSkipped extends Error {}
+
 /**
  * Inserts rows by COPY; returns false, and inserts none, if a single id is already stored, or a
  * single row is skipped.
  */
 async function copy(pool: HostPool, rows: readonly NewEntry[], lockMs: number): Promise<boolean> {
-  const connection = await pool.connect();
-  try {
-    await begin(connection, "", { lockMs });
-    const stream = connection.query(copyFrom(`COPY plants (${columnList}, created_at, creator) FROM STDIN`));
-    await new Promise<void>((resolve, reject) => {
-      stream
-        .once("finish", resolve)
-        .on("error", reject)
-        .end(Buffer.from(toCopyText(rows, Date.now())));
-    });
-    if (stream.rowCount !== rows.length) {
+  const copying = pool.transaction(
+    async (connection) => {
+      const stream = connection.query(
+        copyFrom(`COPY plants (${columnList}, created_at, creator) FROM STDIN`),
+      );
+      await new Promise<void>((resolve, reject) => {
+        stream
+          .once("finish", resolve)
+          .on("error", reject)
+          .end(Buffer.from(toCopyText(rows, Date.now())));
+      });
       // A trigger has skipped some: only INSERT tells which.
-      await connection.query("ROLLBACK");
-      connection.release();
-      return false;
-    }
-    await commit(connection);
-    connection.release();
+      if (stream.rowCount !== rows.length) throw new RowsSkipped();
+    },
+    { lockMs },
+  );
+  try {
+    await copying;
     return true;
   } catch (error) {
-    const isConflict = error instanceof DatabaseError && error.code === uniqueViolation;
-    // After any other error the state of the connection is unknown.
-    const isRolledBack =
-      isConflict && (await connection.query("ROLLBACK").catch(() => undefined)) !== undefined;
-    connection.release(!isRolledBack);
-    if (isConflict) return false;
+    if (error instanceof RowsSkipped) return false;
+    if (error instanceof DatabaseError && error.code === uniqueViolation) return false;
     throw error;
   }
 }
@@ -176,8 +175,8 @@ function toIds(rows: readonly NewEntry[]): Set<bigint> {
 
 /** Inserts rows by one statement, and returns the ids that were created. */
 async function insert(pool: HostPool, rows: readonly NewEntry[], lockMs: number): Promise<string[]> {
-  const statement = { ...insertStatement(pool, rows), rowMode: "array" as const };
-  const { rows: inserted } = await pool.query<[string]>(withLockLimit(statement, lockMs));
+  const statement = { ...insertStatement(pool, rows), rowMode: "array", lockMs } as const;
+  const { rows: inserted } = await pool.query<[string]>(statement);
   return inserted.map(([id]) => id);
 }
 
@@ -190,7 +189,7 @@ function insertStatement(pool: HostPool, rows: readonly NewEntry[]): QueryConfig
   const into = `INSERT INTO plants (${insertedColumns.join(", ")})`;
   const conflict = "ON CONFLICT (id) DO NOTHING RETURNING id";
   const createdAt = Date.now();
-  if (pool.insertMethod === "values") {
+  if (pool.traits.insertMethod === "values") {
     const tuples = rows.map((_, row) => {
       const first = perRow * row + 2;
       const values = fieldTypes.map((type, field) => `$${first + 2 + field}::${type}`);
@@ -201,7 +200,7 @@ function insertStatement(pool: HostPool, rows: readonly NewEntry[]): QueryConfig
   }
   const arrays = ["$2::int8[]", "$3::int4[]", ...fieldTypes.map(arrayParameter)];
   return {
-    ...(pool.namesStatements ? { name: "plantstore_insert" } : {}),
+    ...(pool.traits.namesStatements ? { name: "plantstore_insert" } : {}),
     text: `${into} SELECT $1::int8, * FROM unnest(${arrays.join(", ")}) ${conflict}`,
     values: [
       createdAt,
@@ -236,13 +235,13 @@ export async function selectDurable(
   const { plants: stored, hasStandbys } = await select(pool, ids);
   if (hasStandbys) {
     // Citus locks rows of one shard in a statement, and each node has its own standby.
-    const parts = pool.insertMethod === "values" ? ids.map((id) => [id]) : [ids];
+    const parts = pool.traits.insertMethod === "values" ? ids.map((id) => [id]) : [ids];
     for (const part of parts) {
-      const lock = {
+      await pool.query({
         text: "SELECT 1 FROM plants WHERE id = ANY ($1::int8[]) ORDER BY id FOR KEY SHARE",
         values: [part.map(String)],
-      };
-      await pool.query(withLockLimit(lock, lockMs));
+        lockMs,
+      });
     }
   }
   return stored;

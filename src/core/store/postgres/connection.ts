@@ -6,7 +6,7 @@ import { isIP, type Socket } from "node:net";
 import {
   Client,
   type ClientConfig,
-  Connection,
+  type Connection,
   DatabaseError,
   Pool,
   type PoolClient,
@@ -16,7 +16,18 @@ import {
 } from "./driver.ts";
 import { isNameLost, NoPrimary, UnreplicatedCommit } from "./errors.ts";
 
-/** The parameters that transactions on a host set and check. */
+/** What the check of a host has found out about it. */
+export interface HostTraits {
+  /**
+   * The parameters that its transactions set and check; undefined if it cannot set them for one
+   * transaction: only the client has limits then.
+   */
+  readonly settings: TransactionSettings | undefined;
+  /** Whether statements may be prepared by name. */
+  readonly namesStatements: boolean;
+  readonly insertMethod: InsertMethod;
+}
+
 export interface TransactionSettings {
   /** `on`, or `remote_apply` if the server is configured so. */
   readonly synchronousCommit: "on" | "remote_apply";
@@ -24,29 +35,12 @@ export interface TransactionSettings {
   readonly acceptsTornPages: boolean;
 }
 
-/** The connection options of the primary; `query_timeout` is the time limit of a statement. */
-export interface HostConfig extends ClientConfig {
-  /**
-   * Undefined if the server cannot set them for one transaction: only the client has limits then.
-   */
-  readonly settings?: TransactionSettings | undefined;
-  /** Whether statements may be prepared by name; by default they are unnamed. */
-  readonly namesStatements?: boolean | undefined;
-  /** How batches are inserted; by default as `values`. */
-  readonly insertMethod?: InsertMethod | undefined;
-}
-
 /**
  * The statement that inserts a batch: a list of VALUES, or a selection from arrays. On PostgreSQL
  * unnest takes 0.6 of the processor time, and it is one statement for all sizes, so that it can be
  * prepared. On Citus it is 30 times slower: INSERT … SELECT is pulled through the coordinator.
  */
-export type InsertMethod = "values" | "unnest";
-
-/** Connection options with a time limit of the server (`statementMs`) as well. */
-interface ConnectionConfig extends HostConfig {
-  readonly statementMs: number;
-}
+type InsertMethod = "values" | "unnest";
 
 /** Time limits of one statement or transaction. */
 interface Limits {
@@ -56,20 +50,23 @@ interface Limits {
   readonly lockMs?: number | undefined;
 }
 
-/** A statement for HostPool.query. */
+interface TransactionOptions extends Limits {
+  /** Follows BEGIN. */
+  readonly mode?: string;
+}
+
 interface Statement extends QueryConfig {
   readonly rowMode?: "array";
   /** The time limit in milliseconds, enforced by the server and by the client. */
   readonly query_timeout?: number;
   /** See Limits. */
   readonly lockMs?: number;
+  /** For a statement that cannot run in a transaction, and so without its parameters. */
+  readonly isAlone?: boolean;
 }
 
 /** The client waits longer than the server by this much, so that the server ends the statement. */
 const clientGraceMs = 1_000;
-
-/** SQLSTATEs of a server without set_config, or without one of the parameters. */
-const unsupportedStates = /^(?:0A|22|42)/;
 
 /** The longest delay of a timer. */
 export const timerMsMax = 2 ** 31 - 1;
@@ -98,24 +95,15 @@ function settingsSql(statementMs: string, lockMs: string, synchronousCommit: str
                  current_setting('fsync', true), current_setting('full_page_writes', true), ${unloggedSql}`;
 }
 
-/** The values of the parameters. */
-function settingsValues(settings: TransactionSettings, { statementMs = 0, lockMs = 0 }: Limits): string[] {
-  return [String(statementMs), String(lockMs), settings.synchronousCommit];
-}
+const settingsName = "plantstore_settings";
+const settingsText = settingsSql("$1", "$2", "$3");
 
-/** The SQL, prepared by name. */
-const namedSettings = { name: "plantstore_settings", text: settingsSql("$1", "$2", "$3") };
-
-function unnamedSettings(settings: TransactionSettings, limits: Limits): string {
-  const [statementMs = "", lockMs = "", synchronousCommit = ""] = settingsValues(settings, limits);
-  return settingsSql(`'${statementMs}'`, `'${lockMs}'`, `'${synchronousCommit}'`);
-}
+/** The values that settingsSql reads: of fsync and full_page_writes, and the unlogged tables. */
+type Unsettable = readonly (string | null | undefined)[];
 
 /** Why a server can lose commits whatever a client sets; undefined if it cannot. */
 export function unsafeReason(
-  fsync: string | null | undefined,
-  fullPageWrites: string | null | undefined,
-  unlogged: string | null | undefined,
+  [fsync, fullPageWrites, unlogged]: Unsettable,
   acceptsTornPages: boolean,
 ): string | undefined {
   if (unlogged !== null && unlogged !== undefined)
@@ -124,16 +112,6 @@ export function unsafeReason(
   if (fullPageWrites === "off" && !acceptsTornPages)
     return "has full_page_writes off, so that a power cut can tear pages; set it to on, or add full_page_writes=off to --database if the storage never tears pages";
   return undefined;
-}
-
-/** Throws NoPrimary if the values that settingsSql has read are not safe. */
-function assertSafe(
-  config: HostConfig,
-  settings: TransactionSettings,
-  row: readonly (string | null)[] | undefined,
-): void {
-  const reason = unsafeReason(row?.[3], row?.[4], row?.[5], settings.acceptsTornPages);
-  if (reason !== undefined) throw new NoPrimary(`${config.host}:${config.port}: ${reason}`, true);
 }
 
 /** Members of node-postgres's Query that its types lack. */
@@ -147,18 +125,27 @@ interface QueryInternals extends Submittable {
 
 /** Members of node-postgres's Connection that its types lack. */
 interface ConnectionInternals {
-  readonly stream: Socket;
   /** The text of each statement that was prepared by name. */
   readonly submittedNamedStatements: Record<string, string>;
   parse(message: { text: string; name: string; types: [] }): void;
   bind(message: object): void;
   execute(message: object): void;
-  connect(portOrPath: number | string, host?: string): void;
-  requestSsl(): void;
-  cancel(processId: number, secretKey: number): void;
+  /** Sends the first message of a session. */
+  startup: () => void;
+  cancel(processId: number | null, secretKey: number | null): void;
 }
 
+const internals = (connection: Connection) => connection as unknown as ConnectionInternals;
+
 const ExtendedQuery = Query as unknown as new (config: object) => QueryInternals;
+
+/** The values of the parameters of a transaction, and the check of those that were read. */
+interface Guard {
+  /** As settingsSql takes them. */
+  readonly values: readonly [statementMs: string, lockMs: string, synchronousCommit: string];
+  /** Throws NoPrimary unless the row of settingsSql is that of a server that keeps commits. */
+  readonly check: (row: readonly (string | null)[] | undefined) => void;
+}
 
 /**
  * A statement after the one that sets the parameters of its transaction. Both are sent with a
@@ -170,35 +157,24 @@ class GuardedQuery extends ExtendedQuery {
   readonly query_timeout: number;
   /** The name that the statement is prepared by. */
   declare readonly name: string | undefined;
-  readonly #config: ConnectionConfig;
-  readonly #settings: TransactionSettings;
-  readonly #limits: Limits;
+  readonly #guard: Guard;
   #areSettingsDone = false;
   #settingsRow: readonly (string | null)[] | undefined;
 
-  constructor(statement: Statement, config: ConnectionConfig, settings: TransactionSettings) {
+  constructor(statement: Statement, guard: Guard) {
     super({ ...statement, queryMode: "extended" });
-    const statementMs = statement.query_timeout ?? config.statementMs;
-    this.query_timeout = Math.min(statementMs + clientGraceMs, timerMsMax);
-    this.#config = config;
-    this.#settings = settings;
-    this.#limits = { statementMs, lockMs: statement.lockMs };
+    this.query_timeout = clientLimit(Number(guard.values[0]));
+    this.#guard = guard;
   }
 
   override prepare(connection: Connection): void {
-    const internals = connection as unknown as ConnectionInternals;
-    if (this.name === undefined) {
-      internals.parse({ text: unnamedSettings(this.#settings, this.#limits), name: "", types: [] });
-      internals.bind({});
-    } else {
-      const { name, text } = namedSettings;
-      if (internals.submittedNamedStatements[name] === undefined) {
-        internals.parse({ text, name, types: [] });
-        internals.submittedNamedStatements[name] = text;
-      }
-      internals.bind({ statement: name, values: settingsValues(this.#settings, this.#limits) });
-    }
-    internals.execute({});
+    const { submittedNamedStatements } = internals(connection);
+    const name = this.name === undefined ? "" : settingsName;
+    if (submittedNamedStatements[name] === undefined)
+      internals(connection).parse({ text: settingsText, name, types: [] });
+    if (name !== "") submittedNamedStatements[name] = settingsText;
+    internals(connection).bind({ statement: name, values: this.#guard.values });
+    internals(connection).execute({});
     super.prepare(connection);
   }
 
@@ -214,13 +190,10 @@ class GuardedQuery extends ExtendedQuery {
 
   override handleReadyForQuery(connection: Connection): void {
     try {
-      assertSafe(this.#config, this.#settings, this.#settingsRow);
+      this.#guard.check(this.#settingsRow);
+      assertReplicated(connection);
     } catch (error) {
       this.callback?.(error as Error);
-      return;
-    }
-    if (unreplicated.delete(connection)) {
-      this.callback?.(new UnreplicatedCommit());
       return;
     }
     super.handleReadyForQuery(connection);
@@ -230,103 +203,43 @@ class GuardedQuery extends ExtendedQuery {
 /** Connections whose last commit did not wait for the synchronous standby. */
 const unreplicated = new WeakSet<object>();
 
-/** Commits the transaction. Rejects with UnreplicatedCommit if it did not wait for the standby. */
-export async function commit(client: PoolClient): Promise<void> {
-  await client.query("COMMIT");
-  if (unreplicated.delete((client as unknown as StoreClient).connection)) throw new UnreplicatedCommit();
-}
-
-/** A statement for HostPool.query that waits at most `lockMs` for a lock. */
-export function withLockLimit<Config extends QueryConfig>(
-  statement: Config,
-  lockMs: number,
-): Config & { readonly lockMs: number } {
-  return { ...statement, lockMs };
-}
-
-/** Begins a transaction on a connection of a HostPool, with the same parameters. */
-export async function begin(connection: PoolClient, mode = "", limits: Limits = {}): Promise<void> {
-  const { config } = connection as unknown as StoreClient;
-  if (config.settings === undefined) {
-    await connection.query(`BEGIN ${mode}`);
-    return;
-  }
-  const sql = unnamedSettings(config.settings, { statementMs: config.statementMs, ...limits });
-  // A simple query of two statements has two results; the types have one.
-  const results = (await connection.query({
-    text: `BEGIN ${mode}; ${sql}`,
-    rowMode: "array",
-  })) as unknown as {
-    rows: (string | null)[][];
-  }[];
-  assertSafe(config, config.settings, results[1]?.rows[0]);
-}
-
-/** From here on, limits how long statements of the transaction wait for a lock. */
-export async function limitLockWaits(connection: PoolClient, lockMs: number): Promise<void> {
-  if ((connection as unknown as StoreClient).config.settings === undefined) return;
-  await connection.query(`SELECT set_config('lock_timeout', '${lockMs}', true)`);
-}
-
-/** Whether a server can set parameters for one transaction. Rejects if the connection is lost. */
-export function supportsSettings(
-  client: Client,
-  config: HostConfig,
-  settings: TransactionSettings,
-): Promise<boolean> {
-  const text = "SELECT current_setting('synchronous_commit')";
-  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-  const query = new GuardedQuery({ text, rowMode: "array" }, connectionConfig(config), settings);
-  const callback = (error: Error | null, result?: { rows: string[][] }) => {
-    if (error instanceof DatabaseError && unsupportedStates.test(error.code ?? "")) resolve(false);
-    else if (error !== null) reject(error);
-    else resolve(result?.rows[0]?.[0] === settings.synchronousCommit);
-  };
-  client.query(Object.assign(query, { callback }));
-  return promise;
-}
-
-function connectionConfig(config: HostConfig): ConnectionConfig {
-  const statementMs = Number(config.query_timeout ?? 0);
-  return { ...config, statementMs, query_timeout: Math.min(statementMs + clientGraceMs, timerMsMax) };
+function assertReplicated(connection: Connection): void {
+  if (unreplicated.delete(connection)) throw new UnreplicatedCommit();
 }
 
 /** A connection that cancels its running statement when it is ended. */
 class StoreClient extends Client {
-  readonly config: ConnectionConfig;
+  readonly config: ClientConfig;
 
   /** @param config the options of its pool. */
-  constructor(config: ConnectionConfig) {
+  constructor(config: ClientConfig & { readonly onNew: (client: StoreClient) => void }) {
     super(config);
     this.config = config;
+    // The pool removes a broken connection; without a listener "error" would end the process.
+    this.on("error", () => undefined);
     this.on("notice", ({ routine }) => {
       // The state is that of every warning, and the message depends on the server's language.
       if (routine === "SyncRepWaitForLSN") unreplicated.add(this.connection);
     });
+    config.onNew(this);
   }
 
   /** Whether a statement is running on the server, as far as is known. */
   get isBusy(): boolean {
-    const { readyForQuery, processID } = this as unknown as Backend;
+    const { readyForQuery, processID } = backend(this);
     return readyForQuery === false && processID !== null && !socketOf(this).destroyed;
   }
 
-  override end(): Promise<void>;
-  override end(callback: (error: Error) => void): void;
-  override end(callback?: (error: Error) => void): Promise<void> | undefined {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const finish = () => {
-      // A host that hangs does not close the connection.
-      const deadline = setTimeout(() => socketOf(this).destroy(), closeMsMax);
-      super.end((error) => {
-        clearTimeout(deadline);
-        resolve();
-        callback?.(error);
-      });
-    };
-    if (this.isBusy) void this.#cancelUntilEnded().then(finish);
-    else finish();
-    return callback === undefined ? promise : undefined;
+  override end(callback?: (error: Error) => void): Promise<void> {
+    return this.#end().then(callback as (() => void) | undefined);
+  }
+
+  async #end(): Promise<void> {
+    if (this.isBusy) await this.#cancelUntilEnded();
+    // A host that hangs does not close the connection.
+    const deadline = setTimeout(() => socketOf(this).destroy(), closeMsMax);
+    await super.end();
+    clearTimeout(deadline);
   }
 
   /**
@@ -335,115 +248,84 @@ class StoreClient extends Client {
    */
   async #cancelUntilEnded(): Promise<void> {
     const { promise: ended, resolve } = Promise.withResolvers<void>();
-    let hasEnded = false;
-    const end = () => {
-      hasEnded = true;
-      resolve();
-    };
-    const connection = this.connection.once("readyForQuery", end).once("end", end);
+    this.connection.once("readyForQuery", resolve).once("end", resolve);
     const deadline = performance.now() + abandonedMsMax;
-    await waitAtMost(ended, errorPauseMs);
-    while (!hasEnded && performance.now() < deadline) {
+    await Promise.race([ended, pause(errorPauseMs)]);
+    while (this.isBusy && performance.now() < deadline) {
       await Promise.race([ended, requestCancel(this)]);
-      await waitAtMost(ended, cancelPauseMs);
+      await Promise.race([ended, pause(cancelPauseMs)]);
     }
-    connection.off("readyForQuery", end).off("end", end);
     // The backend is idle, and ends with its socket.
     socketOf(this).destroy();
   }
 }
 
-/**
- * Resolves when a promise does, or after a time; clears its timer, which keeps the process alive.
- */
-async function waitAtMost(promise: Promise<void>, ms: number): Promise<void> {
-  const { promise: timeout, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  await Promise.race([promise, timeout]);
-  clearTimeout(timer);
+/** Does not keep the process alive: what it waits for does. */
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
 }
 
+/** Members of node-postgres's Client that its types lack. */
 interface Backend {
   readonly processID: number | null;
   readonly secretKey: number | null;
   readonly readyForQuery?: boolean;
 }
 
+const backend = (client: Client) => client as unknown as Backend;
+
 /** Sends a cancel request on its own connection; resolves when it was received, or cannot be. */
-function requestCancel(client: StoreClient): Promise<void> {
-  const { ssl, host = "", port = 0, stream, connectionTimeoutMillis } = client.config;
-  const { processID, secretKey } = client as unknown as Backend;
-  if (processID === null || secretKey === null) return Promise.resolve();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const isTls = typeof ssl === "object";
-  // Keeps the address, because a name may have several. The certificate is for the name.
-  const address = host.startsWith("/") ? host : (socketOf(client).remoteAddress ?? host);
-  const tls = isTls ? { ...ssl, host, ...(isIP(host) === 0 ? { servername: host } : {}) } : false;
-  const connection = new Connection({ ssl: tls, ...(stream === undefined ? {} : { stream }) } as object);
-  const internals = connection as unknown as ConnectionInternals;
-  const send = () => internals.cancel(processID, secretKey);
-  const timer = setTimeout(() => internals.stream.destroy(), connectionTimeoutMillis);
-  connection.on("error", () => internals.stream.destroy());
-  connection.once("connect", () => (isTls ? internals.requestSsl() : send()));
-  connection.once("sslconnect", send);
+function requestCancel(client: StoreClient): Promise<unknown> {
+  const { config } = client;
+  const { host = "" } = config;
+  // Keeps the address, because a name may have several. The certificate is for the name. The key is
+  // not enumerable.
+  const ssl = typeof config.ssl === "object" && {
+    ...config.ssl,
+    key: config.ssl.key,
+    host,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+  };
+  const canceller = new Client({ ...config, ssl, host: socketOf(client).remoteAddress ?? host });
+  const connection = internals(canceller.connection);
+  const { processID, secretKey } = backend(client);
+  connection.startup = () => connection.cancel(processID, secretKey);
   // The server closes the connection as its response.
-  connection.once("end", () => {
-    clearTimeout(timer);
-    resolve();
-  });
-  if (address.startsWith("/")) internals.connect(`${address}/.s.PGSQL.${port}`);
-  else internals.connect(port, address);
-  return promise;
+  return canceller.connect().catch(() => undefined);
 }
 
-/** Members of pg-pool's Pool that its types lack. */
-interface PoolInternals {
-  /** Its connections until they are ended. */
-  readonly _clients: readonly StoreClient[];
-}
+/** A pool, or one of its connections. */
+export type Queries = Pick<HostPool, "query">;
 
 /** The connections to one host. */
-export class HostPool extends Pool {
-  readonly insertMethod: InsertMethod;
-  #namesStatements: boolean;
+export class HostPool {
+  /** Its host and port. */
+  readonly name: string;
+  /** Until the check of the host, transactions have no parameters. */
+  traits: HostTraits = { settings: undefined, namesStatements: false, insertMethod: "values" };
+  readonly #pool: Pool;
+  /** The time limit of a statement. */
+  readonly statementMs: number;
+  /** Its connections until they have ended, also those that are still connecting. */
   readonly #clients = new Set<StoreClient>();
   #retired: PromiseWithResolvers<void> | undefined;
 
-  constructor(config: HostConfig, connectionsMax: number) {
-    const ownConfig = connectionConfig(config);
-    super({ ...ownConfig, Client: StoreClient as never, max: connectionsMax, idleTimeoutMillis: 0 });
-    this.insertMethod = config.insertMethod ?? "values";
-    this.#namesStatements = config.namesStatements ?? false;
-    // The pool removes a broken connection; without a listener "error" would end the process.
-    this.on("error", () => undefined);
-    this.on("connect", (client) => {
-      client.on("error", () => undefined);
-      this.#clients.add(client as unknown as StoreClient);
-    });
-    this.on("remove", (client) => {
-      this.#clients.delete(client as unknown as StoreClient);
-      if (this.#clients.size === 0) this.#retired?.resolve();
-    });
-    const { settings } = config;
-    const send = this.query.bind(this) as (query: object) => Promise<unknown>;
-    this.query = (async (statement: string | Statement, values?: readonly unknown[]) => {
-      const config = {
-        ...(typeof statement === "string" ? { text: statement } : statement),
-        ...(values === undefined ? {} : { values: [...values] }),
-      };
-      try {
-        return await send(settings === undefined ? config : new GuardedQuery(config, ownConfig, settings));
-      } catch (error) {
-        // A pooler does not pass the names on: the retry and everything after it is unnamed.
-        if (isNameLost(error)) this.#namesStatements = false;
-        throw error;
-      }
-    }) as Pool["query"];
-  }
-
-  /** Whether statements may be prepared by name. */
-  get namesStatements(): boolean {
-    return this.#namesStatements;
+  /** @param config where `query_timeout` is the time limit of a statement. */
+  constructor(config: ClientConfig, connectionsMax: number) {
+    this.name = `${config.host}:${config.port}`;
+    this.statementMs = Number(config.query_timeout ?? 0);
+    const options = {
+      ...config,
+      query_timeout: clientLimit(this.statementMs),
+      max: connectionsMax,
+      idleTimeoutMillis: 0,
+      Client: StoreClient as never,
+      onNew: (client: StoreClient) => this.#add(client),
+    };
+    this.#pool = new Pool(options);
+    this.#pool.on("error", () => undefined);
   }
 
   /** Connections whose backend is not known to have ended. */
@@ -451,34 +333,145 @@ export class HostPool extends Pool {
     return this.#clients.size;
   }
 
+  /** Runs a statement, by default in a transaction with the parameters of a batch. */
+  async query<Row extends object>(
+    statement: string | Statement,
+    values?: readonly unknown[],
+  ): Promise<{ readonly rows: Row[] }> {
+    const config: Statement = {
+      ...(typeof statement === "string" ? { text: statement } : statement),
+      ...(values === undefined ? {} : { values: [...values] }),
+    };
+    const { settings } = this.traits;
+    const isGuarded = settings !== undefined && config.isAlone !== true;
+    try {
+      return await this.#pool.query<Row>(isGuarded ? this.#guarded(config, settings) : config);
+    } catch (error) {
+      // A pooler does not pass the names on: the retry and everything after it is unnamed.
+      if (isNameLost(error)) this.traits = { ...this.traits, namesStatements: false };
+      throw error;
+    }
+  }
+
+  /** Runs work in a transaction with the parameters of a batch, and commits it. */
+  async transaction<Result>(
+    work: (connection: PoolClient) => Promise<Result>,
+    options?: TransactionOptions,
+  ): Promise<Result> {
+    const connection = await this.begin(options);
+    try {
+      const result = await work(connection);
+      await connection.query("COMMIT");
+      assertReplicated(connection.connection);
+      connection.release();
+      return result;
+    } catch (error) {
+      // After an error of the client the state of the connection is unknown.
+      const isRolledBack =
+        error instanceof DatabaseError &&
+        (await connection.query("ROLLBACK").then(
+          () => true,
+          () => false,
+        ));
+      connection.release(!isRolledBack);
+      throw error;
+    }
+  }
+
+  /** Begins such a transaction on a connection that the caller releases. */
+  async begin({ mode = "", ...limits }: TransactionOptions = {}): Promise<PoolClient> {
+    const connection = await this.#pool.connect();
+    const { settings } = this.traits;
+    try {
+      if (settings === undefined) await connection.query(`BEGIN ${mode}`);
+      else await this.#begin(connection, mode, this.#guard(settings, limits));
+      return connection;
+    } catch (error) {
+      connection.release(true);
+      throw error;
+    }
+  }
+
+  /** A connection that the caller releases. */
+  connect(): Promise<PoolClient> {
+    return this.#pool.connect();
+  }
+
+  async #begin(connection: PoolClient, mode: string, { values, check }: Guard): Promise<void> {
+    const [statementMs, lockMs, synchronousCommit] = values;
+    const sql = settingsSql(`'${statementMs}'`, `'${lockMs}'`, `'${synchronousCommit}'`);
+    // A simple query of two statements has two results; the types have one.
+    const results = (await connection.query({
+      text: `BEGIN ${mode}; ${sql}`,
+      rowMode: "array",
+    })) as unknown as {
+      rows: (string | null)[][];
+    }[];
+    check(results[1]?.rows[0]);
+  }
+
+  #guarded(statement: Statement, settings: TransactionSettings): QueryConfig {
+    const { query_timeout: statementMs, lockMs } = statement;
+    // The types take it for a query whose rows are events.
+    return new GuardedQuery(
+      statement,
+      this.#guard(settings, { statementMs, lockMs }),
+    ) as object as QueryConfig;
+  }
+
+  #guard(settings: TransactionSettings, { statementMs = this.statementMs, lockMs = 0 }: Limits): Guard {
+    return {
+      values: [String(statementMs), String(lockMs), settings.synchronousCommit],
+      check: (row = []) => {
+        const reason = unsafeReason(row.slice(3), settings.acceptsTornPages);
+        if (reason !== undefined) throw new NoPrimary(`${this.name}: ${reason}`, true);
+      },
+    };
+  }
+
+  #add(client: StoreClient): void {
+    this.#clients.add(client);
+    client.once("end", () => {
+      this.#clients.delete(client);
+      if (this.#clients.size === 0) this.#retired?.resolve();
+    });
+  }
+
   /** Accepts no more statements; running ones continue. Resolves when no connection is left. */
   retire(): Promise<void> {
     if (this.#retired !== undefined) return this.#retired.promise;
     this.#retired = Promise.withResolvers<void>();
-    // Also those that are still connecting.
-    for (const client of (this as unknown as PoolInternals)._clients)
-      if (!client.isBusy) socketOf(client).destroy();
-    void this.end();
+    for (const client of this.#clients) if (!client.isBusy) socketOf(client).destroy();
+    void this.#pool.end();
     if (this.#clients.size === 0) this.#retired.resolve();
     return this.#retired.promise;
   }
 
-  /** Retires the pool, and destroys the sockets that are left after a second. */
+  /** Retires the pool, and ends running statements after a second. */
   async close(): Promise<void> {
-    const deadline = setTimeout(() => {
-      for (const client of this.#clients) socketOf(client).destroy();
-    }, closeMsMax);
+    const deadline = setTimeout(() => void this.destroy(), closeMsMax);
     await this.retire();
     clearTimeout(deadline);
   }
+
+  /** Retires the pool, and ends running statements at once. */
+  destroy(): Promise<void> {
+    for (const client of this.#clients) socketOf(client).destroy();
+    return this.retire();
+  }
 }
 
-/** The socket of a client, which the types lack. */
-export function socketOf(client: object): Socket {
-  return (client as { connection: { stream: Socket } }).connection.stream;
+/** The client's limit of a statement. */
+function clientLimit(statementMs: number): number {
+  return Math.min(statementMs + clientGraceMs, timerMsMax);
+}
+
+/** The socket of a client. */
+export function socketOf({ connection }: Client): Socket {
+  return connection.stream as Socket;
 }
 
 /** The process id of a client's backend, as the server or a pooler gave it. */
-export function backendOf(client: object): number | null {
-  return (client as Backend).processID;
+export function backendOf(client: Client): number | null {
+  return backend(client).processID;
 }

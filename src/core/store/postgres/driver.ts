@@ -5,7 +5,7 @@ import { types } from "pg";
 export {
   Client,
   type ClientConfig,
-  Connection,
+  type Connection,
   DatabaseError,
   escapeLiteral,
   Pool,

@@ -4,7 +4,6 @@
 import { type ColumnValue, type FieldName, fieldNames, typeOf } from "../../contract/fields.ts";
 import { toColumns } from "../../contract/plant.ts";
 import { type EditOutcome, type EditRun, type PlantEdit, recordedPlant } from "../plant-edit.ts";
-import { begin, commit } from "./connection.ts";
 import { escapeLiteral, type PoolClient } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
 import type { Primary } from "./primary.ts";
@@ -26,8 +25,7 @@ export function editPlants(
   edits: readonly PlantEdit[],
   run: EditRun,
 ): Promise<EditOutcome[]> {
-  const editing = primary.onceOnConnection(async (connection) => {
-    await begin(connection, "ISOLATION LEVEL READ COMMITTED", { lockMs: lockMsMax });
+  const edit = async (connection: PoolClient): Promise<EditOutcome[]> => {
     const editedAt = Date.now();
     const creations = await writePlants(connection, edits);
     const records = edits.flatMap(({ id, expected, replacement }, index): Value[][] => {
@@ -40,14 +38,14 @@ export function editPlants(
     if (records.length > 0) await record(connection, records);
     const others = edits.filter((_, index) => creations[index] === undefined);
     const stored = others.length === 0 ? new Set() : await storedIds(connection, others);
-    await commit(connection);
     return edits.map(({ id, expected }, index) => {
       if (creations[index] !== undefined) return "done";
       // Another transaction may have restored it; the operator has to look again either way.
       return expected === undefined || stored.has(String(id)) ? "changed" : "missing";
     });
-  });
-  return editing.catch(rejectForOperator);
+  };
+  const options = { mode: "ISOLATION LEVEL READ COMMITTED", lockMs: lockMsMax };
+  return primary.once((pool) => pool.transaction(edit, options)).catch(rejectForOperator);
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { fieldNames } from "../../contract/fields.ts";
 import type { ExportFilter, StoredPlant } from "../plant-store.ts";
-import { begin, socketOf, timerMsMax } from "./connection.ts";
+import { socketOf, timerMsMax } from "./connection.ts";
 import { fromCopyText } from "./copy-format.ts";
 import { copyTo, escapeLiteral, type PoolClient } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
@@ -23,9 +23,9 @@ const exportLockMsMax = 5_000;
  * 0.3 µs, and the server works meanwhile.
  */
 export async function* exportPlants(primary: Primary, filter: ExportFilter): AsyncGenerator<StoredPlant[]> {
-  const connection = await primary.once((pool) => pool.connect()).catch(rejectForOperator);
+  const options = { mode: "READ ONLY", statementMs: exportMsMax, lockMs: exportLockMsMax };
+  const connection = await primary.once((pool) => pool.begin(options)).catch(rejectForOperator);
   try {
-    await begin(connection, "READ ONLY", { statementMs: exportMsMax, lockMs: exportLockMsMax });
     yield* copyOut(connection, filter);
   } catch (error) {
     await rejectForOperator(error);

@@ -3,7 +3,7 @@
 
 import type { NewEntry, Outcome } from "../plant-store.ts";
 import { batchLockMsMax, commitBatch } from "./batch.ts";
-import { type HostPool, withLockLimit } from "./connection.ts";
+import type { HostPool } from "./connection.ts";
 import { isLockTimeout } from "./errors.ts";
 
 /** How long a part of a divided batch waits for such a row. */
@@ -78,8 +78,7 @@ async function commitOrDivide(bisection: LockBisection, batch: readonly NewEntry
   const outcomes = await commitUnlessLocked(pool, batch, batchLockMsMax);
   if (outcomes !== undefined) return outcomes;
   // A lock on the whole table blocks every part; this statement then fails as the batch did.
-  const probe = { text: "INSERT INTO plants (id, name) SELECT 0, '' WHERE false" };
-  await pool.query(withLockLimit(probe, partLockMsMax));
+  await pool.query({ text: "INSERT INTO plants (id, name) SELECT 0, '' WHERE false", lockMs: partLockMsMax });
   return commitParts(bisection, halve(batch));
 }
 

@@ -4,8 +4,8 @@
 import { OperatorError } from "../../operator-error.ts";
 import { storeCreatorKey } from "../sql-tokens.ts";
 import { assertNotWorker, copyTable, distributeBesidePlants } from "./citus/distribution.ts";
-import { begin, limitLockWaits } from "./connection.ts";
-import { DatabaseError, type Pool, type PoolClient } from "./driver.ts";
+import type { HostPool } from "./connection.ts";
+import { DatabaseError, type PoolClient } from "./driver.ts";
 import { isUndefinedTable } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 import { run, runWork } from "./tokens.ts";
@@ -216,17 +216,15 @@ export async function migrate(primary: Primary): Promise<boolean> {
   const version = await primary.withRetry(schemaVersion);
   assertNotNewer(version ?? 0);
   if (version === newestVersion) return false;
-  await primary.withRetryOnConnection(assertNotWorker);
+  await primary.withRetry(assertNotWorker);
   let wasCreated = false;
   try {
-    await primary.withRetryOnConnection(createVersionTable);
+    await primary.withRetry(createVersionTable);
     for (const [index, transactions] of migrations.entries()) {
       if (index < (version ?? 0)) continue;
       for (const [step, changes] of transactions.entries()) {
         const stored = step === transactions.length - 1 ? index + 1 : undefined;
-        const hasChanged = await primary.withRetryOnConnection((connection) =>
-          upgrade(connection, index, changes, stored),
-        );
+        const hasChanged = await primary.withRetry((pool) => upgrade(pool, index, changes, stored));
         if (index === 0) wasCreated = hasChanged;
       }
     }
@@ -241,7 +239,7 @@ export async function migrate(primary: Primary): Promise<boolean> {
   }
 }
 
-async function schemaVersion(pool: Pool): Promise<number | undefined> {
+async function schemaVersion(pool: HostPool): Promise<number | undefined> {
   try {
     const { rows } = await pool.query<{ version: number }>("SELECT version FROM plantstore_schema");
     return rows[0]?.version;
@@ -252,9 +250,9 @@ async function schemaVersion(pool: Pool): Promise<number | undefined> {
   }
 }
 
-async function createVersionTable(connection: PoolClient): Promise<void> {
+async function createVersionTable(pool: HostPool): Promise<void> {
   try {
-    await connection.query(
+    await pool.query(
       "CREATE TABLE IF NOT EXISTS plantstore_schema (only_row bool PRIMARY KEY, version int4 NOT NULL, CHECK (only_row))",
     );
   } catch (error) {
@@ -267,30 +265,31 @@ async function createVersionTable(connection: PoolClient): Promise<void> {
  * Makes some changes of an upgrade from a version, and stores the next version. Returns false if
  * another server has done it.
  */
-async function upgrade(
-  connection: PoolClient,
+function upgrade(
+  pool: HostPool,
   from: number,
   changes: readonly Change[],
   nextVersion: number | undefined,
 ): Promise<boolean> {
-  await begin(connection, "", { statementMs: changeMsMax });
-  await connection.query(
-    "INSERT INTO plantstore_schema (only_row, version) VALUES (true, 0) ON CONFLICT (only_row) DO NOTHING",
-  );
-  // A second server waits here, and then finds a later version.
-  await runLong(connection, "SELECT 1 FROM plantstore_schema FOR UPDATE");
-  const { rows } = await connection.query<{ version: number }>("SELECT version FROM plantstore_schema");
-  const version = rows[0]?.version ?? 0;
-  assertNotNewer(version);
-  if (version === from) {
-    await limitLockWaits(connection, lockMsMax);
+  const makeChanges = async (connection: PoolClient): Promise<boolean> => {
+    await connection.query(
+      "INSERT INTO plantstore_schema (only_row, version) VALUES (true, 0) ON CONFLICT (only_row) DO NOTHING",
+    );
+    // A second server waits here, and then finds a later version.
+    await runLong(connection, "SELECT 1 FROM plantstore_schema FOR UPDATE");
+    const { rows } = await connection.query<{ version: number }>("SELECT version FROM plantstore_schema");
+    const version = rows[0]?.version ?? 0;
+    assertNotNewer(version);
+    if (version !== from) return false;
+    if (pool.traits.settings !== undefined)
+      await connection.query(`SELECT set_config('lock_timeout', '${lockMsMax}', true)`);
     for (const change of changes)
       await (typeof change === "string" ? runLong(connection, change) : change(connection));
     if (nextVersion !== undefined)
       await connection.query("UPDATE plantstore_schema SET version = $1", [nextVersion]);
-  }
-  await connection.query("COMMIT");
-  return version === from;
+    return true;
+  };
+  return pool.transaction(makeChanges, { statementMs: changeMsMax });
 }
 
 function assertNotNewer(version: number): void {

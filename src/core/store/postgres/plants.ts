@@ -4,7 +4,7 @@
 import type { NewPlant } from "../../contract/plant.ts";
 import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } from "../plant-store.ts";
 import { select, selectDurable } from "./batch.ts";
-import { begin, commit, type HostPool } from "./connection.ts";
+import type { HostPool } from "./connection.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
 import { commitSkippingLocked, LockedIds } from "./locked-rows.ts";
 import type { Commits } from "./primary.ts";
@@ -86,16 +86,9 @@ export class PostgresPlants {
  */
 async function probe(pool: HostPool): Promise<void> {
   const id = crypto.getRandomValues(new BigInt64Array(1))[0];
-  const connection = await pool.connect();
-  try {
-    await begin(connection);
-    await connection.query(
+  await pool.transaction((connection) =>
+    connection.query(
       `SAVEPOINT probe; INSERT INTO plants (id, name) VALUES (${id}, '') ON CONFLICT (id) DO NOTHING; ROLLBACK TO SAVEPOINT probe`,
-    );
-    await commit(connection);
-    connection.release();
-  } catch (error) {
-    connection.release(true);
-    throw error;
-  }
+    ),
+  );
 }

@@ -6,15 +6,14 @@ import { OperatorError } from "../../operator-error.ts";
 import type { StoreWait } from "../plant-store.ts";
 import {
   backendOf,
-  type HostConfig,
   HostPool,
-  socketOf,
-  supportsSettings,
+  type HostTraits,
+  type TransactionSettings,
   unloggedSql,
   unsafeReason,
 } from "./connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
-import { Client, type ClientConfig, type Pool, type PoolClient } from "./driver.ts";
+import { type Client, type ClientConfig, DatabaseError } from "./driver.ts";
 import { classifyError, errorReason, NoPrimary } from "./errors.ts";
 
 /** The pause before a retry, so that a database that is down is not flooded. */
@@ -69,10 +68,11 @@ export class Primary {
   #found: HostPool | undefined;
   /** The host that was lost last. */
   #lost: string | undefined;
-  /** Pools of lost hosts, by host name, whose statements the server may still be running. */
-  readonly #retired = new Map<HostPool, string>();
-  /** Connections that check whether a host accepts writes. */
-  readonly #probes = new Set<Client>();
+  /**
+   * Pools with connections that may still be open: of the host in use, of hosts that are being
+   * checked, and of lost hosts, where the server may still be running statements.
+   */
+  readonly #pools = new Set<HostPool>();
   #isWaiting = false;
   #isClosed = false;
 
@@ -108,16 +108,6 @@ export class Primary {
     }
   }
 
-  /** Runs work that needs its own connection, such as a transaction of several statements. */
-  withRetryOnConnection<Result>(work: (connection: PoolClient) => Promise<Result>): Promise<Result> {
-    return this.withRetry((pool) => onConnection(pool, work));
-  }
-
-  /** `withRetryOnConnection` without a retry. */
-  onceOnConnection<Result>(work: (connection: PoolClient) => Promise<Result>): Promise<Result> {
-    return this.once((pool) => onConnection(pool, work));
-  }
-
   /** From now on an aborted signal ends only waits for a host, and retries, not running work. */
   finishOpening(): void {
     this.#aborted = undefined;
@@ -125,15 +115,13 @@ export class Primary {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const probe of this.#probes) socketOf(probe).destroy();
-    const pools = [...this.#retired.keys(), ...(this.#found === undefined ? [] : [this.#found])];
     this.#found = undefined;
-    await Promise.all(pools.map((pool) => pool.close()));
+    await Promise.all([...this.#pools].map((pool) => pool.close()));
   }
 
   /** Running statements may continue for abortedWorkMsMax. */
   #abort(): void {
-    for (const probe of this.#probes) socketOf(probe).destroy();
+    for (const pool of this.#pools) if (pool !== this.#found) void pool.close();
     setTimeout(() => void this.#found?.close(), abortedWorkMsMax).unref();
   }
 
@@ -155,10 +143,13 @@ export class Primary {
     if (this.#found !== pool) return;
     this.#found = undefined;
     this.#finding = undefined;
-    this.#lost = hostName(pool.options);
-    this.#retired.set(pool, this.#lost);
-    // Not awaited: on a host that hangs it takes a long time.
-    void pool.retire().then(() => this.#retired.delete(pool));
+    this.#lost = pool.name;
+    this.#retire(pool);
+  }
+
+  /** Not awaited: on a host that hangs it takes a long time. */
+  #retire(pool: HostPool): void {
+    void pool.retire().then(() => this.#pools.delete(pool));
   }
 
   async #find(): Promise<HostPool> {
@@ -166,12 +157,11 @@ export class Primary {
     if (this.#wait.signal?.aborted) throw new NoPrimary("interrupted");
     const slow = setTimeout(() => this.#reportWaiting("no response yet"), silentMsMax);
     try {
-      const config = await (this.#address.isLoadBalanced ? this.#findRandom() : this.#findFirst());
+      const found = await this.#openFirst();
       // Nothing would end this pool after close, and its connections would keep the process alive.
       if (this.#isClosed) throw new NoPrimary("the store was closed");
-      const pool = new HostPool(config, this.#poolConnectionsMax);
-      this.#found = pool;
-      return pool;
+      this.#found = found;
+      return found;
     } catch (error) {
       if (!(error instanceof AggregateError)) throw error;
       throw new NoPrimary(error.errors.map(errorReason).join("; "), error.errors.some(isRefusal));
@@ -180,32 +170,41 @@ export class Primary {
     }
   }
 
-  /** Probes all hosts at the same time, so that one that hangs does not delay the others. */
-  #findFirst(): Promise<HostConfig> {
-    const { hosts, allowPlaintextFallback } = this.#address;
-    return Promise.any(hosts.map((host) => this.#writableConfig(host, allowPlaintextFallback)));
+  /**
+   * Opens the hosts, and resolves with the first that accepts writes. All at the same time, so that
+   * one that hangs does not delay the others; but with load_balance_hosts=random, where that would
+   * prefer the nearest, one after the other.
+   */
+  async #openFirst(): Promise<HostPool> {
+    const { hosts, allowPlaintextFallback, isLoadBalanced } = this.#address;
+    const openings: Promise<HostPool>[] = [];
+    for (const host of isLoadBalanced ? this.#shuffled(hosts) : hosts) {
+      const opening = this.#open(host, allowPlaintextFallback);
+      openings.push(opening);
+      if (!isLoadBalanced) continue;
+      // Waiting for one that hangs would take connect_timeout.
+      const { promise: isNextDue, resolve } = Promise.withResolvers<undefined>();
+      setTimeout(resolve, nextHostMs).unref();
+      opening.catch(() => resolve(undefined));
+      const found = await Promise.race([Promise.any(openings).catch(() => undefined), isNextDue]);
+      if (found !== undefined) break;
+    }
+    const found = await Promise.any(openings);
+    for (const opening of openings)
+      opening.then(
+        (other) => other === found || this.#retire(other),
+        () => undefined,
+      );
+    return found;
   }
 
-  /**
-   * Probes the hosts in random order, the one that was lost last at the end. Probing all at once
-   * would prefer the nearest; waiting for one that hangs would take connect_timeout.
-   */
-  async #findRandom(): Promise<HostConfig> {
-    const { hosts, allowPlaintextFallback } = this.#address;
-    const others = shuffle(hosts.filter((host) => hostName(host) !== this.#lost));
-    const lost = hosts.filter((host) => hostName(host) === this.#lost);
-    const probes: Promise<HostConfig>[] = [];
-    for (const host of [...others, ...lost]) {
-      const probe = this.#writableConfig(host, allowPlaintextFallback);
-      probes.push(probe);
-      const { promise: isNextDue, resolve } = Promise.withResolvers<undefined>();
-      const timer = setTimeout(resolve, nextHostMs);
-      probe.catch(() => resolve(undefined));
-      const found = await Promise.race([Promise.any(probes).catch(() => undefined), isNextDue]);
-      clearTimeout(timer);
-      if (found !== undefined) return found;
-    }
-    return Promise.any(probes);
+  /** In random order, the host that was lost last at the end. */
+  #shuffled(hosts: readonly ClientConfig[]): ClientConfig[] {
+    const keys = crypto.getRandomValues(new Uint32Array(hosts.length));
+    return hosts
+      .map((host, index) => ({ host, key: hostName(host) === this.#lost ? Infinity : (keys[index] ?? 0) }))
+      .toSorted((one, other) => one.key - other.key)
+      .map(({ host }) => host);
   }
 
   /** One more than batches in flight, so that tokens and probes never wait for a batch. */
@@ -224,53 +223,35 @@ export class Primary {
     this.#wait.report?.(`PostgreSQL at ${names.join(", ")} (${why}), up to ${seconds} s`);
   }
 
-  /** The connection options of a host, once a probe has shown that it accepts writes. */
-  async #writableConfig(config: HostConfig, allowPlaintextFallback: boolean): Promise<HostConfig> {
-    const name = hostName(config);
+  /** The connections to a host, once it has shown that it accepts writes. */
+  async #open(config: ClientConfig, allowPlaintextFallback: boolean): Promise<HostPool> {
+    const pool = new HostPool(config, this.#poolConnectionsMax);
     try {
-      this.#assertFewRetired(name);
-      return await this.#probe(config);
+      this.#assertFewRetired(pool.name);
+      this.#pools.add(pool);
+      await checkPrimary(pool, this.#address);
+      return pool;
     } catch (error) {
+      void pool.destroy().then(() => this.#pools.delete(pool));
       if (allowPlaintextFallback && error instanceof Error && /does not support SSL/.test(error.message)) {
-        return this.#writableConfig({ ...config, ssl: false }, false);
+        return this.#open({ ...config, ssl: false }, false);
       }
-      throw new NoPrimary(`${name}: ${errorReason(error)}`, isRefusal(error));
+      throw new NoPrimary(`${pool.name}: ${errorReason(error)}`, isRefusal(error));
     }
   }
 
   /** Bounds the connections to a host to two pools: more would only queue behind retired ones. */
   #assertFewRetired(name: string): void {
-    const retired = [...this.#retired]
-      .filter(([, host]) => host === name)
-      .reduce((sum, [{ size }]) => sum + size, 0);
+    const retired = [...this.#pools]
+      .filter((pool) => pool.name === name)
+      .reduce((sum, { size }) => sum + size, 0);
     if (retired > this.#poolConnectionsMax)
       throw new Error(`${retired} connections that were given up may still be open`);
-  }
-
-  async #probe(config: HostConfig): Promise<HostConfig> {
-    const client = new Client(config);
-    client.on("error", () => undefined);
-    this.#probes.add(client);
-    try {
-      await client.connect();
-      return await checkPrimary(client, config, this.#address);
-    } finally {
-      this.#probes.delete(client);
-      socketOf(client).destroy();
-    }
   }
 }
 
 function hostName({ host, port }: Pick<ClientConfig, "host" | "port">): string {
   return `${host}:${port}`;
-}
-
-function shuffle<Value>(values: readonly Value[]): Value[] {
-  const keys = crypto.getRandomValues(new Uint32Array(values.length));
-  return values
-    .map((value, index) => ({ value, key: keys[index] ?? 0 }))
-    .sort((one, other) => one.key - other.key)
-    .map(({ value }) => value);
 }
 
 /** A promise that rejects when a signal is aborted, and never settles otherwise. */
@@ -284,61 +265,61 @@ function rejectionOnAbort(signal: AbortSignal | undefined): Promise<never> | und
   return promise;
 }
 
-async function onConnection<Result>(
-  pool: Pool,
-  work: (connection: PoolClient) => Promise<Result>,
-): Promise<Result> {
+/** Checks that a host accepts writes and keeps its commits, and finds its traits. */
+async function checkPrimary(pool: HostPool, { acceptsTornPages, statements }: PostgresUrl): Promise<void> {
   const connection = await pool.connect();
-  try {
-    const result = await work(connection);
-    connection.release();
-    return result;
-  } catch (error) {
-    // The state of the connection is unknown, so it is not reused.
-    connection.release(true);
-    throw error;
-  }
-}
-
-/** Checks that the connected host accepts writes and keeps its commits; returns its options. */
-async function checkPrimary(
-  client: Client,
-  config: HostConfig,
-  { acceptsTornPages, statements }: PostgresUrl,
-): Promise<HostConfig> {
-  const { rows } = await client.query<Record<string, string | null>>(
-    `SELECT current_setting('transaction_read_only') AS read_only, current_setting('server_encoding') AS encoding,
-            current_setting('synchronous_commit', true) AS commits, current_setting('fsync', true) AS fsync,
-            current_setting('full_page_writes', true) AS full_pages, ${unloggedSql} AS unlogged, version() AS version,
-            current_setting('citus.shard_count', true) AS shards, pg_backend_pid()::text AS backend`,
-  );
+  const statement = {
+    text: `SELECT current_setting('transaction_read_only') AS read_only, current_setting('server_encoding') AS encoding,
+                  current_setting('synchronous_commit', true) AS commits, current_setting('fsync', true) AS fsync,
+                  current_setting('full_page_writes', true) AS full_pages, ${unloggedSql} AS unlogged, version() AS version,
+                  current_setting('citus.shard_count', true) AS shards, pg_backend_pid()::text AS backend`,
+    query_timeout: pool.statementMs,
+  };
+  const { rows } = await connection.query<Record<string, string | null>>(statement);
   const { read_only, encoding, commits, fsync, full_pages, unlogged, version, shards, backend } =
     rows[0] ?? {};
   if (read_only !== "off") throw new NoPrimary("accepts no writes (a standby, or read-only)", true);
   if (!/^utf-?8$/i.test(encoding ?? ""))
     throw new NoPrimary(`has the encoding ${encoding}; it must be UTF8`, true);
-  const unsafe = unsafeReason(fsync, full_pages, unlogged, acceptsTornPages);
+  const unsafe = unsafeReason([fsync, full_pages, unlogged], acceptsTornPages);
   if (unsafe !== undefined) throw new NoPrimary(unsafe, true);
   // YugabyteDB's version is that of a PostgreSQL with -YB- in it.
   const isPostgres = /^PostgreSQL (?!.*-YB-)/.test(version ?? "");
   // A pooler has its own process ids.
-  const isDirect = backend === String(backendOf(client));
-  if (statements === "named" && !isDirect) await assertTracksNames(client);
-  const checked: HostConfig = {
-    ...config,
+  const isDirect = backend === String(backendOf(connection));
+  if (statements === "named" && !isDirect) await assertTracksNames(connection);
+  connection.release();
+  const traits: HostTraits = {
+    settings: undefined,
     namesStatements: statements === "named" || (statements === "auto" && isPostgres && isDirect),
     // Loaded Citus is enough: the table may be distributed at any time.
     insertMethod: isPostgres && (shards ?? null) === null ? "unnest" : "values",
   };
   const synchronousCommit = commits === "remote_apply" ? "remote_apply" : "on";
   const settings = { synchronousCommit, acceptsTornPages } as const;
-  if (await supportsSettings(client, config, settings)) return { ...checked, settings };
-  if ((commits ?? "on") !== synchronousCommit)
+  if (await supportsSettings(pool, settings)) pool.traits = { ...traits, settings };
+  else if ((commits ?? "on") === synchronousCommit) pool.traits = traits;
+  else
     throw new NoPrimary(
       `has synchronous_commit ${commits}, which cannot be set for one transaction there, so that commits can be lost; set it to on`,
       true,
     );
-  return checked;
+}
+
+/** SQLSTATEs of a server without set_config, or without one of the parameters. */
+const unsupportedStates = /^(?:0A|22|42)/;
+
+/** Whether a server can set parameters for one transaction. Rejects if the connection is lost. */
+async function supportsSettings(pool: HostPool, settings: TransactionSettings): Promise<boolean> {
+  pool.traits = { ...pool.traits, settings };
+  const statement = { text: "SELECT current_setting('synchronous_commit')", rowMode: "array" } as const;
+  try {
+    const { rows } = await pool.query<[string]>(statement);
+    return rows[0]?.[0] === settings.synchronousCommit;
+  } catch (error) {
+    if (error instanceof DatabaseError && unsupportedStates.test(error.code ?? "")) return false;
+    throw error;
+  }
 }
 
 /**

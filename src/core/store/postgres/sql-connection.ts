@@ -8,9 +8,8 @@ import {
   type SqlValue,
   sqlMsMaxDefault,
 } from "../sql-connection.ts";
-import { begin, commit } from "./connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
-import { DatabaseError, typeParserOf } from "./driver.ts";
+import { DatabaseError, type PoolClient, typeParserOf } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
 import { Primary } from "./primary.ts";
 
@@ -41,31 +40,25 @@ export class PostgresSqlConnection implements SqlConnection {
     parameters: readonly SqlValue[] = [],
     msMax = sqlMsMaxDefault,
   ): Promise<Row[]> {
-    const statement = toStatement({ sql, parameters }, msMax);
-    const querying =
-      this.#access === "read"
-        ? this.#primary.once((pool) => pool.query<Row>(statement))
-        : // The pool's own query() runs a statement in a transaction.
-          this.#primary.onceOnConnection((connection) => connection.query<Row>(statement));
-    return querying.then(({ rows }) => rows, rejectSql);
+    const statement = { ...toStatement({ sql, parameters }, msMax), isAlone: this.#access === "write" };
+    return this.#primary.once((pool) => pool.query<Row>(statement)).then(({ rows }) => rows, rejectSql);
   }
 
   transaction<Row extends object>(
     statements: readonly SqlStatement[],
     msMax = sqlMsMaxDefault,
   ): Promise<Row[]> {
-    const running = this.#primary.onceOnConnection(async (connection) => {
-      const deadline = performance.now() + msMax;
-      await begin(connection, this.#access === "read" ? "READ ONLY" : "", { statementMs: msMax });
+    const deadline = performance.now() + msMax;
+    const run = async (connection: PoolClient): Promise<Row[]> => {
       let rows: Row[] = [];
       for (const statement of statements) {
         const msLeft = Math.max(1, Math.ceil(deadline - performance.now()));
         ({ rows } = await connection.query<Row>(toStatement(statement, msLeft)));
       }
-      await commit(connection);
       return rows;
-    });
-    return running.catch(rejectSql);
+    };
+    const options = { mode: this.#access === "read" ? "READ ONLY" : "", statementMs: msMax };
+    return this.#primary.once((pool) => pool.transaction(run, options)).catch(rejectSql);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -16,8 +16,9 @@ import type {
 } from "../plant-store.ts";
 import type { SqlAccess } from "../sql-connection.ts";
 import { bytesOnNodesSql, type ClusterEvents, openNodeQueues } from "./citus/citus.ts";
+import type { Queries } from "./connection.ts";
 import { type PostgresUrl, parsePostgresUrl, toLocation } from "./connection-url.ts";
-import { DatabaseError, type Pool } from "./driver.ts";
+import { DatabaseError } from "./driver.ts";
 import { editPlants } from "./edits.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
 import { countPlants, exportPlants } from "./export.ts";
@@ -132,7 +133,7 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
   }
 
   /** The tables with their indexes; the WAL belongs to the cluster, and is not counted. */
-  async #bytesOfTables(pool: Pool): Promise<number | undefined> {
+  async #bytesOfTables(pool: Queries): Promise<number | undefined> {
     try {
       const { rows } = await pool.query<{ bytes: string }>((await bytesOnNodesSql(pool)) ?? bytesSql);
       return Number(rows[0]?.bytes);

@@ -3,8 +3,8 @@
 import type { SqlStatement } from "../sql-connection.ts";
 import { SqlTokens, type SqlWork } from "../sql-tokens.ts";
 import { serializeTokenChange } from "./citus/distribution.ts";
-import { begin, commit } from "./connection.ts";
-import type { Pool } from "./driver.ts";
+import type { Queries } from "./connection.ts";
+import type { PoolClient } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 
@@ -20,28 +20,24 @@ export class PostgresTokens extends SqlTokens {
 
       change(work) {
         let attempts = 0;
-        const changing = primary.withRetryOnConnection(async (connection) => {
+        const change = async (connection: PoolClient) => {
           attempts++;
-          await begin(connection, "ISOLATION LEVEL SERIALIZABLE");
           await serializeTokenChange(connection);
           const changed = await runWork((statement) => run(connection, statement), work());
           // A retry that finds its change made would not wait for the standby, which may lack it;
           // the commit of a row lock does.
           if (attempts > 1) await connection.query("SELECT 1 FROM tokens ORDER BY hash LIMIT 1 FOR UPDATE");
-          await commit(connection);
           return changed;
-        });
-        return changing.catch(rejectForOperator);
+        };
+        const options = { mode: "ISOLATION LEVEL SERIALIZABLE" };
+        return primary.withRetry((pool) => pool.transaction(change, options)).catch(rejectForOperator);
       },
 
       record(work) {
-        const recording = primary.onceOnConnection(async (connection) => {
-          // Whatever the database's default: a serializable transaction would fail.
-          await begin(connection, "ISOLATION LEVEL READ COMMITTED");
-          await runWork((statement) => run(connection, statement), work());
-          await connection.query("COMMIT");
-        });
-        return recording.catch(rejectForOperator);
+        const record = (connection: PoolClient) => runWork((statement) => run(connection, statement), work());
+        // Whatever the database's default: a serializable transaction would fail.
+        const options = { mode: "ISOLATION LEVEL READ COMMITTED" };
+        return primary.once((pool) => pool.transaction(record, options)).catch(rejectForOperator);
       },
     });
   }
@@ -59,7 +55,7 @@ export async function runWork<Result>(
 
 /** Runs a statement whose parameters are no bigints. */
 export async function run(
-  connection: Pick<Pool, "query">,
+  connection: Queries,
   { sql, parameters = [] }: SqlStatement,
 ): Promise<readonly object[]> {
   const { rows } = await connection.query<object>(sql, [...parameters]);

@@ -3,8 +3,8 @@
 
 import type { CommitHook, CreateQueue, GroupCommitLimits, Schedule } from "../../group-commit.ts";
 import type { PlantStore, StoreEvents } from "../../plant-store.ts";
+import type { Queries } from "../connection.ts";
 import type { PostgresUrl } from "../connection-url.ts";
-import type { Pool } from "../driver.ts";
 import { classifyError, errorReason } from "../errors.ts";
 import type { Commits, Primary } from "../primary.ts";
 import { citusVersion } from "./distribution.ts";
@@ -44,7 +44,7 @@ export async function openNodeQueues(
 }
 
 /** The SQL that measures the tables on all nodes, as `bytes`; undefined without Citus. */
-export async function bytesOnNodesSql(pool: Pool): Promise<string | undefined> {
+export async function bytesOnNodesSql(pool: Queries): Promise<string | undefined> {
   if ((await citusVersion(pool)) === undefined) return undefined;
   return `SELECT sum(CASE WHEN logicalrelid IS NULL THEN pg_total_relation_size(pg_class.oid)
                           ELSE citus_total_relation_size(pg_class.oid) END) AS bytes

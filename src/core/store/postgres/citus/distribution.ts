@@ -4,9 +4,9 @@
 
 import { OperatorError } from "../../../operator-error.ts";
 import type { Distribution, StoreWait } from "../../plant-store.ts";
-import { begin } from "../connection.ts";
+import type { Queries } from "../connection.ts";
 import { parsePostgresUrl } from "../connection-url.ts";
-import { DatabaseError, type Pool, type PoolClient } from "../driver.ts";
+import { DatabaseError, type PoolClient } from "../driver.ts";
 import { isLockTimeout, oneLine, rejectForOperator } from "../errors.ts";
 import { Primary } from "../primary.ts";
 
@@ -38,15 +38,17 @@ const idColumns: Readonly<Record<string, string>> = { plants: "id", edits: "plan
 /** Distributes the store at a URL without its scheme. See StoreAddress. */
 export async function distribute(address: string, wait: StoreWait): Promise<Distribution> {
   const primary = new Primary(parsePostgresUrl(address), wait);
+  const options = { mode: "ISOLATION LEVEL READ COMMITTED", statementMs: distributeMsMax };
   try {
-    return await primary.onceOnConnection(distributeTables).catch(explain).catch(rejectForOperator);
+    const distributing = primary.once((pool) => pool.transaction(distributeTables, options));
+    return await distributing.catch(explain).catch(rejectForOperator);
   } finally {
     await primary.close();
   }
 }
 
 /** Rejects with an OperatorError on a worker, whose new tables other nodes do not know. */
-export async function assertNotWorker(connection: PoolClient): Promise<void> {
+export async function assertNotWorker(connection: Queries): Promise<void> {
   if ((await citusVersion(connection)) === undefined) return;
   const { rows } = await connection.query<{ coordinator: string | null }>(
     `SELECT (SELECT nodename || ':' || nodeport FROM pg_dist_node WHERE groupid = 0 LIMIT 1) AS coordinator
@@ -60,7 +62,6 @@ export async function assertNotWorker(connection: PoolClient): Promise<void> {
 }
 
 async function distributeTables(connection: PoolClient): Promise<Distribution> {
-  await begin(connection, "ISOLATION LEVEL READ COMMITTED", { statementMs: distributeMsMax });
   await assertCitus(connection);
   // A second distribution waits here, and then finds the tables distributed.
   await runLong(connection, `SELECT pg_advisory_xact_lock(${advisoryLock})`);
@@ -90,7 +91,6 @@ async function distributeTables(connection: PoolClient): Promise<Distribution> {
   for (const table of changed)
     await runLong(connection, `SELECT truncate_local_data_after_distributing_table('${table}')`);
   const nodes = await countNodes(connection);
-  await connection.query("COMMIT");
   return { nodes, hasChanged: changed.length > 0 };
 }
 
@@ -110,7 +110,7 @@ async function assertCitus(connection: PoolClient): Promise<void> {
 }
 
 /** The version of Citus in this database; undefined if it has none. */
-export async function citusVersion(connection: Pick<Pool, "query">): Promise<string | undefined> {
+export async function citusVersion(connection: Queries): Promise<string | undefined> {
   const { rows } = await connection.query<{ version: string }>(
     "SELECT extversion AS version FROM pg_extension WHERE extname = 'citus'",
   );

@@ -44,7 +44,7 @@ class Engine implements AsyncDisposable {
   /** How the engine inserts now. */
   inserts(): Promise<string> {
     return this.#primary.once(
-      async ({ namesStatements, insertMethod }) => `${namesStatements ? "named" : "unnamed"} ${insertMethod}`,
+      async ({ traits }) => `${traits.namesStatements ? "named" : "unnamed"} ${traits.insertMethod}`,
     );
   }
 
@@ -53,7 +53,9 @@ class Engine implements AsyncDisposable {
    * batch at a time.
    */
   async inSession(sql: string): Promise<Record<string, unknown>[]> {
-    return (await this.#primary.onceOnConnection((connection) => connection.query(sql))).rows;
+    return (
+      await this.#primary.once((pool) => pool.query<Record<string, unknown>>({ text: sql, isAlone: true }))
+    ).rows;
   }
 
   preparedStatements(): Promise<Record<string, unknown>[]> {
