@@ -43,6 +43,8 @@ const settings = {
   wal_level: "replica",
   max_wal_senders: "5",
   hot_standby: "on",
+  // In the data folder, which is removed: a killed server leaves its shared memory behind.
+  dynamic_shared_memory_type: "mmap",
   // The server rejects fsync = off.
   fsync: "on",
   synchronous_commit: "on",
@@ -223,27 +225,38 @@ export class PostgresServer extends PostgresDatabases {
     const child = this.#process;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once("exit", resolve));
+    if (signal === "SIGKILL") {
+      // A backend that has input would work on without its parent, which could start others.
+      child.kill("SIGSTOP");
+      this.#signalBackends("SIGKILL");
+    }
     child.kill(signal);
     await ended;
   }
 
   /** Stops all of its processes, as a machine that hangs: sockets stay open, nothing responds. */
   freeze(): void {
-    this.#signalAll("SIGSTOP");
+    this.#process?.kill("SIGSTOP");
+    this.#signalBackends("SIGSTOP");
   }
 
   thaw(): void {
-    this.#signalAll("SIGCONT");
+    this.#signalBackends("SIGCONT");
+    this.#process?.kill("SIGCONT");
   }
 
-  #signalAll(signal: "SIGSTOP" | "SIGCONT"): void {
-    const pid = this.#process?.pid;
-    if (pid === undefined) return;
-    const backends = spawnSync(programPath("ps"), ["-o", "pid=", "--ppid", String(pid)], {
+  #signalBackends(signal: "SIGSTOP" | "SIGCONT" | "SIGKILL"): void {
+    const { stdout } = spawnSync(programPath("ps"), ["-o", "pid=", "--ppid", `${this.#process?.pid}`], {
       encoding: "utf8",
-    }).stdout;
-    for (const process_ of [pid, ...backends.split("\n").filter(Boolean).map(Number)])
-      process.kill(process_, signal);
+    });
+    for (const pid of stdout.split("\n").filter(Boolean)) {
+      try {
+        process.kill(Number(pid), signal);
+      } catch (error) {
+        // It has ended.
+        if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+      }
+    }
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {

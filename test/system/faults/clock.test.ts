@@ -1,8 +1,8 @@
 // A system clock that jumps under a running server: only the expiry of tokens depends on it.
 
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { renameSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
@@ -14,13 +14,25 @@ function setClock(file: string, ahead: string): void {
   renameSync(`${file}.new`, file);
 }
 
+const pids: number[] = [];
+// libfaketime does not remove its shared memory.
+afterAll(() => {
+  for (const pid of pids)
+    for (const prefix of ["faketime_shm_", "sem.faketime_sem_"])
+      rmSync(`/dev/shm/${prefix}${pid}`, { force: true });
+});
+
 /** A server that reads the offset of its clock from a file. */
-function serverWithClock(folder: TemporaryFolder, clock: string, ...args: string[]): Promise<RunningServer> {
+async function serverWithClock(
+  folder: TemporaryFolder,
+  clock: string,
+  ...args: string[]
+): Promise<RunningServer> {
   setClock(clock, "+0");
   const { stdout } = spawnSync(programPath("faketime"), ["-m", "-f", "+0", "printenv", "LD_PRELOAD"], {
     encoding: "utf8",
   });
-  return RunningServer.start({
+  const server = await RunningServer.start({
     database: `sqlite:${folder.file("plants.db")}`,
     args,
     env: {
@@ -31,6 +43,8 @@ function serverWithClock(folder: TemporaryFolder, clock: string, ...args: string
       FAKETIME_DONT_FAKE_MONOTONIC: "1",
     },
   });
+  pids.push(server.pid);
+  return server;
 }
 
 describeIfInstalled("faketime", "a clock that jumps", () => {
