@@ -8,7 +8,7 @@ import { OperatorError } from "../core/operator-error.ts";
 import type { ChosenColumns } from "../operations/csv.ts";
 import { parseCsvRecords } from "../operations/csv-records.ts";
 import { formatNames, readRecords } from "../operations/format.ts";
-import type { ImportRecord } from "../operations/import-record.ts";
+import type { ImportRecord } from "../operations/record-reader.ts";
 import { BadRequestError } from "./responses.ts";
 
 /** The settings as the page sends them. */
@@ -126,7 +126,7 @@ function guessDelimiter(text: string): string {
 
 function firstCells(text: string, delimiter: string): string[] {
   let first: string[] | undefined;
-  parseCsvRecords(text, 0, delimiter, (cells) => {
+  parseCsvRecords(text, delimiter, (cells) => {
     first ??= "error" in cells ? [] : cells.map((cell = "") => cell.trim());
   });
   return first ?? [];

@@ -40,13 +40,8 @@ export function formatCsvCell(value: FieldValue | undefined, delimiter: Delimite
  * last record that does not end within the text, because a quote is open; the text's length if
  * there is none.
  */
-export function parseCsvRecords(
-  text: string,
-  start: number,
-  delimiter: Delimiter,
-  onRecord: OnCsvRecord,
-): number {
-  let at = start;
+export function parseCsvRecords(text: string, delimiter: Delimiter, onRecord: OnCsvRecord): number {
+  let at = 0;
   let quote = text.indexOf('"', at);
   while (at < text.length) {
     const lineEnd = lineEndFrom(text, at);

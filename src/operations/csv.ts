@@ -3,21 +3,9 @@
 import { ApiError } from "../core/contract/errors.ts";
 import { type FieldName, fieldNames, isRequired } from "../core/contract/fields.ts";
 import { type NewPlantFields, parseNewPlantFields } from "../core/contract/plant.ts";
-import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import { type CsvCells, type Delimiter, parseCsvRecords } from "./csv-records.ts";
-import {
-  type ImportRecord,
-  isLongerThan,
-  reportedBytes,
-  reportText,
-  tooLongRecord,
-} from "./import-record.ts";
-
-const lineFeed = 0x0a;
-const quote = 0x22;
-const lineEnd = Uint8Array.of(lineFeed);
-const byteOrderMark = Buffer.from("\ufeff");
+import { type CsvCells, type Delimiter, type OnCsvRecord, parseCsvRecords } from "./csv-records.ts";
+import { type ImportRecord, type RecordFormat, recordsOf } from "./record-reader.ts";
 
 /** The named delimiters of --delimiter. */
 export const delimiterNames: ReadonlyMap<string, Delimiter> = new Map([
@@ -52,154 +40,56 @@ export interface ReadOptions {
   readonly onHeader?: ((header: string) => void) | undefined;
 }
 
-/**
- * Yields the records of a CSV stream, as many at a time as a chunk completes. Throws an
- * OperatorError if the header does not name id and name, or if a quote is open at the end.
- */
-export async function* csvRecords(
+/** The records of a CSV stream. Throws an OperatorError if the header does not name id and name. */
+export function csvRecords(
   chunks: AsyncIterable<Uint8Array>,
   options: ReadOptions,
 ): AsyncGenerator<readonly ImportRecord[]> {
-  const reader = new CsvReader(options);
-  for await (const chunk of chunks) yield reader.read(chunk);
-  yield reader.readRest();
-  reader.assertComplete();
+  return recordsOf(chunks, new Csv(options), options.recordBytesMax);
 }
 
-/** A record over the limit, of which only the start is kept. */
-interface SkippedRecord {
-  isInQuotes: boolean;
-  readonly start: Uint8Array;
-  readonly line: number;
-}
-
-class CsvReader {
+class Csv implements RecordFormat<CsvCells> {
+  readonly hasQuotes = true;
   readonly #options: ReadOptions;
   #columns: Columns | undefined;
-  /** The line of the next record. */
-  #line = 1;
-  /** Bytes of a record that has not ended. */
-  #pending: Uint8Array[] = [];
-  #pendingBytes = 0;
-  /** A record that spans many chunks is parsed again only when its size has doubled. */
-  #parseFromBytes = 0;
-  #skipped: SkippedRecord | undefined;
 
   constructor(options: ReadOptions) {
     this.#options = options;
   }
 
-  /** Returns the records that a chunk completes. */
-  read(chunk: Uint8Array): ImportRecord[] {
-    const records: ImportRecord[] = [];
-    const rest = chunk.subarray(this.#skip(chunk, records));
-    this.#pendingBytes += rest.length;
-    if (this.#pendingBytes < this.#parseFromBytes) {
-      // A copy, because the source may reuse its buffer. Buffer.slice would not copy.
-      this.#pending.push(new Uint8Array(rest));
-      return records;
+  parse(text: string, onRecord: OnCsvRecord): number {
+    return parseCsvRecords(text, this.#options.delimiter, onRecord);
+  }
+
+  invalid(): CsvCells {
+    return { error: "invalid UTF-8" };
+  }
+
+  toPlant(cells: CsvCells, text: string): ImportRecord["plant"] | undefined {
+    if (text.trim() === "") return undefined;
+    if (this.#columns === undefined) {
+      this.#columns = this.#parseColumns(cells, text);
+      if (this.#hasHeader) {
+        this.#options.onHeader?.(text);
+        return undefined;
+      }
     }
-    const bytes = this.#pending.length === 0 ? rest : Buffer.concat([...this.#pending, rest]);
-    const parsed = this.#parseRecords(bytes.subarray(0, bytes.lastIndexOf(lineFeed) + 1), records);
-    this.#keep(new Uint8Array(bytes.subarray(parsed)));
-    return records;
+    return this.#parseCells(cells, this.#columns);
   }
 
-  /** Returns the record that the end of the stream completes. */
-  readRest(): ImportRecord[] {
-    const records: ImportRecord[] = [];
-    if (this.#skipped !== undefined && !this.#skipped.isInQuotes) this.#skip(lineEnd, records);
-    const bytes = Buffer.concat(this.#pending);
-    this.#keep(new Uint8Array(bytes.subarray(this.#parseRecords(bytes, records))));
-    return records;
+  get #hasHeader(): boolean {
+    return this.#options.columns?.hasHeader !== false;
   }
 
-  /** Throws an OperatorError unless the stream ended with a record, and had a header. */
-  assertComplete(): void {
-    if (this.#pendingBytes > 0 || this.#skipped !== undefined) {
-      throw new OperatorError(
-        `the record in line ${this.#skipped?.line ?? this.#line} does not end: a quote is not closed; correct it, and import the file again to continue`,
-      );
-    }
-    if (this.#columns === undefined) throw new OperatorError(`the file has no header; ${headerAdvice}`);
-  }
-
-  /** Keeps the bytes of a record that has not ended, or its start if it is too long. */
-  #keep(bytes: Uint8Array): void {
-    const isTooLong = bytes.length > this.#options.recordBytesMax;
-    this.#pending = isTooLong || bytes.length === 0 ? [] : [bytes];
-    this.#pendingBytes = isTooLong ? 0 : bytes.length;
-    this.#parseFromBytes = Math.min(2 * this.#pendingBytes, this.#options.recordBytesMax + 1);
-    if (!isTooLong) return;
-    this.#assertNoHeader(this.#line);
-    this.#skipped = { isInQuotes: false, start: bytes.slice(0, reportedBytes), line: this.#line };
-    this.#skip(bytes, []);
-  }
-
-  /** Skips a record that is too long, to a line end after an even number of quotes. */
-  #skip(bytes: Uint8Array, records: ImportRecord[]): number {
-    const skipped = this.#skipped;
-    if (skipped === undefined) return 0;
-    for (let at = 0; at < bytes.length; at++) {
-      if (bytes[at] === quote) skipped.isInQuotes = !skipped.isInQuotes;
-      if (bytes[at] !== lineFeed) continue;
-      this.#line++;
-      if (skipped.isInQuotes) continue;
-      const { line, start } = skipped;
-      records.push(tooLongRecord(line, reportText(start), this.#options.recordBytesMax));
-      this.#skipped = undefined;
-      return at + 1;
-    }
-    return bytes.length;
-  }
-
-  /** Throws an OperatorError for a record that is too long, if it is the header. */
-  #assertNoHeader(line: number): void {
-    if (this.#columns !== undefined || this.#options.columns?.hasHeader === false) return;
+  assertNoHeader(line: number): void {
+    if (this.#columns !== undefined || !this.#hasHeader) return;
     throw new OperatorError(
       `the header in line ${line} is longer than ${this.#options.recordBytesMax} bytes; ${headerAdvice}`,
     );
   }
 
-  /** Adds the complete records, and returns the number of their bytes. */
-  #parseRecords(bytes: Uint8Array, records: ImportRecord[]): number {
-    const markBytes = this.#line === 1 && hasByteOrderMark(bytes) ? byteOrderMark.length : 0;
-    const own = bytes.subarray(markBytes);
-    const text = decodeUtf8(own, "kept");
-    if (text === undefined) return markBytes + this.#parseRecordsOneByOne(own, records);
-    const end = parseCsvRecords(text, 0, this.#options.delimiter, (cells, start, recordEnd) =>
-      this.#add(cells, text.slice(start, recordEnd), records),
-    );
-    return end === text.length ? bytes.length : markBytes + Buffer.byteLength(text.slice(0, end));
-  }
-
-  /** #parseRecords for bytes that are not UTF-8: in Latin-1 each byte is a character. */
-  #parseRecordsOneByOne(bytes: Uint8Array, records: ImportRecord[]): number {
-    const characters = Buffer.from(bytes).toString("latin1");
-    return parseCsvRecords(characters, 0, this.#options.delimiter, (_, start, end) => {
-      const own = bytes.subarray(start, end);
-      const text = decodeUtf8(own, "kept");
-      if (text === undefined) this.#add({ error: "invalid UTF-8" }, reportText(own), records);
-      else if (text === "") this.#add([], text, records);
-      else parseCsvRecords(text, 0, this.#options.delimiter, (cells) => this.#add(cells, text, records));
-    });
-  }
-
-  #add(cells: CsvCells, text: string, records: ImportRecord[]): void {
-    const line = this.#line;
-    this.#line += countLines(text);
-    if (text.trim() === "") return;
-    const isTooLong = isLongerThan(text, this.#options.recordBytesMax);
-    if (this.#columns === undefined) {
-      if (isTooLong) this.#assertNoHeader(line);
-      this.#columns = this.#parseColumns(cells, text);
-      if (this.#options.columns === undefined || this.#options.columns.hasHeader) {
-        this.#options.onHeader?.(text);
-        return;
-      }
-    }
-    if (isTooLong) records.push(tooLongRecord(line, text, this.#options.recordBytesMax));
-    else records.push({ line, text, plant: this.#toPlant(cells, this.#columns) });
+  assertHeader(): void {
+    if (this.#columns === undefined) throw new OperatorError(`the file has no header; ${headerAdvice}`);
   }
 
   #parseColumns(cells: CsvCells, text: string): Columns {
@@ -208,13 +98,13 @@ class CsvReader {
     return { ...this.#options.columns, count: cells.length };
   }
 
-  #toPlant(cells: CsvCells, columns: Columns): ImportRecord["plant"] {
+  #parseCells(cells: CsvCells, columns: Columns): ImportRecord["plant"] {
     if ("error" in cells)
       return new ApiError("invalidJson", `The record is not CSV in UTF-8: ${cells.error}.`);
     if (cells.length !== columns.count) {
       return new ApiError(
         "invalidJson",
-        `The record has ${cells.length} cells, but the ${this.#options.columns?.hasHeader === false ? "first line" : "header"} has ${columns.count}: a cell that contains a ${delimiterName(this.#options.delimiter)}, a quote or a line end must be quoted.`,
+        `The record has ${cells.length} cells, but the ${this.#hasHeader ? "header" : "first line"} has ${columns.count}: a cell that contains a ${delimiterName(this.#options.delimiter)}, a quote or a line end must be quoted.`,
       );
     }
     const fields: { -readonly [Field in keyof NewPlantFields]: NewPlantFields[Field] } = {
@@ -263,7 +153,7 @@ function headerError(cells: CsvCells): string | undefined {
 
 function isHeader(text: string, delimiter: Delimiter): boolean {
   const records: CsvCells[] = [];
-  parseCsvRecords(text, 0, delimiter, (cells) => records.push(cells));
+  parseCsvRecords(text, delimiter, (cells) => records.push(cells));
   const [cells] = records;
   return cells !== undefined && headerError(cells) === undefined;
 }
@@ -288,14 +178,4 @@ function describeColumns(cells: readonly (string | undefined)[]): string {
 function delimiterName(delimiter: Delimiter): string {
   const [name] = [...delimiterNames].find(([, each]) => each === delimiter) ?? [JSON.stringify(delimiter)];
   return name;
-}
-
-function hasByteOrderMark(bytes: Uint8Array): boolean {
-  return byteOrderMark.every((byte, index) => bytes[index] === byte);
-}
-
-function countLines(text: string): number {
-  let lines = 1;
-  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines++;
-  return lines;
 }

@@ -1,8 +1,8 @@
 // The formats of import and export.
 
 import { csvRecords, type ReadOptions } from "./csv.ts";
-import type { ImportRecord } from "./import-record.ts";
 import { ndjsonRecords } from "./ndjson.ts";
+import type { ImportRecord } from "./record-reader.ts";
 
 /** The values of --format. */
 export const formatNames = ["ndjson", "csv"] as const;

@@ -4,8 +4,8 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { ApiError } from "../core/contract/errors.ts";
 import { conflictError, type NewPlant } from "../core/contract/plant.ts";
 import { type Outcome, type PlantStore, toEntries } from "../core/store/plant-store.ts";
-import type { ImportRecord } from "./import-record.ts";
 import type { Replacement, UpdateOutcome, UpdatingRecord } from "./import-update.ts";
+import type { ImportRecord } from "./record-reader.ts";
 
 export interface RejectedRecord {
   readonly line: number;

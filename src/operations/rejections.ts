@@ -10,28 +10,25 @@ const reasonColumn = "reason";
 
 /** The text of a report, record by record. */
 export interface RejectionReport {
+  /** Is told the header of the file, as it came. */
+  readonly onHeader: (header: string) => void;
   /** The record, each with a line end; before the first one also what the report starts with. */
   add(record: RejectedRecord): string;
 }
 
 /** A report of records of a format. */
-export function rejectionReport(format: FormatName, delimiter: Delimiter): RejectionReport & OnHeader {
+export function rejectionReport(format: FormatName, delimiter: Delimiter): RejectionReport {
   return format === "csv" ? new CsvReport(delimiter) : ndjsonReport;
 }
 
-interface OnHeader {
-  /** Is told the header of the file, as it came. */
-  readonly onHeader: (header: string) => void;
-}
-
-const ndjsonReport = {
+const ndjsonReport: RejectionReport = {
   onHeader: () => undefined,
-  add: ({ line, error, text }: RejectedRecord) =>
+  add: ({ line, error, text }) =>
     `${JSON.stringify({ line, error: errorRegistry[error.code].error, message: error.message, text })}\n`,
 };
 
 /** The records with their columns, and the reason: corrected, the file can be imported. */
-class CsvReport implements RejectionReport, OnHeader {
+class CsvReport implements RejectionReport {
   readonly #delimiter: Delimiter;
   /** The text before the next record. */
   #start = "";
@@ -71,7 +68,7 @@ class CsvReport implements RejectionReport, OnHeader {
 
   #parse(text: string): { readonly cells: CsvCells; readonly isOpen: boolean } {
     let found: CsvCells = [];
-    const end = parseCsvRecords(text, 0, this.#delimiter, (cells) => {
+    const end = parseCsvRecords(text, this.#delimiter, (cells) => {
       found = cells;
     });
     return { cells: found, isOpen: end < text.length };

@@ -7,7 +7,7 @@ import { type NewPlant, newPlantJson } from "../../../src/core/contract/plant.ts
 import { listEdits } from "../../../src/operations/edits.ts";
 import { readRecords } from "../../../src/operations/format.ts";
 import type { RejectedRecord } from "../../../src/operations/import.ts";
-import type { ImportRecord } from "../../../src/operations/import-record.ts";
+import type { ImportRecord } from "../../../src/operations/record-reader.ts";
 import { rejectionReport } from "../../../src/operations/rejections.ts";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
