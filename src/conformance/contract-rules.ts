@@ -12,7 +12,7 @@ import {
 } from "./expectations.ts";
 import { plantJson } from "./ids.ts";
 import type { HttpResponse } from "./response-parser.ts";
-import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+import { byContract, byDecision, byStandard, decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 
 const operation = "paths./plants.post";
@@ -39,20 +39,17 @@ const texts: Readonly<Record<string, string>> = {
 export const contractRules: readonly Rule[] = rulesOf("contract", {
   "create-with-tag": {
     title: "A plant with a tag gets 200, and a Plant with its name and tag.",
-    basis: "contract",
-    sources: [openapi(response200), openapi(newPlantSchema)],
+    required: byContract(openapi(response200), openapi(newPlantSchema)),
     run: (check) => check.expectPlant(check.id(), "Monstera deliciosa", "tropical"),
   },
   "create-without-tag": {
     title: "A plant without a tag gets 200, and a Plant with its name and no tag.",
-    basis: "contract",
-    sources: [openapi(response200), openapi(plantSchema)],
+    required: byContract(openapi(response200), openapi(plantSchema)),
     run: (check) => check.expectPlant(check.id(), "Ficus lyrata"),
   },
   "plant-members": {
     title: "A Plant has no id, and no members but name and tag.",
-    basis: "decision",
-    sources: [decision("The 200 response"), openapi(plantSchema)],
+    required: byDecision(decision("The 200 response"), openapi(plantSchema)),
     run: async (check) => {
       const response = await check.create(check.plant("Monstera", "tropical"));
       expectAccepted(response);
@@ -64,8 +61,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
   },
   "response-media-type": {
     title: "The media type of a Plant is application/json, without a charset or with UTF-8.",
-    basis: "contract",
-    sources: [openapi(`${response200}.content.application/json`)],
+    required: byContract(openapi(`${response200}.content.application/json`)),
     run: async (check) => {
       const response = await check.create(check.plant());
       expectAccepted(response);
@@ -74,14 +70,12 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
   },
   "text-unchanged": {
     title: "Any text may be a name or a tag, and is returned unchanged.",
-    basis: "contract",
-    sources: [openapi(plantSchema), decision("`name`, `tag`")],
+    required: byContract(openapi(plantSchema), decision("`name`, `tag`")),
     run: (check) => check.cases(texts, (text) => check.expectPlant(check.id(), text, text)),
   },
   "text-not-normalized": {
     title: "Texts that look the same but have other code points are returned unchanged.",
-    basis: "contract",
-    sources: [openapi(plantSchema), rfc(8259, "8.3"), decision("`name`, `tag`")],
+    required: byContract(openapi(plantSchema), rfc(8259, "8.3"), decision("`name`, `tag`")),
     run: async (check) => {
       for (const text of ["\u00e9", "e\u0301", "\u212b", "\ufb01"])
         await check.case(escaped(text), () => check.expectPlant(check.id(), text));
@@ -89,15 +83,13 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
   },
   "long-text": {
     title: "A name of 300,000 characters is accepted and returned in full.",
-    basis: "decision",
-    sources: [decision("`name`, `tag`"), openapi(`${operation}.responses.413`)],
+    required: byDecision(decision("`name`, `tag`"), openapi(`${operation}.responses.413`)),
     run: (check) =>
       check.expectPlant(check.id(), "x".repeat(Math.min(300_000, check.target.bodyBytesMax - 200))),
   },
   "largest-body": {
     title: "A body of exactly the limit, 1 MiB by default, is accepted.",
-    basis: "decision",
-    sources: [openapi(`${operation}.responses.413`)],
+    required: byDecision(openapi(`${operation}.responses.413`)),
     run: async (check) => {
       const id = check.id();
       const name = "x".repeat(check.target.bodyBytesMax - plantJson(id, "").length);
@@ -106,8 +98,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
   },
   "json-forms": {
     title: "The order of members, white space and escapes make no difference.",
-    basis: "standard",
-    sources: [rfc(8259, "2"), rfc(8259, "4"), rfc(8259, "7")],
+    required: byStandard(rfc(8259, "2"), rfc(8259, "4"), rfc(8259, "7")),
     run: async (check) => {
       const monstera = { name: "Monstera", tag: "tropical" };
       const forms: Readonly<Record<string, readonly [body: string, plant: PlantFields]>> = {
@@ -122,8 +113,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
   },
   "unknown-members": {
     title: "Unknown members are accepted, and not returned.",
-    basis: "decision",
-    sources: [decision("Unknown fields")],
+    required: byDecision(decision("Unknown fields")),
     run: async (check) => {
       const others = {
         '"colour"': '{"id":1.5,"name":7,"list":[[]]}',
@@ -144,8 +134,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
   },
   "duplicate-members": {
     title: "Of members with one name the last counts.",
-    basis: "decision",
-    sources: [decision("A duplicate member name"), rfc(8259, "4")],
+    required: byDecision(decision("A duplicate member name"), rfc(8259, "4")),
     run: async (check) => {
       const id = check.id();
       await check.expectCreated(
@@ -160,14 +149,12 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
   },
   "byte-order-mark": {
     title: "A byte order mark before the body is ignored.",
-    basis: "decision",
-    sources: [decision("A byte order mark before the body"), rfc(8259, "8.1")],
+    required: byDecision(decision("A byte order mark before the body"), rfc(8259, "8.1")),
     run: (check) => check.expectCreated(`\ufeff${check.plant()}`, { name: "Monstera" }),
   },
   "media-type-forms": {
     title: "application/json is recognized in any case, and with parameters such as charset=utf-8.",
-    basis: "standard",
-    sources: [rfc(9110, "8.3.1"), openapi(`${operation}.requestBody`)],
+    required: byStandard(rfc(9110, "8.3.1"), openapi(`${operation}.requestBody`)),
     run: async (check) => {
       const forms = [
         "application/json",
@@ -181,8 +168,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
   },
   "token-required": {
     title: "A create without a bearer token is rejected, and nothing is stored.",
-    basis: "contract",
-    sources: [openapi("components.securitySchemes.bearerAuth"), openapi("security")],
+    required: byContract(openapi("components.securitySchemes.bearerAuth"), openapi("security")),
     run: async (check) => {
       const id = check.id();
       const body = plantJson(id, "without a token");
@@ -192,8 +178,11 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
   },
   "token-checked": {
     title: "A create with another token, or text after the token, is rejected, and nothing is stored.",
-    basis: "contract",
-    sources: [openapi("components.securitySchemes.bearerAuth"), openapi("security"), rfc(6750, "2.1")],
+    required: byContract(
+      openapi("components.securitySchemes.bearerAuth"),
+      openapi("security"),
+      rfc(6750, "2.1"),
+    ),
     run: async (check) => {
       const { token } = check.target;
       const credentials: Readonly<Record<string, string>> = {
@@ -213,8 +202,11 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
   },
   "token-of-each-request": {
     title: "Every request needs a token, also on a connection that had an accepted one.",
-    basis: "contract",
-    sources: [openapi("components.securitySchemes.bearerAuth"), openapi("security"), rfc(9110, "3.3")],
+    required: byContract(
+      openapi("components.securitySchemes.bearerAuth"),
+      openapi("security"),
+      rfc(9110, "3.3"),
+    ),
     run: async (check) => {
       const credentials = { "no token": null, "an unknown token": "Bearer unknown" };
       await check.cases(credentials, (authorization) =>
@@ -232,8 +224,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
   },
   "scheme-case": {
     title: "The scheme Bearer is recognized in any case.",
-    basis: "standard",
-    sources: [rfc(9110, "11.1"), decision("Scheme name")],
+    required: byStandard(rfc(9110, "11.1"), decision("Scheme name")),
     run: (check) =>
       check.each(["bearer", "BEARER", "bEaReR"], (scheme) =>
         check.expectMonstera({ Authorization: `${scheme} ${check.target.token}` }),
@@ -241,8 +232,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
   },
   "required-members": {
     title: "A body without an id or without a name is rejected.",
-    basis: "contract",
-    sources: [openapi(newPlantSchema), openapi(plantSchema)],
+    required: byContract(openapi(newPlantSchema), openapi(plantSchema)),
     run: async (check) => {
       await check.case("no name", () => check.expectInvalid(check.withNewId('{"id":ID}')));
       await check.case("no id", () => check.expectInvalidWithoutId('{"name":"Monstera"}'));
@@ -251,8 +241,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
   },
   "member-types": {
     title: "An id, a name or a tag of another type is rejected.",
-    basis: "contract",
-    sources: [openapi(newPlantSchema), openapi(plantSchema)],
+    required: byContract(openapi(newPlantSchema), openapi(plantSchema)),
     run: async (check) => {
       for (const other of ["5", "true", "[]", "{}"])
         for (const member of ["name", "tag"])
@@ -269,8 +258,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
   },
   "error-members": {
     title: "The body of a 400 is an Error: `error`, an int32, and `message`, a string.",
-    basis: "contract",
-    sources: [openapi(`${operation}.responses.400`), openapi("components.schemas.Error")],
+    required: byContract(openapi(`${operation}.responses.400`), openapi("components.schemas.Error")),
     run: async (check) => {
       const bodies = {
         "a name of another type": check.withNewId('{"id":ID,"name":[5]}'),
@@ -289,8 +277,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
   },
   "no-server-error": {
     title: "No JSON in the body gets a status of 500 or more.",
-    basis: "contract",
-    sources: [openapi(`${operation}.responses`), openapi(newPlantSchema)],
+    required: byContract(openapi(`${operation}.responses`), openapi(newPlantSchema)),
     run: async (check) => {
       const size = Math.min(100_000, Math.trunc(check.target.bodyBytesMax / 4));
       const nested = `${"[".repeat(size / 2)}${"]".repeat(size / 2)}`;

@@ -5,7 +5,7 @@ import type { RequestParts, RuleContext } from "./context.ts";
 import { expectError, expectErrorBody, expectHeader, expectThat, parseObject } from "./expectations.ts";
 import { plantJson } from "./ids.ts";
 import type { HttpResponse } from "./response-parser.ts";
-import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+import { byDecision, decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 
 const responses = "paths./plants.post.responses";
@@ -103,8 +103,7 @@ async function expectObserved({ state }: RuleContext, status: number, error: num
 export const errorRules: readonly Rule[] = rulesOf("errors", {
   "body-members": {
     title: "The body of every error is JSON with exactly the members error and message.",
-    basis: "decision",
-    sources: [openapi("components.schemas.Error"), openapi(`${responses}.default`)],
+    required: byDecision(openapi("components.schemas.Error"), openapi(`${responses}.default`)),
     run: (check) =>
       forEachError(check, (response) => {
         const { message } = expectErrorBody(response);
@@ -116,8 +115,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   },
   "code-has-status": {
     title: "An error's code is its status times 100 plus a detail.",
-    basis: "decision",
-    sources: [openapi("components.schemas.Error.properties.error")],
+    required: byDecision(openapi("components.schemas.Error.properties.error")),
     run: (check) =>
       forEachError(check, (response) => {
         const { error } = expectErrorBody(response);
@@ -129,26 +127,22 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   },
   "invalid-json": {
     title: "A body that is not JSON gets 40001.",
-    basis: "decision",
-    sources: [openapi(`${responses}.400`), rfc(8259, "2")],
+    required: byDecision(openapi(`${responses}.400`), rfc(8259, "2")),
     run: (check) => expectCodes(check, invalidJson, codes.invalidJson.error),
   },
   "invalid-utf8": {
     title: "A body that is not UTF-8 gets 40001.",
-    basis: "decision",
-    sources: [openapi(`${responses}.400`), rfc(8259, "8.1"), rfc(3629, "3")],
+    required: byDecision(openapi(`${responses}.400`), rfc(8259, "8.1"), rfc(3629, "3")),
     run: (check) => expectCodes(check, invalidUtf8, codes.invalidJson.error),
   },
   "invalid-plant": {
     title: "JSON that is not a NewPlant gets 40002.",
-    basis: "decision",
-    sources: [wrongFields, openapi(`${responses}.400`)],
+    required: byDecision(wrongFields, openapi(`${responses}.400`)),
     run: (check) => expectCodes(check, invalidPlants, codes.invalidPlant.error),
   },
   "message-names-fields": {
     title: "The message of 40002 names every invalid member.",
-    basis: "decision",
-    sources: [wrongFields],
+    required: byDecision(wrongFields),
     run: async (check) => {
       const { message } = await check.expectRejected(
         '{"id":"1","name":5,"tag":["x"]}',
@@ -163,8 +157,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   },
   "unstorable-text": {
     title: "U+0000 or an unpaired surrogate in a name or tag gets 40003.",
-    basis: "decision",
-    sources: [decision("`name`, `tag`")],
+    required: byDecision(decision("`name`, `tag`")),
     run: async (check) => {
       const texts = ["Monst\\u0000era", "\\ud800", "🌱\\udc00", "\\udc00\\ud800"];
       for (const text of texts)
@@ -176,8 +169,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   },
   conflict: {
     title: "The message of 40009 names the id, exact to the last digit.",
-    basis: "decision",
-    sources: [decision("The same id with different content"), openapi(`${responses}.400`)],
+    required: byDecision(decision("The same id with different content"), openapi(`${responses}.400`)),
     run: async (check) => {
       const [, id] = check.idGroup();
       await check.expectPlant(id, "Monstera");
@@ -187,13 +179,12 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   },
   "missing-token": {
     title: "No Authorization, or another scheme, gets 40100, and WWW-Authenticate: Bearer without an error.",
-    basis: "decision",
-    sources: [
+    required: byDecision(
       decision("No `Authorization`, or another scheme"),
       rfc(6750, "3.1"),
       rfc(9110, "11.6.1"),
       unauthorized,
-    ],
+    ),
     run: async (check) => {
       const others = [null, "Basic dXNlcjpwYXNz", "Digest x", "Bearerx"];
       await check.each(others, async (authorization) => {
@@ -207,8 +198,11 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   "invalid-token": {
     title:
       'A token that is not accepted gets 40101, and WWW-Authenticate: Bearer with error="invalid_token".',
-    basis: "decision",
-    sources: [decision("Unknown, revoked, expired or malformed token"), rfc(6750, "3.1"), unauthorized],
+    required: byDecision(
+      decision("Unknown, revoked, expired or malformed token"),
+      rfc(6750, "3.1"),
+      unauthorized,
+    ),
     run: async (check) => {
       const credentials = [
         "Bearer unknown",
@@ -228,11 +222,10 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   },
   "token-compared-whole": {
     title: "A token that differs in one character, in its length or in its case is not accepted.",
-    basis: "decision",
-    sources: [
+    required: byDecision(
       decision("Unknown, revoked, expired or malformed token"),
       openapi("components.securitySchemes.bearerAuth"),
-    ],
+    ),
     run: async (check) => {
       const { token } = check.target;
       const last = token.endsWith("A") ? "B" : "A";
@@ -253,8 +246,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   },
   "token-in-query": {
     title: "A token in the query string is ignored.",
-    basis: "decision",
-    sources: [decision("Scheme name")],
+    required: byDecision(decision("Scheme name")),
     run: (check) =>
       expectUnauthorized(check, {
         path: `/plants?access_token=${encodeURIComponent(check.target.token)}`,
@@ -264,8 +256,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   },
   "authentication-first": {
     title: "Without a token the response is 401, whatever else is wrong.",
-    basis: "decision",
-    sources: [orderOfChecks],
+    required: byDecision(orderOfChecks),
     run: async (check) => {
       const headers = { Authorization: null };
       const requests: Readonly<Record<string, RequestParts>> = {
@@ -280,8 +271,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   },
   "unknown-path": {
     title: "With a token, an unknown path gets 40400.",
-    basis: "decision",
-    sources: [openapi(`${responses}.404`), orderOfChecks],
+    required: byDecision(openapi(`${responses}.404`), orderOfChecks),
     run: async (check) => {
       // Not /plants/1: a server may offer more operations than this one.
       const paths = ["/plant", "/plants/", "/PLANTS", "/plants%2f", "/plants;x"];
@@ -292,8 +282,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   },
   "other-method": {
     title: "A method that is not offered gets 40500, and an Allow with POST.",
-    basis: "decision",
-    sources: [openapi(`${responses}.405`), rfc(9110, "15.5.6")],
+    required: byDecision(openapi(`${responses}.405`), rfc(9110, "15.5.6")),
     run: (check) =>
       check.each(["GET", "PUT", "PATCH", "DELETE"], async (method) => {
         const body = method === "GET" ? {} : { body: check.plant() };
@@ -306,8 +295,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   },
   "media-type": {
     title: "A Content-Type that is missing or not application/json in UTF-8 gets 41500.",
-    basis: "decision",
-    sources: [openapi(`${responses}.415`), rfc(9110, "15.5.16")],
+    required: byDecision(openapi(`${responses}.415`), rfc(9110, "15.5.16")),
     run: async (check) => {
       const contentTypes = [
         null,
@@ -326,8 +314,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   },
   "too-large": {
     title: "A body over the limit, 1 MiB by default, gets 41300, also in chunks.",
-    basis: "decision",
-    sources: [openapi(`${responses}.413`), rfc(9110, "15.5.14")],
+    required: byDecision(openapi(`${responses}.413`), rfc(9110, "15.5.14")),
     run: async (check) => {
       const empty = check.plant("");
       const body = empty.replace('""', `"${"x".repeat(check.target.bodyBytesMax + 1 - empty.length)}"`);
@@ -343,8 +330,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   },
   "hostile-json": {
     title: "Deep nesting, huge numbers and many members get 400, not an internal error.",
-    basis: "decision",
-    sources: [wrongFields, openapi(`${responses}.400`)],
+    required: byDecision(wrongFields, openapi(`${responses}.400`)),
     run: async (check) => {
       const size = Math.min(100_000, Math.trunc(check.target.bodyBytesMax / 4));
       const nested = `${"[".repeat(size)}1${"]".repeat(size)}`;
@@ -361,14 +347,12 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   },
   "rate-limited": {
     title: "429 has the error 42900 and Retry-After.",
-    basis: "decision",
-    sources: [openapi(`${responses}.429`), rfc(6585, "4")],
+    required: byDecision(openapi(`${responses}.429`), rfc(6585, "4")),
     run: (check) => expectObserved(check, 429, codes.tooManyRequests.error),
   },
   unavailable: {
     title: "503 has the error 50300 and Retry-After.",
-    basis: "decision",
-    sources: [openapi(`${responses}.503`), rfc(9110, "15.6.4")],
+    required: byDecision(openapi(`${responses}.503`), rfc(9110, "15.6.4")),
     run: (check) => expectObserved(check, 503, codes.unavailable.error),
   },
 });

@@ -16,7 +16,7 @@ import {
 } from "./expectations.ts";
 import { plantJson } from "./ids.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
-import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+import { byDecision, byStandard, decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
 
 const cors = decision("CORS");
 const requestIds = decision("Request ids");
@@ -76,8 +76,7 @@ async function forEachKind(check: RuleContext, expect: (response: HttpResponse) 
 export const httpRules: readonly Rule[] = rulesOf("http", {
   "keep-alive": {
     title: "A connection stays open after any response that does not say close.",
-    basis: "standard",
-    sources: [rfc(9112, "9.3"), rfc(9112, "9.6")],
+    required: byStandard(rfc(9112, "9.3"), rfc(9112, "9.6")),
     run: async (check) => {
       const creates = Array.from({ length: 12 }, () => check.plant());
       const bodies = creates.flatMap((body, index) => (index === 1 ? ["{}", body] : [body]));
@@ -93,8 +92,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "keep-alive-after-unread-body": {
     title: "After an error that precedes the body the connection closes, or the next request is answered.",
-    basis: "standard",
-    sources: [rfc(9112, "9.3"), rfc(9112, "9.6")],
+    required: byStandard(rfc(9112, "9.3"), rfc(9112, "9.6")),
     run: (check) =>
       check.connected(async (connection) => {
         await check.exchange(connection, {
@@ -108,8 +106,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "connection-close": {
     title: "After a request with Connection: close the server closes the connection.",
-    basis: "standard",
-    sources: [rfc(9112, "9.6")],
+    required: byStandard(rfc(9112, "9.6")),
     run: (check) =>
       check.connected(async (connection) => {
         expectAccepted(await check.exchange(connection, { body: check.plant() }));
@@ -118,8 +115,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "many-connections": {
     title: "Creates on 50 connections at once are all answered.",
-    basis: "decision",
-    sources: [openapi(`paths./plants.post.responses.200`), rfc(9112, "9.4")],
+    required: byDecision(openapi(`paths./plants.post.responses.200`), rfc(9112, "9.4")),
     run: async (check) => {
       const creates = Array.from({ length: 50 }, () => check.create(check.plant()));
       for (const response of await Promise.all(creates)) expectAccepted(response);
@@ -127,8 +123,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "chunked-request": {
     title: "A body may be sent in chunks, of any size, and with extensions.",
-    basis: "standard",
-    sources: [rfc(9112, "7"), rfc(9112, "7.1"), rfc(9112, "7.1.1")],
+    required: byStandard(rfc(9112, "7"), rfc(9112, "7.1"), rfc(9112, "7.1.1")),
     run: async (check) => {
       type Form = readonly [chunks: (body: string) => string, coding?: string];
       const forms: Readonly<Record<string, Form>> = {
@@ -147,8 +142,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   trailers: {
     title: "Trailer fields are accepted, and the next request is answered.",
-    basis: "standard",
-    sources: [rfc(9112, "7.1.2")],
+    required: byStandard(rfc(9112, "7.1.2")),
     run: (check) =>
       check.connected(async (connection) => {
         const body = chunked([check.plant()]).replace(/\r\n$/, "X-Trailer: 1\r\n\r\n");
@@ -159,8 +153,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   pipelining: {
     title: "Pipelined requests are answered in their order.",
-    basis: "standard",
-    sources: [rfc(9112, "9.3.2")],
+    required: byStandard(rfc(9112, "9.3.2")),
     run: (check) =>
       check.connected(async (connection) => {
         const names = ["one", "two", "three"];
@@ -173,8 +166,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "optional-fields": {
     title: "Accept, User-Agent and Accept-Encoding are optional, and may be any that allow JSON.",
-    basis: "standard",
-    sources: [rfc(9110, "12.5.1"), rfc(9110, "12.5.3"), rfc(9110, "10.1.5")],
+    required: byStandard(rfc(9110, "12.5.1"), rfc(9110, "12.5.3"), rfc(9110, "10.1.5")),
     run: async (check) => {
       const fields = {
         none: { Accept: null, "User-Agent": null },
@@ -188,8 +180,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "request-in-parts": {
     title: "A request may arrive in any parts.",
-    basis: "standard",
-    sources: [rfc(9112, "2.2"), rfc(9112, "6.3")],
+    required: byStandard(rfc(9112, "2.2"), rfc(9112, "6.3")),
     run: async (check) => {
       const cuts: Readonly<Record<string, (length: number, bodyLength: number) => number[]>> = {
         "in its first line": () => [3],
@@ -215,8 +206,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "expect-continue": {
     title: "Expect: 100-continue gets 100 or the final response before the body is sent.",
-    basis: "standard",
-    sources: [rfc(9110, "10.1.1")],
+    required: byStandard(rfc(9110, "10.1.1")),
     run: (check) =>
       check.connected(async (connection) => {
         const body = check.plant();
@@ -232,8 +222,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "field-names-any-case": {
     title: "Header names are recognized in any case.",
-    basis: "standard",
-    sources: [rfc(9110, "5.1")],
+    required: byStandard(rfc(9110, "5.1")),
     run: async (check) => {
       for (const change of [(name: string) => name.toLowerCase(), (name: string) => name.toUpperCase()]) {
         const bytes = altered(check, check.plant(), (text) =>
@@ -245,8 +234,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "field-white-space": {
     title: "White space around a header value is not part of it.",
-    basis: "standard",
-    sources: [rfc(9112, "5.1")],
+    required: byStandard(rfc(9112, "5.1")),
     run: async (check) => {
       const forms = { none: ["", ""], spaces: ["   ", "  "], tabs: ["\t", "\t"] };
       await check.cases(forms, async ([before, after]) => {
@@ -259,16 +247,14 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "query-ignored": {
     title: "A query string does not change the operation.",
-    basis: "decision",
-    sources: [openapi("paths./plants.post.operationId"), rfc(3986, "3.4")],
+    required: byDecision(openapi("paths./plants.post.operationId"), rfc(3986, "3.4")),
     run: async (check) => {
       expectAccepted(await check.send({ path: "/plants?x=1&id=2", body: check.plant() }));
     },
   },
   "absolute-target": {
     title: "A request target in absolute form is accepted.",
-    basis: "standard",
-    sources: [rfc(9112, "3.2.2")],
+    required: byStandard(rfc(9112, "3.2.2")),
     run: async (check) => {
       const { url } = check.target;
       const bytes = altered(check, check.plant(), (text) =>
@@ -279,8 +265,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "http-1.0": {
     title: "HTTP/1.0 is answered without chunks, and the connection closed.",
-    basis: "standard",
-    sources: [rfc(9110, "2.5"), rfc(9112, "6.1"), rfc(9112, "9.3")],
+    required: byStandard(rfc(9110, "2.5"), rfc(9112, "6.1"), rfc(9112, "9.3")),
     run: (check) =>
       check.connected(async (connection) => {
         const parts = { body: check.plant(), headers: { Connection: null } };
@@ -297,8 +282,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "host-required": {
     title: "A request without Host gets 400.",
-    basis: "standard",
-    sources: [rfc(9112, "3.2")],
+    required: byStandard(rfc(9112, "3.2")),
     run: async (check) => {
       const parts = { body: check.plant(), headers: { Host: null } };
       await expectBadRequest(check, check.requestBytes(parts));
@@ -306,8 +290,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "malformed-request": {
     title: "A malformed request gets 400, or the connection is closed.",
-    basis: "standard",
-    sources: [rfc(9112, "3"), rfc(9112, "5.1"), rfc(9112, "6.3")],
+    required: byStandard(rfc(9112, "3"), rfc(9112, "5.1"), rfc(9112, "6.3")),
     run: async (check) => {
       const body = check.plant();
       const field = (line: string) =>
@@ -327,8 +310,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "length-and-chunks": {
     title: "Content-Length with Transfer-Encoding is rejected, or the connection closed after the response.",
-    basis: "standard",
-    sources: [rfc(9112, "6.1"), rfc(9112, "6.3")],
+    required: byStandard(rfc(9112, "6.1"), rfc(9112, "6.3")),
     run: (check) =>
       check.connected(async (connection) => {
         const body = chunked([check.plant()]);
@@ -344,8 +326,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "equal-lengths": {
     title: "Two Content-Length fields that are equal get 400.",
-    basis: "decision",
-    sources: [decision("Several Content-Length headers"), rfc(9112, "6.3")],
+    required: byDecision(decision("Several Content-Length headers"), rfc(9112, "6.3")),
     run: async (check) => {
       const bytes = altered(check, check.plant(), (text) =>
         text.replace(/(Content-Length: \d+\r\n)/, "$1$1"),
@@ -355,8 +336,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "truncated-body": {
     title: "A request whose connection ends before its body stores nothing.",
-    basis: "standard",
-    sources: [rfc(9112, "6.3"), rfc(9112, "8")],
+    required: byStandard(rfc(9112, "6.3"), rfc(9112, "8")),
     run: async (check) => {
       const id = check.id();
       const body = plantJson(id, "truncated");
@@ -373,8 +353,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "unknown-method": {
     title: "An unknown method is rejected, or the connection closed.",
-    basis: "standard",
-    sources: [rfc(9110, "9.1"), rfc(9110, "15.6.2")],
+    required: byStandard(rfc(9110, "9.1"), rfc(9110, "15.6.2")),
     run: (check) =>
       check.connected(async (connection) => {
         connection.write(check.requestBytes({ method: "BREW" }));
@@ -384,8 +363,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   head: {
     title: "HEAD gets no body, and no server error.",
-    basis: "standard",
-    sources: [rfc(9110, "9.3.2")],
+    required: byStandard(rfc(9110, "9.3.2")),
     run: (check) =>
       check.connected(async (connection) => {
         connection.write(check.requestBytes({ method: "HEAD" }));
@@ -397,8 +375,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "response-framing": {
     title: "Every response has a Content-Length or is sent in chunks.",
-    basis: "decision",
-    sources: [openapi("paths./plants.post.responses"), rfc(9112, "6.3")],
+    required: byDecision(openapi("paths./plants.post.responses"), rfc(9112, "6.3")),
     run: (check) =>
       forEachKind(check, (response) => {
         const length = headerOf(response, "content-length");
@@ -414,8 +391,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   date: {
     title: "Every response has a Date.",
-    basis: "standard",
-    sources: [rfc(9110, "6.6.1")],
+    required: byStandard(rfc(9110, "6.6.1")),
     run: (check) =>
       forEachKind(check, (response) => {
         const date = expectHeader(response, "Date", /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/);
@@ -424,8 +400,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "no-store": {
     title: "Every error has Cache-Control: no-store.",
-    basis: "decision",
-    sources: [openapi("components.headers.Cache-Control"), rfc(9111, "5.2.2.5")],
+    required: byDecision(openapi("components.headers.Cache-Control"), rfc(9111, "5.2.2.5")),
     run: (check) =>
       forEachKind(check, (response) => {
         if (response.status !== 200) expectHeader(response, "Cache-Control", /\bno-store\b/i);
@@ -433,8 +408,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "request-id": {
     title: "Every response has an X-Request-Id of its own.",
-    basis: "decision",
-    sources: [requestIds, openapi("components.headers.X-Request-Id")],
+    required: byDecision(requestIds, openapi("components.headers.X-Request-Id")),
     run: async (check) => {
       const ids = new Set<string>();
       const expectNew = (response: HttpResponse) => {
@@ -458,8 +432,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "request-id-returned": {
     title: "A well-formed X-Request-Id of the request is returned; a malformed one is replaced.",
-    basis: "decision",
-    sources: [requestIds, openapi("components.headers.X-Request-Id")],
+    required: byDecision(requestIds, openapi("components.headers.X-Request-Id")),
     run: async (check) => {
       const idOf = async (id: string) => {
         const response = await check.create(check.plant(), { "X-Request-Id": id });
@@ -475,8 +448,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "cors-preflight": {
     title: "CORS preflight needs no token, and allows POST with Authorization and Content-Type.",
-    basis: "decision",
-    sources: [cors],
+    required: byDecision(cors),
     run: (check) =>
       check.each(["/plants", "/nowhere"], async (path) => {
         const headers = {
@@ -496,8 +468,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "cors-readable": {
     title: "Pages of any origin may read every response, with its WWW-Authenticate and Retry-After.",
-    basis: "decision",
-    sources: [cors],
+    required: byDecision(cors),
     run: async (check) => {
       const requests = { "a create": {}, "no token": { Authorization: null } };
       await check.cases(requests, async (headers) => {
@@ -511,8 +482,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "interface-description": {
     title: "GET openapi.json needs no token, and describes POST /plants.",
-    basis: "decision",
-    sources: [documentation, decision("Order of checks")],
+    required: byDecision(documentation, decision("Order of checks")),
     run: async (check) => {
       const headers = { Authorization: null };
       const response = await check.send({ method: "GET", path: "/openapi.json", headers });
@@ -528,8 +498,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "interface-description-methods": {
     title: "openapi.json accepts HEAD, and rejects other methods with 405 and Allow.",
-    basis: "decision",
-    sources: [documentation, rfc(9110, "15.5.6")],
+    required: byDecision(documentation, rfc(9110, "15.5.6")),
     run: async (check) => {
       const path = "/openapi.json";
       expectStatus(await check.send({ method: "HEAD", path }), 200);

@@ -3,7 +3,7 @@
 import { type RuleContext, takenOrRejected } from "./context.ts";
 import { expectClientError, expectPlant } from "./expectations.ts";
 import { plantJson } from "./ids.ts";
-import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+import { byContract, byDecision, decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 
 const idSchema = openapi("components.schemas.NewPlant");
@@ -44,8 +44,7 @@ async function expectId(check: RuleContext, id: string): Promise<void> {
 export const idRules: readonly Rule[] = rulesOf("ids", {
   limits: {
     title: "The smallest and largest int64, their neighbours, and 0 are ids.",
-    basis: "contract",
-    sources: [idSchema],
+    required: byContract(idSchema),
     run: async (check) => {
       for (const sign of [1n, -1n])
         await check.case(sign === 1n ? "near the largest" : "near the smallest", async () => {
@@ -57,8 +56,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
   },
   negative: {
     title: "An id may be negative, and differs from its absolute value.",
-    basis: "contract",
-    sources: [idSchema],
+    required: byContract(idSchema),
     run: async (check) => {
       await check.skipUnlessConflicts();
       const id = check.id();
@@ -68,8 +66,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
   },
   "beyond-32-bits": {
     title: "Ids with equal lower 32 bits are different plants.",
-    basis: "contract",
-    sources: [idSchema],
+    required: byContract(idSchema),
     run: async (check) => {
       await check.skipUnlessConflicts();
       const id = check.id();
@@ -79,8 +76,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
   },
   "beyond-53-bits": {
     title: "Ids that are equal as doubles (beyond 2^53) are different plants.",
-    basis: "contract",
-    sources: [idSchema, idDecision],
+    required: byContract(idSchema, idDecision),
     run: async (check) => {
       await check.skipUnlessConflicts();
       for (const sign of [1n, -1n])
@@ -94,8 +90,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
   },
   "beyond-53-bits-stored": {
     title: "An id beyond 2^53 conflicts with itself, and not with its neighbours.",
-    basis: "decision",
-    sources: [idDecision, conflict],
+    required: byDecision(idDecision, conflict),
     run: async (check) => {
       const [first, second, third] = check.idGroup();
       await check.expectPlant(second, "Monstera");
@@ -107,8 +102,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
   },
   "above-range": {
     title: "An integer beyond 64 bits is not an id.",
-    basis: "contract",
-    sources: [idSchema],
+    required: byContract(idSchema),
     // Most have a double, and lower 64 bits, that no other plant has: a server that reads them so
     // accepts them.
     run: (check) => {
@@ -126,8 +120,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
   },
   fraction: {
     title: "A number with a fraction is not an id.",
-    basis: "contract",
-    sources: [idSchema],
+    required: byContract(idSchema),
     run: (check) => {
       const id = () => check.id();
       return expectRejectedIds(check, [`${id()}.5`, `-${id()}.5`, `${id()}5e-1`, `${id()}45e-2`]);
@@ -137,8 +130,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
     // RFC 8259 lets a reader limit the precision of numbers, and the contract does not say which it
     // needs for fractions.
     title: "A number whose fraction is beyond the digits of a double is not an id.",
-    basis: "decision",
-    sources: [idDecision, rfc(8259, "6")],
+    required: byDecision(idDecision, rfc(8259, "6")),
     run: async (check) => {
       const [first, second, third] = [check.id(), check.id(), check.idGroup()[1]];
       // A server that rounds the second one takes the next id.
@@ -152,8 +144,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
   },
   notations: {
     title: "1.0, 10e-1, 1E+0 and 1 are the same id.",
-    basis: "decision",
-    sources: [idDecision, rfc(8259, "6"), sameAgain],
+    required: byDecision(idDecision, rfc(8259, "6"), sameAgain),
     run: async (check) => {
       const [a, b, c] = [check.id(), check.id(), check.id()];
       await expectSameId(check, `${a}.0`, `${a}`);
@@ -166,8 +157,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
   },
   "notations-beyond-53-bits": {
     title: "Beyond 2^53 the exact value counts, however it is written.",
-    basis: "decision",
-    sources: [idDecision, rfc(8259, "6")],
+    required: byDecision(idDecision, rfc(8259, "6")),
     run: async (check) => {
       const [, a, b] = check.idGroup();
       await expectSameId(check, `${a}`, `${a}.0`);
@@ -180,23 +170,20 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
   },
   "zero-notations": {
     title: "-0 and 0 with any exponent are the id 0.",
-    basis: "decision",
-    sources: [idDecision],
+    required: byDecision(idDecision),
     run: async (check) => {
       for (const id of ["-0", "0e99999999", "-0.0E-99999999"]) await expectId(check, id);
     },
   },
   "string-is-no-id": {
     title: "A string of digits is not an id.",
-    basis: "contract",
-    sources: [idSchema],
+    required: byContract(idSchema),
     run: (check) =>
       expectRejectedIds(check, [`"${check.id()}"`, `"${check.idGroup()[1]}"`, `"-${check.id()}"`]),
   },
   "rejected-id-not-stored": {
     title: "A rejected id is not rounded: its neighbours are free afterwards.",
-    basis: "decision",
-    sources: [idDecision, decision("Missing fields, wrong types, `tag: null`")],
+    required: byDecision(idDecision, decision("Missing fields, wrong types, `tag: null`")),
     run: async (check) => {
       await check.skipUnlessConflicts();
       const id = check.id();

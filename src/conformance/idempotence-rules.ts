@@ -5,7 +5,7 @@ import { errorRegistry } from "../core/contract/errors.ts";
 import type { RuleContext } from "./context.ts";
 import { expectError, expectPlant, expectThat, type PlantFields } from "./expectations.ts";
 import { plantJson } from "./ids.ts";
-import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+import { byDecision, decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 
 const sameAgain = decision("The same id with the same content again");
@@ -29,8 +29,7 @@ async function expectConflict(check: RuleContext, stored: PlantFields, other: Pl
 export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
   "same-again": {
     title: "The same plant again gets 200 and the same Plant.",
-    basis: "decision",
-    sources: [sameAgain],
+    required: byDecision(sameAgain),
     run: async (check) => {
       const id = check.id();
       for (let time = 0; time < 4; time++) await check.expectPlant(id, "Monstera", "tropical");
@@ -38,8 +37,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
   },
   "same-in-another-form": {
     title: "The same plant with reordered, escaped or unknown members is recognized.",
-    basis: "decision",
-    sources: [sameAgain, decision("Unknown fields"), rfc(8259, "4")],
+    required: byDecision(sameAgain, decision("Unknown fields"), rfc(8259, "4")),
     run: async (check) => {
       const id = check.id();
       await check.expectPlant(id, "Monstera", "tropical");
@@ -55,8 +53,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
   },
   "different-content": {
     title: "Another name or tag with a stored id gets 40009, and the stored plant stays.",
-    basis: "decision",
-    sources: [conflicting, response400],
+    required: byDecision(conflicting, response400),
     run: async (check) => {
       const stored = { name: "Monstera", tag: "tropical" };
       const others: Readonly<Record<string, PlantFields>> = {
@@ -74,8 +71,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
   },
   "similar-content": {
     title: "Texts that differ only in case, white space or normal form are different content.",
-    basis: "decision",
-    sources: [conflicting, rfc(8259, "8.3"), decision("`name`, `tag`")],
+    required: byDecision(conflicting, rfc(8259, "8.3"), decision("`name`, `tag`")),
     run: async (check) => {
       const pairs: Readonly<Record<string, readonly [string, string]>> = {
         case: ["Monstera", "monstera"],
@@ -90,8 +86,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
   },
   "long-content": {
     title: "Contents that differ only in their last character are different.",
-    basis: "decision",
-    sources: [conflicting],
+    required: byDecision(conflicting),
     run: async (check) => {
       const text = "x".repeat(Math.min(70_000, Math.trunc(check.target.bodyBytesMax / 4)));
       await expectConflict(check, { name: `${text}a` }, { name: `${text}b` });
@@ -99,8 +94,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
   },
   "race-of-different": {
     title: "Of concurrent creates with one id exactly one content gets 200, the others 40009.",
-    basis: "decision",
-    sources: [race],
+    required: byDecision(race),
     run: async (check) => {
       for (let round = 0; round < raceRounds; round++) {
         const id = check.id();
@@ -120,8 +114,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
   },
   "race-of-equal": {
     title: "Concurrent creates of the same plant all get 200.",
-    basis: "decision",
-    sources: [race, sameAgain],
+    required: byDecision(race, sameAgain),
     run: async (check) => {
       for (let round = 0; round < raceRounds; round++) {
         const body = check.plant("Monstera", "tropical");
@@ -132,8 +125,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
   },
   "concurrent-stored": {
     title: "Concurrent creates that get 200 are stored: their ids are taken afterwards.",
-    basis: "decision",
-    sources: [decision("When 200 is sent"), conflicting],
+    required: byDecision(decision("When 200 is sent"), conflicting),
     run: async (check) => {
       const ids = Array.from({ length: raceRequests }, () => check.id());
       const responses = await check.together(ids.map((id) => plantJson(id, "Monstera")));
@@ -143,8 +135,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
   },
   "lost-response": {
     title: "A create whose response was lost can be sent again.",
-    basis: "decision",
-    sources: [sameAgain],
+    required: byDecision(sameAgain),
     run: async (check) => {
       for (let time = 0; time < 3; time++) {
         const id = check.id();
@@ -158,8 +149,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
   },
   "rejected-not-stored": {
     title: "A rejected plant is not stored: its id is free afterwards.",
-    basis: "decision",
-    sources: [decision("Missing fields, wrong types, `tag: null`"), response400],
+    required: byDecision(decision("Missing fields, wrong types, `tag: null`"), response400),
     run: async (check) => {
       await check.skipUnlessConflicts();
       const rejected = {

@@ -1,7 +1,7 @@
 // The report as JUnit XML, as continuous integration systems read it: a suite for each level, a
 // test case for each rule.
 
-import { describeBasis, describeSource, levels } from "./rule.ts";
+import { describeRequirement, levels } from "./rule.ts";
 import {
   type Cause,
   type ConformanceReport,
@@ -57,8 +57,10 @@ function testCase(
   const rest = failures.length === 1 ? "" : ` (and ${failures.length - 1} more)`;
   const label = first?.case === undefined ? "" : `${first.case}: `;
   const message = `${label}${first?.message}${rest}`;
-  const source = `Required by ${describeBasis(rule.basis)}: ${rule.sources.map(describeSource).join("; ")}`;
-  const text = [source, ...failures.flatMap((failure) => ["", ...linesOf(failure, causes)])].join("\n");
+  const text = [
+    describeRequirement(rule),
+    ...failures.flatMap((failure) => ["", ...linesOf(failure, causes)]),
+  ].join("\n");
   return [
     `${start}>`,
     `      <failure type="RuleViolation" message="${escapeXml(message)}">${escapeXml(text)}</failure>`,

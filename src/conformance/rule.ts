@@ -44,16 +44,34 @@ export interface Rule {
   readonly run: (context: RuleContext) => Promise<unknown>;
 }
 
-export function rulesOf(
-  level: Level,
-  named: Readonly<Record<string, Omit<Rule, "id" | "level">>>,
-): readonly Rule[] {
-  return Object.entries(named).map(([name, rule]) => ({ id: `${level}.${name}`, level, ...rule }));
+type Requirement = Pick<Rule, "basis" | "sources">;
+
+/** A rule without its level and name. */
+interface RuleDefinition extends Pick<Rule, "title" | "run"> {
+  readonly required: Requirement;
 }
 
+export function rulesOf(level: Level, named: Readonly<Record<string, RuleDefinition>>): readonly Rule[] {
+  return Object.entries(named).map(([name, { title, required, run }]) => ({
+    id: `${level}.${name}`,
+    level,
+    title,
+    ...required,
+    run,
+  }));
+}
+
+export const byContract = (...sources: Source[]): Requirement => ({ basis: "contract", sources });
+export const byStandard = (...sources: Source[]): Requirement => ({ basis: "standard", sources });
+export const byDecision = (...sources: Source[]): Requirement => ({ basis: "decision", sources });
 export const openapi = (path: string): Source => ({ openapi: path });
 export const decision = (question: string): Source => ({ decision: question });
 export const rfc = (number: number, section: string): Source => ({ rfc: number, section });
+
+/** Such as `Required by a standard: RFC 9112, section 9.3; RFC 9112, section 9.6`. */
+export function describeRequirement({ basis, sources }: Requirement): string {
+  return `Required by ${describeBasis(basis)}: ${sources.map(describeSource).join("; ")}`;
+}
 
 /** A source as text: `RFC 9110, section 15.5.6`. */
 export function describeSource(source: Source): string {

@@ -1,6 +1,6 @@
 // The report for people.
 
-import { type Basis, bases, describeBasis, describeSource, type Level, levels, levelTitles } from "./rule.ts";
+import { type Basis, bases, describeRequirement, type Level, levels, levelTitles } from "./rule.ts";
 import {
   type Cause,
   type ConformanceReport,
@@ -87,7 +87,7 @@ function causeLines({ message, first, rules }: Cause, style: TextStyle): string[
     `${paint("FAIL", "red", style)} ${paint(`${message}${count}`, "bold", style)}`,
     ...(isAlone ? [] : [...all.map((text) => `  ${text}`), ""]),
     `  ${rule.id}: ${rule.title}`,
-    `  Required by ${describeBasis(rule.basis)}: ${rule.sources.map(describeSource).join("; ")}`,
+    `  ${describeRequirement(rule)}`,
     ...failureLines(failure).map((line) => `  ${line}`.trimEnd()),
     "",
   ];
