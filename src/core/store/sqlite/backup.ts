@@ -18,16 +18,18 @@ import {
 } from "./file-replacement.ts";
 import {
   assertOnePath,
+  assertOwnWal,
   bytesOnDisk,
   failureMarkerSuffix,
   fileVersion,
   fsyncFile,
   isEmpty,
+  isInWalMode,
+  readHeader,
   resolvedPath,
   sidecarFilesAt,
 } from "./files.ts";
 import { isPlantStore, schemaVersion } from "./migrations.ts";
-import { assertOwnWal, isInWalMode, readHeader } from "./overwritten-files.ts";
 import { countPlants } from "./plants.ts";
 import { PrivateFolder } from "./private-folder.ts";
 

@@ -6,8 +6,7 @@ import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
 import type { Database } from "./driver.ts";
 import { batchFailure, isFailedFsync, recordDiskFailure } from "./errors.ts";
-import { OpenFiles } from "./files.ts";
-import { OverwriteCheck } from "./overwritten-files.ts";
+import { OpenFiles } from "./open-files.ts";
 import { restartPages } from "./wal.ts";
 import { notify, serveCalls } from "./worker-rpc.ts";
 
@@ -29,7 +28,6 @@ const errorIntervalMs = 1_000;
 interface Opened {
   readonly database: Database;
   readonly files: OpenFiles;
-  readonly overwriteCheck: OverwriteCheck;
   /**
    * The database file, to fsync it. Closed last: a process that closes a file loses every POSIX
    * lock that it holds on it.
@@ -43,12 +41,11 @@ serveCalls(openCheckpoints);
 
 export async function openCheckpoints(path: string, memory: SharedArrayBuffer) {
   const database = openDatabase(path, "existing");
-  const files = new OpenFiles(path);
   const descriptor = openSync(path, "r");
+  const files = new OpenFiles(path, database, () => descriptor);
   const signals = new CheckpointSignals(memory);
   signals.databaseDescriptor = descriptor;
-  const overwriteCheck = new OverwriteCheck(database, files.walDescriptor, () => descriptor);
-  const store = { database, files, overwriteCheck, descriptor };
+  const store = { database, files, descriptor };
   return {
     checkpoints: {
       /**
@@ -75,12 +72,12 @@ export async function openCheckpoints(path: string, memory: SharedArrayBuffer) {
   };
 }
 
-function copyIfLong({ database, files, overwriteCheck, descriptor }: Opened): void {
+function copyIfLong({ database, files, descriptor }: Opened): void {
   if (performance.now() < nextTryAt) return;
   try {
     const { pages, copied } = checkpoint(database, "NOOP");
     if (pages - copied < (pages < restartPages ? pagesMin : lastPagesMin)) return;
-    if (files.findReplaced() !== undefined || overwriteCheck.findNow() !== undefined) return;
+    if (files.findFaultNow() !== undefined) return;
     checkpoint(database, "PASSIVE");
     // During commits SQLite never fsyncs the database file, and the commit that copies the rest
     // would do all of it.

@@ -7,9 +7,8 @@ import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
 import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./errors.ts";
-import { assertOnePath, fileId, fsyncDirectory } from "./files.ts";
+import { assertOnePath, assertOwnWal, fileId, fsyncDirectory } from "./files.ts";
 import { migrate, newestVersion, schemaVersion } from "./migrations.ts";
-import { assertOwnWal } from "./overwritten-files.ts";
 
 /** A WAL that grew during a long export is truncated to this size when it is restarted. */
 export const walBytesKept = 64 * 2 ** 20;

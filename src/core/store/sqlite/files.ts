@@ -5,8 +5,10 @@ import {
   existsSync,
   fsyncSync,
   openSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
+  readSync,
   realpathSync,
   statSync,
 } from "node:fs";
@@ -128,54 +130,55 @@ export function fsyncDirectory(path: string): void {
   fsyncFile(dirname(resolvedPath(path)));
 }
 
+const databaseHeaderBytes = 100;
+
 /**
- * Detects that a file which SQLite has open was removed or replaced: commits to such a file would
- * be lost with it.
+ * Throws an OperatorError if the WAL of a database file belongs to another one, such as the store
+ * over which a backup was copied: SQLite would write its pages over those of the copy. Does nothing
+ * if this process may have the file open, as it would lose its locks with a second descriptor.
  */
-export class OpenFiles {
-  readonly #files: readonly {
-    path: string;
-    identify: () => string | undefined;
-    opened: string | undefined;
-  }[];
-  /**
-   * A process may close the WAL without losing a lock: in WAL mode they are on the database and the
-   * index.
-   */
-  readonly walDescriptor: number;
+export function assertOwnWal(path: string): void {
+  const resolved = resolvedPath(path);
+  if (isEmpty(`${resolved}-wal`)) return;
+  if (isEmpty(resolved) || (!mayBeOpenHere(resolved) && !isInWalMode(readHeader(resolved))))
+    throw new OperatorError(
+      `${path} was copied over a store whose newest plants are in ${resolved}-wal; move that file and ${resolved}-shm away to use the copy`,
+    );
+}
 
-  /** Call it as soon as SQLite has opened the database, the WAL and its index. */
-  constructor(path: string) {
-    const resolved = resolvedPath(path);
-    const [wal, index] = [`${resolved}-wal`, `${resolved}-shm`];
-    this.walDescriptor = openSync(wal, "r");
-    this.#files = [
-      { path, identify: () => fileId(path) },
-      { path: wal, identify: nameOf(this.walDescriptor) ?? (() => fileId(wal)) },
-      { path: index, identify: () => fileId(index) },
-    ].map((file) => ({ ...file, opened: file.identify() }));
-  }
+function mayBeOpenHere(resolved: string): boolean {
+  const folder = "/proc/self/fd";
+  if (!existsSync(folder)) return true;
+  return readdirSync(folder).some((descriptor) => {
+    try {
+      return readlinkSync(`${folder}/${descriptor}`) === resolved;
+    } catch {
+      // The descriptor that listed the folder is closed.
+      return false;
+    }
+  });
+}
 
-  /**
-   * The first path that no longer has the file that was opened, if any. Takes 6 µs; the fsync of a
-   * commit takes 100 µs or more.
-   */
-  findReplaced(): string | undefined {
-    return this.#files.find(({ identify, opened }) => identify() !== opened)?.path;
-  }
-
-  close(): void {
-    closeSync(this.walDescriptor);
+/** The header of a database file. No connection of this process may have it open. */
+export function readHeader(path: string): Buffer {
+  const descriptor = openSync(path, "r");
+  try {
+    return readDatabaseHeader(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }
 
-/**
- * Reads the name that an open file has now, which ends in " (deleted)" if it has none;
- * undefined where the kernel is not Linux. Since 6.13 Linux gives a file a new time with the first
- * write after each stat, and the next fsync must write that to the journal of the file system: with
- * a stat of the WAL before each commit it took 160 µs, without 110.
- */
-function nameOf(descriptor: number): (() => string) | undefined {
-  const link = `/proc/self/fd/${descriptor}`;
-  return existsSync(link) ? () => readlinkSync(link) : undefined;
+export function readDatabaseHeader(descriptor: number): Buffer {
+  return read(descriptor, databaseHeaderBytes, 0);
+}
+
+/** Reads from an open file; fewer bytes at its end. */
+export function read(descriptor: number, length: number, position: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  return bytes.subarray(0, readSync(descriptor, bytes, 0, length, position));
+}
+
+export function isInWalMode(header: Buffer): boolean {
+  return header.length === databaseHeaderBytes && header[18] === 2 && header[19] === 2;
 }

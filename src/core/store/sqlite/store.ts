@@ -30,9 +30,9 @@ import {
   readFailureMarker,
   recordDiskFailure,
 } from "./errors.ts";
-import { bytesOnDisk, OpenFiles, walBytes } from "./files.ts";
+import { bytesOnDisk, walBytes } from "./files.ts";
 import { schemaVersion } from "./migrations.ts";
-import { OverwriteCheck, overwrittenMessage } from "./overwritten-files.ts";
+import { OpenFiles } from "./open-files.ts";
 import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from "./plants.ts";
 import { openReadConnection, SqliteSqlConnection } from "./sql-connection.ts";
 import { type SqlCall, SqlRunner } from "./sql-statements.ts";
@@ -55,7 +55,6 @@ export class SqliteStore implements ReadablePlantStore {
   readonly #onUnavailable: OnUnavailable;
   readonly #database: Database;
   readonly #files: OpenFiles;
-  readonly #overwriteCheck: OverwriteCheck | undefined;
   readonly #walOptions: WalOptions;
   readonly #wal: Wal;
   readonly #checkpointThread: CheckpointSignals | undefined;
@@ -70,22 +69,12 @@ export class SqliteStore implements ReadablePlantStore {
     this.wasCreated = !existsSync(path);
     this.#onUnavailable = onUnavailable;
     this.#database = openDatabase(path, mode);
-    this.#files = new OpenFiles(path);
     this.#walOptions = walOptions;
     const { checkpointThread } = walOptions;
     this.#checkpointThread = checkpointThread;
-    // A command is over before its operator overwrites the store.
-    this.#overwriteCheck =
-      checkpointThread &&
-      new OverwriteCheck(
-        this.#database,
-        this.#files.walDescriptor,
-        () => checkpointThread.databaseDescriptor,
-      );
-    this.#wal = new Wal(this.#database, onUnavailable, {
-      ...walOptions,
-      overwriteCheck: this.#overwriteCheck,
-    });
+    const databaseDescriptor = checkpointThread && (() => checkpointThread.databaseDescriptor);
+    this.#files = new OpenFiles(path, this.#database, databaseDescriptor);
+    this.#wal = new Wal(this.#database, onUnavailable, { ...walOptions, files: this.#files });
     this.#plants = new SqlitePlants(this.#database, onUnavailable, this.#wal);
     this.tokens = new SqliteTokens(this.#database, (access, run) =>
       access === "read" ? this.#read(async () => run()) : this.#write(async () => run()),
@@ -95,7 +84,7 @@ export class SqliteStore implements ReadablePlantStore {
 
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
     return this.#onDisk(async () => {
-      const fault = this.#findFault();
+      const fault = this.#fault();
       if (fault === undefined) return this.#plants.create(batch);
       this.#onUnavailable(fault);
       return batch.map(() => "unavailable");
@@ -169,7 +158,7 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   async close(): Promise<void> {
-    const hasFault = this.#findFault((check) => check.findNow()) !== undefined;
+    const hasFault = this.#fault(() => this.#files.findFaultNow()) !== undefined;
     if (hasFault) this.#checkpointThread?.leaveFiles();
     this.#files.close();
     // Closing copies the WAL into the database file, from pages that may not be on the disk or into
@@ -180,13 +169,9 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   /** Why commits to the open files would be lost: removed, replaced, overwritten or unreadable. */
-  #findFault(find = (check: OverwriteCheck) => check.find()): string | undefined {
+  #fault(find = () => this.#files.findFault()): string | undefined {
     try {
-      const replaced = this.#files.findReplaced();
-      if (replaced !== undefined)
-        return `${replaced} was removed or replaced while it was open; put it back, or restart with the file that is there`;
-      const overwritten = this.#overwriteCheck && find(this.#overwriteCheck);
-      return overwritten === undefined ? undefined : overwrittenMessage(this.#path, overwritten);
+      return find();
     } catch (error) {
       return batchFailure(error).reason;
     }
@@ -195,7 +180,7 @@ export class SqliteStore implements ReadablePlantStore {
   /** Rejects with an OperatorError if the open files were removed, replaced or overwritten. */
   #read<T>(call: () => Promise<T>): Promise<T> {
     return this.#onDisk(() => {
-      const fault = this.#findFault();
+      const fault = this.#fault();
       if (fault !== undefined) throw new OperatorError(fault);
       return this.#reading(call);
     });

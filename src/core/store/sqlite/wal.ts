@@ -8,7 +8,7 @@ import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { walBytesKept } from "./connection.ts";
 import { type Database, lockWaitMs } from "./driver.ts";
 import { batchFailure } from "./errors.ts";
-import { type OverwriteCheck, overwrittenMessage } from "./overwritten-files.ts";
+import type { OpenFiles } from "./open-files.ts";
 
 const mebibyte = 2 ** 20;
 
@@ -45,7 +45,7 @@ export interface WalOptions {
   /** The thread that copies the WAL, in a server; otherwise commits do. */
   readonly checkpointThread?: CheckpointSignals;
   /** Asked before each checkpoint, so that a store notices other writers of its files. */
-  readonly overwriteCheck?: OverwriteCheck | undefined;
+  readonly files?: OpenFiles;
   /** See heldBytesMax. */
   readonly heldBytesMin?: number;
 }
@@ -64,7 +64,7 @@ export class Wal {
   readonly #database: Database;
   readonly #onUnavailable: OnUnavailable;
   readonly #checkpointThread: CheckpointSignals | undefined;
-  readonly #overwriteCheck: OverwriteCheck | undefined;
+  readonly #files: OpenFiles | undefined;
   readonly #heldBytesMin: number | undefined;
   #isSynced = false;
   /** Its length before the last transaction. */
@@ -78,7 +78,7 @@ export class Wal {
     this.#database = database;
     this.#onUnavailable = onUnavailable;
     this.#checkpointThread = options.checkpointThread;
-    this.#overwriteCheck = options.overwriteCheck;
+    this.#files = options.files;
     this.#heldBytesMin = options.heldBytesMin;
     this.#restartAt = this.#restartPages;
   }
@@ -130,9 +130,8 @@ export class Wal {
 
   #hasRoom(): boolean {
     const { pages, copied } = checkpoint(this.#database, "NOOP");
-    const overwritten = this.#overwriteCheck?.findBeforeCommit(pages);
-    if (overwritten !== undefined)
-      throw new OperatorError(overwrittenMessage(this.#database.filename, overwritten));
+    const fault = this.#files?.findFaultBeforeCommit(pages);
+    if (fault !== undefined) throw new OperatorError(fault);
     if (pages < this.#pages) this.#resetLimits();
     this.#pages = pages;
     if (pages < this.#restartAt) return true;
@@ -164,7 +163,7 @@ export class Wal {
 
   /** Copies the rest of the WAL. Returns whether all of it is in the database file now. */
   #copyTail(waits: boolean): boolean {
-    if (this.#overwriteCheck?.findNow() !== undefined) return false;
+    if (this.#files?.findFaultNow() !== undefined) return false;
     // FULL keeps other processes from committing; it must not wait for them.
     this.#database.run("PRAGMA busy_timeout = 0");
     try {

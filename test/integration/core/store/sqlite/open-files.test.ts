@@ -5,8 +5,7 @@ import { expect, test } from "bun:test";
 import { truncateSync } from "node:fs";
 import { checkpoint } from "../../../../../src/core/store/sqlite/checkpoint.ts";
 import { openDatabase } from "../../../../../src/core/store/sqlite/connection.ts";
-import { OpenFiles } from "../../../../../src/core/store/sqlite/files.ts";
-import { OverwriteCheck } from "../../../../../src/core/store/sqlite/overwritten-files.ts";
+import { OpenFiles } from "../../../../../src/core/store/sqlite/open-files.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
 
 test.each([
@@ -16,16 +15,15 @@ test.each([
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   using database = openDatabase(path, "create");
-  const files = new OpenFiles(path);
-  const check = new OverwriteCheck(database, files.walDescriptor, () => undefined);
-  const findBeforeCommit = () => check.findBeforeCommit(checkpoint(database, "NOOP").pages);
+  const files = new OpenFiles(path, database, () => undefined);
+  const findFault = () => files.findFaultBeforeCommit(checkpoint(database, "NOOP").pages);
   const commit = () => database.run("INSERT INTO plants (id, name, created_at) VALUES (random(), 'x', 0)");
   for (let count = 0; count < 10; count++) {
     commit();
-    expect(findBeforeCommit()).toBeUndefined();
+    expect(findFault()).toBeUndefined();
   }
   truncateSync(`${path}-wal`, bytes);
   commit();
-  expect(findBeforeCommit()).toBe("-wal");
+  expect(findFault()).toContain("plants.db-wal was overwritten");
   files.close();
 });
