@@ -102,7 +102,7 @@ function assertBackup(database: Database, file: string): void {
     );
 }
 
-/** Copies a store to an empty file. No writer waits for it, but the WAL grows meanwhile. */
+/** Copies a store to a new file. No writer waits for it, but the WAL grows meanwhile. */
 function copyStore(path: string, copy: string): void {
   // The last connection to close a store runs a checkpoint, which after a disk failure only the
   // recovery may do.

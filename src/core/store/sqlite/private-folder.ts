@@ -18,7 +18,7 @@ const lockName = "lock";
  * process ends, so that a later process can tell an abandoned folder and remove it.
  */
 export class PrivateFolder implements Disposable {
-  /** The path of the file, which exists and is empty. */
+  /** The path of the file, which does not exist yet. */
   readonly copy: string;
   readonly path: string;
   readonly #lock: Database;
@@ -36,12 +36,7 @@ export class PrivateFolder implements Disposable {
       const path = join(parent, `plantstore-${randomBytes(8).toString("hex")}.partial`);
       mkdirSync(path, { mode: 0o700 });
       const lock = lockFolder(path);
-      if (lock === undefined) continue;
-      using created = new DisposableStack();
-      const folder = created.use(new PrivateFolder(path, lock));
-      createExclusively(folder.copy);
-      created.move();
-      return folder;
+      if (lock !== undefined) return new PrivateFolder(path, lock);
     }
   }
 
