@@ -2,11 +2,11 @@
 // back when each token was last used.
 
 import { CoalescedWork } from "../coalesced-work.ts";
-import { ApiError, invalidToken, unavailable } from "../contract/errors.ts";
+import { invalidToken, unavailable } from "../contract/errors.ts";
 import { endedTokenRetentionMs, type TokenRecord, type TokenStore } from "../store/token-store.ts";
 import { withinTime } from "../time-limit.ts";
 import type { AuthResult, Caller } from "./caller.ts";
-import { activeUntil, hashToken } from "./token.ts";
+import { activeUntil, hashToken, isActive } from "./token.ts";
 
 /** The interval between polls. Changes are promised to take effect within 2 seconds. */
 const defaultPollIntervalMs = 1_000;
@@ -31,9 +31,6 @@ const reloadShareMax = 0.001;
 const usesPerCall = 1_000;
 const removalRowsMax = 500;
 const removalPauseMs = 100;
-
-/** The last uses of tokens that have ended, which wait until the store can be written. */
-const endedUsesMax = 10_000;
 
 /** Credentials that are remembered: one for each client that this server is likely to have. */
 const credentialsMax = 1_024;
@@ -67,15 +64,13 @@ export class TokenCache {
   readonly #store: TokenStore;
   readonly #now: () => number;
   readonly #onError: OnTokenCacheError;
-  /** Only tokens that are active, or were at the last poll. */
-  #byHash = new Map<string, CachedToken>();
+  /** The active tokens, and those that have ended until their last use is in the store. */
+  readonly #byHash = new Map<string, CachedToken>();
   /**
-   * Active tokens by the Authorization fields that they were sent in: looking one up takes 0.1 µs,
-   * parsing and hashing 0.6. Emptied whenever a token leaves #byHash.
+   * Tokens by the Authorization fields that they were sent in: looking one up takes 0.1 µs, parsing
+   * and hashing 0.6. Emptied whenever a token leaves #byHash.
    */
   readonly #byCredentials = new Map<string, CachedToken>();
-  /** Tokens that have ended, and whose last use is not in the store yet. */
-  readonly #ended = new Set<CachedToken>();
   readonly #polls = new CoalescedWork(() => this.#poll());
   /** The store's revision at the last poll. */
   #revision = 0;
@@ -137,26 +132,24 @@ export class TokenCache {
 
   /** The caller of an active token that was looked up with these credentials before. */
   recall(credentials: string): Caller | undefined {
-    const cached = this.#byCredentials.get(credentials);
-    if (cached === undefined || this.#isStale()) return undefined;
-    const result = this.#use(cached);
-    return result instanceof ApiError ? undefined : result;
+    return this.#isStale() ? undefined : this.#use(this.#byCredentials.get(credentials));
   }
 
   /**
    * The caller of an active token, else `unknownToken`; `unavailable` if the store is unreachable.
-   * Returns a promise only if the token is not cached or the cache is stale: then it polls the
+   * Returns a promise only if no active token is cached or the cache is stale: then it polls the
    * store.
    *
    * @param credentials the Authorization field that the token was sent in, for `recall`.
    */
-  lookup(token: string, credentials = token): AuthResult | Promise<AuthResult> {
+  lookup(token: string, credentials = token): Caller | Promise<AuthResult> {
     const hash = hashToken(token);
     const cached = this.#byHash.get(hash);
-    if (cached === undefined || this.#isStale()) return this.#lookupInStore(hash);
+    const caller = this.#isStale() ? undefined : this.#use(cached);
+    if (cached === undefined || caller === undefined) return this.#lookupInStore(hash);
     if (this.#byCredentials.size === credentialsMax) this.#byCredentials.clear();
     this.#byCredentials.set(credentials, cached);
-    return this.#use(cached);
+    return caller;
   }
 
   async #lookupInStore(hash: string): Promise<AuthResult> {
@@ -167,8 +160,7 @@ export class TokenCache {
       this.#onError("tokenReloadFailed", error);
       return storeUnavailable;
     }
-    const cached = this.#byHash.get(hash);
-    return cached === undefined ? unknownToken : this.#use(cached);
+    return this.#use(this.#byHash.get(hash)) ?? unknownToken;
   }
 
   /** Whether a change may have been missed. Setting the clock costs one extra poll. */
@@ -176,10 +168,10 @@ export class TokenCache {
     return Math.abs(this.#now() - this.#polledAt) > pollAgeMsMax;
   }
 
-  /** Recording a use is one assignment; the store is not touched. */
-  #use(cached: CachedToken): AuthResult {
+  /** The caller of an active token. Recording a use is one assignment; the store is not touched. */
+  #use(cached: CachedToken | undefined): Caller | undefined {
     const now = this.#now();
-    if (now >= cached.activeUntil) return unknownToken;
+    if (cached === undefined || now >= cached.activeUntil) return undefined;
     cached.usedAt = now;
     return cached.caller;
   }
@@ -188,28 +180,36 @@ export class TokenCache {
     const minute = startOfMinute(this.#now());
     if (this.#isStopping || minute === this.#recordedMinute) return;
     this.#recordedMinute = minute;
-    this.#evictEnded();
     this.#recording = this.#recordUses();
   }
 
   /** Never rejects: uses that could not be written are written in the next minute. */
   async #recordUses(): Promise<void> {
-    const used = [...this.#byHash.values(), ...this.#ended].filter(isUnrecorded);
+    const uses = [...this.#byHash.values()]
+      .filter(isUnrecorded)
+      .map(({ record: { hash }, usedAt }) => ({ hash, minute: startOfMinute(usedAt) }));
     try {
-      for (let at = 0; at < used.length; at += usesPerCall) {
-        const tokens = used.slice(at, at + usesPerCall);
-        const minutes = tokens.map(({ usedAt }) => startOfMinute(usedAt));
-        await this.#store.recordUses(
-          tokens.map(({ record: { hash } }, index) => ({ hash, minute: minutes[index] ?? 0 })),
-        );
-        for (const [index, token] of tokens.entries()) {
-          token.recordedMinute = minutes[index] ?? 0;
-          // Unless the token was used later, and has ended, during the call.
-          if (!isUnrecorded(token)) this.#ended.delete(token);
+      for (let at = 0; at < uses.length; at += usesPerCall) {
+        const recorded = uses.slice(at, at + usesPerCall);
+        await this.#store.recordUses(recorded);
+        for (const { hash, minute } of recorded) {
+          const cached = this.#byHash.get(hash);
+          if (cached !== undefined) cached.recordedMinute = minute;
         }
       }
     } catch (error) {
       this.#onError("lastUsedWriteFailed", error);
+    }
+    this.#forgetEnded();
+  }
+
+  /** Tokens that have ended leave the cache, unless their last use is not in the store yet. */
+  #forgetEnded(): void {
+    const now = this.#now();
+    for (const [hash, cached] of this.#byHash) {
+      if (now < cached.activeUntil || isUnrecorded(cached)) continue;
+      this.#byHash.delete(hash);
+      this.#byCredentials.clear();
     }
   }
 
@@ -249,7 +249,9 @@ export class TokenCache {
     try {
       if (reloads || !(await this.#readChanges())) await this.#reload();
       // The clock may have been set back: a token that had ended is not among the changes.
-      const unknown = [...unknownHashes].filter((hash) => !this.#byHash.has(hash));
+      const now = this.#now();
+      const isKnown = (hash: string) => now < (this.#byHash.get(hash)?.activeUntil ?? now);
+      const unknown = [...unknownHashes].filter((hash) => !isKnown(hash));
       if (unknown.length > 0) this.#apply(await this.#store.find(unknown));
     } catch (error) {
       // The store may return as a standby that lacks the latest changes.
@@ -271,44 +273,23 @@ export class TokenCache {
   async #reload(): Promise<void> {
     const startedAt = performance.now();
     const { revision, tokens } = await this.#store.readActive(this.#now());
-    const before = this.#byHash;
-    this.#byHash = new Map();
-    this.#byCredentials.clear();
-    this.#apply(tokens, before);
-    for (const [hash, cached] of before) if (!this.#byHash.has(hash)) this.#keepLastUse(cached);
+    for (const cached of this.#byHash.values()) cached.activeUntil = Number.NEGATIVE_INFINITY;
+    this.#apply(tokens);
     this.#revision = revision;
     const endedAt = performance.now();
     this.#reloadDueAt = endedAt + Math.max(reloadIntervalMs, (endedAt - startedAt) / reloadShareMax);
   }
 
-  /** Caches the active tokens, and evicts the others. */
-  #apply(records: readonly TokenRecord[], before: ReadonlyMap<string, CachedToken> = this.#byHash): void {
+  /** Updates the tokens that are cached, and caches the others that are active. */
+  #apply(records: readonly TokenRecord[]): void {
     const now = this.#now();
     for (const record of records) {
-      const cached = before.get(record.hash) ?? toCachedToken(record);
-      cached.record = record;
-      cached.activeUntil = activeUntil(record);
-      if (now < cached.activeUntil) this.#byHash.set(record.hash, cached);
-      else this.#evict(record.hash);
+      const cached = this.#byHash.get(record.hash);
+      if (cached !== undefined) {
+        cached.record = record;
+        cached.activeUntil = activeUntil(record);
+      } else if (isActive(record, now)) this.#byHash.set(record.hash, toCachedToken(record));
     }
-  }
-
-  #evictEnded(): void {
-    const now = this.#now();
-    for (const [hash, cached] of this.#byHash) if (now >= cached.activeUntil) this.#evict(hash);
-  }
-
-  #evict(hash: string): void {
-    const cached = this.#byHash.get(hash);
-    if (cached === undefined) return;
-    this.#keepLastUse(cached);
-    this.#byHash.delete(hash);
-    this.#byCredentials.clear();
-  }
-
-  /** The last use of a token that has ended is written with the others. */
-  #keepLastUse(cached: CachedToken): void {
-    if (isUnrecorded(cached) && this.#ended.size < endedUsesMax) this.#ended.add(cached);
   }
 }
 

@@ -92,9 +92,8 @@ export class BodyReader {
     const isSmall = bytes !== undefined && bytes <= smallBytesMax;
     if (isSmall && !this.#reserve(owner, bytes)) return memoryExceeded();
     this.#timeouts.add(owner);
-    if (isSmall) return request.bytes();
-    return request.body === null
-      ? emptyBody
+    return isSmall || request.body === null
+      ? request.bytes()
       : this.#readChunks(request.body, owner, bytes ?? this.#limits.bodyBytesMax);
   }
 
@@ -167,8 +166,6 @@ export class BodyReader {
     return new ApiError("contentTooLarge", message);
   }
 }
-
-const emptyBody = Promise.resolve(new Uint8Array());
 
 /** The resolution of a time-out: a body times out up to an eighth of its time later. */
 const ticksMax = 8;

@@ -14,8 +14,7 @@ import type { TickBudget } from "./tick-budget.ts";
 export interface ExchangeDependencies {
   /** Makes the id of a request that has none. */
   readonly makeRequestId: () => string;
-  /** Undefined where the responses are paced elsewhere. */
-  readonly tickBudget: TickBudget | undefined;
+  readonly tickBudget: TickBudget;
   readonly now: Clock;
   readonly emit: Emit;
   /** The value of RateLimit-Policy, where callers have a rate. */
@@ -100,7 +99,7 @@ export class Exchange implements PendingCreate, BodyOwner {
   reject(error: ApiError): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    const endOfTick = this.#shared.tickBudget?.countResponse();
+    const endOfTick = this.#shared.tickBudget.countResponse();
     if (endOfTick === undefined) this.#sendError(error);
     else void endOfTick.then(() => this.#sendError(error));
   }

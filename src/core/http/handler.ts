@@ -52,9 +52,6 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
     rateLimitPolicy: rateLimit?.policy,
   };
 
-  /** Used for requests that the router does not know as creates: withTickBudget paces them. */
-  const unpaced = { ...shared, tickBudget: undefined };
-
   const create: Handler = (request, { shouldClose }) =>
     new Promise((resolve) => {
       void createPlant(new Exchange(request, "POST", plantsPath, shared, shouldClose, resolve), dependencies);
@@ -65,7 +62,7 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
     const { method } = request;
     const path = pathOf(request.url);
     return new Promise((resolve) => {
-      const exchange = new Exchange(request, method, path, unpaced, connection.shouldClose, resolve);
+      const exchange = new Exchange(request, method, path, shared, connection.shouldClose, resolve);
       const route = findRoute(method, path);
       const handled =
         route instanceof ApiError
@@ -84,7 +81,10 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
   }
 }
 
-/** Paces the responses to all requests but creates, which pace their own errors. */
+/**
+ * Paces the responses of handlers before the service, which paces its own errors. A create passes
+ * without the promise that this takes.
+ */
 export function withTickBudget(next: Handler): Handler {
   const budget = new TickBudget(setImmediate);
   return (request, connection) => {
