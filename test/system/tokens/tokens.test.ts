@@ -150,28 +150,3 @@ test("a token that is not active is not rotated, with an error of one line", asy
       stderr: `plantstore: ${message}\n`,
     });
 });
-
-test("a token that could not be printed is revoked, and the previous one stays active", async () => {
-  using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  await runCommand(["migrate", "--database", database]);
-  printed(await tokenCommand(database, "create", "--name", "unprinted"));
-  const full = Bun.spawn(
-    ["sh", "-c", `${plantstore} token rotate unprinted --overlap 0s --database ${database} >/dev/full`],
-    { stderr: "pipe" },
-  );
-  expect(await full.stderr.text()).toBe(
-    "plantstore: the token could not be printed (ENOSPC), and is revoked; the previous token is unchanged; try again\n",
-  );
-  expect(await full.exited).toBe(1);
-
-  const unread = Bun.spawn([plantstore, "token", "rotate", "unprinted", "--database", database], {
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  // Before the command writes to it.
-  await unread.stdout.cancel();
-  expect(await unread.stderr.text()).toContain("could not be printed (EPIPE), and is revoked");
-  expect(await unread.exited).toBe(1);
-  expect(await statesOf(database, "unprinted")).toEqual(["active", "revoked", "revoked"]);
-});
