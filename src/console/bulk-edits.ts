@@ -15,70 +15,64 @@ const plantsMax = 10_000;
 /** A search without the index may scan the whole store. */
 const searchMsMax = 30_000;
 
-export class BulkEdits {
-  readonly #context: ConsoleContext;
-  readonly #edits: Edits;
-
-  constructor(context: ConsoleContext, edits: Edits) {
-    this.#context = context;
-    this.#edits = edits;
+/** The ids of the first plants that a search finds, and whether these are all. */
+export async function findIds({ reader }: ConsoleContext, parameters: URLSearchParams) {
+  const deadline = performance.now() + searchMsMax;
+  const ids: bigint[] = [];
+  for await (const page of searchPages(await reader(), parseSearch(parameters))) {
+    ids.push(...page.map(({ id }) => id));
+    if (ids.length <= plantsMax && performance.now() < deadline) continue;
+    return { ids: ids.slice(0, plantsMax), isComplete: false };
   }
+  return { ids, isComplete: true };
+}
 
-  /** The ids of the first plants that a search finds, and whether these are all. */
-  async find(parameters: URLSearchParams) {
-    const sql = await this.#context.reader();
-    const deadline = performance.now() + searchMsMax;
-    const ids: bigint[] = [];
-    for await (const page of searchPages(sql, parseSearch(parameters))) {
-      ids.push(...page.map(({ id }) => id));
-      if (ids.length <= plantsMax && performance.now() < deadline) continue;
-      return { ids: ids.slice(0, plantsMax), isComplete: false };
+/**
+ * Deletes plants or sets their tag, each as it is stored when its turn comes.
+ *
+ * @param ids separated by spaces.
+ * @param change `delete`, `tag` to set the tag, or `untag` to remove it.
+ */
+export async function editPlants(
+  { reader, bodyBytesMax }: ConsoleContext,
+  edits: Edits,
+  { ids, change, tag }: { ids: string; change: string; tag: string },
+  client: string,
+) {
+  const parsed = [...new Set(ids.split(" ").map(parseId))];
+  if (parsed.length > plantsMax)
+    throw new BadRequestError(`At most ${plantsMax} plants can be edited at once.`);
+  if (!["delete", "tag", "untag"].includes(change)) throw new BadRequestError("There is no such change.");
+  if (!isStorable(tag)) throw new BadRequestError("The tag has a character that cannot be stored.");
+  const sql = await reader();
+  const run = edits.startRun(client);
+  const newTag = change === "tag" ? tag : undefined;
+  let unchanged = 0;
+  let left = 0;
+  try {
+    for (let at = 0; at < parsed.length; at += editsMax) {
+      const some = parsed.slice(at, at + editsMax);
+      const stored = [...(await storedPlants(sql, some)).values()];
+      const changed = stored.flatMap((expected) => {
+        const replacement = change === "delete" ? undefined : withTag(expected, newTag, bodyBytesMax);
+        return replacement === expected ? [] : [{ id: expected.id, expected, replacement }];
+      });
+      const outcomes = await run.edit(changed);
+      unchanged += stored.length - changed.length;
+      left += some.length - stored.length + outcomes.filter((outcome) => outcome !== "done").length;
     }
-    return { ids, isComplete: true };
+  } finally {
+    edits.reportRun(run, client);
   }
+  const { updated, deleted } = run.made;
+  return { run: run.id, edited: updated + deleted, unchanged, left };
+}
 
-  /**
-   * Deletes plants or sets their tag, each as it is stored when its turn comes.
-   *
-   * @param ids separated by spaces.
-   * @param change `delete`, `tag` to set the tag, or `untag` to remove it.
-   */
-  async edit({ ids, change, tag }: { ids: string; change: string; tag: string }, client: string) {
-    const parsed = [...new Set(ids.split(" ").map(parseId))];
-    if (parsed.length > plantsMax)
-      throw new BadRequestError(`At most ${plantsMax} plants can be edited at once.`);
-    if (!["delete", "tag", "untag"].includes(change)) throw new BadRequestError("There is no such change.");
-    if (!isStorable(tag)) throw new BadRequestError("The tag has a character that cannot be stored.");
-    const sql = await this.#context.reader();
-    const run = this.#edits.startRun(client);
-    let unchanged = 0;
-    let left = 0;
-    try {
-      for (let at = 0; at < parsed.length; at += editsMax) {
-        const some = parsed.slice(at, at + editsMax);
-        const stored = [...(await storedPlants(sql, some)).values()];
-        const changed = stored.flatMap((expected) => {
-          const replacement = change === "delete" ? undefined : this.#replace(expected, change, tag);
-          return replacement === expected ? [] : [{ id: expected.id, expected, replacement }];
-        });
-        const outcomes = await run.edit(changed);
-        unchanged += stored.length - changed.length;
-        left += some.length - stored.length + outcomes.filter((outcome) => outcome !== "done").length;
-      }
-    } finally {
-      this.#edits.reportRun(run, client);
-    }
-    const { updated, deleted } = run.made;
-    return { run: run.id, edited: updated + deleted, unchanged, left };
-  }
-
-  /** The plant itself if it has the tag, or would become larger than a client may send. */
-  #replace(plant: NewPlant, change: string, tag: string): NewPlant {
-    if (plant.tag === (change === "tag" ? tag : undefined)) return plant;
-    const { tag: _, ...untagged } = plant;
-    if (change === "untag") return untagged;
-    const replacement = { ...untagged, tag };
-    const bytes = Buffer.byteLength(newPlantJson(replacement));
-    return bytes > this.#context.bodyBytesMax ? plant : replacement;
-  }
+/** The plant itself if it has the tag, or would become larger than a client may send. */
+function withTag(plant: NewPlant, tag: string | undefined, bodyBytesMax: number): NewPlant {
+  if (plant.tag === tag) return plant;
+  const { tag: _, ...untagged } = plant;
+  if (tag === undefined) return untagged;
+  const replacement = { ...untagged, tag };
+  return Buffer.byteLength(newPlantJson(replacement)) > bodyBytesMax ? plant : replacement;
 }

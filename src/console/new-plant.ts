@@ -12,46 +12,44 @@ import { BadRequestError } from "./responses.ts";
 /** Sends a body to the public operation. */
 export type PostPublicly = (headers: Headers, body: string) => Promise<Response>;
 
-export class NewPlants {
-  readonly #context: ConsoleContext;
-  readonly #edits: Edits;
-  readonly #post: PostPublicly;
+/**
+ * Creates the plant of a body, and returns the whole response of the public operation. With an empty
+ * token it is created by the operator, who needs none, with the same checks.
+ */
+export async function createPlant(
+  context: ConsoleContext,
+  edits: Edits,
+  post: PostPublicly,
+  { token, body }: { token: string; body: string },
+  client: string,
+) {
+  if (token === "") return showResponse(await createByOperator(context, edits, body, client));
+  if (!/^[\x21-\x7e]*$/.test(token))
+    throw new BadRequestError("The token has characters that a header field cannot hold; paste it again.");
+  const headers = new Headers({ "Content-Type": "application/json", Authorization: `Bearer ${token}` });
+  return showResponse(await post(headers, body));
+}
 
-  constructor(context: ConsoleContext, edits: Edits, post: PostPublicly) {
-    this.#context = context;
-    this.#edits = edits;
-    this.#post = post;
-  }
-
-  /**
-   * Creates the plant of a body, and returns the whole response of the public operation. With an
-   * empty token it is created by the operator, who needs none, with the same checks.
-   */
-  async create({ token, body }: { token: string; body: string }, client: string) {
-    if (token === "") return showResponse(await this.#createByOperator(body, client));
-    if (!/^[\x21-\x7e]*$/.test(token))
-      throw new BadRequestError("The token has characters that a header field cannot hold; paste it again.");
-    const headers = new Headers({ "Content-Type": "application/json", Authorization: `Bearer ${token}` });
-    return showResponse(await this.#post(headers, body));
-  }
-
-  async #createByOperator(body: string, client: string): Promise<Response> {
-    const { store, bodyBytesMax } = this.#context;
-    const bytes = new TextEncoder().encode(body);
-    if (bytes.length > bodyBytesMax)
-      return errorResponse(
-        new ApiError(
-          "contentTooLarge",
-          `The body is over the limit of ${bodyBytesMax} bytes; send a smaller plant.`,
-        ),
-      );
-    const plant = parseNewPlant(bytes);
-    if (plant instanceof ApiError) return errorResponse(plant);
-    const [outcome = "unavailable"] = await store.create([{ plant, creator: null }]);
-    if (outcome !== "created" && outcome !== "unchanged") return errorResponse(toApiError(outcome, plant));
-    if (outcome === "created") this.#edits.report("created", plant.id, client);
-    return plantResponse(plant, crypto.randomUUID());
-  }
+async function createByOperator(
+  { store, bodyBytesMax }: ConsoleContext,
+  edits: Edits,
+  body: string,
+  client: string,
+): Promise<Response> {
+  const bytes = new TextEncoder().encode(body);
+  if (bytes.length > bodyBytesMax)
+    return errorResponse(
+      new ApiError(
+        "contentTooLarge",
+        `The body is over the limit of ${bodyBytesMax} bytes; send a smaller plant.`,
+      ),
+    );
+  const plant = parseNewPlant(bytes);
+  if (plant instanceof ApiError) return errorResponse(plant);
+  const [outcome = "unavailable"] = await store.create([{ plant, creator: null }]);
+  if (outcome !== "created" && outcome !== "unchanged") return errorResponse(toApiError(outcome, plant));
+  if (outcome === "created") edits.report("created", plant.id, client);
+  return plantResponse(plant, crypto.randomUUID());
 }
 
 async function showResponse(response: Response) {

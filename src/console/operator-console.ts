@@ -10,15 +10,15 @@ import type { Clock, ServerEvents } from "../core/observability/server-event.ts"
 import { OperatorError } from "../core/operator-error.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { Backups } from "./backups.ts";
-import { BulkEdits } from "./bulk-edits.ts";
+import { editPlants, findIds } from "./bulk-edits.ts";
 import type { ConsoleContext } from "./context.ts";
 import { Edits } from "./edits.ts";
 import { Exports } from "./exports.ts";
 import { Imports } from "./imports.ts";
 import { Indexes } from "./indexes.ts";
 import { Inventory } from "./inventory.ts";
-import { NewPlants, type PostPublicly } from "./new-plant.ts";
-import { Plants, parseSearch } from "./plants.ts";
+import { createPlant, type PostPublicly } from "./new-plant.ts";
+import { changePlant, deletePlant, getPlant, listPage, parseSearch } from "./plants.ts";
 import { Reader } from "./reader.ts";
 import { RecentRequests } from "./recent-requests.ts";
 import {
@@ -121,9 +121,6 @@ export class OperatorConsole implements AdminRoutes {
 
     const edits = new Edits(context);
     this.#imports = new Imports(context, edits);
-    const plants = new Plants(context, edits);
-    const bulkEdits = new BulkEdits(context, edits);
-    const newPlants = new NewPlants(context, edits, options.post);
     const exports = new Exports(context, this.#inventory);
     const tokens = new Tokens(store.tokens, options.wallNow);
     const indexes = new Indexes(context);
@@ -132,9 +129,9 @@ export class OperatorConsole implements AdminRoutes {
 
     this.#reads = new Map<string, Call<URLSearchParams>>([
       ["history", (parameters) => this.#samples(parameters)],
-      ["plants", (parameters) => plants.list(parameters)],
-      ["plant", (parameters) => plants.get(parameters)],
-      ["plants/ids", (parameters) => bulkEdits.find(parameters)],
+      ["plants", (parameters) => listPage(context, parameters)],
+      ["plant", (parameters) => getPlant(context, parameters)],
+      ["plants/ids", (parameters) => findIds(context, parameters)],
       ["edits", (parameters) => edits.list(parameters)],
       ["export", (parameters) => exports.start(parameters, parseSearch(parameters))],
       ["export/progress", (parameters) => exports.progress(parameters)],
@@ -148,7 +145,11 @@ export class OperatorConsole implements AdminRoutes {
       ["index", () => indexes.state()],
     ]);
     this.#writes = new Map<string, Call<Body>>([
-      ["plants", (body, client) => newPlants.create(pickStrings(body, "token", "body"), client)],
+      [
+        "plants",
+        (body, client) =>
+          createPlant(context, edits, options.post, pickStrings(body, "token", "body"), client),
+      ],
       [
         "import",
         (body, client) =>
@@ -161,10 +162,16 @@ export class OperatorConsole implements AdminRoutes {
       ["import/cancel", (body) => this.#imports.cancel(pickStrings(body, "import"))],
       ["backup", () => (backups ?? noBackups()).start()],
       ["backup/cancel", () => (backups ?? noBackups()).cancel()],
-      ["plant/change", (body, client) => plants.change(pickStrings(body, "expected", "replacement"), client)],
-      ["plants/edit", (body, client) => bulkEdits.edit(pickStrings(body, "ids", "change", "tag"), client)],
+      [
+        "plant/change",
+        (body, client) => changePlant(context, edits, pickStrings(body, "expected", "replacement"), client),
+      ],
+      [
+        "plants/edit",
+        (body, client) => editPlants(context, edits, pickStrings(body, "ids", "change", "tag"), client),
+      ],
       ["edits/undo", (body, client) => edits.undo(pickStrings(body, "run", "id"), client)],
-      ["plant/delete", (body, client) => plants.delete(pickStrings(body, "expected"), client)],
+      ["plant/delete", (body, client) => deletePlant(edits, pickStrings(body, "expected"), client)],
       ["tokens", (body) => tokens.issue(pickStrings(body, "name", "expires"))],
       ["tokens/rotate", (body) => tokens.rotate(pickStrings(body, "name", "overlap", "expires"))],
       ["tokens/revoke", (body) => tokens.revoke(pickStrings(body, "name"))],

@@ -3,6 +3,7 @@
 // after the other for a limited time.
 
 import { fieldNames, type PlantColumns, textFields, toFieldValue, typeOf } from "../core/contract/fields.ts";
+import { parseInt64 } from "../core/contract/int64.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { type SqlConnection, SqlTimeout, type SqlValue } from "../core/store/sql-connection.ts";
 import { searchIndexState } from "./search-index.ts";
@@ -66,13 +67,13 @@ export interface Cursor {
 export type PlantSummary = PlantColumns & {
   readonly id: bigint;
   readonly isTruncated: boolean;
-  /** Milliseconds since the epoch; null for plants that were stored before it was recorded. */
-  readonly createdAt: number | null;
+  /** RFC 3339; null for plants that were stored before it was recorded. */
+  readonly createdAt: string | null;
   /**
    * The name of the token or of an identity provider's subject; null for an import, an operator,
    * and where it was not recorded.
    */
-  readonly creator: string | null;
+  readonly token: string | null;
 };
 
 export interface Page {
@@ -84,7 +85,22 @@ export interface Page {
   readonly next: Cursor | undefined;
   /** The last id that was searched, if the search ended at its time limit. */
   readonly searchedTo: bigint | undefined;
+  /** Whether the first plant is there because the search is its id. */
+  readonly hasPlantWithId: boolean;
+  /** Whether the search index was ready. */
+  readonly isIndexed: boolean;
 }
+
+type MatchingPage = Omit<Page, "hasPlantWithId" | "isIndexed">;
+
+const emptyPage: MatchingPage = {
+  plants: [],
+  order: "id",
+  isDescending: true,
+  previous: undefined,
+  next: undefined,
+  searchedTo: undefined,
+};
 
 const int64Min = -(2n ** 63n);
 const int64Max = 2n ** 63n - 1n;
@@ -141,6 +157,7 @@ interface Found {
 /** A read. Its direction is the opposite of the order's for a page backward. */
 interface Reading {
   readonly sql: SqlConnection;
+  readonly isIndexed: boolean;
   readonly filter: Filter & { readonly creators?: readonly bigint[] | undefined };
   readonly after: Cursor | undefined;
   readonly isDescending: boolean;
@@ -157,8 +174,29 @@ interface Findings {
   readonly rest?: bigint | undefined;
 }
 
-/** Lists one page. Rejects with an OperatorError, also if the plants cannot be sorted in time. */
+/**
+ * Lists one page. The plant whose id is the only word of a search comes before those that have the
+ * word. Rejects with an OperatorError, also if the plants cannot be sorted in time.
+ */
 export async function listPlants(sql: SqlConnection, search: Search): Promise<Page> {
+  const isIndexed = (await searchIndexState(sql)) === "ready";
+  const withId = await findPlantWithId(sql, search);
+  // Without the index an id is not worth a scan of all plants for its digits.
+  const isAlone = withId !== undefined && !isIndexed;
+  const page = isAlone ? emptyPage : await listMatching(sql, search, isIndexed);
+  const first = page.previous === undefined && withId !== undefined ? [withId] : [];
+  const others = page.plants.filter(({ id }) => id !== withId?.id);
+  return { ...page, plants: [...first, ...others], hasPlantWithId: first.length > 0, isIndexed };
+}
+
+async function findPlantWithId(sql: SqlConnection, filter: Filter): Promise<PlantSummary | undefined> {
+  const [word = "", ...others] = filter.words;
+  const isOnly = others.length === 0 && !isSearch({ ...filter, words: [] });
+  const id = isOnly ? parseInt64(word) : undefined;
+  return id === undefined ? undefined : (await summaries(sql, [id]))[0];
+}
+
+async function listMatching(sql: SqlConnection, search: Search, isIndexed: boolean): Promise<MatchingPage> {
   const filter = await withCreatorIds(sql, search);
   const { created } = filter;
   const isOnlyTime = created !== undefined && !isSearch({ ...search, created: undefined });
@@ -168,13 +206,14 @@ export async function listPlants(sql: SqlConnection, search: Search): Promise<Pa
   const isBackward = search.isBackward && cursor !== undefined;
   const isDescendingPage = order === search.order ? search.isDescending : true;
   const isDescending = isDescendingPage !== isBackward;
-  const reading = { sql, filter, after: cursor, isDescending, plantsMax: search.plantsMax + 1 };
+  const reading = { sql, isIndexed, filter, after: cursor, isDescending, plantsMax: search.plantsMax + 1 };
   const { found, rest } =
     isSearch(search) && !isOnlyTime ? await readMatches(reading) : await readAll(reading, order);
   const searchedTo = rest === undefined ? undefined : adjacentId(rest, !isDescending);
   const hasMore = found.length > search.plantsMax || searchedTo !== undefined;
   // A page that begins before the first plant: the first one instead, which is full.
-  if (isBackward && !hasMore) return listPlants(sql, { ...search, cursor: undefined, isBackward: false });
+  if (isBackward && !hasMore)
+    return listMatching(sql, { ...search, cursor: undefined, isBackward: false }, isIndexed);
   const onPage = found.slice(0, search.plantsMax);
   const last = onPage.at(-1);
   const further = searchedTo === undefined ? last && { ...last, order } : { order, id: searchedTo };
@@ -262,7 +301,7 @@ async function readMatches(reading: Reading): Promise<Findings> {
   const first = firstId(reading);
   if (first === undefined || filter.creators?.length === 0) return { found: [] };
   const deadline = performance.now() + searchMsMax;
-  const isIndexed = hasIndexedText(filter) && (await searchIndexState(reading.sql)) === "ready";
+  const isIndexed = reading.isIndexed && hasIndexedText(filter);
   if (!isIndexed) return scan(reading, first, { deadline, isIndexed });
   const isSqlite = reading.sql.dialect === "sqlite";
   const rareParts = isSqlite ? await planRareParts(reading.sql, filter) : undefined;
@@ -430,53 +469,48 @@ type PlantRow = PlantColumns & {
   readonly id: bigint;
   readonly is_truncated: bigint;
   readonly created_at: bigint | null;
-  readonly creator: bigint | null;
+  readonly token: string | null;
 };
 
-const previews = fieldNames.map((field) =>
-  typeOf(field) === "text" ? `substr(${field}, 1, ${previewLength}) AS ${field}` : field,
-);
-const isLong = textFields.map((field) => `length(${field}) > ${previewLength}`).join(" OR ");
+const complete = fieldNames.map((field) => `plants.${field}`).join(", ");
+const previews = fieldNames
+  .map((field) =>
+    typeOf(field) === "text" ? `substr(plants.${field}, 1, ${previewLength}) AS ${field}` : `plants.${field}`,
+  )
+  .join(", ");
+const isLong = textFields.map((field) => `length(plants.${field}) > ${previewLength}`).join(" OR ");
 
 /** The stored plants with these ids, in the order of the ids. */
-export async function summaries(sql: SqlConnection, ids: readonly bigint[]): Promise<PlantSummary[]> {
+async function summaries(sql: SqlConnection, ids: readonly bigint[]): Promise<PlantSummary[]> {
   if (ids.length === 0) return [];
-  const rows = await sql.query<PlantRow>(
-    `SELECT id, ${previews.join(", ")}, created_at, creator,
-       CASE WHEN ${isLong} THEN 1 ELSE 0 END AS is_truncated
-     FROM plants WHERE id IN (${ids.map((_, index) => `$${index + 1}`).join(", ")})`,
-    ids,
-  );
-  const plants = await withCreators(sql, rows);
+  const columns = `${previews}, CASE WHEN ${isLong} THEN 1 ELSE 0 END AS is_truncated`;
+  const plants = await readPlants(sql, columns, ids);
   const byId = new Map(plants.map((plant) => [plant.id, plant]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
 /** One plant with its complete texts. */
 export async function findPlant(sql: SqlConnection, id: bigint): Promise<PlantSummary | undefined> {
-  const rows = await sql.query<PlantRow>(
-    `SELECT id, ${fieldNames.join(", ")}, created_at, creator, 0 AS is_truncated FROM plants WHERE id = $1`,
-    [id],
-  );
-  return (await withCreators(sql, rows))[0];
+  return (await readPlants(sql, `${complete}, 0 AS is_truncated`, [id]))[0];
 }
 
-async function withCreators(sql: SqlConnection, rows: readonly PlantRow[]): Promise<PlantSummary[]> {
-  const keys = [...new Set(rows.flatMap(({ creator }) => creator ?? []))];
-  const creators =
-    keys.length === 0
-      ? []
-      : await sql.query<{ id: bigint; name: string }>(
-          `SELECT id, name FROM creators WHERE id IN (${keys.map((_, index) => `$${index + 1}`).join(", ")})`,
-          keys,
-        );
-  const names = new Map(creators.map((creator) => [creator.id, creator.name]));
-  return rows.map(({ id, is_truncated, created_at, creator, ...columns }) => ({
+async function readPlants(
+  sql: SqlConnection,
+  columns: string,
+  ids: readonly bigint[],
+): Promise<PlantSummary[]> {
+  const rows = await sql.query<PlantRow>(
+    `SELECT plants.id, ${columns}, created_at, creators.name AS token
+     FROM plants LEFT JOIN creators ON creators.id = creator
+     WHERE plants.id IN (${ids.map((_, index) => `$${index + 1}`).join(", ")})`,
+    ids,
+  );
+  return rows.map(({ id, is_truncated, created_at, token, ...fields }) => ({
     id,
-    ...toTyped(columns),
+    ...toTyped(fields),
     isTruncated: is_truncated === 1n,
-    createdAt: created_at === null ? null : Number(created_at),
-    creator: creator === null ? null : (names.get(creator) ?? null),
+    createdAt: created_at === null ? null : new Date(Number(created_at)).toISOString(),
+    token,
   }));
 }
 

@@ -14,16 +14,13 @@ import {
   type Cursor,
   type Filter,
   findPlant,
-  isSearch,
   listPlants,
   type Order,
   orderedCharacters,
   orders,
   type PlantSummary,
-  summaries,
 } from "./plant-list.ts";
 import { BadRequestError } from "./responses.ts";
-import { searchIndexState } from "./search-index.ts";
 
 const plantsPerPage = 50;
 
@@ -32,101 +29,60 @@ const plantsPerRead = 500;
 
 const noSuchPage = "There is no such page; start again from the first one.";
 
-export class Plants {
-  readonly #context: ConsoleContext;
-  readonly #edits: Edits;
-
-  constructor(context: ConsoleContext, edits: Edits) {
-    this.#context = context;
-    this.#edits = edits;
-  }
-
-  async list(parameters: URLSearchParams) {
-    const search = parseSearch(parameters);
-    const sql = await this.#context.reader();
-    const state = await searchIndexState(sql);
-    const withId = search.cursor === undefined ? await findPlantWithId(sql, search) : undefined;
-    const page =
-      withId !== undefined && state !== "ready"
-        ? { ...emptyPage, order: "id" as const, isDescending: true }
-        : await listPlants(sql, { ...search, plantsMax: plantsPerPage });
-    const plants =
-      withId === undefined ? page.plants : [withId, ...page.plants.filter(({ id }) => id !== withId.id)];
-    return {
-      plants: plants.map(toShown),
-      order: page.order,
-      isDescending: page.isDescending,
-      previous: page.previous === undefined ? null : encodeCursor(page.previous),
-      next: page.next === undefined ? null : encodeCursor(page.next),
-      searchedTo: page.searchedTo ?? null,
-      hasPlantWithId: withId !== undefined,
-      isIndexed: state === "ready",
-    };
-  }
-
-  /** One plant in full, or null. */
-  async get(parameters: URLSearchParams) {
-    const id = parseId(parameters.get("id") ?? "");
-    const plant = await findPlant(await this.#context.reader(), id);
-    if (plant === undefined) return null;
-    const { isTruncated: _, ...shown } = toShown(plant);
-    return shown;
-  }
-
-  /**
-   * Changes a plant, unless it is no longer the expected one. Both are bodies of the public
-   * operation, validated as there.
-   */
-  change(
-    { expected, replacement }: { expected: string; replacement: string },
-    client: string,
-  ): Promise<void> {
-    const from = parsePlant(expected);
-    if (Buffer.byteLength(replacement) > this.#context.bodyBytesMax)
-      throw new BadRequestError(
-        `The plant is larger than the ${this.#context.bodyBytesMax} bytes that --body-bytes-max allows.`,
-      );
-    const to = parsePlant(replacement);
-    if (from.id !== to.id) throw new BadRequestError("The id of a plant cannot be changed.");
-    if (plantsEqual(from, to))
-      throw new BadRequestError(`Nothing was changed: ${fieldNames.join(" and ")} are as they were.`);
-    return this.#edit({ id: from.id, expected: from, replacement: to }, client);
-  }
-
-  /** Deletes a plant, unless it is no longer the expected one. */
-  delete({ expected }: { expected: string }, client: string): Promise<void> {
-    const plant = parsePlant(expected);
-    return this.#edit({ id: plant.id, expected: plant, replacement: undefined }, client);
-  }
-
-  async #edit(edit: PlantEdit, client: string): Promise<void> {
-    const outcome = await this.#edits.edit(edit, client);
-    if (outcome === "done") return;
-    if (outcome === "missing")
-      throw new AdminError(404, `Plant ${edit.id} is not in the store any more. Nothing was saved.`);
-    throw new AdminError(409, `Plant ${edit.id} has changed since you opened it. Nothing was saved.`);
-  }
-}
-
-const emptyPage = { plants: [], previous: undefined, next: undefined, searchedTo: undefined };
-
-function toShown({ createdAt, creator, ...plant }: PlantSummary) {
+export async function listPage({ reader }: ConsoleContext, parameters: URLSearchParams) {
+  const search = { ...parseSearch(parameters), plantsMax: plantsPerPage };
+  const { previous, next, searchedTo, ...page } = await listPlants(await reader(), search);
   return {
-    ...plant,
-    createdAt: createdAt === null ? null : new Date(createdAt).toISOString(),
-    token: creator,
+    ...page,
+    previous: previous === undefined ? null : encodeCursor(previous),
+    next: next === undefined ? null : encodeCursor(next),
+    searchedTo: searchedTo ?? null,
   };
 }
 
+/** One plant in full, or null. */
+export async function getPlant({ reader }: ConsoleContext, parameters: URLSearchParams) {
+  const id = parseId(parameters.get("id") ?? "");
+  const plant = await findPlant(await reader(), id);
+  if (plant === undefined) return null;
+  const { isTruncated: _, ...shown } = plant;
+  return shown;
+}
+
 /**
- * The plant whose id is the only word of a search, which comes before those that have the word.
- * Without the index an id is not worth a scan of all plants for its digits.
+ * Changes a plant, unless it is no longer the expected one. Both are bodies of the public operation,
+ * validated as there.
  */
-async function findPlantWithId(sql: SqlConnection, filter: Filter): Promise<PlantSummary | undefined> {
-  const [word = "", ...others] = filter.words;
-  const isAlone = others.length === 0 && !isSearch({ ...filter, words: [] });
-  const id = isAlone ? parseInt64(word) : undefined;
-  return id === undefined ? undefined : (await summaries(sql, [id]))[0];
+export function changePlant(
+  { bodyBytesMax }: ConsoleContext,
+  edits: Edits,
+  { expected, replacement }: { expected: string; replacement: string },
+  client: string,
+): Promise<void> {
+  const from = parsePlant(expected);
+  if (Buffer.byteLength(replacement) > bodyBytesMax)
+    throw new BadRequestError(
+      `The plant is larger than the ${bodyBytesMax} bytes that --body-bytes-max allows.`,
+    );
+  const to = parsePlant(replacement);
+  if (from.id !== to.id) throw new BadRequestError("The id of a plant cannot be changed.");
+  if (plantsEqual(from, to))
+    throw new BadRequestError(`Nothing was changed: ${fieldNames.join(" and ")} are as they were.`);
+  return editPlant(edits, { id: from.id, expected: from, replacement: to }, client);
+}
+
+/** Deletes a plant, unless it is no longer the expected one. */
+export function deletePlant(edits: Edits, { expected }: { expected: string }, client: string): Promise<void> {
+  const plant = parsePlant(expected);
+  return editPlant(edits, { id: plant.id, expected: plant, replacement: undefined }, client);
+}
+
+async function editPlant(edits: Edits, edit: PlantEdit, client: string): Promise<void> {
+  const outcome = await edits.edit(edit, client);
+  if (outcome === "done") return;
+  if (outcome === "missing")
+    throw new AdminError(404, `Plant ${edit.id} is not in the store any more. Nothing was saved.`);
+  throw new AdminError(409, `Plant ${edit.id} has changed since you opened it. Nothing was saved.`);
 }
 
 /** All plants that the list shows for a search, some at a time. */
@@ -134,20 +90,11 @@ export async function* searchPages(
   sql: SqlConnection,
   filter: Filter,
 ): AsyncGenerator<readonly PlantSummary[]> {
-  const withId = await findPlantWithId(sql, filter);
-  if (withId !== undefined) yield [withId];
-  if (withId !== undefined && (await searchIndexState(sql)) !== "ready") return;
+  const search = { ...filter, order: "id", isDescending: false, isBackward: false } as const;
   let cursor: Cursor | undefined;
   do {
-    const page = await listPlants(sql, {
-      ...filter,
-      cursor,
-      order: "id",
-      isDescending: false,
-      isBackward: false,
-      plantsMax: plantsPerRead,
-    });
-    yield page.plants.filter(({ id }) => id !== withId?.id);
+    const page = await listPlants(sql, { ...search, cursor, plantsMax: plantsPerRead });
+    yield page.plants;
     cursor = page.next;
   } while (cursor !== undefined);
 }

@@ -1,13 +1,13 @@
 // The table of plants: its orders, its boxes, and links to the plants.
 
 import type { Order } from "../plant-list.ts";
-import type { Plants } from "../plants.ts";
+import type { listPage } from "../plants.ts";
 import type { Answer } from "./api.ts";
 import { formatDate, html, untrustedText } from "./format.ts";
 import { labelOf, otherFields, type Value } from "./plant-fields.ts";
 import { exactTime } from "./units.ts";
 
-export type Page = Answer<Plants["list"]>;
+export type Page = Answer<typeof listPage>;
 
 const columnNames: Record<Order, string> = { id: "Id", name: "Name", tag: "Tag", created: "Created" };
 

@@ -1,7 +1,7 @@
 // The bar of the selected plants: all that a search finds, and their deletion or the change of
 // their tag in one run.
 
-import type { BulkEdits } from "../bulk-edits.ts";
+import type { editPlants, findIds } from "../bulk-edits.ts";
 import { type Answer, get, post } from "./api.ts";
 import { Confirmation, ErrorMessage } from "./dialogs.ts";
 import { html, untrustedText } from "./format.ts";
@@ -41,14 +41,14 @@ export function Selection({
     forget();
     return call(async () => {
       const parameters = new URLSearchParams(parseQuery(query).parameters);
-      const found: Answer<BulkEdits["find"]> = await get(`plants/ids?${parameters}`);
+      const found: Answer<typeof findIds> = await get(`plants/ids?${parameters}`);
       onSelect(new Set(found.ids));
       if (!found.isComplete)
         setNote(`These are the first ${formatCount(found.ids.length, "plant")} that were found.`);
     });
   };
   const edit = async (chosen: Change) => {
-    const { edited, unchanged, left, ...result }: Answer<BulkEdits["edit"]> = await post("plants/edit", {
+    const { edited, unchanged, left, ...result }: Answer<typeof editPlants> = await post("plants/edit", {
       ids: [...ids].join(" "),
       change: chosen === "tag" && tag === "" ? "untag" : chosen,
       tag,

@@ -4,7 +4,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import type { Imports } from "../../../src/console/imports.ts";
-import type { NewPlants } from "../../../src/console/new-plant.ts";
+import type { createPlant } from "../../../src/console/new-plant.ts";
 import type { RecentRequests } from "../../../src/console/recent-requests.ts";
 import { ConsoleClient, importColumns } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
@@ -13,7 +13,7 @@ import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { csvLine } from "../../support/stored-plants.ts";
 
-type FormResponse = Awaited<ReturnType<NewPlants["create"]>>;
+type FormResponse = Awaited<ReturnType<typeof createPlant>>;
 
 type ImportStatus = NonNullable<ReturnType<Imports["status"]>>;
 

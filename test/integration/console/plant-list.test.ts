@@ -297,8 +297,8 @@ for (const engine of engines) {
         await write.query(sql);
         const { plants: listed } = await listPlants(read, searchFor({ order: "created" }));
         expect(listed.length).toBe(19);
-        const times = listed.map(({ createdAt }) => createdAt ?? 0);
-        expect(times).toEqual(times.toSorted((one, other) => other - one));
+        const times = listed.map(({ createdAt }) => createdAt ?? "");
+        expect(times).toEqual(times.toSorted().reverse());
         expect((await found(read, { order: "created", plantsMax: 4 })).length).toBe(19);
         expect((await found(read, { order: "created", isDescending: false, plantsMax: 4 })).length).toBe(19);
       });

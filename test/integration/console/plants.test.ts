@@ -1,7 +1,7 @@
 // The console's API for plants and indexes, on every engine.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { NewPlants } from "../../../src/console/new-plant.ts";
+import type { createPlant } from "../../../src/console/new-plant.ts";
 import { fieldNames } from "../../../src/core/contract/fields.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
@@ -250,7 +250,7 @@ for (const engine of engines) {
         const client = await ConsoleClient.of(server);
         const create = async (token: string, body: string) => {
           const { json } = await client.write("plants", { token, body });
-          const response = json as Awaited<ReturnType<NewPlants["create"]>>;
+          const response = json as Awaited<ReturnType<typeof createPlant>>;
           return { ...response, body: JSON.parse(response.body) };
         };
         const body = '{"id": 9007199254740993, "name": "Monstera"}';
