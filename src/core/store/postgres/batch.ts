@@ -32,12 +32,6 @@ const fieldTypes = fieldNames.map((field) => columnTypes[typeOf(field)]);
 const insertedColumns = ["created_at", "id", "creator", ...fieldNames];
 const perRow = insertedColumns.length - 1;
 
-/** The result of inserting rows: the created ids, and the plants that were stored before. */
-interface InsertResult {
-  readonly createdIds: ReadonlySet<bigint>;
-  readonly stored: ReadonlyMap<bigint, NewPlant>;
-}
-
 /** From this many rows on COPY is used: 500,000 rows a second, and 100,000 by INSERT. */
 const copyRowsMin = 2_000;
 
@@ -70,14 +64,22 @@ export async function commitBatch(
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
   // COPY reports no conflicts: INSERT then decides row by row.
   const isCopied = rows.length >= copyRowsMin && (await copy(pool, rows, lockMs));
-  const result = isCopied ? "allCreated" : await insertAll(pool, rows, lockMs);
+  const inserted = isCopied ? rows.map(({ plant }) => plant.id) : await insert(pool, rows, lockMs);
   // Avoids sets and maps of bigints, which cost as much as the COPY.
-  if (result === "allCreated" && rows.length === batch.length) return batch.map(() => "created");
-  const outcomes = toOutcomes(
-    batch,
-    rows,
-    result === "allCreated" ? { createdIds: toIds(rows), stored: new Map() } : result,
-  );
+  if (inserted.length === batch.length) return batch.map(() => "created");
+  const createdIds = new Set(inserted.map(BigInt));
+  const others = rows.filter(({ plant }) => !createdIds.has(plant.id));
+  const stored =
+    others.length === 0 ? new Map<bigint, NewPlant>() : await selectDurable(pool, others, lockMs);
+  const rowById = new Map(rows.map(({ plant }) => [plant.id, plant]));
+  // Undefined for a plant that was neither created nor found.
+  const outcomes = batch.map(({ plant }): Outcome | undefined => {
+    const isCreated = createdIds.has(plant.id);
+    const row = rowById.get(plant.id);
+    if (isCreated && row === plant) return "created";
+    const found = isCreated ? row : stored.get(plant.id);
+    return found && compareWithStored(found, plant);
+  });
   const missing = batch.filter((_, index) => outcomes[index] === undefined);
   const retried =
     missing.length === 0 || attempts === 1 ? [] : await commitBatch(pool, missing, lockMs, attempts - 1);
@@ -97,42 +99,6 @@ function byId({ plant: one }: NewEntry, { plant: other }: NewEntry): number {
 /** Keeps the first of the plants with one id: the sort is stable. */
 function withoutDuplicates(sorted: readonly NewEntry[]): NewEntry[] {
   return sorted.filter(({ plant }, index) => plant.id !== sorted[index - 1]?.plant.id);
-}
-
-/** The outcome of each plant; undefined if it was neither created nor found. */
-function toOutcomes(
-  batch: readonly NewEntry[],
-  rows: readonly NewEntry[],
-  { createdIds, stored }: InsertResult,
-): (Outcome | undefined)[] {
-  const rowById = new Map(rows.map(({ plant }) => [plant.id, plant]));
-  return batch.map(({ plant }) => {
-    const isCreated = createdIds.has(plant.id);
-    const row = rowById.get(plant.id);
-    if (isCreated && row === plant) return "created";
-    const found = isCreated ? row : stored.get(plant.id);
-    return found && compareWithStored(found, plant);
-  });
-}
-
-/**
- * Inserts rows by INSERT: one round trip if every plant is new; a second one reads those that were
- * already stored. The read sees every row that the insert conflicted with: under READ COMMITTED as
- * a later statement, under SERIALIZABLE because the insert fails with 40001 on a row that it cannot
- * see, and is retried.
- */
-async function insertAll(
-  pool: HostPool,
-  rows: readonly NewEntry[],
-  lockMs: number,
-): Promise<InsertResult | "allCreated"> {
-  const inserted: string[] = [];
-  for (let start = 0; start < rows.length; start += insertRowsMax)
-    inserted.push(...(await insert(pool, rows.slice(start, start + insertRowsMax), lockMs)));
-  if (inserted.length === rows.length) return "allCreated";
-  const createdIds = new Set(inserted.map(BigInt));
-  const others = rows.filter(({ plant }) => !createdIds.has(plant.id));
-  return { createdIds, stored: others.length === 0 ? new Map() : await selectDurable(pool, others, lockMs) };
 }
 
 /** Thrown to roll a COPY back that has skipped rows. */
@@ -169,15 +135,21 @@ async function copy(pool: HostPool, rows: readonly NewEntry[], lockMs: number): 
   }
 }
 
-function toIds(rows: readonly NewEntry[]): Set<bigint> {
-  return new Set(rows.map(({ plant }) => plant.id));
-}
-
-/** Inserts rows by one statement, and returns the ids that were created. */
+/**
+ * Inserts rows by INSERT, and returns the ids that were created: one round trip if every plant is
+ * new. A select afterwards sees every row that the insert conflicted with: under READ COMMITTED as
+ * a later statement, under SERIALIZABLE because the insert fails with 40001 on a row that it cannot
+ * see, and is retried.
+ */
 async function insert(pool: HostPool, rows: readonly NewEntry[], lockMs: number): Promise<string[]> {
-  const statement = { ...insertStatement(pool, rows), rowMode: "array", lockMs } as const;
-  const { rows: inserted } = await pool.query<[string]>(statement);
-  return inserted.map(([id]) => id);
+  const created: string[] = [];
+  for (let start = 0; start < rows.length; start += insertRowsMax) {
+    const part = insertStatement(pool, rows.slice(start, start + insertRowsMax));
+    const statement = { ...part, rowMode: "array", lockMs } as const;
+    const { rows: ids } = await pool.query<[string]>(statement);
+    for (const [id] of ids) created.push(id);
+  }
+  return created;
 }
 
 /**

@@ -22,7 +22,8 @@ export class LockedIds {
 
   /** Whether the row of an id was locked recently. */
   has(id: bigint): boolean {
-    const until = this.#until.get(id);
+    // It is nearly always empty, and hashing a bigint costs more than this test.
+    const until = this.#until.size === 0 ? undefined : this.#until.get(id);
     if (until === undefined) return false;
     if (performance.now() < until) return true;
     this.#until.delete(id);
@@ -34,10 +35,6 @@ export class LockedIds {
     this.#until.set(id, performance.now() + lockedMsMax);
     const [oldest] = this.#until.keys();
     if (this.#until.size > lockedIdsMax && oldest !== undefined) this.#until.delete(oldest);
-  }
-
-  get isEmpty(): boolean {
-    return this.#until.size === 0;
   }
 }
 
@@ -51,75 +48,44 @@ export async function commitSkippingLocked(
   batch: readonly NewEntry[],
   locked: LockedIds,
 ): Promise<Outcome[]> {
-  const bisection: LockBisection = { pool, locked, deadline: performance.now() + divideMsMax };
-  const isSeparate = batch.map(({ plant: { id } }) => !locked.isEmpty && locked.has(id));
-  const together = batch.filter((_, index) => !isSeparate[index]);
-  const outcomes = together.length === 0 ? [] : await commitOrDivide(bisection, together);
+  const deadline = performance.now() + divideMsMax;
+  /** Resolves with undefined if the commit waited for a lock longer than its limit. */
+  const commit = (part: readonly NewEntry[], lockMsMax: number) =>
+    commitBatch(pool, part, lockMsMax).catch((error) => {
+      if (!isLockTimeout(error)) throw error;
+      return undefined;
+    });
+  const commitPart = async (part: readonly NewEntry[]): Promise<Outcome[]> => {
+    if (performance.now() > deadline) return part.map(() => "unavailable");
+    const outcomes = await commit(part, partLockMsMax);
+    if (outcomes !== undefined) return outcomes;
+    if (part.length > 1) return commitHalves(part, commitPart);
+    for (const { plant } of part) locked.add(plant.id);
+    return ["unavailable"];
+  };
+  const commitTogether = async (part: readonly NewEntry[]): Promise<Outcome[]> => {
+    const outcomes = await commit(part, batchLockMsMax);
+    if (outcomes !== undefined) return outcomes;
+    // A lock on the whole table blocks every part; this statement then fails as the batch did.
+    await pool.query({
+      text: "INSERT INTO plants (id, name) SELECT 0, '' WHERE false",
+      lockMs: partLockMsMax,
+    });
+    return part.length > 1 ? commitHalves(part, commitPart) : commitPart(part);
+  };
+  const together = batch.filter(({ plant }) => !locked.has(plant.id));
+  const outcomes = together.length === 0 ? [] : await commitTogether(together);
   if (together.length === batch.length) return outcomes;
-  const separate = await commitParts(
-    bisection,
-    batch.filter((_, index) => isSeparate[index]).map((entry) => [entry]),
-  );
-  let [nextTogether, nextSeparate] = [0, 0];
-  return isSeparate.map(
-    (isOne) => (isOne ? separate[nextSeparate++] : outcomes[nextTogether++]) ?? "unavailable",
-  );
+  const outcomeOf = new Map(together.map((entry, index) => [entry, outcomes[index]]));
+  for (const entry of batch) if (!outcomeOf.has(entry)) outcomeOf.set(entry, (await commitPart([entry]))[0]);
+  return batch.map((entry) => outcomeOf.get(entry) ?? "unavailable");
 }
 
-/** A batch that is committed in parts, until a deadline. */
-interface LockBisection {
-  readonly pool: HostPool;
-  readonly locked: LockedIds;
-  readonly deadline: number;
-}
-
-async function commitOrDivide(bisection: LockBisection, batch: readonly NewEntry[]): Promise<Outcome[]> {
-  const { pool } = bisection;
-  const outcomes = await commitUnlessLocked(pool, batch, batchLockMsMax);
-  if (outcomes !== undefined) return outcomes;
-  // A lock on the whole table blocks every part; this statement then fails as the batch did.
-  await pool.query({ text: "INSERT INTO plants (id, name) SELECT 0, '' WHERE false", lockMs: partLockMsMax });
-  return commitParts(bisection, halve(batch));
-}
-
-/** Commits the parts of a batch in order, and halves those that wait for a lock. */
-async function commitParts(
-  bisection: LockBisection,
-  parts: readonly (readonly NewEntry[])[],
-): Promise<Outcome[]> {
-  const outcomes: Outcome[] = [];
-  for (const part of parts) {
-    if (performance.now() > bisection.deadline) outcomes.push(...part.map(() => "unavailable" as const));
-    else outcomes.push(...(await commitPart(bisection, part)));
-  }
-  return outcomes;
-}
-
-async function commitPart(bisection: LockBisection, part: readonly NewEntry[]): Promise<Outcome[]> {
-  const outcomes = await commitUnlessLocked(bisection.pool, part, partLockMsMax);
-  if (outcomes !== undefined) return outcomes;
-  const [entry] = part;
-  if (part.length > 1 || entry === undefined) return commitParts(bisection, halve(part));
-  bisection.locked.add(entry.plant.id);
-  return ["unavailable"];
-}
-
-/** Commits a batch; resolves with undefined if it waited for a lock longer than its limit. */
-async function commitUnlessLocked(
-  pool: HostPool,
+/** Commits one half of a batch after the other, so that equal ids keep their order. */
+export async function commitHalves(
   batch: readonly NewEntry[],
-  lockMsMax: number,
-): Promise<Outcome[] | undefined> {
-  try {
-    return await commitBatch(pool, batch, lockMsMax);
-  } catch (error) {
-    if (!isLockTimeout(error)) throw error;
-    return undefined;
-  }
-}
-
-function halve(batch: readonly NewEntry[]): (readonly NewEntry[])[] {
-  if (batch.length < 2) return [batch];
+  commit: (half: readonly NewEntry[]) => Promise<Outcome[]>,
+): Promise<Outcome[]> {
   const middle = batch.length >> 1;
-  return [batch.slice(0, middle), batch.slice(middle)];
+  return [...(await commit(batch.slice(0, middle))), ...(await commit(batch.slice(middle)))];
 }

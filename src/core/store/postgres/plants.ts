@@ -6,7 +6,7 @@ import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } fr
 import { select, selectDurable } from "./batch.ts";
 import type { HostPool } from "./connection.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
-import { commitSkippingLocked, LockedIds } from "./locked-rows.ts";
+import { commitHalves, commitSkippingLocked, LockedIds } from "./locked-rows.ts";
 import type { Commits } from "./primary.ts";
 
 export class PostgresPlants {
@@ -19,17 +19,9 @@ export class PostgresPlants {
     this.#onUnavailable = onUnavailable;
   }
 
-  /** Commits a batch, or else each plant by itself. See PlantStore.create. */
-  async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
-    try {
-      return await this.#primary.withRetry((pool) => this.#commit(pool, batch));
-    } catch (error) {
-      const failure = classifyError(error);
-      if (failure === "internalError") throw error;
-      this.#onUnavailable(errorReason(error));
-      if (failure === "connectionLost" || failure === "retryable") return batch.map(() => "unavailable");
-      return this.#commitEach(batch, failure === "rowError" && batch.length > 1);
-    }
+  /** Commits a batch, or else those of its plants that can be. See PlantStore.create. */
+  create(batch: readonly NewEntry[]): Promise<Outcome[]> {
+    return this.#create(batch, "withRetry");
   }
 
   /** Commits what a create writes, and leaves no plant; rejects with the reason if it cannot. */
@@ -43,6 +35,20 @@ export class PostgresPlants {
     return plants.get(id);
   }
 
+  async #create(batch: readonly NewEntry[], run: keyof Commits): Promise<Outcome[]> {
+    try {
+      return await this.#primary[run]((pool) => this.#commit(pool, batch));
+    } catch (error) {
+      const failure = classifyError(error);
+      if (failure === "internalError") throw error;
+      if (failure === "rowError" && batch.length > 1)
+        return commitHalves(batch, (half) => this.#create(half, "once"));
+      this.#onUnavailable(errorReason(error));
+      if (failure === "connectionLost" || failure === "retryable") return batch.map(() => "unavailable");
+      return this.#compare(batch);
+    }
+  }
+
   async #commit(pool: HostPool, batch: readonly NewEntry[]): Promise<Outcome[]> {
     const outcomes = await commitSkippingLocked(pool, batch, this.#locked);
     if (outcomes.includes("unavailable"))
@@ -50,33 +56,18 @@ export class PostgresPlants {
     return outcomes;
   }
 
-  /** Commits each plant of a batch by itself; replays and conflicts need no write. */
-  async #commitEach(batch: readonly NewEntry[], mayWrite: boolean): Promise<Outcome[]> {
-    try {
-      const stored = await this.#primary.once((pool) => selectDurable(pool, batch));
-      const outcomes: Outcome[] = [];
-      for (const entry of batch) {
-        const found = stored.get(entry.plant.id);
-        if (found !== undefined) outcomes.push(compareWithStored(found, entry.plant));
-        else outcomes.push(mayWrite ? await this.#commitSingly(entry) : "unavailable");
-      }
-      return outcomes;
-    } catch (error) {
+  /** Compares a batch that cannot be committed: replays and conflicts need no write. */
+  async #compare(batch: readonly NewEntry[]): Promise<Outcome[]> {
+    const reading = this.#primary.once((pool) => selectDurable(pool, batch));
+    const stored = await reading.catch((error) => {
       if (classifyError(error) === "internalError") throw error;
       this.#onUnavailable(errorReason(error));
-      return batch.map(() => "unavailable");
-    }
-  }
-
-  async #commitSingly(entry: NewEntry): Promise<Outcome> {
-    try {
-      const [outcome = "unavailable"] = await this.#primary.once((pool) => this.#commit(pool, [entry]));
-      return outcome;
-    } catch (error) {
-      if (classifyError(error) !== "rowError") throw error;
-      this.#onUnavailable(errorReason(error));
-      return "unavailable";
-    }
+      return new Map<bigint, NewPlant>();
+    });
+    return batch.map(({ plant }) => {
+      const found = stored.get(plant.id);
+      return found === undefined ? "unavailable" : compareWithStored(found, plant);
+    });
   }
 }
 
