@@ -33,7 +33,7 @@ const looks = {
   narrow: { colorScheme: "light", width: 390 },
 } as const satisfies Record<string, Look>;
 
-interface Visit {
+export interface Visit {
   readonly look?: keyof typeof looks;
   /** Expected complaints of the page: each must occur, and no other may. */
   readonly expectedFaults?: readonly RegExp[];

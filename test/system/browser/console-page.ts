@@ -1,6 +1,6 @@
 // Actions on the console's page.
 
-import type { Locator, Page } from "../../support/browser.ts";
+import { type Locator, type Page, type TestBrowser, untilTrue, type Visit } from "../../support/browser.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 interface OpenedConsole {
@@ -11,16 +11,32 @@ interface OpenedConsole {
   readonly console: string;
 }
 
-/** Starts a server for one test, with a token, in the test's own process unless told otherwise. */
+interface ConsoleOptions extends Visit {
+  readonly args?: readonly string[];
+  /** In the test's own process unless told otherwise. */
+  readonly start?: typeof RunningServer.start;
+}
+
+/** Starts a server for one test, with a token. */
 export async function withServer(
-  args: readonly string[],
+  { args = [], start = RunningServer.startInProcess }: ConsoleOptions,
   work: (opened: OpenedConsole) => Promise<void>,
-  start: typeof RunningServer.start = RunningServer.startInProcess,
 ): Promise<void> {
   using folder = new TemporaryFolder();
   await using server = await start({ database: `sqlite:${folder.file("plants.db")}`, args });
   const target = { url: server.url, token: await server.createToken("the shop") };
   await work({ folder, server, target, console: `${await server.adminUrl()}/console/` });
+}
+
+/** Starts a server for one test, and opens an empty page, from which the test goes to the console. */
+export function withPage(
+  browser: TestBrowser,
+  options: ConsoleOptions,
+  work: (opened: OpenedConsole & { readonly page: Page }) => Promise<void>,
+): Promise<void> {
+  return withServer(options, (opened) =>
+    browser.visit("about:blank", options, (page) => work({ ...opened, page })),
+  );
 }
 
 /** The row of a plant in the list. */
@@ -35,12 +51,7 @@ export async function searchFor(page: Page, query: string): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
-/**
- * Revokes the first token, and waits until the page lists it among those that are expired or
- * revoked.
- */
-export async function revokeToken(page: Page, name: string): Promise<void> {
-  await page.getByRole("button", { name: `Revoke ${name}` }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
-  await page.getByRole("button", { name: /Show \d expired or revoked/ }).waitFor();
+/** Waits until no element is wider than the page: charts follow its width in the next frame. */
+export async function assertNoHorizontalScroll(page: Page): Promise<void> {
+  await untilTrue(page, "document.documentElement.scrollWidth <= innerWidth");
 }

@@ -1,33 +1,20 @@
 // The console in Chromium, beside its list of plants: the form, tokens, charts, import, export,
 // requests and backup.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { accessibilityFaults, type Page, TestBrowser } from "../../support/browser.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer } from "../../support/server.ts";
+import { assertNoHorizontalScroll, withPage } from "./console-page.ts";
 
-const resources = new AsyncDisposableStack();
-const folder = resources.use(new TemporaryFolder());
-const browser = resources.use(new TestBrowser());
-let server: RunningServer;
-let target: { url: string; token: string };
-let url: string;
-beforeAll(async () => {
-  server = resources.use(await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` }));
-  target = { url: server.url, token: await server.createToken("the shop") };
-  url = `${await server.adminUrl()}/console/`;
-});
-afterAll(() => resources.disposeAsync());
+const browser = new TestBrowser();
+afterAll(() => browser[Symbol.asyncDispose]());
 
 const focusedName = (page: Page) => page.evaluate<string | null>("document.activeElement?.name ?? null");
 
-/** No element of the page is wider than it. */
-async function assertNoHorizontalScroll(page: Page): Promise<void> {
-  expect(await page.evaluate<boolean>("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
-}
-
-test("the form adds plants by the keyboard alone, says at a field what is wrong, and unfolds the response", async () => {
-  await browser.visit(url, {}, async (page) => {
+test.concurrent("the form adds plants by the keyboard alone, says at a field what is wrong, and unfolds the response", async () => {
+  await withPage(browser, {}, async ({ page, server, console }) => {
+    await page.goto(console);
     await page.getByRole("button", { name: "Add a plant" }).focus();
     await page.keyboard.press("Enter");
     const dialog = page.getByRole("dialog");
@@ -58,27 +45,9 @@ test("the form adds plants by the keyboard alone, says at a field what is wrong,
     await dialog.getByLabel("Token", { exact: true }).fill("pst_wrong");
     await page.keyboard.press("Enter");
     await dialog.getByText("This token is not accepted").waitFor();
-  });
-  expect((await server.command("get", "9223372036854775807")).stdout).toBe(
-    '{"id":9223372036854775807,"name":"Pilea"}\n',
-  );
-});
-
-test("a token is rotated with an overlap, and its state is in plain words", async () => {
-  await browser.visit(url, {}, async (page) => {
-    const tokens = page.getByRole("region", { name: "Tokens" });
-    await tokens.getByText("Active · no use recorded · no expiry").first().waitFor();
-    await tokens.getByRole("button", { name: "Rotate the shop" }).click();
-    await page.getByLabel("The new token expires").selectOption({ label: "in 90 days" });
-    await page.getByRole("dialog").getByRole("button", { name: "Rotate", exact: true }).click();
-    const token = (await page.getByRole("status", { name: "Token" }).textContent()) ?? "";
-    await page.getByText("works for the overlap: it ends in 6 days.").waitFor();
-    expect(await accessibilityFaults(page)).toEqual([]);
-    await page.getByRole("button", { name: "Done" }).click();
-    await tokens.getByText("Replaced · ").waitFor();
-    await tokens.getByText("expires in 89 days").waitFor();
-    expect((await post({ url: target.url, token }, plantJson(5_060n, "Aloe"))).status).toBe(200);
-    expect((await post(target, plantJson(5_060n, "Aloe"))).status).toBe(200);
+    expect((await server.command("get", "9223372036854775807")).stdout).toBe(
+      '{"id":9223372036854775807,"name":"Pilea"}\n',
+    );
   });
 });
 
@@ -90,8 +59,9 @@ const csv = [
   ";2000000;\u202eevil",
 ].join("\r\n");
 
-test("a file that is dropped is previewed, imported by the columns of its header, and counted in the charts", async () => {
-  await browser.visit(url, { look: "narrow" }, async (page) => {
+test.concurrent("a file that is dropped is previewed, imported by the columns of its header, and counted in the charts", async () => {
+  await withPage(browser, { look: "narrow" }, async ({ page, server, console }) => {
+    await page.goto(console);
     const file = await page.evaluateHandle(`(() => {
       const transfer = new DataTransfer();
       transfer.items.add(new File([${JSON.stringify(csv)}], "plants.csv", { type: "text/csv" }));
@@ -134,19 +104,25 @@ test("a file that is dropped is previewed, imported by the columns of its header
     await page
       .getByRole("img", { name: /^Creates, .*imported [\d.,]+[1-9]|^Creates, .*imported [1-9]/ })
       .waitFor();
+    expect((await server.command("get", "2000000")).stdout).toBe('{"id":2000000,"name":"\u202eevil"}\n');
   });
-  expect((await server.command("get", "2000000")).stdout).toBe('{"id":2000000,"name":"\u202eevil"}\n');
 });
 
-test("plants that differ are replaced after a dry run, which shows the differences", async () => {
-  await post(target, plantJson(3_000_000n, "Hoya", "wax"));
-  await browser.visit(url, { look: "narrow" }, async (page) => {
+test.concurrent("a file that is not UTF-8 is not imported, and plants that differ are replaced after a dry run, which shows the differences", async () => {
+  await withPage(browser, { look: "narrow" }, async ({ page, server, target, console }) => {
+    await post(target, plantJson(3_000_000n, "Hoya", "wax"));
+    await page.goto(console);
     await page.getByRole("button", { name: "Import", exact: true }).click();
     const dialog = page.getByRole("dialog");
-    const buffer = Buffer.from("id,name,tag\n3000000,Hoya carnosa,\n3000001,Aloe,\nx,Ficus,\n");
-    await dialog
-      .locator("input[type=file]")
-      .setInputFiles({ name: "plants.csv", mimeType: "text/csv", buffer });
+    const choose = (text: string, encoding: BufferEncoding) =>
+      dialog
+        .locator("input[type=file]")
+        .setInputFiles({ name: "plants.csv", mimeType: "text/csv", buffer: Buffer.from(text, encoding) });
+    await choose("id,name\n1,B\u00fcste\n", "latin1");
+    await page.getByText("This file is not UTF-8.").waitFor();
+    expect(await dialog.getByRole("button", { name: "Import", exact: true }).isDisabled()).toBe(true);
+    await dialog.getByRole("button", { name: "Choose another" }).click();
+    await choose("id,name,tag\n3000000,Hoya carnosa,\n3000001,Aloe,\nx,Ficus,\n", "utf8");
     await dialog.getByLabel("Replace plants that differ").check();
     await dialog.getByRole("button", { name: "Dry run" }).click();
     await dialog.getByText("1 to be created, 0 already stored, 1 to be replaced, 1 rejected").waitFor();
@@ -156,35 +132,16 @@ test("plants that differ are replaced after a dry run, which shows the differenc
     expect((await server.command("get", "3000000")).stdout).toContain('"tag":"wax"');
     await dialog.getByRole("button", { name: "Import, and replace 1 plant" }).click();
     await dialog.getByText("1 created, 0 already stored, 1 replaced, 1 rejected").waitFor();
-    const run = /--undo (\w+)/.exec((await dialog.textContent()) ?? "")?.[1] ?? "";
     await dialog.getByRole("button", { name: "Done" }).click();
     expect((await server.command("get", "3000000")).stdout).toBe('{"id":3000000,"name":"Hoya carnosa"}\n');
-    await server.command("history", "--undo", run);
-    expect((await server.command("get", "3000000")).stdout).toContain('"tag":"wax"');
   });
 });
 
-test("a file that is not UTF-8 is not imported, and says how to save it", async () => {
-  await browser.visit(url, {}, async (page) => {
-    await page.getByRole("button", { name: "Import", exact: true }).click();
-    await page
-      .getByRole("dialog")
-      .locator("input[type=file]")
-      .setInputFiles({
-        name: "a.csv",
-        mimeType: "text/csv",
-        buffer: Buffer.from("id,name\n1,B\u00fcste\n", "latin1"),
-      });
-    await page.getByText("This file is not UTF-8.").waitFor();
-    expect(
-      await page.getByRole("dialog").getByRole("button", { name: "Import", exact: true }).isDisabled(),
-    ).toBe(true);
-  });
-});
-
-test("all plants are exported with progress, and the store is backed up by a button", async () => {
-  await post(target, plantJson(70n, "נרקיס"));
-  await browser.visit(url, {}, async (page) => {
+test.concurrent("all plants are exported with progress, and the store is backed up by a button", async () => {
+  // In a process: the backup is a command of the program.
+  await withPage(browser, { start: RunningServer.start }, async ({ page, target, console }) => {
+    await post(target, plantJson(70n, "נרקיס"));
+    await page.goto(console);
     await page.getByRole("button", { name: "Export", exact: true }).click();
     const exported = page.waitForEvent("download");
     await page.getByRole("dialog").getByRole("button", { name: "Export", exact: true }).click();
@@ -204,9 +161,10 @@ test("all plants are exported with progress, and the store is backed up by a but
   });
 });
 
-test("the recent requests are filtered by code, and show their message", async () => {
-  await post({ ...target, token: "pst_wrong" }, plantJson(80n, "Aloe"));
-  await browser.visit(url, {}, async (page) => {
+test.concurrent("the recent requests are filtered by code, and show their message", async () => {
+  await withPage(browser, {}, async ({ page, target, console }) => {
+    await post({ ...target, token: "pst_wrong" }, plantJson(80n, "Aloe"));
+    await page.goto(console);
     const requests = page.getByRole("region", { name: "Recent requests" });
     await post(target, '{"id": 81, "name": 7}');
     await requests.getByLabel("Filter by code").selectOption("40101");
@@ -219,9 +177,10 @@ test("the recent requests are filtered by code, and show their message", async (
   });
 });
 
-test("charts are read and zoomed by the keyboard and the pointer, and each code has a colour of its own", async () => {
-  for (const body of ["{", '{"id":"x","name":"y"}']) await post(target, body);
-  await browser.visit(url, {}, async (page) => {
+test.concurrent("charts are read and zoomed by the keyboard and the pointer, and each code has a colour of its own", async () => {
+  await withPage(browser, {}, async ({ page, target, console }) => {
+    for (const body of ["{", '{"id":"x","name":"y"}']) await post(target, body);
+    await page.goto(console);
     const activity = page.getByRole("region", { name: "Activity" });
     const chart = activity.getByRole("img", { name: /^Errors by code/ });
     await chart.waitFor();
@@ -247,21 +206,5 @@ test("charts are read and zoomed by the keyboard and the pointer, and each code 
     expect(colours.length).toBeGreaterThanOrEqual(2);
     expect(new Set(colours).size).toBe(colours.length);
     expect(await accessibilityFaults(page)).toEqual([]);
-  });
-});
-
-test("at 320 pixels nothing scrolls sideways, and the plants come first", async () => {
-  await browser.visit(url, { look: "narrow" }, async (page) => {
-    await page.setViewportSize({ width: 320, height: 700 });
-    await page.getByRole("heading", { name: "Backup" }).waitFor();
-    const headings = await page.getByRole("main").getByRole("heading", { level: 2 }).allTextContents();
-    expect(headings[0]).toBe("Plants");
-    await assertNoHorizontalScroll(page);
-    for (const name of ["Add a plant", "Export", "Import"]) {
-      await page.getByRole("button", { name, exact: true }).click();
-      await page.getByRole("dialog").waitFor();
-      await assertNoHorizontalScroll(page);
-      await page.keyboard.press("Escape");
-    }
   });
 });

@@ -1,10 +1,10 @@
 // The console of a sandbox in Chromium: reset, clock, snapshots, rules, and the log of requests.
 
 import { afterAll, expect, test } from "bun:test";
-import { accessibilityFaults, type Page, TestBrowser, untilTrue } from "../../support/browser.ts";
+import { accessibilityFaults, type Page, TestBrowser } from "../../support/browser.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
-import { row } from "./console-page.ts";
+import { assertNoHorizontalScroll, row } from "./console-page.ts";
 
 const browser = new TestBrowser();
 afterAll(() => browser[Symbol.asyncDispose]());
@@ -14,7 +14,7 @@ const section = (page: Page) => page.getByRole("region", { name: "Sandbox", exac
 const requests = (page: Page) => page.getByRole("region", { name: "Recorded requests" });
 
 test.concurrent("plants are brought back by a snapshot and by a reset, which also ends a token and the log", async () => {
-  await using sandbox = await RunningSandbox.start();
+  await using sandbox = await RunningSandbox.startInProcess();
   await post(sandbox, plantJson(1n, "Ficus"));
   await browser.visit(consoleOf(sandbox), {}, async (page) => {
     await row(page, 1n).waitFor();
@@ -46,7 +46,7 @@ test.concurrent("plants are brought back by a snapshot and by a reset, which als
 });
 
 test.concurrent("the clock is advanced, set, and real again", async () => {
-  await using sandbox = await RunningSandbox.start();
+  await using sandbox = await RunningSandbox.startInProcess();
   const offset = async () =>
     Number(((await sandbox.control("GET", "/clock")).json as { offsetSeconds: number }).offsetSeconds);
   await browser.visit(consoleOf(sandbox), {}, async (page) => {
@@ -67,7 +67,7 @@ test.concurrent("the clock is advanced, set, and real again", async () => {
 });
 
 test.concurrent("rules are added by fields and as JSON, with exact ids, applied, and removed", async () => {
-  await using sandbox = await RunningSandbox.start();
+  await using sandbox = await RunningSandbox.startInProcess();
   await browser.visit(consoleOf(sandbox), { expectedFaults: [/ 400/] }, async (page) => {
     const rules = section(page).getByRole("group", { name: "Rules" });
     await rules.getByRole("button", { name: "Add a rule" }).click();
@@ -113,7 +113,7 @@ test.concurrent("rules are added by fields and as JSON, with exact ids, applied,
 });
 
 test.concurrent("requests appear as they come, with the exact bytes of both messages, and earlier ones on request", async () => {
-  await using sandbox = await RunningSandbox.start();
+  await using sandbox = await RunningSandbox.startInProcess();
   for (let id = 1n; id <= 60n; id++) await post(sandbox, plantJson(id, "Ficus"));
   await browser.visit(consoleOf(sandbox), {}, async (page) => {
     const log = requests(page);
@@ -161,7 +161,7 @@ test.concurrent("requests appear as they come, with the exact bytes of both mess
 });
 
 test.concurrent("light, dark and narrow pages of a sandbox are accessible, and nothing scrolls sideways", async () => {
-  await using sandbox = await RunningSandbox.start();
+  await using sandbox = await RunningSandbox.startInProcess();
   await post(sandbox, plantJson(9223372036854775807n, "x".repeat(500), "y".repeat(500)));
   await sandbox.control("PUT", `/snapshots/${"n".repeat(64)}`);
   await fetch(`${sandbox.controlUrl}/rules`, {
@@ -186,8 +186,3 @@ test.concurrent("light, dark and narrow pages of a sandbox are accessible, and n
     await assertNoHorizontalScroll(page);
   });
 });
-
-/** Waits for it: the charts follow a change of the width in the next frame. */
-async function assertNoHorizontalScroll(page: Page): Promise<void> {
-  await untilTrue(page, "document.documentElement.scrollWidth <= innerWidth");
-}
