@@ -2,6 +2,7 @@
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { parse } from "lossless-json";
+import type { RecordedRequest } from "../../packages/sandbox/src/index.ts";
 import document from "../../src/sandbox/openapi-control.yaml";
 import type { Target } from "./http.ts";
 import { InProcessCommand } from "./in-process-command.ts";
@@ -212,35 +213,8 @@ function controlDifferences(
   return ajv.validate(pointed, JSON.parse(text)) ? [] : [`${method} ${path}: ${ajv.errorsText()} in ${text}`];
 }
 
-export interface LoggedRequest {
-  readonly number: number;
-  readonly connection: number;
-  readonly startedAt: string;
-  readonly durationMs: number;
-  readonly request: {
-    readonly method: string | null;
-    readonly target: string | null;
-    readonly version: string | null;
-    readonly headers: readonly (readonly [string, string])[];
-    readonly body: string | null;
-    readonly bodyBase64?: string;
-    readonly bytes: number;
-    readonly isTruncated?: boolean;
-  };
-  readonly response: {
-    readonly status: number | null;
-    readonly headers: readonly (readonly [string, string])[];
-    readonly body: string | null;
-    readonly bytes: number;
-    readonly isTruncated?: boolean;
-  } | null;
-  readonly error: number | null;
-  readonly forced: { readonly rule?: string; readonly prefer?: string } | null;
-  readonly ended: string;
-}
-
 interface Page {
-  readonly requests: readonly LoggedRequest[];
+  readonly requests: readonly RecordedRequest[];
   readonly next: number;
   readonly dropped: number;
 }
@@ -255,8 +229,8 @@ export async function requestPage(sandbox: RunningSandbox, query = ""): Promise<
 export async function loggedRequests(
   sandbox: RunningSandbox,
   count: number,
-): Promise<readonly LoggedRequest[]> {
-  const requests: LoggedRequest[] = [];
+): Promise<readonly RecordedRequest[]> {
+  const requests: RecordedRequest[] = [];
   while (requests.length < count) {
     const after = requests.at(-1)?.number ?? 0;
     requests.push(...(await requestPage(sandbox, `?after=${after}&limit=1000&wait=10`)).requests);

@@ -116,16 +116,6 @@ describe("a start", () => {
         stderr: `${notice}plantstore: cannot listen on ${at}\n`,
       });
   });
-
-  test("two at once have plants and tokens of their own", async () => {
-    await using one = await RunningSandbox.startInProcess();
-    await using other = await RunningSandbox.startInProcess();
-    const { json } = await one.control("POST", "/tokens", { name: "ci" });
-    const { token } = json as { token: string };
-    expect((await post({ url: one.url, token }, plantJson(1n, "Monstera"))).status).toBe(200);
-    expect((await post({ url: other.url, token }, plantJson(1n, "Monstera"))).status).toBe(401);
-    expect([await one.plants(), await other.plants()]).toEqual([[{ id: 1n, name: "Monstera" }], []]);
-  });
 });
 
 test("on a terminal a start prints a banner", async () => {

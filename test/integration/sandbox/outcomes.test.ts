@@ -222,25 +222,6 @@ describe("the connection", () => {
 });
 
 describe("matching", () => {
-  test("by header, method, id and tag; ids are exact", async () => {
-    const id = 2n ** 60n + 1n;
-    const rules = `{"rules":[{"match":{"id":${id}},"outcome":{"error":50000}},{"match":{"tag":"rare"},"outcome":{"error":42900}},{"match":{"headers":{"X-Test":"a"}},"outcome":{"error":50300}},{"match":{"method":"GET"},"outcome":{"error":40400}}]}`;
-    const { status, text } = await sandbox.control("PUT", "/rules", rules);
-    expect(status).toBe(200);
-    expect(text).toContain(`"id":${id}`);
-    const statuses = await Promise.all([
-      post(sandbox, plantJson(id, "a")),
-      post(sandbox, plantJson(id - 1n, "a")),
-      post(sandbox, plantJson(3n, "a", "rare")),
-      post(sandbox, plantJson(4n, "a", "common")),
-      post(sandbox, plantJson(5n, "a"), { "X-Test": "a" }),
-      post(sandbox, plantJson(6n, "a"), { "X-Test": "b" }),
-      fetch(`${sandbox.url}/plants`, { headers: { Authorization: `Bearer ${sandbox.token}` } }),
-    ]);
-    expect(statuses.map(({ status: each }) => each)).toEqual([500, 200, 429, 200, 503, 200, 404]);
-    expect((await sandbox.plants()).map((plant) => plant.id)).toEqual([4n, 6n, id - 1n]);
-  });
-
   test("where a rule depends on the plant, other requests have the errors that they have without it", async () => {
     await force({ match: { id: 1 }, outcome: { error: 50300 } });
     expect((await post(sandbox, "{")).json).toMatchObject({ error: 40001 });
@@ -304,17 +285,6 @@ describe("control", () => {
     await force({ outcome: { error: 50300 } });
     await sandbox.control("POST", "/reset");
     expect((await sandbox.control("GET", "/rules")).json).toEqual({ seed: 1n, rules: [] });
-  });
-
-  test("an invalid rule is rejected with the field, and changes nothing", async () => {
-    await force({ outcome: { error: 50300 } });
-    const rules = [{ outcome: { error: 50300, drop: "afterCommit" } }];
-    expect(await sandbox.control("PUT", "/rules", { rules })).toMatchObject({
-      status: 400,
-      json: { message: expect.stringMatching(/^rules\[0\]\.outcome\.drop and error exclude each other/) },
-    });
-    expect((await sandbox.control("POST", "/rules", { outcome: {} })).status).toBe(400);
-    expect((await sandbox.control("GET")).json).toMatchObject({ rules: 1n });
   });
 });
 

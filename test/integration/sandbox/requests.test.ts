@@ -1,9 +1,10 @@
 // Control of the log of requests: its list, its cursor, its stream, and the bytes of each message.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import type { RecordedRequest } from "../../../packages/sandbox/src/index.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { type LoggedRequest, loggedBytes, RunningSandbox, requestPage } from "../../support/sandbox.ts";
+import { loggedBytes, RunningSandbox, requestPage } from "../../support/sandbox.ts";
 
 const resources = new AsyncDisposableStack();
 let sandbox: RunningSandbox;
@@ -23,7 +24,7 @@ async function create(...ids: readonly number[]): Promise<void> {
   for (const id of ids) await post(sandbox, plantJson(BigInt(id), "Monstera"));
 }
 
-const targetsOf = (requests: readonly LoggedRequest[]) =>
+const targetsOf = (requests: readonly RecordedRequest[]) =>
   requests.map(({ request }) => JSON.parse(request.body ?? "{}").id);
 
 test("a request is in the list as soon as its response has arrived; the cursor returns later ones", async () => {

@@ -85,7 +85,7 @@ const runtime = pathOf("podman") === null ? undefined : findRuntime();
 const reason = missing();
 
 describe.skipIf(reason !== undefined)(`image${reason === undefined ? "" : ` (skipped: ${reason})`}`, () => {
-  const folder = new TemporaryFolder();
+  let folder: TemporaryFolder;
   const image = `localhost/plantstore-test:${process.pid}`;
   const podman = (...args: string[]): Promise<CommandResult> =>
     runIn("/", [programPath("podman"), ...(runtime === undefined ? [] : ["--runtime", runtime]), ...args]);
@@ -96,6 +96,8 @@ describe.skipIf(reason !== undefined)(`image${reason === undefined ? "" : ` (ski
   };
 
   beforeAll(async () => {
+    // Here, since the hooks of skipped tests do not run.
+    folder = new TemporaryFolder();
     const target = hostTarget();
     await build(target, folder.file(executableName(target)));
     const { exitCode, stderr } = await runIn("/", [

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
+import type { RecordedRequest } from "../../../packages/sandbox/src/index.ts";
 import type { Rule } from "../../../src/conformance/rule.ts";
 import { rules as allRules } from "../../../src/conformance/rules.ts";
 import { checkConformance, knownFailures, rulesNamed } from "../../support/conformance.ts";
@@ -20,7 +21,7 @@ import { rowsOf } from "../../support/markdown.ts";
 import { npxMissing } from "../../support/npm-packages.ts";
 import { reservePort } from "../../support/ports.ts";
 import { describeIfInstalled, describeUnless, programPath, toolsMissing } from "../../support/programs.ts";
-import { type LoggedRequest, RunningSandbox, requestPage } from "../../support/sandbox.ts";
+import { RunningSandbox, requestPage } from "../../support/sandbox.ts";
 import { plantstore, TemporaryFolder } from "../../support/server.ts";
 
 const guide = await Guide.read("docs/guides/test-your-api-tool.md");
@@ -145,7 +146,7 @@ describeUnless(toolsMissing ?? (await npxMissing(prism)), "Prism as a proxy", ()
     // request that is on its way.
     expect(await brokenOf(rulesNamed(...broken.filter((id) => !explained.includes(id))))).toEqual([]);
 
-    const has = ({ request }: LoggedRequest, name: string) =>
+    const has = ({ request }: RecordedRequest, name: string) =>
       request.headers.some(([field]) => field.toLowerCase() === name);
     const { requests } = await requestPage(sandbox, "?limit=1000");
     expect(requests.length).toBeLessThan(1_000);
