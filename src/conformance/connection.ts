@@ -1,6 +1,7 @@
 // A connection to the server under test: raw bytes over TCP or TLS, with a time limit for every
 // wait.
 
+import { once } from "node:events";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { deferred } from "./deferred.ts";
@@ -58,15 +59,10 @@ export class Connection {
   }
 
   /** Connects. The problem, if there is one, contains the system's reason. */
-  static open({ url, ca }: Address, limits: ConnectionLimits): Promise<Connection | ResponseProblem> {
-    const { promise, resolve } = deferred<Connection | ResponseProblem>();
+  static async open({ url, ca }: Address, limits: ConnectionLimits): Promise<Connection | ResponseProblem> {
     const host = url.hostname.replace(/^\[|\]$/g, "");
     const isTls = url.protocol === "https:";
     const port = Number(url.port === "" ? (isTls ? 443 : 80) : url.port);
-    const fail = (reason: string) => {
-      socket.destroy();
-      resolve({ problem: `cannot connect to ${url.host}: ${reason}` });
-    };
     const socket = isTls
       ? connectTls({
           host,
@@ -77,21 +73,15 @@ export class Connection {
         })
       : connectTcp({ host, port });
     socket.setNoDelay(true);
-    const timer = setTimeout(() => fail(`no connection in ${limits.timeoutMs} ms`), limits.timeoutMs);
-    const onError = (error: Error) => {
-      clearTimeout(timer);
-      fail(describeConnectError(error));
-    };
-    const onClose = () => onError(new Error("the connection was closed"));
-    socket.once("error", onError);
-    socket.once("close", onClose);
-    socket.once(isTls ? "secureConnect" : "connect", () => {
-      clearTimeout(timer);
-      socket.off("error", onError);
-      socket.off("close", onClose);
-      resolve(new Connection(socket, limits));
-    });
-    return promise;
+    const signal = AbortSignal.timeout(limits.timeoutMs);
+    try {
+      await once(socket, isTls ? "secureConnect" : "connect", { signal });
+      return new Connection(socket, limits);
+    } catch (error) {
+      socket.on("error", () => undefined).destroy();
+      const reason = signal.aborted ? `no connection in ${limits.timeoutMs} ms` : describeConnectError(error);
+      return { problem: `cannot connect to ${url.host}: ${reason}` };
+    }
   }
 
   get sent(): Uint8Array {
@@ -207,6 +197,7 @@ function receivedBytesMax({ responseBytesMax }: ConnectionLimits): number {
 }
 
 /** The error of a host with several addresses has an empty message, and an error for each. */
-function describeConnectError(error: Error & { code?: string }): string {
-  return error.message === "" ? (error.code ?? "no connection") : error.message;
+function describeConnectError(error: unknown): string {
+  const { message, code = "no connection" } = error as Error & { code?: string };
+  return message === "" ? code : message;
 }
