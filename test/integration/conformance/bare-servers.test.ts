@@ -9,6 +9,23 @@ import { checkConformance, reportText, rulesNamed } from "../../support/conforma
 
 const token = "token";
 
+interface BareBody {
+  readonly id?: unknown;
+  readonly name?: unknown;
+  readonly tag?: unknown;
+}
+
+/** A service that responds to a body; to what is not JSON as to an empty object. */
+const serve = (respond: (body: BareBody, request: Request) => Response) =>
+  Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request) => respond((await request.json().catch(() => undefined)) ?? {}, request),
+  });
+
+const errorOf = (error: number, message = "an error", status = 400) =>
+  Response.json({ error, message }, { status });
+
 interface Habits {
   /** Ids are cut and clamped to int64, and 0 if there is none. */
   readonly clampsIds?: boolean;
@@ -28,23 +45,17 @@ function serveBare({
   overwrites = false,
 }: Habits) {
   const taken = new Set<number>();
-  const error = (status: number) => Response.json({ error: status, message: "an error" }, { status });
-  return Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: async (request) => {
-      if (request.headers.get("authorization") !== `Bearer ${token}`) return error(401);
-      const body = await request.json().catch(() => undefined);
-      const { id: given, name, tag } = (body ?? {}) as Record<string, unknown>;
-      const id = given ?? (defaultsId ? 0 : undefined);
-      if (typeof id !== "number" || typeof name !== "string" || (tag ?? "") !== `${tag ?? ""}`)
-        return error(invalidStatus);
-      if (!clampsIds && !Number.isInteger(id)) return error(invalidStatus);
-      const stored = clampsIds ? Math.max(-(2 ** 63), Math.min(2 ** 63, Math.trunc(id))) : id;
-      if (taken.has(stored) && !overwrites) return error(400);
-      taken.add(stored);
-      return Response.json({ name, tag });
-    },
+  const error = (status: number) => errorOf(status, "an error", status);
+  return serve(({ id: given, name, tag }, request) => {
+    if (request.headers.get("authorization") !== `Bearer ${token}`) return error(401);
+    const id = given ?? (defaultsId ? 0 : undefined);
+    if (typeof id !== "number" || typeof name !== "string" || (tag ?? "") !== `${tag ?? ""}`)
+      return error(invalidStatus);
+    if (!clampsIds && !Number.isInteger(id)) return error(invalidStatus);
+    const stored = clampsIds ? Math.max(-(2 ** 63), Math.min(2 ** 63, Math.trunc(id))) : id;
+    if (taken.has(stored) && !overwrites) return error(400);
+    taken.add(stored);
+    return Response.json({ name, tag });
   });
 }
 
@@ -121,26 +132,15 @@ test("cases that cannot be told from a conflict are named, where the others hold
 
 test("a server that is busy at times is waited for, also within a connection", async () => {
   let requests = 0;
-  await using server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: async (request) => {
-      const { name } = (await request.json().catch(() => ({}))) as { name?: string };
-      if (++requests % 5 === 3) return new Response("busy", { status: 503, headers: { "Retry-After": "0" } });
-      if (name === undefined) return Response.json({ error: 400, message: "no name" }, { status: 400 });
-      return Response.json({ name });
-    },
+  await using server = serve(({ name }) => {
+    if (++requests % 5 === 3) return new Response("busy", { status: 503, headers: { "Retry-After": "0" } });
+    return name === undefined ? errorOf(400, "no name") : Response.json({ name });
   });
   const rules = rulesNamed("contract.create-without-tag", "http.connection-close", "http.request-in-parts");
   const report = await checkConformance({ url: server.url.href, token }, { rules });
   if (report.results.some(({ outcome }) => outcome !== "holds")) throw new Error(reportText(report));
   expect(requests).toBeGreaterThan(rules.length + 3);
 });
-
-interface BareBody {
-  readonly id?: unknown;
-  readonly name?: unknown;
-}
 
 test.each<
   [name: string, reject: (body: BareBody, taken: Set<unknown>) => [number, string] | undefined, Outcome]
@@ -165,16 +165,11 @@ test.each<
   ],
 ])("%s", async (_, reject, outcome) => {
   const taken = new Set<unknown>();
-  await using server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: async (request) => {
-      const body = (await request.json().catch(() => ({}))) as BareBody;
-      const [error, message] = reject(body, taken) ?? [];
-      if (message !== undefined) return Response.json({ error, message }, { status: 400 });
-      taken.add(body.id ?? 0);
-      return Response.json({ name: body.name });
-    },
+  await using server = serve((body) => {
+    const rejection = reject(body, taken);
+    if (rejection !== undefined) return errorOf(...rejection);
+    taken.add(body.id ?? 0);
+    return Response.json({ name: body.name });
   });
   const id = "contract.required-members";
   expect(await runTwice(server.url.href, [id])).toEqual([{ [id]: outcome }, { [id]: outcome }]);
@@ -203,15 +198,10 @@ test("of a body that is rejected by its beginning no more is sent: the connectio
 });
 
 test("creates that are rejected for two reasons are two headlines", async () => {
-  await using server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: async (request) => {
-      const { id = 0, name } = (await request.json().catch(() => ({}))) as { id?: number; name?: string };
-      const message = name === "" ? "the name is empty" : `the id ${id} is too large`;
-      if (name === "" || Math.abs(id) > 2 ** 53) return Response.json({ error: 1, message }, { status: 400 });
-      return Response.json({ name, tag: name });
-    },
+  await using server = serve(({ id = 0, name }) => {
+    if (name === "") return errorOf(1, "the name is empty");
+    if (Math.abs(Number(id)) > 2 ** 53) return errorOf(1, `the id ${id} is too large`);
+    return Response.json({ name, tag: name });
   });
   const rules = rulesNamed(
     "contract.text-unchanged",
