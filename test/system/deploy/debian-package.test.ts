@@ -50,58 +50,97 @@ function missing(): string | undefined {
 /** A copy of this machine's files in a mount namespace, which ends with it. */
 class MachineCopy implements AsyncDisposable {
   readonly #folder: TemporaryFolder;
-  readonly #namespace: Bun.Subprocess<"pipe", "pipe", "inherit">;
+  /** The prefix of a command in the namespace, which is not in the copy. */
+  readonly #namespace: readonly string[];
+  /** The prefix of a command in the copy. */
   readonly #enter: readonly string[];
+  readonly #end: () => Promise<unknown>;
 
-  private constructor(folder: TemporaryFolder, namespace: Bun.Subprocess<"pipe", "pipe", "inherit">) {
+  private constructor(
+    folder: TemporaryFolder,
+    { pid }: Bun.Subprocess,
+    enter: readonly string[] | undefined,
+    end: () => Promise<unknown>,
+  ) {
     this.#folder = folder;
-    this.#namespace = namespace;
-    this.#enter = ["nsenter", "--mount", `--target=${namespace.pid}`];
+    this.#namespace = [programPath("nsenter"), "--mount", `--target=${pid}`];
+    this.#enter = enter ?? [...this.#namespace, "chroot", folder.file("root")];
+    this.#end = end;
   }
 
   static async create(): Promise<MachineCopy> {
     const folder = new TemporaryFolder();
     // Keeps the namespace until its input ends.
     const script = `${mountOverlay}\n${mountSystemFiles}\necho mounted\nexec cat`;
-    const namespace = Bun.spawn([programPath("unshare"), "--mount", "sh", "-c", script, "sh", folder.path], {
+    const child = Bun.spawn([programPath("unshare"), "--mount", "sh", "-c", script, "sh", folder.path], {
       stdin: "pipe",
       stdout: "pipe",
       stderr: "inherit",
     });
-    await namespace.stdout.getReader().read();
-    return new MachineCopy(folder, namespace);
+    await child.stdout.getReader().read();
+    return new MachineCopy(folder, child, undefined, () => {
+      child.stdin.end();
+      return child.exited;
+    });
+  }
+
+  /** A copy that systemd has booted, with a network of its own. */
+  static async boot(): Promise<MachineCopy> {
+    const folder = new TemporaryFolder();
+    const script = `${bootOverlay} --boot systemd.unit=basic.target`;
+    const nspawn = Bun.spawn(
+      [programPath("unshare"), "--mount", "sh", "-c", script, "sh", folder.path, basename(folder.path)],
+      { stdin: "ignore", stdout: "ignore", stderr: "ignore" },
+    );
+    const children = Bun.file(`/proc/${nspawn.pid}/task/${nspawn.pid}/children`);
+    for (let attempt = 0; attempt < 600 && nspawn.exitCode === null; attempt++) {
+      // The process id of its init on this machine.
+      const init = (await children.text()).trim();
+      if (/^\d+$/.test(init)) {
+        const enter = [programPath("nsenter"), `--target=${init}`, "--all", "--wdns=/"];
+        const copy = new MachineCopy(folder, nspawn, enter, () => {
+          // Ends everything in it.
+          process.kill(Number(init), "SIGKILL");
+          return nspawn.exited;
+        });
+        const { stdout } = await copy.run("systemctl", "is-system-running");
+        if (/^(?:running|degraded)\n/.test(stdout)) return copy;
+      }
+      await Bun.sleep(100);
+    }
+    nspawn.kill();
+    throw new Error("systemd did not boot the copy");
   }
 
   /** The prefix of a command that runs in the copy as a user. */
   as(user: string): readonly string[] {
-    const ids = [`--reuid=${user}`, `--regid=${user}`, "--init-groups"];
-    return [...this.#enter, "chroot", this.#folder.file("root"), "setpriv", ...ids];
+    return [...this.#enter, "setpriv", `--reuid=${user}`, `--regid=${user}`, "--init-groups"];
   }
 
   run(...command: string[]): Promise<CommandResult> {
-    return runIn("/", [...this.as("root"), ...command]);
+    return runIn("/", [...this.#enter, ...command]);
   }
 
   /** As run(), and throws if the command fails. */
   async succeed(...command: string[]): Promise<string> {
     const { exitCode, stdout, stderr } = await this.run(...command);
     expect(exitCode, stderr + stdout).toBe(0);
-    return stdout;
+    return stdout.trimEnd();
   }
 
-  async copy(file: string): Promise<void> {
-    await runIn("/", [...this.#enter, "cp", file, this.#folder.file("root/package.deb")]);
+  async install(file: string): Promise<void> {
+    await runIn("/", [...this.#namespace, "cp", file, this.#folder.file("root/package.deb")]);
+    await this.succeed("dpkg", "--install", "--force-unsafe-io", "--no-triggers", "/package.deb");
   }
 
   /** What differs from this machine and has a name that contains the text. */
   async changedFiles(text: string): Promise<string[]> {
     const find = ["find", this.#folder.file("upper"), "-name", `*${text}*`, "-not", "-type", "c"];
-    return (await runIn("/", [...this.#enter, ...find])).stdout.split("\n").filter((path) => path !== "");
+    return (await runIn("/", [...this.#namespace, ...find])).stdout.split("\n").filter((path) => path !== "");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#namespace.stdin.end();
-    await this.#namespace.exited;
+    await this.#end();
     this.#folder[Symbol.dispose]();
   }
 }
@@ -116,65 +155,6 @@ function missingBoot(): string | undefined {
   const script = `${bootOverlay} true`;
   const args = ["--mount", "sh", "-c", script, "sh", folder.path, basename(folder.path)];
   return spawnSync(programPath("unshare"), args).status === 0 ? undefined : "systemd-nspawn cannot run";
-}
-
-/** A copy of this machine that systemd has booted, with a network of its own. */
-class BootedCopy implements AsyncDisposable {
-  readonly #folder: TemporaryFolder;
-  readonly #nspawn: Bun.Subprocess;
-  /** The process id of its init on this machine. */
-  readonly #init: string;
-
-  private constructor(folder: TemporaryFolder, nspawn: Bun.Subprocess, init: string) {
-    this.#folder = folder;
-    this.#nspawn = nspawn;
-    this.#init = init;
-  }
-
-  static async boot(): Promise<BootedCopy> {
-    const folder = new TemporaryFolder();
-    const script = `${bootOverlay} --boot systemd.unit=basic.target`;
-    const streams = { stdin: "ignore", stdout: "ignore", stderr: "ignore" } as const;
-    const nspawn = Bun.spawn(
-      [programPath("unshare"), "--mount", "sh", "-c", script, "sh", folder.path, basename(folder.path)],
-      streams,
-    );
-    const children = Bun.file(`/proc/${nspawn.pid}/task/${nspawn.pid}/children`);
-    for (let attempt = 0; attempt < 600 && nspawn.exitCode === null; attempt++) {
-      const init = (await children.text()).trim();
-      const copy = new BootedCopy(folder, nspawn, init);
-      if (/^\d+$/.test(init)) {
-        const { stdout } = await copy.run("systemctl", "is-system-running");
-        if (/^(?:running|degraded)\n/.test(stdout)) return copy;
-      }
-      await Bun.sleep(100);
-    }
-    nspawn.kill();
-    throw new Error("systemd did not boot the copy");
-  }
-
-  run(...command: string[]): Promise<CommandResult> {
-    return runIn("/", [programPath("nsenter"), `--target=${this.#init}`, "--all", "--wdns=/", ...command]);
-  }
-
-  /** As run(), and throws if the command fails. */
-  async succeed(...command: string[]): Promise<string> {
-    const { exitCode, stdout, stderr } = await this.run(...command);
-    expect(exitCode, stderr + stdout).toBe(0);
-    return stdout.trimEnd();
-  }
-
-  async copy(file: string): Promise<void> {
-    const namespace = [programPath("nsenter"), "--mount", `--target=${this.#nspawn.pid}`];
-    await runIn("/", [...namespace, "cp", file, this.#folder.file("root/package.deb")]);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    // Ends everything in it.
-    process.kill(Number(this.#init), "SIGKILL");
-    await this.#nspawn.exited;
-    this.#folder[Symbol.dispose]();
-  }
 }
 
 /** Sets variables of this process until it goes out of scope. */
@@ -268,29 +248,22 @@ function suite(): void {
     `installed, its user starts it and creates; upgraded under the running server; removed, and purged, the store remains; without it nothing does${reason === undefined ? "" : ` (skipped: ${reason})`}`,
     async () => {
       await using machine = await MachineCopy.create();
-      const install = async (file: string) => {
-        await machine.copy(file);
-        return machine.succeed("dpkg", "--install", "--force-unsafe-io", "--no-triggers", "/package.deb");
-      };
       const version = async () =>
-        (await machine.succeed("dpkg-query", "--show", "plantstore")).replace(/^.*\t|\n$/g, "");
+        (await machine.succeed("dpkg-query", "--show", "plantstore")).replace(/^.*\t/, "");
       const [first, , upgrade] = packages;
 
       // As where an image is built.
       await machine.succeed("umount", "/proc");
-      await install(first);
+      await machine.install(first);
       await machine.succeed("mount", "-t", "proc", "proc", "/proc");
       expect(await version()).toBe("0.1.0~rc.1-1");
       expect(await machine.succeed("dpkg", "--verify", "plantstore")).toBe("");
-      expect(await machine.succeed("systemctl", "is-enabled", "plantstore@a.service")).toBe("enabled\n");
+      expect(await machine.succeed("systemctl", "is-enabled", "plantstore@a.service")).toBe("enabled");
       const modes = ["/etc/plantstore", "/etc/plantstore/database", "/var/lib/plantstore"];
       expect(await machine.succeed("stat", "--format=%A %U %G", ...modes)).toBe(
-        [
-          "drwxr-x--- root plantstore",
-          "-rw-r----- root plantstore",
-          "drwx------ plantstore plantstore",
-          "",
-        ].join("\n"),
+        ["drwxr-x--- root plantstore", "-rw-r----- root plantstore", "drwx------ plantstore plantstore"].join(
+          "\n",
+        ),
       );
 
       // systemd does not run in the copy: started as by the unit, on free ports.
@@ -304,7 +277,7 @@ function suite(): void {
       await using server = await serve();
       const issued = await machine.succeed("plantstorectl", "token", "create", "--name", "ci");
       const shown = await machine.succeed("plantstorectl", "config", "--json");
-      expect(shown).toContain('{"name":"PLANTSTORE_PORT","value":8080,"source":"config file"}\n');
+      expect(shown).toContain('{"name":"PLANTSTORE_PORT","value":8080,"source":"config file"}');
       const asUser = await runIn("/", [...machine.as("plantstore"), "plantstorectl", "stats"]);
       expect(asUser).toMatchObject({ exitCode: 1, stderr: "plantstorectl: run it as root\n" });
       const other = await machine.run("env", "PLANTSTORE_INSTANCE=c", "plantstorectl", "stats");
@@ -323,7 +296,7 @@ function suite(): void {
       expect(await create(server.url)).toBe(200);
 
       await machine.succeed("sh", "-c", "echo PLANTSTORE_ACCESS_LOG=0 >>/etc/plantstore/a.env");
-      await install(upgrade);
+      await machine.install(upgrade);
       expect(await version()).toBe("0.1.0-1");
       expect(await machine.succeed("cat", "/etc/plantstore/a.env")).toContain("PLANTSTORE_ACCESS_LOG=0");
       expect(await create(server.url)).toBe(200);
@@ -338,7 +311,7 @@ function suite(): void {
       await machine.succeed("ls", ...kept);
 
       // Installed again, the store is as it was.
-      await install(upgrade);
+      await machine.install(upgrade);
       const get = [program, "get", String(id), "--database", "sqlite:/var/lib/plantstore/plants.db"];
       const { stdout: plant } = await runIn("/", [...machine.as("plantstore"), ...get]);
       expect(JSON.parse(plant)).toMatchObject({ name: "Monstera" });
@@ -375,16 +348,12 @@ function suite(): void {
   test.skipIf(reasonBoot !== undefined)(
     `under systemd the package starts the server, restarts it after an upgrade, and stops it for good${reasonBoot === undefined ? "" : ` (skipped: ${reasonBoot})`}`,
     async () => {
-      await using machine = await BootedCopy.boot();
-      const install = async (file: string) => {
-        await machine.copy(file);
-        await machine.succeed("dpkg", "--install", "--force-unsafe-io", "--no-triggers", "/package.deb");
-      };
+      await using machine = await MachineCopy.boot();
       const [first, , upgrade] = packages;
       const unit = "plantstore@a";
       const pid = () => machine.succeed("systemctl", "show", "--property=MainPID", "--value", unit);
 
-      await install(first);
+      await machine.install(first);
       expect(await machine.succeed("systemctl", "is-active", unit)).toBe("active");
       const token = await machine.succeed("plantstorectl", "token", "create", "--name", "first");
       const create = () =>
@@ -396,7 +365,7 @@ function suite(): void {
       expect(JSON.parse(await create())).toEqual({ name: "Monstera" });
 
       const before = await pid();
-      await install(upgrade);
+      await machine.install(upgrade);
       expect(await machine.succeed("systemctl", "is-active", unit)).toBe("active");
       expect(await pid()).not.toBe(before);
       expect(JSON.parse(await create())).toEqual({ name: "Monstera" });
