@@ -3,15 +3,18 @@
 import { paint, printable, type TextStyle } from "../core/observability/terminal.ts";
 import { productName } from "../product.ts";
 
-export interface StartedServer {
-  readonly version: string;
-  /** The base URL of the public listener. */
+/** The base URLs of a server; undefined for a part that is off. */
+export interface ServerAddresses {
   readonly url: string;
-  /** The base URL that clients use, if the server is behind a proxy. */
-  readonly publicUrl: string | undefined;
-  /** Undefined if it is disabled, as is the console's. */
+  readonly adminUrl: string | undefined;
   readonly documentationUrl: string | undefined;
   readonly consoleUrl: string | undefined;
+}
+
+export interface StartedServer extends ServerAddresses {
+  readonly version: string;
+  /** The base URL that clients use, if the server is behind a proxy. */
+  readonly publicUrl: string | undefined;
   /** The file or the hosts of the store. */
   readonly store: string;
   /** The settings that differ from their defaults, as flags. */

@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { OperatorError } from "../core/operator-error.ts";
 import { withSettings } from "./config/command-options.ts";
-import { editPlants, editStored } from "./edit-plants.ts";
+import { editPlants } from "./edit-plants.ts";
 import { parseIdArgument } from "./id-argument.ts";
 import { printError } from "./output.ts";
 
@@ -20,11 +20,10 @@ shows what was deleted, and undoes it.`,
   return withSettings(command, ["database"], async ({ database }, ...positional: string[]) => {
     const ids = positional.flat().map(parseIdArgument);
     let failures = 0;
-    await editPlants(database, async ({ store, run, edited }) => {
+    await editPlants(database, async (edit) => {
       for (const id of ids) {
         try {
-          await editStored({ store, run }, id, () => undefined);
-          edited("deleted", id);
+          await edit(id, () => undefined);
         } catch (error) {
           // A missing plant does not stop the others; a store that cannot be changed does.
           if (!(error instanceof OperatorError) || ids.length === 1) throw error;

@@ -9,7 +9,7 @@ import { toEntries } from "../core/store/plant-store.ts";
 import { demoPlants } from "../product.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config, ServeConfig } from "./config/resolve.ts";
-import { type ServerSettingName, serverSettingNames } from "./config/settings.ts";
+import { serverSettingsWithout } from "./config/settings.ts";
 import { startDemoTraffic, trafficMinutes } from "./demo-traffic.ts";
 import { formatCount, printError } from "./output.ts";
 import { withStore } from "./with-store.ts";
@@ -17,15 +17,13 @@ import { withStore } from "./with-store.ts";
 /** Uses free ports, so that it can run next to a server, and does not log its traffic. */
 const defaults = { port: "0", adminPort: "0", accessLog: "0" };
 
-type DemoSettingName = Exclude<ServerSettingName, "database" | "migrate">;
+const settingNames = serverSettingsWithout("database", "migrate");
 
 export function demoCommand(): Command {
   const command = new Command("demo").description(
     `run a server on a new store with ${formatCount(demoPlants.length)} in a temporary folder; all of it is removed when the server stops`,
   );
-  const isDemoSetting = (name: ServerSettingName): name is DemoSettingName =>
-    name !== "database" && name !== "migrate";
-  const demonstrate = async (config: Config<DemoSettingName>) => {
+  const demonstrate = async (config: Config<(typeof settingNames)[number]>) => {
     const folder = makeFolder();
     try {
       removeAtExit(folder);
@@ -46,7 +44,7 @@ export function demoCommand(): Command {
       rmSync(folder, { recursive: true, force: true });
     }
   };
-  return withSettings(command, serverSettingNames.filter(isDemoSetting), demonstrate, defaults);
+  return withSettings(command, settingNames, demonstrate, defaults);
 }
 
 function makeFolder(): string {

@@ -9,16 +9,14 @@ import { host } from "./host.ts";
 import { noSuchPlant } from "./id-argument.ts";
 import { withStore } from "./with-store.ts";
 
-/** The dependencies of commands that edit plants. */
-interface Editing {
-  readonly store: ReadablePlantStore;
-  readonly run: EditRun;
-  /** Logs an edit: call it after each. */
-  readonly edited: (change: "updated" | "deleted", id: bigint) => void;
-}
+/**
+ * Replaces a stored plant by the result of `replace`, or deletes it if that is undefined. Rejects
+ * with an OperatorError if the plant is missing, or was changed at the same time.
+ */
+type Edit = (id: bigint, replace: (stored: NewPlant) => Plant | undefined) => Promise<void>;
 
 /** Edits the plants of a command, in one run of the history. */
-export async function editPlants(database: string, work: (editing: Editing) => Promise<void>): Promise<void> {
+export async function editPlants(database: string, work: (edit: Edit) => Promise<void>): Promise<void> {
   // Loading it takes 15 ms of processor time.
   const { Log } = await import("../core/observability/log.ts");
   const { error, environment, log: output } = host();
@@ -33,16 +31,25 @@ export async function editPlants(database: string, work: (editing: Editing) => P
     output,
   });
   const { user, sudoUser } = commandEditor();
+  const editIn =
+    (store: ReadablePlantStore, run: EditRun): Edit =>
+    async (id, replace) => {
+      const expected = await store.get(id);
+      if (expected === undefined) throw noSuchPlant(id);
+      const replacement = replace(expected);
+      if (replacement !== undefined && plantsEqual(expected, replacement)) return;
+      const [outcome] = await run.edit([{ id, expected, replacement }]);
+      if (outcome === "missing") throw noSuchPlant(id);
+      if (outcome === "changed")
+        throw new OperatorError(
+          `the plant ${id} was changed at the same time, and was left as it is; try again`,
+        );
+      const message = `plant ${replacement === undefined ? "deleted" : "updated"}`;
+      const fields = { id: String(id), by: "command", user, sudoUser };
+      log.handle({ kind: "notice", message, fields });
+    };
   try {
-    await withStore(database, "writable", async (store) => {
-      const edited: Editing["edited"] = (change, id) =>
-        log.handle({
-          kind: "notice",
-          message: `plant ${change}`,
-          fields: { id: String(id), by: "command", user, sudoUser },
-        });
-      await withEditRun(store, (run) => work({ store, run, edited }));
-    });
+    await withStore(database, "writable", (store) => withEditRun(store, (run) => work(editIn(store, run))));
   } finally {
     await log.end();
   }
@@ -56,27 +63,6 @@ export async function withEditRun<Result>(
   const result = await use(new EditRun(store, commandEditor()));
   await pruneHistory(store, Date.now());
   return result;
-}
-
-/**
- * Replaces a stored plant by the result of `replace`, or deletes it if that is undefined. Returns
- * false if nothing changes. Rejects with an OperatorError if the plant is missing, or was changed
- * at the same time.
- */
-export async function editStored(
-  { store, run }: Pick<Editing, "store" | "run">,
-  id: bigint,
-  replace: (stored: NewPlant) => Plant | undefined,
-): Promise<boolean> {
-  const expected = await store.get(id);
-  if (expected === undefined) throw noSuchPlant(id);
-  const replacement = replace(expected);
-  if (replacement !== undefined && plantsEqual(expected, replacement)) return false;
-  const [outcome] = await run.edit([{ id, expected, replacement }]);
-  if (outcome === "missing") throw noSuchPlant(id);
-  if (outcome === "changed")
-    throw new OperatorError(`the plant ${id} was changed at the same time, and was left as it is; try again`);
-  return true;
 }
 
 /** The user of this process, for the history. */

@@ -6,29 +6,20 @@ import { randomBytes } from "../core/auth/token.ts";
 import { printable, textStyle } from "../core/observability/terminal.ts";
 import type { RunningServer } from "../core/server.ts";
 import { productName } from "../product.ts";
-import { formatBanner, formatRows } from "./banner.ts";
+import { formatBanner, formatRows, type ServerAddresses } from "./banner.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config, ServeSettings } from "./config/resolve.ts";
-import { type ServerSettingName, serverSettingNames } from "./config/settings.ts";
+import { serverSettingsWithout } from "./config/settings.ts";
 import { host } from "./host.ts";
 import { printError, printLines } from "./output.ts";
 import { ReadyFile } from "./ready-file.ts";
-import type { ServerAddresses } from "./serve.ts";
 
-/** The settings of a server that a sandbox does not have: those of a kept store, and TLS. */
-const excluded = ["database", "migrate", "bootstrapToken", "tlsCertificate", "tlsKey"] as const;
-type SandboxServerSettingName = Exclude<ServerSettingName, (typeof excluded)[number]>;
-
-const ownNames = ["sandboxToken", "sandboxSeed", "sandboxReadyPath", "exitWithParent"] as const;
-type SandboxSettingName = SandboxServerSettingName | (typeof ownNames)[number];
-type SandboxConfig = Config<SandboxSettingName>;
-
-const settingNames: readonly SandboxSettingName[] = [
-  ...ownNames,
-  ...serverSettingNames.filter(
-    (name): name is SandboxServerSettingName => !excluded.some((each) => each === name),
-  ),
+/** Its own, and those of a server but of a kept store and of TLS. */
+const settingNames = [
+  ...(["sandboxToken", "sandboxSeed", "sandboxReadyPath", "exitWithParent"] as const),
+  ...serverSettingsWithout("database", "migrate", "bootstrapToken", "tlsCertificate", "tlsKey"),
 ];
+type SandboxConfig = Config<(typeof settingNames)[number]>;
 
 export function sandboxCommand(): Command {
   const command = new Command("sandbox").description(

@@ -11,7 +11,7 @@ import type { ServerStore } from "../core/store/group-commit.ts";
 import { openServerStore, storeAt } from "../core/store/open-store.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { documentation } from "../docs-page/documentation.ts";
-import { bannerLines, plainLines } from "./banner.ts";
+import { bannerLines, plainLines, type ServerAddresses } from "./banner.ts";
 import { changedSettings, type ServeConfig, type ServeSettings } from "./config/resolve.ts";
 import { host } from "./host.ts";
 import { printLines } from "./output.ts";
@@ -21,14 +21,6 @@ import { ServerProcess } from "./server-process.ts";
 
 /** Routes of the admin listener. They are closed after the server, and before the store. */
 type AdminExtra = AdminRoutes & { close(): Promise<void> };
-
-/** The base URLs of a server; undefined for a part that is off. */
-export interface ServerAddresses {
-  readonly url: string;
-  readonly adminUrl: string | undefined;
-  readonly documentationUrl: string | undefined;
-  readonly consoleUrl: string | undefined;
-}
 
 /**
  * Runs the server until a signal stops it.
@@ -95,14 +87,8 @@ export function serverOptions(config: ServeSettings): Omit<ServerOptions, "store
     basePath: config.basePath,
     wrapHandler: documentation({ ...config, hasPage: config.docs === "on" }),
     cors: config.cors,
-    limits: {
-      bodyBytesMax: config.bodyBytesMax,
-      inFlightBytesMax: config.inFlightBytesMax,
-      arrivalSecondsMax: config.arrivalSecondsMax,
-      queuePlantsMax: config.queuePlantsMax,
-      connectionsMax: config.connectionsMax,
-      drainSecondsMax: config.drainSecondsMax,
-    },
+    // The settings of limits have the names of the options.
+    limits: config,
     rateLimit: tokenRate === 0 ? undefined : { createsPerSecond: tokenRate, burst: tokenBurst ?? tokenRate },
     identityProvider:
       issuer === undefined || audience === undefined

@@ -12,7 +12,7 @@ import {
 import { type NewPlant, newPlantJson, type Plant, parseNewPlantJson } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { withSettings } from "./config/command-options.ts";
-import { editPlants, editStored } from "./edit-plants.ts";
+import { editPlants } from "./edit-plants.ts";
 import { parseIdArgument } from "./id-argument.ts";
 
 export function updateCommand(): Command {
@@ -29,12 +29,9 @@ export function updateCommand(): Command {
     const changes = fieldNames.flatMap((field) => changeOf(field, command));
     if (changes.length === 0)
       throw new OperatorError("nothing to change: give --name, --tag or --remove-tag", 2);
-    await editPlants(database, async ({ store, run, edited }) => {
-      const isChanged = await editStored({ store, run }, id, (stored) =>
-        validated({ ...stored, ...Object.fromEntries(changes) }),
-      );
-      if (isChanged) edited("updated", id);
-    });
+    await editPlants(database, (edit) =>
+      edit(id, (stored) => validated({ ...stored, ...Object.fromEntries(changes) })),
+    );
   });
 }
 

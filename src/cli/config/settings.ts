@@ -415,6 +415,15 @@ export type SettingValue<Name extends SettingName> = (typeof allSettings)[Name] 
 
 export const serverSettingNames = Object.keys(serverSettings) as readonly ServerSettingName[];
 
+/** The settings of a server that has its own values of some. */
+export function serverSettingsWithout<Excluded extends ServerSettingName>(
+  ...excluded: readonly Excluded[]
+): Exclude<ServerSettingName, Excluded>[] {
+  const isIncluded = (name: ServerSettingName): name is Exclude<ServerSettingName, Excluded> =>
+    !excluded.some((each) => each === name);
+  return serverSettingNames.filter(isIncluded);
+}
+
 /** Every setting, with its environment variable: PLANTSTORE_BODY_BYTES_MAX for bodyBytesMax. */
 export const settings = Object.fromEntries(
   Object.entries(allSettings).map(([name, setting]) => [

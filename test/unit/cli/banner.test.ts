@@ -6,6 +6,7 @@ import { bannerLines, plainLines, type StartedServer } from "../../../src/cli/ba
 const server: StartedServer = {
   version: "1.2.3",
   url: "http://127.0.0.1:8080",
+  adminUrl: "http://127.0.0.1:8081",
   publicUrl: undefined,
   documentationUrl: "http://127.0.0.1:8080/",
   consoleUrl: "http://127.0.0.1:8081/console/",
