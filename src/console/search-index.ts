@@ -92,6 +92,31 @@ const dropTriggers: readonly SqlStatement[] = ["insert", "delete", "update"].map
   sql: `DROP TRIGGER IF EXISTS plants_text_${change}`,
 }));
 
+const fill = `INSERT INTO plants_text (rowid, ${columns}) SELECT id, ${columns} FROM plants`;
+
+/** The condition that an id is above that of a parameter, or any if that is null. */
+const isAfter = (parameter: string) => `id > coalesce(${parameter}, -1e19)`;
+
+const startBuild: readonly SqlStatement[] = [
+  // The table has no texts of its own: it reads them from the plants. Its rowids may be any int64,
+  // as ids are.
+  {
+    sql: `CREATE VIRTUAL TABLE plants_text
+          USING fts5(${columns}, content = 'plants', content_rowid = 'id', tokenize = 'trigram')`,
+  },
+  { sql: "CREATE TABLE plants_text_progress (up_to INTEGER, changed_at INTEGER NOT NULL) STRICT" },
+  ...triggers(true),
+  { sql: `INSERT INTO plants_text_progress VALUES (NULL, ${epochMs}) RETURNING up_to` },
+];
+
+/** Only one of several processes continues an interrupted build. */
+const continueBuild: readonly SqlStatement[] = [
+  {
+    sql: `UPDATE plants_text_progress SET changed_at = ${epochMs}
+          WHERE ${epochMs} - changed_at >= ${silentMsMax} RETURNING up_to`,
+  },
+];
+
 const sqlite: Engine = {
   async state(sql) {
     const rows = await sql.query<{ name: string }>(
@@ -106,44 +131,17 @@ const sqlite: Engine = {
   },
 
   async build(from, write, read, onProgress) {
-    let upTo: bigint | undefined;
-    if (from === "none") {
-      const starting = write.transaction([
-        // The table has no texts of its own: it reads them from the plants. Its rowids may be any
-        // int64, as ids are.
-        {
-          sql: `CREATE VIRTUAL TABLE plants_text
-                USING fts5(${columns}, content = 'plants', content_rowid = 'id', tokenize = 'trigram')`,
-        },
-        { sql: "CREATE TABLE plants_text_progress (up_to INTEGER, changed_at INTEGER NOT NULL) STRICT" },
-        { sql: `INSERT INTO plants_text_progress VALUES (NULL, ${epochMs})` },
-        ...triggers(true),
-      ]);
-      const failure = await starting.then(
-        () => undefined,
-        (error: unknown) => error,
-      );
-      // Another process was faster.
-      if (failure !== undefined && (await sqlite.state(read)) !== "none") return false;
-      if (failure !== undefined) throw failure;
-    } else {
-      // Only one of several processes continues an interrupted build.
-      const claiming = write.transaction<{ up_to: bigint | null }>([
-        {
-          sql: `UPDATE plants_text_progress SET changed_at = ${epochMs}
-                WHERE ${epochMs} - changed_at >= ${silentMsMax} RETURNING up_to`,
-        },
-      ]);
-      const [progress] = await claiming.catch(async (error) => {
-        if ((await sqlite.state(read)) === "broken") throw error;
-        return [];
-      });
-      if (progress === undefined) return false;
-      upTo = progress.up_to ?? undefined;
-    }
+    const claimed = from === "none" ? startBuild : continueBuild;
+    const [progress] = await write.transaction<{ up_to: bigint | null }>(claimed).catch(async (error) => {
+      if ((await sqlite.state(read)) === from) throw error;
+      return [];
+    });
+    // Another process was faster.
+    if (progress === undefined) return false;
+    let upTo = progress.up_to;
     const [count] = await read.query<{ plants: bigint; done: bigint }>(
       "SELECT count(*) AS plants, count(CASE WHEN id <= $1 THEN 1 END) AS done FROM plants",
-      [upTo ?? null],
+      [upTo],
       60_000,
     );
     let done = Number(count?.done ?? 0);
@@ -151,14 +149,14 @@ const sqlite: Engine = {
     for (;;) {
       const [step] = await read.query<{ last: bigint | null; plants: bigint }>(
         `SELECT max(id) AS last, count(*) AS plants
-         FROM (SELECT id FROM plants ${upTo === undefined ? "" : "WHERE id > $2"} ORDER BY id LIMIT $1)`,
-        upTo === undefined ? [plants] : [plants, upTo],
+         FROM (SELECT id FROM plants WHERE ${isAfter("$1")} ORDER BY id LIMIT $2)`,
+        [upTo, plants],
       );
-      const last = step?.last ?? undefined;
-      if (step === undefined || last === undefined) break;
+      const last = step?.last ?? null;
+      if (step === undefined || last === null) break;
       const startedAt = performance.now();
       await write.transaction([
-        fill(upTo, last),
+        { sql: `${fill} WHERE ${isAfter("$1")} AND id <= $2`, parameters: [upTo, last] },
         { sql: `UPDATE plants_text_progress SET up_to = $1, changed_at = ${epochMs}`, parameters: [last] },
       ]);
       const ms = Math.max(performance.now() - startedAt, stepMs / 4);
@@ -169,7 +167,7 @@ const sqlite: Engine = {
     }
     await write.transaction([
       // Plants that were created since the last step.
-      fill(upTo, undefined),
+      { sql: `${fill} WHERE ${isAfter("$1")}`, parameters: [upTo] },
       ...dropTriggers,
       ...triggers(false),
       { sql: "DROP TABLE plants_text_progress" },
@@ -188,20 +186,6 @@ const sqlite: Engine = {
     );
   },
 };
-
-/** Adds the plants after an id, up to another. */
-function fill(after: bigint | undefined, last: bigint | undefined): SqlStatement {
-  const parameters = [...(after === undefined ? [] : [after]), ...(last === undefined ? [] : [last])];
-  const conditions = [
-    ...(after === undefined ? [] : ["id > $1"]),
-    ...(last === undefined ? [] : [`id <= $${parameters.length}`]),
-  ];
-  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
-  return {
-    sql: `INSERT INTO plants_text (rowid, ${columns}) SELECT id, ${columns} FROM plants ${where}`,
-    parameters,
-  };
-}
 
 const buildMsMax = 6 * 3_600_000;
 const progressMs = 500;
