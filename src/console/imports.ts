@@ -1,6 +1,6 @@
 // The console's calls for an import into the running server. The page sends the file in parts, each
-// of which is answered once it is read into batches: the pace of the store reaches the browser, and
-// neither has more than a part in memory.
+// of which is answered when it begins to be read into batches: the pace of the store reaches the
+// browser, which sends one part ahead.
 
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { respond } from "../core/admin/responses.ts";
@@ -35,11 +35,8 @@ const batchPlantsMax = 512;
 /** An import for which no part begins to arrive for this long has lost its page. */
 const partMsMax = 60_000;
 
-/**
- * Parts of one import that are read or wait: the page sends one at a time, and one more if a
- * response was lost.
- */
-const partsMax = 4;
+/** Parts of one import that wait: the page sends one at a time, and one more if a response was lost. */
+const waitingMax = 4;
 
 /** Rejected lines that the page lists, and those that can be downloaded, in UTF-16 code units. */
 const listedMax = 100;
@@ -84,8 +81,8 @@ export class Imports {
   }
 
   /**
-   * Adds the part at an offset of the file, and responds when it is read. A part that was received
-   * already is not added again.
+   * Adds the part at an offset of the file, and responds when it is handed to its reader. A part
+   * that was received already is not added again.
    *
    * @param receive reads the body of the request.
    */
@@ -140,7 +137,9 @@ class RunningImport {
   report = "";
   readonly #context: ConsoleContext;
   readonly #edits: Edits;
-  readonly #parts = new PartQueue();
+  /** Hands the parts of the file to their reader. */
+  readonly #parts = new TransformStream<Uint8Array, Uint8Array>();
+  readonly #writer = this.#parts.writable.getWriter();
   readonly #abort = new AbortController();
   readonly #ended: Promise<void>;
   readonly #listed: ListedRejection[] = [];
@@ -153,6 +152,8 @@ class RunningImport {
   #bytes = 0;
   /** The part that was received last. */
   #last: { readonly offset: number; readonly bytes: number; readonly read: Promise<void> } | undefined;
+  /** Parts that are not handed to the reader yet. */
+  #waiting = 0;
   /** Parts that are being received. */
   #arriving = 0;
   #message: string | undefined;
@@ -168,7 +169,8 @@ class RunningImport {
   }
 
   /**
-   * Adds a part, and resolves when it is read. Throws a BadRequestError if it is not the next one.
+   * Adds a part, and resolves when it is handed to its reader. Throws a BadRequestError if it is not
+   * the next one.
    */
   async add(offset: number, receive: () => Promise<Uint8Array>): Promise<void> {
     clearTimeout(this.#timer);
@@ -186,29 +188,40 @@ class RunningImport {
     if (this.ending !== undefined) return this.#ended;
     // Its response was lost, or is still to come.
     if (this.#last?.offset === offset && this.#last.bytes === part.length) return this.#last.read;
-    if (offset !== this.#bytes || this.#parts.length >= partsMax)
+    if (offset !== this.#bytes || this.#waiting >= waitingMax)
       throw new BadRequestError(
         "The parts of a file must be sent in their order, each after the one before.",
       );
     this.#bytes += part.length;
-    this.#last = { offset, bytes: part.length, read: this.#parts.add(part) };
-    return this.#last.read;
+    this.#waiting++;
+    const read = this.#writer.write(part).then(
+      () => {
+        this.#waiting--;
+      },
+      // The import has ended without it.
+      () => this.#ended,
+    );
+    this.#last = { offset, bytes: part.length, read };
+    return read;
   }
 
   /** @param bytes the length of the file. Throws a BadRequestError if not all of it was received. */
   async end(bytes: number): Promise<void> {
     if (this.ending === undefined && bytes !== this.#bytes)
       throw new BadRequestError(`Only ${this.#bytes} of the file's ${bytes} bytes have arrived.`);
-    clearTimeout(this.#timer);
-    this.#parts.end();
-    await this.#ended;
+    await this.#finish();
   }
 
   /** Ends the import after the batch that is being committed. */
   async stop(): Promise<void> {
-    clearTimeout(this.#timer);
     this.#abort.abort();
-    this.#parts.end();
+    await this.#finish();
+  }
+
+  async #finish(): Promise<void> {
+    clearTimeout(this.#timer);
+    // Rejects if the import has ended without it.
+    this.#writer.close().catch(() => undefined);
     await this.#ended;
   }
 
@@ -241,7 +254,7 @@ class RunningImport {
   async #import({ update, format, delimiter, columns }: ImportSettings, client: string): Promise<void> {
     const { bodyBytesMax, emit, reader } = this.#context;
     const report = rejectionReport(format, delimiter);
-    const records = readRecords[format](this.#parts.parts(), {
+    const records = readRecords[format](this.#parts.readable, {
       recordBytesMax: bodyBytesMax,
       delimiter,
       columns,
@@ -260,8 +273,6 @@ class RunningImport {
         },
         signal: this.#abort.signal,
       });
-      if (!this.#abort.signal.aborted && this.#parts.bytesRead !== this.#bytes)
-        throw new Error(`read ${this.#parts.bytesRead} of ${this.#bytes} bytes`);
       this.ending = this.#abort.signal.aborted ? "cancelled" : "complete";
     } catch (error) {
       this.ending = this.#abort.signal.aborted ? "cancelled" : "failed";
@@ -312,48 +323,6 @@ function importErrorMessage(error: unknown): string {
   if (error instanceof OperatorError)
     return `${error.message.slice(0, 1).toUpperCase()}${error.message.slice(1)}.`;
   return internalErrorMessage;
-}
-
-/** Hands the parts of a file to their reader, in their order. */
-class PartQueue {
-  readonly #parts: { readonly part: Uint8Array; readonly read: () => void }[] = [];
-  #hasEnded = false;
-  #changed = Promise.withResolvers<void>();
-  bytesRead = 0;
-
-  /** The parts that are not read completely. */
-  get length(): number {
-    return this.#parts.length;
-  }
-
-  /** Resolves when the reader asks for the part after this one. */
-  add(part: Uint8Array): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#parts.push({ part, read: resolve });
-    this.#changed.resolve();
-    return promise;
-  }
-
-  end(): void {
-    this.#hasEnded = true;
-    this.#changed.resolve();
-  }
-
-  async *parts(): AsyncGenerator<Uint8Array> {
-    for (;;) {
-      const [next] = this.#parts;
-      if (next === undefined) {
-        if (this.#hasEnded) return;
-        this.#changed = Promise.withResolvers();
-        await this.#changed.promise;
-        continue;
-      }
-      yield next.part;
-      this.bytesRead += next.part.length;
-      this.#parts.shift();
-      next.read();
-    }
-  }
 }
 
 /** A store that creates the plants of an import in batches, between those of clients. */

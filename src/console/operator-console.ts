@@ -88,8 +88,6 @@ export class OperatorConsole implements AdminRoutes {
   /** The sessions of those who have given the console's password. */
   readonly sessions: Sessions;
   readonly #options: ConsoleOptions;
-  /** Shown on the page. `run` is unique for each start of a server. */
-  readonly #about: { readonly version: string; readonly engine: string; readonly run: string };
   readonly #history: RecentSamples;
   readonly #inventory: Inventory;
   readonly #imports: Imports;
@@ -103,7 +101,6 @@ export class OperatorConsole implements AdminRoutes {
   constructor(options: ConsoleOptions) {
     const { store, events, now, bodyBytesMax, backups } = options;
     this.#options = options;
-    this.#about = { version: options.version, engine: store.engine, run: crypto.randomUUID() };
     this.sessions = new Sessions({ passwordHash: options.passwordHash, now, randomBytes });
 
     const connection = new Reader(store);
@@ -260,20 +257,17 @@ export class OperatorConsole implements AdminRoutes {
   }
 
   #samples(parameters: URLSearchParams) {
+    const { store, now, version } = this.#options;
     const since = Number(parameters.get("since") ?? 0);
     if (!Number.isSafeInteger(since) || since < 0)
       throw new BadRequestError("since must be the number of a sample.");
     const isMinutes = parameters.get("length") === "minute";
-    const { first, samples } = this.#history.since(
-      isMinutes ? minuteMs : sampleMs,
-      since,
-      this.#options.now(),
-    );
+    const { first, samples } = this.#history.since(isMinutes ? minuteMs : sampleMs, since, now());
     return {
       first,
       samples: samples.map((sample) => sample && countedFields(sample)),
       ...(isMinutes ? { sampleMs: minuteMs, samplesMax: minutesMax } : { sampleMs, samplesMax }),
-      about: this.#about,
+      about: { version, engine: store.engine },
     };
   }
 }
