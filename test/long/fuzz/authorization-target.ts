@@ -28,21 +28,7 @@ export async function authorizationTarget(): Promise<FuzzTarget & AsyncDisposabl
   const authenticator = new Authenticator(tokens, undefined);
   return {
     name: "authorization",
-    words: [
-      "Bearer",
-      "bEARER",
-      "Bearer ",
-      " ",
-      "\t",
-      ",",
-      "=",
-      "==",
-      ".",
-      "pst_",
-      token,
-      "Basic ",
-      "\xa0",
-    ].concat("a".repeat(8_192)),
+    words: ["Bearer", "bEARER", "Bearer ", " ", "\t", ",", "=", "==", ".", "pst_", token, "Basic ", "\xa0"],
     check(input) {
       const headers = headersOf(input);
       const expected = parseAuthorization(headers.get("authorization") ?? "");

@@ -1,14 +1,14 @@
-// Mutates kept inputs, and compares how the server reads them with an independent parser.
+// Edits kept inputs, and compares how the server reads them with an independent parser.
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { mutate, type Pick } from "./mutations.ts";
+import fc from "fast-check";
 
 /** A function of the server that parses untrusted bytes, with an independent oracle. */
 export interface FuzzTarget {
   /** The name of its folder in corpus/. */
   readonly name: string;
-  /** Tokens of the grammar, which mutations of single bytes would rarely produce. */
+  /** Tokens of the grammar, which edits of single bytes would rarely produce. */
   readonly words: readonly string[];
   /** Throws if an input is read otherwise than by the oracle. */
   readonly check: (input: Buffer) => void;
@@ -19,31 +19,53 @@ const bytesMax = 4_096;
 const turnEvery = 500;
 
 /**
- * Checks the corpus and mutations of it while `goesOn` returns true. Returns the executions. Rejects
- * at the first input that is misread, which it keeps in the corpus.
+ * Checks the corpus and edits of it, for a number of executions or a time. Returns the executions.
+ * Rejects at the first input that is misread, which it shrinks and keeps in the corpus.
  */
 export async function fuzz(
   { name, words, check }: FuzzTarget,
-  pick: Pick,
-  goesOn: (executions: number) => boolean,
+  parameters: Pick<fc.Parameters<[Buffer]>, "seed" | "numRuns" | "interruptAfterTimeLimit">,
 ): Promise<number> {
   const folder = new URL(`corpus/${name}`, import.meta.url).pathname;
   const paths = readdirSync(folder).toSorted();
   const corpus = paths.map((path) => readFileSync(join(folder, path)));
-  const wordBytes = words.map((word) => Buffer.from(word));
-  const any = () => corpus[pick(corpus.length)] ?? Buffer.of();
   let executions = 0;
-  for (; executions < corpus.length || goesOn(executions); executions++) {
-    if (executions % turnEvery === 0) await new Promise(setImmediate);
-    const input = corpus[executions] ?? mutate(any(), any(), wordBytes, pick, bytesMax);
-    try {
-      check(input);
-    } catch (cause) {
-      const path = join(folder, Bun.SHA256.hash(input, "hex").slice(0, 16));
-      writeFileSync(path, input);
-      const text = Bun.inspect(input.toString("latin1"));
-      throw new Error(`${name}: misread ${text}, the input ${executions}, kept as ${path}`, { cause });
-    }
+  const isReadRight = fc.asyncProperty(editsOf(corpus, words), async (input) => {
+    if (executions++ % turnEvery === 0) await new Promise(setImmediate);
+    check(input);
+  });
+  const result = await fc.check(isReadRight, { ...parameters, examples: corpus.map((input) => [input]) });
+  const { counterexample, errorInstance } = result;
+  if (counterexample !== null) {
+    const [input] = counterexample;
+    const path = join(folder, Bun.SHA256.hash(input, "hex").slice(0, 16));
+    writeFileSync(path, input);
+    const text = Bun.inspect(input.toString("latin1"));
+    throw new Error(`${name}: misread ${text}, kept as ${path}`, { cause: errorInstance });
   }
-  return executions;
+  return result.numRuns;
+}
+
+/** Inputs in which bytes are replaced by a byte, a word, a part of another input, or nothing. */
+function editsOf(corpus: readonly Buffer[], words: readonly string[]): fc.Arbitrary<Buffer> {
+  const kept = fc.constantFrom(...corpus);
+  const index = fc.nat(bytesMax);
+  const replacement = fc.oneof(
+    fc.constant(Buffer.of()),
+    fc.integer({ min: 0, max: 255 }).map((byte) => Buffer.of(byte)),
+    fc.constantFrom(...words.map((word) => Buffer.from(word))),
+    fc.tuple(kept, index, fc.nat(64)).map(([other, from, bytes]) => {
+      const start = from % (other.length + 1);
+      return other.subarray(start, start + bytes);
+    }),
+  );
+  const edit = fc.tuple(index, fc.oneof(fc.constantFrom(0, 1), fc.nat(16), index), replacement);
+  return fc.tuple(kept, fc.array(edit, { maxLength: 8 })).map(([input, edits]) =>
+    edits
+      .reduce((edited, [at, bytes, by]) => {
+        const start = at % (edited.length + 1);
+        return Buffer.concat([edited.subarray(0, start), by, edited.subarray(start + bytes)]);
+      }, input)
+      .subarray(0, bytesMax),
+  );
 }

@@ -5,7 +5,6 @@ import { parseArgs } from "node:util";
 import { authorizationTarget } from "./authorization-target.ts";
 import { bodyTarget } from "./body-target.ts";
 import { fuzz } from "./fuzzer.ts";
-import { pickFrom } from "./mutations.ts";
 
 const { values } = parseArgs({
   options: {
@@ -17,7 +16,10 @@ const { values } = parseArgs({
 await using authorization = await authorizationTarget();
 for (const target of [bodyTarget, authorization]) {
   process.stdout.write(`${target.name}: seed ${values.seed}\n`);
-  const end = performance.now() + (Number(values.minutes) * 60_000) / 2;
-  const executions = await fuzz(target, pickFrom(Number(values.seed)), () => performance.now() < end);
+  const executions = await fuzz(target, {
+    seed: Number(values.seed),
+    numRuns: Number.POSITIVE_INFINITY,
+    interruptAfterTimeLimit: (Number(values.minutes) * 60_000) / 2,
+  });
   process.stdout.write(`${target.name}: ${executions} executions, none misread\n`);
 }
