@@ -19,27 +19,18 @@ const clientSecret = "a secret of thirty-two characters";
 export class OidcProvider implements AsyncDisposable {
   readonly issuer: string;
   readonly #server: Server;
-  readonly #clientIds: readonly string[];
-  #handle: RequestListener;
 
-  private constructor(server: Server, clientIds: readonly string[], key: SigningKey) {
+  private constructor(server: Server, clientId: string, key: SigningKey) {
     this.#server = server;
-    this.#clientIds = clientIds;
     this.issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    this.#handle = this.#providerWith([key]);
-    server.on("request", (request, response) => this.#handle(request, response));
+    server.on("request", requestListener(this.issuer, clientId, key));
   }
 
-  /** Starts a provider with these clients. It signs JWTs with the key. */
-  static async start(key: SigningKey, ...clientIds: readonly string[]): Promise<OidcProvider> {
+  /** Starts a provider with this client. It signs JWTs with the key. */
+  static async start(key: SigningKey, clientId: string): Promise<OidcProvider> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return new OidcProvider(server, clientIds, key);
-  }
-
-  /** From now on it publishes these keys, and signs with the first. */
-  rotate(...keys: readonly SigningKey[]): void {
-    this.#handle = this.#providerWith(keys);
+    return new OidcProvider(server, clientId, key);
   }
 
   /** The address of its keys, as its metadata say. */
@@ -72,37 +63,42 @@ export class OidcProvider implements AsyncDisposable {
     const answer = await fetch(`${this.issuer}/.well-known/openid-configuration`);
     return (await answer.json()) as Record<string, string>;
   }
+}
 
-  #providerWith(keys: readonly SigningKey[]): RequestListener {
-    const alg = keys[0]?.algorithm ?? "ES256";
-    // It warns of its adapter, and of a runtime other than Node.js.
-    using _ = spyOn(console, "warn").mockImplementation(() => undefined);
-    const provider = new Provider(this.issuer, {
-      clients: this.#clientIds.map((id) => ({
-        client_id: id,
+function requestListener(
+  issuer: string,
+  clientId: string,
+  { algorithm, privateJwk }: SigningKey,
+): RequestListener {
+  // It warns of its adapter, and of a runtime other than Node.js.
+  using _ = spyOn(console, "warn").mockImplementation(() => undefined);
+  const provider = new Provider(issuer, {
+    clients: [
+      {
+        client_id: clientId,
         client_secret: clientSecret,
         grant_types: ["client_credentials"],
         redirect_uris: [],
         response_types: [],
-        id_token_signed_response_alg: alg,
-      })),
-      jwks: { keys: keys.map(({ privateJwk }) => privateJwk) as never },
-      ttl: { ClientCredentials: 600 },
-      features: {
-        devInteractions: { enabled: false },
-        clientCredentials: { enabled: true },
-        resourceIndicators: {
-          enabled: true,
-          getResourceServerInfo: (_, audience) => ({
-            scope: "",
-            audience,
-            accessTokenFormat: "jwt",
-            accessTokenTTL: 600,
-            jwt: { sign: { alg } },
-          }),
-        },
+        id_token_signed_response_alg: algorithm,
       },
-    });
-    return provider.callback();
-  }
+    ],
+    jwks: { keys: [privateJwk] as never },
+    ttl: { ClientCredentials: 600 },
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        getResourceServerInfo: (_, audience) => ({
+          scope: "",
+          audience,
+          accessTokenFormat: "jwt",
+          accessTokenTTL: 600,
+          jwt: { sign: { alg: algorithm } },
+        }),
+      },
+    },
+  });
+  return provider.callback();
 }

@@ -173,16 +173,6 @@ test("a use is stored at the end of its minute, to the minute, and only for acce
   expect(fixture.failures).toEqual([]);
 });
 
-test("a graceful stop stores the uses of the current minute", async () => {
-  await using fixture = new TestCache();
-  const token = await fixture.issue("ci");
-  await fixture.cache.start();
-  fixture.now = noon + 90_000;
-  await fixture.cache.lookup(token);
-  await fixture.cache.stop();
-  expect(await fixture.lastUses()).toEqual({ ci: 1 });
-});
-
 test("last uses that cannot be written are reported, and written a minute later; tokens stay accepted", async () => {
   await using fixture = new TestCache();
   const token = await fixture.useWhileUpdatesFail();

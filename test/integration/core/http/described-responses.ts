@@ -10,7 +10,12 @@ interface DescribedResponse {
   readonly $ref?: string;
   readonly description: string;
   readonly headers?: Readonly<Record<string, object>>;
-  readonly content?: { readonly "application/json": { readonly schema: { readonly $ref: string } } };
+  readonly content?: {
+    readonly "application/json": {
+      readonly schema: { readonly $ref: string };
+      readonly examples: Readonly<Record<string, { readonly value: { readonly error?: number } }>>;
+    };
+  };
 }
 
 interface DescribedOperation {

@@ -17,20 +17,6 @@ import { createHead, rawAnswers, sendRaw } from "../../../support/raw-connection
 import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
 import { describedResponses, differences, matchesSchema } from "./described-responses.ts";
 
-interface Example {
-  readonly summary: string;
-  readonly value: { readonly error?: number };
-}
-
-interface DescribedAnswer {
-  readonly description?: string;
-  readonly $ref?: string;
-  readonly headers?: Readonly<Record<string, unknown>>;
-  readonly content?: {
-    readonly "application/json": { readonly examples: Readonly<Record<string, Example>> };
-  };
-}
-
 const described = openapi as unknown as {
   readonly info: { readonly description: string };
   readonly paths: {
@@ -43,30 +29,20 @@ const described = openapi as unknown as {
             };
           };
         };
-        readonly responses: Readonly<Record<string, DescribedAnswer>>;
       };
     };
   };
-  readonly components: { readonly responses: Readonly<Record<string, DescribedAnswer>> };
 };
 
-const { requestBody, responses } = described.paths["/plants"].post;
-const requestExamples = requestBody.content["application/json"].examples;
+const requestExamples = described.paths["/plants"].post.requestBody.content["application/json"].examples;
 
-const answers = Object.entries(responses).map(([status, answer]) => {
-  const referred = described.components.responses[answer.$ref?.split("/").at(-1) ?? ""];
-  return [status, referred ?? answer] as const;
-});
-
-const examples = answers.flatMap(([status, referred]) => {
-  const named = Object.entries(referred.content?.["application/json"].examples ?? {});
-  return named.map(([name, { value, summary }]) => ({
+const examples = [...describedResponses].flatMap(([status, { content }]) =>
+  Object.entries(content?.["application/json"].examples ?? {}).map(([name, { value }]) => ({
     status: Number(status),
     name,
     value,
-    summary,
-  }));
-});
+  })),
+);
 
 const resources = new AsyncDisposableStack();
 let target: Target;
@@ -380,9 +356,9 @@ test("the table of errors has every code of the registry with its meaning, and n
 
 test("every code is explained in the description of the response with its status", () => {
   const unexplained = Object.entries(errorRegistry).filter(([code, { error, meaning }]) => {
-    const described = answers.find(([status]) => Number(status) === statusOf(code as ErrorCode));
+    const described = describedResponses.get(String(statusOf(code as ErrorCode)));
     const explanation = `${error}: ${meaning.charAt(0).toLowerCase()}${meaning.slice(1)}`;
-    return !described?.[1].description?.includes(explanation);
+    return !described?.description.includes(explanation);
   });
   expect(unexplained).toEqual([]);
 });

@@ -6,10 +6,9 @@ import { CertificateReloader, readCertificate } from "../../../../src/core/http/
 import { type KeyType, makeCertificate, makeCertificateOf } from "../../../support/certificates.ts";
 import { commandError } from "../../../support/commands.ts";
 import { eventually } from "../../../support/eventually.ts";
-import { freshId, plantJson } from "../../../support/http.ts";
+import { plantJson } from "../../../support/http.ts";
 import { describeIfInstalled, programPath } from "../../../support/programs.ts";
 import { RunningServer, runCommand, TemporaryFolder } from "../../../support/server.ts";
-import { exported } from "../../../support/stored-plants.ts";
 
 const names = ["DNS:localhost", "IP:127.0.0.1"];
 
@@ -190,41 +189,6 @@ describeIfInstalled("openssl", "TLS", () => {
       "the port is gone",
     ]);
     reloader.stop();
-  });
-
-  test("under load nothing acknowledged is lost over two reloads, and every response is a 200", async () => {
-    await using tls = await TlsServer.start();
-    const token = await tls.server.createToken();
-    const acknowledged = new Set<bigint>();
-    const statuses = new Set<number>();
-    let stopped = false;
-    const load = Array.from({ length: 8 }, async () => {
-      // Mostly handshakes: without a pause they take all of two processors while a reload waits for
-      // its poll.
-      for (; !stopped; await Bun.sleep(20)) {
-        const id = freshId();
-        // A connection may be closed just as it is used; creating again is safe.
-        const answer = await fetch(`${tls.server.url}/plants`, {
-          method: "POST",
-          headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
-          body: plantJson(id, "Monstera"),
-          tls: { rejectUnauthorized: false },
-        }).catch(() => undefined);
-        if (answer === undefined) continue;
-        await answer.text();
-        statuses.add(answer.status);
-        acknowledged.add(id);
-      }
-    });
-    for (const name of ["second", "third"]) {
-      tls.install(name);
-      await tls.server.logged(({ subject }) => subject === `CN=${name}`);
-    }
-    stopped = true;
-    await Promise.all(load);
-    expect([...statuses]).toEqual([200]);
-    const stored = new Set((await exported(tls.server.database)).match(/(?<="id":)-?\d+/g));
-    for (const id of acknowledged) expect(stored.has(String(id))).toBe(true);
   });
 
   test("missing files, files that are not a pair, one without the other, and a port in use are errors in one line", async () => {
