@@ -1,7 +1,8 @@
 // A chart with its read-out, its keys and its zoom, drawn by uPlot.
 
 import { formatNumber, formatTime, html } from "./format.ts";
-import { Component, createRef, uPlot } from "./library.js";
+import { useListener } from "./hooks.ts";
+import { uPlot, useLayoutEffect, useRef, useState } from "./library.js";
 
 interface Line {
   label: string;
@@ -27,164 +28,95 @@ export interface ChartProperties {
   errorsSeconds?: number;
 }
 
+/** A chart, with the handlers of its section. */
+interface ShownChart extends ChartProperties {
+  shown: TimeRange;
+  onZoom: (zoom: TimeRange | null) => void;
+  onErrors: ((span: { from: number; end: number }) => void) | undefined;
+}
+
 const height = 132;
 
-export class Chart extends Component<
-  ChartProperties & {
-    shown: TimeRange;
-    onZoom: (zoom: TimeRange | null) => void;
-    onErrors: ((span: { from: number; end: number }) => void) | undefined;
-  },
-  { hovered: number | null }
-> {
-  override state: { hovered: number | null } = { hovered: null };
-  container: { current: HTMLElement | null } = createRef();
-  plot: uPlot | undefined;
-  /** The key of the plot, which is made again if it changes. */
-  plotKey = "";
-  resizeObserver: ResizeObserver | undefined;
-  scheme = matchMedia("(prefers-color-scheme: dark)");
-  redraw = () => {
-    this.plotKey = "";
-    this.draw();
-  };
+const darkScheme = matchMedia("(prefers-color-scheme: dark)");
 
-  override componentDidMount() {
-    this.scheme.addEventListener("change", this.redraw);
-    this.resizeObserver = new ResizeObserver(() => {
-      const width = this.container.current?.clientWidth ?? 0;
-      if (width > 0 && this.plot !== undefined && this.plot.width !== width)
-        this.plot.setSize({ width, height });
+export function Chart(chart: ShownChart) {
+  const { title, caption, unit, times, lines, empty, format } = chart;
+  /** The index of the value that is read out. */
+  const [hovered, setHovered] = useState<number | null>(null);
+  const time = hovered === null ? undefined : times[hovered];
+  const isEmpty = !lines.some(({ values }) => values.some((value) => value !== null && value > 0));
+  return html`
+    <figure class="chart">
+      <figcaption>
+        <h3>${title}</h3>
+        <p class="present">${time === undefined ? caption : formatTime(time * 1_000)}</p>
+      </figcaption>
+      ${
+        isEmpty
+          ? html`<p class="empty">${empty}</p>`
+          : html`
+            <${Plot} ...${chart} hovered=${hovered} onHover=${setHovered} />
+            <p class="readout">
+              ${lines.map(
+                ({ label, colour, values }) => html`
+                  <span class="key">
+                    <i aria-hidden="true" style=${{ color: `var(${colour})` }}>■ </i>${label}
+                    ${hovered !== null && html` <b>${format(values[hovered])}</b>`}
+                  </span>
+                `,
+              )}
+              <span class="unit faint">${unit}</span>
+            </p>
+          `
+      }
+    </figure>
+  `;
+}
+
+function Plot({
+  hovered,
+  onHover,
+  ...chart
+}: ShownChart & { hovered: number | null; onHover: (index: number | null) => void }) {
+  const { title, unit, times, lines, format, isStacked, shown, errorsSeconds, onZoom, onErrors } = chart;
+  const container = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const shownRange = useRef(shown);
+  shownRange.current = shown;
+  const [isDark, setDark] = useState(darkScheme.matches);
+  useListener(darkScheme, "change", () => setDark(darkScheme.matches));
+
+  // The largest sum of a stack is drawn first, so that the others are visible before it.
+  const drawn = isStacked ? stack(lines).toReversed() : lines.map(({ values }) => values);
+  const data = [times, ...drawn] as uPlot.AlignedData;
+  /** The plot is made again if it changes. */
+  const key = `${lines.map(({ label, colour }) => label + colour).join()} ${isBars(chart)} ${isDark}`;
+  useLayoutEffect(() => {
+    const element = container.current;
+    if (element === null) return undefined;
+    const made = new uPlot(plotOptions(chart, element, shownRange, onHover), data, element);
+    plot.current = made;
+    const observer = new ResizeObserver(() => {
+      const width = element.clientWidth;
+      if (width > 0 && made.width !== width) made.setSize({ width, height });
     });
-    this.draw();
-  }
-
-  override componentDidUpdate() {
-    this.draw();
-  }
-
-  override componentWillUnmount() {
-    this.scheme.removeEventListener("change", this.redraw);
-    this.resizeObserver?.disconnect();
-    this.plot?.destroy();
-  }
-
-  get isEmpty() {
-    return !this.props.lines.some(({ values }) => values.some((value) => value !== null && value > 0));
-  }
-
-  draw() {
-    const container = this.container.current;
-    if (this.isEmpty || container === null) {
-      this.plot?.destroy();
-      this.plot = undefined;
-      this.plotKey = "";
-      return;
-    }
-    const { lines, times, isStacked } = this.props;
-    const key = `${lines.map(({ label, colour }) => label + colour).join()} ${this.isBars} ${this.scheme.matches}`;
-    // The largest sum of a stack is drawn first, so that the others are visible before it.
-    const stacked = isStacked ? stack(lines).toReversed() : lines.map(({ values }) => values);
-    const data = [times, ...stacked] as uPlot.AlignedData;
-    if (this.plot === undefined || this.plotKey !== key) {
-      this.plot?.destroy();
-      this.plot = new uPlot(this.options(container), data, container);
-      this.resizeObserver?.observe(container);
-      this.plotKey = key;
-    } else this.plot.setData(data);
-  }
-
-  /** Few counts are bars; rates are areas. */
-  get isBars() {
-    return this.props.isStacked && !this.props.unit.endsWith("per second");
-  }
-
-  options(container: HTMLElement): uPlot.Options {
-    // A variable with light-dark() has one value only as the colour of an element.
-    const colour = (name: string) => {
-      container.style.color = `var(${name})`;
-      return getComputedStyle(container).color;
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      made.destroy();
     };
-    const pale = (name: string) => colour(name).replace("rgb(", "rgba(").replace(")", ", 0.15)");
-    const axis = {
-      stroke: colour("--faint"),
-      grid: { stroke: colour("--rule"), width: 1 },
-      ticks: { show: false },
-      font: "11px system-ui, sans-serif",
-    };
-    const { isStacked } = this.props;
-    const paths = this.isBars ? uPlot.paths.bars?.({ size: [0.8, 28, 2] }) : uPlot.paths.linear?.();
-    const series = this.props.lines.map(({ label, colour: name }) => ({
-      label,
-      stroke: colour(name),
-      width: this.isBars ? 0 : 1.5,
-      ...(paths === undefined ? {} : { paths }),
-      ...(isStacked ? { fill: this.isBars ? colour(name) : pale(name) } : {}),
-      // A sample between two gaps has no line.
-      points: { show: !this.isBars, size: 5, fill: colour(name), filter: isolatedPoints },
-    }));
-    return {
-      width: container.clientWidth,
-      height,
-      padding: [8, 14, 0, 0],
-      legend: { show: false },
-      cursor: {
-        y: false,
-        points: { size: 7 },
-        drag: { x: true, y: false, setScale: false },
-        sync: { key: "activity" },
-      },
-      select: { show: true, left: 0, top: 0, width: 0, height: 0 },
-      scales: {
-        x: { time: true, range: () => [this.props.shown.min, this.props.shown.max] },
-        y: { range: (_, __, max) => [0, axisMax(max, isStacked && this.isBars)] },
-      },
-      axes: [
-        {
-          ...axis,
-          size: 24,
-          space: 64,
-          values: (_, ticks, __, ___, step) => ticks.map((tick) => formatAxisTime(tick, step)),
-        },
-        {
-          ...axis,
-          space: 34,
-          // As wide as its widest label: no label is cut or drawn over the plot.
-          size: (plot, labels) => axisWidth(plot, labels),
-          values: (_, ticks) => ticks.map(formatAxisNumber),
-        },
-      ],
-      series: [{}, ...(isStacked ? series.toReversed() : series)],
-      hooks: {
-        setCursor: [
-          (plot) => {
-            const hovered = plot.cursor.idx ?? null;
-            if (hovered !== this.state.hovered) this.setState({ hovered });
-          },
-        ],
-        setSelect: [
-          (plot) => {
-            const { left, width } = plot.select;
-            if (width < 8) return;
-            const [min, max] = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
-            plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-            if (max - min >= 10) this.props.onZoom({ min, max });
-          },
-        ],
-      },
-    };
-  }
+  }, [key]);
+  useLayoutEffect(() => plot.current?.setData(data));
 
   /** Moves the read-out, and zooms, by the keyboard. */
-  onKey(event: KeyboardEvent) {
-    const { times, shown, onZoom } = this.props;
-    const at = this.state.hovered ?? times.length - 1;
+  const onKey = (event: KeyboardEvent) => {
+    const at = hovered ?? times.length - 1;
     const middle = times[at] ?? shown.max;
     const length = shown.max - shown.min;
     const actions: Record<string, () => void> = {
-      ArrowLeft: () => this.moveTo(at - 1),
-      ArrowRight: () => this.moveTo(at + 1),
-      Enter: () => this.listErrors(),
+      ArrowLeft: () => moveTo(at - 1),
+      ArrowRight: () => moveTo(at + 1),
+      Enter: listErrors,
       "+": () => length > 40 && onZoom({ min: middle - length / 4, max: middle + length / 4 }),
       "-": () => onZoom(null),
     };
@@ -192,68 +124,117 @@ export class Chart extends Component<
     if (action === undefined) return;
     event.preventDefault();
     action();
-  }
-
+  };
   /** Lists the errors of the minute, or of the longer bar, at the read-out. */
-  listErrors() {
-    const { times, errorsSeconds, onErrors } = this.props;
-    const time = times[this.state.hovered ?? -1];
+  const listErrors = () => {
+    const time = times[hovered ?? -1];
     if (errorsSeconds === undefined || time === undefined || onErrors === undefined) return;
     const from = Math.floor(time / errorsSeconds) * errorsSeconds;
     onErrors({ from: from * 1_000, end: (from + errorsSeconds) * 1_000 });
-  }
-
-  moveTo(at: number) {
-    const { times } = this.props;
+  };
+  const moveTo = (at: number) => {
     const time = times[Math.max(0, Math.min(times.length - 1, at))];
-    if (this.plot === undefined || time === undefined) return;
-    this.plot.setCursor({ left: this.plot.valToPos(time, "x"), top: 10 });
-  }
+    if (plot.current === null || time === undefined) return;
+    plot.current.setCursor({ left: plot.current.valToPos(time, "x"), top: 10 });
+  };
+  const values = lines.map(
+    (line) => `${line.label} ${format(line.values[hovered ?? line.values.length - 1])}`,
+  );
+  return html`
+    <div
+      class="canvas"
+      ref=${container}
+      role="img"
+      tabindex="0"
+      aria-label=${`${title}, ${unit}: ${values.join(", ")}. Arrow keys read values, plus and minus zoom${errorsSeconds === undefined ? "" : ", Enter lists the errors of a minute"}.`}
+      title=${errorsSeconds === undefined ? null : "Click on a bar to list its errors"}
+      onClick=${listErrors}
+      onKeyDown=${onKey}
+      onDblClick=${() => onZoom(null)}
+    ></div>
+  `;
+}
 
-  override render() {
-    const { title, caption, unit, times, lines, empty, format, errorsSeconds } = this.props;
-    const { hovered } = this.state;
-    const time = hovered === null ? undefined : times[hovered];
-    const values = lines.map(
-      ({ label, values }) => `${label} ${format(values[hovered ?? values.length - 1])}`,
-    );
-    return html`
-      <figure class="chart">
-        <figcaption>
-          <h3>${title}</h3>
-          <p class="present">${time === undefined ? caption : formatTime(time * 1_000)}</p>
-        </figcaption>
-        ${
-          this.isEmpty
-            ? html`<p class="empty">${empty}</p>`
-            : html`
-              <div
-                class="canvas"
-                ref=${this.container}
-                role="img"
-                tabindex="0"
-                aria-label=${`${title}, ${unit}: ${values.join(", ")}. Arrow keys read values, plus and minus zoom${errorsSeconds === undefined ? "" : ", Enter lists the errors of a minute"}.`}
-                title=${errorsSeconds === undefined ? null : "Click on a bar to list its errors"}
-                onClick=${() => this.listErrors()}
-                onKeyDown=${(event: KeyboardEvent) => this.onKey(event)}
-                onDblClick=${() => this.props.onZoom(null)}
-              ></div>
-              <p class="readout">
-                ${lines.map(
-                  ({ label, colour, values }) => html`
-                    <span class="key">
-                      <i aria-hidden="true" style=${{ color: `var(${colour})` }}>■ </i>${label}
-                      ${hovered !== null && html` <b>${format(values[hovered])}</b>`}
-                    </span>
-                  `,
-                )}
-                <span class="unit faint">${unit}</span>
-              </p>
-            `
-        }
-      </figure>
-    `;
-  }
+/** Few counts are bars; rates are areas. */
+function isBars({ isStacked, unit }: ChartProperties) {
+  return isStacked && !unit.endsWith("per second");
+}
+
+function plotOptions(
+  chart: ShownChart,
+  container: HTMLElement,
+  shown: { readonly current: TimeRange },
+  onHover: (index: number | null) => void,
+): uPlot.Options {
+  // A variable with light-dark() has one value only as the colour of an element.
+  const colour = (name: string) => {
+    container.style.color = `var(${name})`;
+    return getComputedStyle(container).color;
+  };
+  const pale = (name: string) => colour(name).replace("rgb(", "rgba(").replace(")", ", 0.15)");
+  const axis = {
+    stroke: colour("--faint"),
+    grid: { stroke: colour("--rule"), width: 1 },
+    ticks: { show: false },
+    font: "11px system-ui, sans-serif",
+  };
+  const { isStacked, onZoom } = chart;
+  const hasBars = isBars(chart);
+  const paths = hasBars ? uPlot.paths.bars?.({ size: [0.8, 28, 2] }) : uPlot.paths.linear?.();
+  const series = chart.lines.map(({ label, colour: name }) => ({
+    label,
+    stroke: colour(name),
+    width: hasBars ? 0 : 1.5,
+    ...(paths === undefined ? {} : { paths }),
+    ...(isStacked ? { fill: hasBars ? colour(name) : pale(name) } : {}),
+    // A sample between two gaps has no line.
+    points: { show: !hasBars, size: 5, fill: colour(name), filter: isolatedPoints },
+  }));
+  return {
+    width: container.clientWidth,
+    height,
+    padding: [8, 14, 0, 0],
+    legend: { show: false },
+    cursor: {
+      y: false,
+      points: { size: 7 },
+      drag: { x: true, y: false, setScale: false },
+      sync: { key: "activity" },
+    },
+    select: { show: true, left: 0, top: 0, width: 0, height: 0 },
+    scales: {
+      x: { time: true, range: () => [shown.current.min, shown.current.max] },
+      y: { range: (_, __, max) => [0, axisMax(max, hasBars)] },
+    },
+    axes: [
+      {
+        ...axis,
+        size: 24,
+        space: 64,
+        values: (_, ticks, __, ___, step) => ticks.map((tick) => formatAxisTime(tick, step)),
+      },
+      {
+        ...axis,
+        space: 34,
+        // As wide as its widest label: no label is cut or drawn over the plot.
+        size: (plot, labels) => axisWidth(plot, labels),
+        values: (_, ticks) => ticks.map(formatAxisNumber),
+      },
+    ],
+    series: [{}, ...(isStacked ? series.toReversed() : series)],
+    hooks: {
+      setCursor: [(plot) => onHover(plot.cursor.idx ?? null)],
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width < 8) return;
+          const [min, max] = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          if (max - min >= 10) onZoom({ min, max });
+        },
+      ],
+    },
+  };
 }
 
 /** The values of stacked lines: each is drawn on the sum of those before it. */
