@@ -13,12 +13,6 @@ interface StaticFilesOptions {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface FileResponse {
-  readonly status: 200 | 304;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Blob | null;
-}
-
 /** A file as it is sent, with or without gzip. */
 interface Representation {
   /** Bun sends a Blob without a copy for each response, unlike a Uint8Array. */
@@ -55,7 +49,7 @@ export class StaticFiles {
   }
 
   /** The response to GET or HEAD of a path that `has` accepts. */
-  async respond(path: string, request: Request): Promise<FileResponse> {
+  async respond(path: string, request: Request): Promise<Response> {
     const sendsGzip = acceptsGzip.test(request.headers.get("accept-encoding") ?? "");
     const { blob, etag } = await this.#representation(path, sendsGzip);
     const headers: Record<string, string> = {
@@ -65,11 +59,11 @@ export class StaticFiles {
       ETag: etag,
       Vary: "Accept-Encoding",
     };
-    if (request.headers.get("if-none-match") === etag) return { status: 304, headers, body: null };
+    if (request.headers.get("if-none-match") === etag) return new Response(null, { status: 304, headers });
     if (sendsGzip) headers["Content-Encoding"] = "gzip";
-    if (request.method !== "HEAD") return { status: 200, headers, body: blob };
+    if (request.method !== "HEAD") return new Response(blob, { headers });
     headers["Content-Length"] = String(blob.size);
-    return { status: 200, headers, body: null };
+    return new Response(null, { headers });
   }
 
   #representation(path: string, isGzip: boolean): Promise<Representation> {

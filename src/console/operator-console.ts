@@ -212,8 +212,7 @@ export class OperatorConsole implements AdminRoutes {
       return respondError(405, "The method is not allowed here; use GET.");
     const { pageFiles } = await import("./page-files.ts");
     if (!pageFiles.has(path)) return respondError(404, "There is no such file.");
-    const file = await pageFiles.respond(path, request);
-    return new Response(file.body, file);
+    return pageFiles.respond(path, request);
   }
 
   async #api(request: Request, name: string, parameters: URLSearchParams, peer: string): Promise<Response> {

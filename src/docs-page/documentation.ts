@@ -1,42 +1,89 @@
 // Serves the interface description and its page to anyone, before the handler of the service.
 
+import { readFileSync } from "node:fs";
 import { ApiError } from "../core/contract/errors.ts";
-import { type Connection, type Handler, pathOf } from "../core/http/handler.ts";
+import { type Handler, pathOf } from "../core/http/handler.ts";
 import { errorResponse } from "../core/http/responses.ts";
-import { DocumentationPage, type DocumentationPageOptions } from "./documentation-page.ts";
+import { StaticFiles } from "../static-files.ts";
 import { contentTypes, documentNames, openApiDocument } from "./openapi-documents.ts";
+import scriptFile from "./page/page.js" with { type: "file" };
+import styleFile from "./page/style.css" with { type: "file" };
 
-interface DocumentationOptions extends DocumentationPageOptions {
+interface DocumentationOptions {
+  /** "" or a path such as "/v1", without a slash at its end. */
+  readonly basePath: string;
+  /** The base address that clients use, if it is not the listener's own. */
+  readonly publicUrl: string | undefined;
   /** Whether there is a page as well as the interface description. */
   readonly hasPage: boolean;
 }
 
+const commonHeaders = { "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer" };
+
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
 /** RFC 9112, section 3.2. Bun accepts any text, and joins two Host fields with a comma. */
 const wellFormedHost = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
-export function documentation(options: DocumentationOptions): (next: Handler) => Handler {
-  const { basePath, publicUrl } = options;
-  const page = options.hasPage ? new DocumentationPage(options) : undefined;
-  const documentPaths = new Map(documentNames.map((name) => [`${basePath}/${name}`, name]));
+export function documentation({
+  basePath,
+  publicUrl,
+  hasPage,
+}: DocumentationOptions): (next: Handler) => Handler {
+  const documents = new Map(documentNames.map((name) => [`${basePath}/${name}`, name]));
+  const pages = hasPage ? [basePath, `${basePath}/`] : [];
+  const links = { script: fileLink("page", "js", scriptFile), style: fileLink("style", "css", styleFile) };
+  const files = new StaticFiles({
+    files: new Map([
+      [`${basePath}/${links.script}`, () => Bun.file(scriptFile).bytes()],
+      [`${basePath}/${links.style}`, () => Bun.file(styleFile).bytes()],
+    ]),
+    caching: "immutable",
+    headers: commonHeaders,
+  });
+  const hasFile = (path: string) => hasPage && files.has(path);
 
-  async function respond(path: string, request: Request, connection: Connection): Promise<Response> {
+  async function respond(path: string, request: Request, origin: string): Promise<Response> {
     if (request.method !== "GET" && request.method !== "HEAD") {
       const message = `${request.method} is not offered at ${path}; GET it.`;
       return errorResponse(new ApiError("methodNotAllowed", message, { allow: "GET, HEAD" }));
     }
-    const url = publicUrl ?? requestUrl(request, connection.origin) + basePath;
-    const name = documentPaths.get(path) ?? "openapi.json";
-    if (page?.has(path)) return page.respond(path, request, url);
-    return new Response(openApiDocument(name, url), {
-      headers: { "Content-Type": contentTypes[name], "Cache-Control": "no-store" },
+    if (hasFile(path)) return files.respond(path, request);
+    const url = publicUrl ?? requestUrl(request, origin) + basePath;
+    const name = documents.get(path);
+    if (name !== undefined)
+      return new Response(openApiDocument(name, url), {
+        headers: { "Content-Type": contentTypes[name], "Cache-Control": "no-store" },
+      });
+    // Loaded with the first visit: a server starts without it.
+    const { renderDocumentation } = await import("./documentation-html.ts");
+    const prefix = path.endsWith("/")
+      ? ""
+      : lastSegment(publicUrl === undefined ? basePath : new URL(publicUrl).pathname);
+    return new Response(renderDocumentation({ prefix, ...links, url }), {
+      headers: {
+        ...commonHeaders,
+        "Content-Type": "text/html; charset=utf-8",
+        "Content-Security-Policy": contentSecurityPolicy,
+        "Cache-Control": "no-store",
+      },
     });
   }
 
   return (next) => (request, connection) => {
     if (connection.isCreate(request)) return next(request, connection);
     const path = pathOf(request.url);
-    return documentPaths.has(path) || page?.has(path)
-      ? respond(path, request, connection)
+    return documents.has(path) || pages.includes(path) || hasFile(path)
+      ? respond(path, request, connection.origin)
       : next(request, connection);
   };
 }
@@ -46,4 +93,19 @@ function requestUrl(request: Request, origin: string): string {
   const { protocol, host } = new URL(origin);
   const requestHost = request.headers.get("host") ?? "";
   return `${protocol}//${wellFormedHost.test(requestHost) ? requestHost : host}`;
+}
+
+/**
+ * The last segment of the public path, with a slash, or "". Links are relative, so that they work
+ * behind a proxy; without a slash at its end the page's address lacks this segment (RFC 3986,
+ * section 5.2.3).
+ */
+function lastSegment(path: string): string {
+  const segment = path.split("/").findLast((part) => part !== "");
+  return segment === undefined ? "" : `${segment}/`;
+}
+
+/** A path that changes with the content of the file, relative to the base address. */
+function fileLink(name: string, extension: string, file: string): string {
+  return `docs/${name}-${Bun.SHA256.hash(readFileSync(file), "hex").slice(0, 16)}.${extension}`;
 }
