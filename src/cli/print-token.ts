@@ -1,7 +1,7 @@
 // Prints a new token.
 
 import { OperatorError } from "../core/operator-error.ts";
-import type { TokenStore } from "../core/store/token-store.ts";
+import type { TokenStore } from "../core/store/sql-tokens.ts";
 import { printAll } from "./output.ts";
 
 /** Prints lines with a token. Revokes one that could not be printed: it cannot be shown again. */

@@ -6,7 +6,7 @@ import { type TokenSummary, toIsoString, toTokenSummary } from "../core/auth/tok
 import { CoalescedWork } from "../core/coalesced-work.ts";
 import { isStorable } from "../core/contract/plant.ts";
 import { parseDurationMs, parseTimestamp } from "../core/duration.ts";
-import type { TokenStore } from "../core/store/token-store.ts";
+import type { TokenStore } from "../core/store/sql-tokens.ts";
 import { BadRequestError } from "./responses.ts";
 
 /** The pause between two writes, in which batches of creates are committed. */

@@ -3,7 +3,8 @@
 
 import { CoalescedWork } from "../coalesced-work.ts";
 import { invalidToken, unavailable } from "../contract/errors.ts";
-import { endedTokenRetentionMs, type TokenRecord, type TokenStore } from "../store/token-store.ts";
+import type { TokenStore } from "../store/sql-tokens.ts";
+import { endedTokenRetentionMs, type TokenRecord } from "../store/token-store.ts";
 import { withinTime } from "../time-limit.ts";
 import type { AuthResult, Caller } from "./caller.ts";
 import { activeUntil, hashToken, isActive } from "./token.ts";

@@ -3,7 +3,7 @@
 import { type NewPlant, type Plant, plantsEqual } from "../contract/plant.ts";
 import type { EditOutcome, EditRun, PlantEdit } from "./plant-edit.ts";
 import type { SqlAccess, SqlConnection } from "./sql-connection.ts";
-import type { TokenStore } from "./token-store.ts";
+import type { TokenStore } from "./sql-tokens.ts";
 
 /**
  * The result of one plant of a batch:

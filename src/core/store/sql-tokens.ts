@@ -8,7 +8,6 @@ import {
   type RotationOutcome,
   type TokenRecord,
   type TokenRow,
-  type TokenStore,
   type TokensRead,
   type TokenUse,
   toCreatorName,
@@ -46,13 +45,15 @@ const nextRevision = "(SELECT coalesce(max(revision), 0) + 1 FROM tokens)";
 /** The hashes in one statement, each a parameter. */
 const hashesMax = 1_000;
 
-export class SqlTokens implements TokenStore {
+/** The tokens of a store. Every method is atomic, on one server or many. */
+export class SqlTokens {
   readonly #database: TokenDatabase;
 
   constructor(database: TokenDatabase) {
     this.#database = database;
   }
 
+  /** Stores a new token; false, and nothing stored, if a token of that name is not revoked. */
   add(token: NewToken): Promise<boolean> {
     return this.#database.change(function* () {
       const namesakes = yield* select(
@@ -65,6 +66,7 @@ export class SqlTokens implements TokenStore {
     }, true);
   }
 
+  /** Stores a new token and returns true, unless one was stored before; revokeByHash undoes it. */
   async addFirst(token: NewToken): Promise<boolean> {
     // Asked at each start, also while a node of Citus is down and tokens can be read but not
     // changed.
@@ -76,6 +78,10 @@ export class SqlTokens implements TokenStore {
     }, true);
   }
 
+  /**
+   * Stores a new token, and ends the older tokens of its name with the overlap. Concurrent
+   * rotations run one after the other.
+   */
   rotate(rotation: Rotation): Promise<RotationOutcome> {
     return this.#database.change(function* () {
       const rows = yield* unrevoked([rotation.name]);
@@ -88,6 +94,7 @@ export class SqlTokens implements TokenStore {
     }, true);
   }
 
+  /** Revokes one token that was never shown; the tokens that it was to replace are as before. */
   async revokeByHash(hash: string): Promise<void> {
     await this.#database.change(
       () =>
@@ -99,6 +106,7 @@ export class SqlTokens implements TokenStore {
     );
   }
 
+  /** Revokes the tokens of that name; false if there is none, or all are revoked. */
   revoke(name: string, revokedAt: number): Promise<boolean> {
     return this.#database.change(function* () {
       // The time is part of the condition, so that a retry after a lost response finds its own
@@ -113,6 +121,7 @@ export class SqlTokens implements TokenStore {
     }, true);
   }
 
+  /** Stores when tokens were last used, if that is later than what is stored. Does not retry. */
   async recordUses(uses: readonly TokenUse[]): Promise<void> {
     if (uses.length === 0) return;
     const { isConcurrent } = this.#database;
@@ -134,12 +143,17 @@ export class SqlTokens implements TokenStore {
     });
   }
 
+  /** All tokens, oldest first. */
   list(): Promise<TokenRecord[]> {
     return this.#database.read(function* () {
       return toTokenRecords(yield* select("SELECT * FROM tokens ORDER BY created_at, hash"));
     });
   }
 
+  /**
+   * All tokens that are not revoked and have not expired, perhaps with some whose overlap has
+   * ended.
+   */
   readActive(now: number): Promise<TokensRead> {
     return this.#database.read(function* () {
       // Read before the tokens: a change between the two is read again later.
@@ -155,6 +169,11 @@ export class SqlTokens implements TokenStore {
     });
   }
 
+  /**
+   * The tokens that have changed since a revision, and those whose end has changed with them. If
+   * there are none it is one index look-up. The returned revision is lower than `since` if the
+   * store has lost changes, for instance by a restore.
+   */
   readChanges(since: number): Promise<TokensRead> {
     return this.#database.read(function* () {
       const latest = yield* readRevision();
@@ -172,6 +191,7 @@ export class SqlTokens implements TokenStore {
     });
   }
 
+  /** The unrevoked tokens with these hashes, perhaps with other tokens of their names. */
   find(hashes: readonly string[]): Promise<TokenRecord[]> {
     return this.#database.read(function* () {
       const records: TokenRecord[] = [];
@@ -190,11 +210,17 @@ export class SqlTokens implements TokenStore {
     });
   }
 
+  /** The key of a creator, a token or a provider's subject, which is stored with its plants. */
   async creatorKey(name: string): Promise<number> {
     const found = await this.#database.read(() => findCreatorKey(name));
     return found ?? this.#database.change(() => storeCreatorKey(name), true);
   }
 
+  /**
+   * Removes at most `rowsMax` tokens that were revoked or have ended before a time, oldest first;
+   * resolves with their number. The token that was changed last always stays: it holds the
+   * revision, and shows that the store has had tokens.
+   */
   removeEnded(endedBefore: number, rowsMax: number): Promise<number> {
     return this.#database.change(function* () {
       const hashes = (yield* select(endedTokensSql, [endedBefore, rowsMax])).map(({ hash }) => hash);
@@ -203,6 +229,9 @@ export class SqlTokens implements TokenStore {
     }, false);
   }
 }
+
+/** The tokens of a store, whichever engine runs the statements. */
+export type TokenStore = Pick<SqlTokens, keyof SqlTokens>;
 
 /**
  * The tokens that ended before $1, at most $2. Two are kept: the latest change, from which

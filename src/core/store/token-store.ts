@@ -1,4 +1,4 @@
-// The interface by which an engine stores tokens, of which it has only the hashes.
+// Tokens as they are stored, which have only their hashes, and how one replaces another.
 
 /** A token as it is issued. Times are milliseconds since the epoch. */
 export interface NewToken {
@@ -92,59 +92,6 @@ export interface TokensRead {
 export interface TokenUse {
   readonly hash: string;
   readonly minute: number;
-}
-
-/** The tokens of a store. Every method is atomic, on one server or many. */
-export interface TokenStore {
-  /** Stores a new token; false, and nothing stored, if a token of that name is not revoked. */
-  add(token: NewToken): Promise<boolean>;
-
-  /** Stores a new token and returns true, unless one was stored before; revokeByHash undoes it. */
-  addFirst(token: NewToken): Promise<boolean>;
-
-  /**
-   * Stores a new token, and ends the older tokens of its name with the overlap. Concurrent
-   * rotations run one after the other.
-   */
-  rotate(rotation: Rotation): Promise<RotationOutcome>;
-
-  /** Revokes one token that was never shown; the tokens that it was to replace are as before. */
-  revokeByHash(hash: string): Promise<void>;
-
-  /** Revokes the tokens of that name; false if there is none, or all are revoked. */
-  revoke(name: string, revokedAt: number): Promise<boolean>;
-
-  /** Stores when tokens were last used, if that is later than what is stored. Does not retry. */
-  recordUses(uses: readonly TokenUse[]): Promise<void>;
-
-  /** All tokens, oldest first. */
-  list(): Promise<TokenRecord[]>;
-
-  /**
-   * All tokens that are not revoked and have not expired, perhaps with some whose overlap has
-   * ended.
-   */
-  readActive(now: number): Promise<TokensRead>;
-
-  /**
-   * The tokens that have changed since a revision, and those whose end has changed with them. If
-   * there are none it is one index look-up. The returned revision is lower than `since` if the
-   * store has lost changes, for instance by a restore.
-   */
-  readChanges(since: number): Promise<TokensRead>;
-
-  /** The key of a creator, a token or a provider's subject, which is stored with its plants. */
-  creatorKey(name: string): Promise<number>;
-
-  /** The unrevoked tokens with these hashes, perhaps with other tokens of their names. */
-  find(hashes: readonly string[]): Promise<TokenRecord[]>;
-
-  /**
-   * Removes at most `rowsMax` tokens that were revoked or have ended before a time, oldest first;
-   * resolves with their number. The token that was changed last always stays: it holds the
-   * revision, and shows that the store has had tokens.
-   */
-  removeEnded(endedBefore: number, rowsMax: number): Promise<number>;
 }
 
 /** A row of the tokens table; engines differ in the type of large integers. */

@@ -1,7 +1,7 @@
 // The tokens of a simulation, and whether each must be accepted at a given time.
 
 import { makeToken } from "../../../src/core/auth/token.ts";
-import type { TokenStore } from "../../../src/core/store/token-store.ts";
+import type { TokenStore } from "../../../src/core/store/sql-tokens.ts";
 import type { SimulationParts } from "./environment.ts";
 
 /** Revocations take effect within this time. */

@@ -16,7 +16,7 @@ import type {
   StoreSize,
 } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
-import type { TokenStore } from "../token-store.ts";
+import type { TokenStore } from "../sql-tokens.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
 import type { Database } from "./driver.ts";

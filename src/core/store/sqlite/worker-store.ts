@@ -3,7 +3,7 @@
 import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
 import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
-import type { TokenStore } from "../token-store.ts";
+import type { TokenStore } from "../sql-tokens.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import type { openCheckpoints } from "./checkpoint-worker.ts";
 import type { openStore } from "./commit-worker.ts";

@@ -3,13 +3,13 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { isActive } from "../../../../src/core/auth/token.ts";
+import type { TokenStore } from "../../../../src/core/store/sql-tokens.ts";
 import {
   effectiveExpiry,
   endedTokenRetentionMs,
   type Rotated,
   type RotationOutcome,
   type TokenRecord,
-  type TokenStore,
 } from "../../../../src/core/store/token-store.ts";
 import { engines } from "../../../support/engines.ts";
 import { openedStore } from "../../../support/stored-plants.ts";
