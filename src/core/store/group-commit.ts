@@ -204,25 +204,18 @@ export class GroupCommit implements CreateQueue {
     this.#batchesInFlight++;
     this.#lastBatchLength = batch.length;
     const startedAt = this.#hook.now();
-    let outcomes: readonly Outcome[] | undefined;
-    let failure: unknown;
     try {
-      outcomes = await this.#store.create(batch);
-    } catch (error) {
-      failure = error;
-    }
-    this.#readiness.update(outcomes);
-    if (outcomes !== undefined) {
+      const outcomes = await this.#store.create(batch);
+      if (outcomes.length !== batch.length)
+        throw new Error(`The engine returned ${outcomes.length} outcomes for ${batch.length} plants`);
+      this.#readiness.update(outcomes);
       const endedAt = this.#hook.now();
       this.#hook.emit({ kind: "batchCommitted", plants: batch.length, startedAt, endedAt });
-    }
-    for (let index = 0; index < batch.length; index++) {
-      const pending = batch[index] as PendingCreate;
-      const outcome = outcomes?.[index];
-      if (outcome !== undefined) pending.settle(outcome);
-      else if (outcomes === undefined) pending.fail(failure);
-      else
-        pending.fail(new Error(`The engine returned ${outcomes.length} outcomes for ${batch.length} plants`));
+      for (let index = 0; index < batch.length; index++)
+        (batch[index] as PendingCreate).settle(outcomes[index] as Outcome);
+    } catch (error) {
+      this.#readiness.update(undefined);
+      for (const pending of batch) pending.fail(error);
     }
     this.#batchesInFlight--;
     this.#scheduleCommit();
