@@ -100,7 +100,7 @@ export class CitusCluster extends CitusDatabases {
   static async start(extra: Record<string, string> = {}): Promise<CitusCluster> {
     if (programs === undefined) throw new Error(citusMissing);
     using empty = new ClusterTemplate(programs);
-    const start = () => PostgresServer.startCopy(empty, { ...settings, ...extra });
+    const start = () => PostgresServer.start({ ...settings, ...extra }, empty);
     const [coordinator, ...workers] = await Promise.all([start(), start(), start()]);
     const cluster = new CitusCluster(coordinator, workers);
     await cluster.#createTemplate();
@@ -133,7 +133,7 @@ export class CitusCluster extends CitusDatabases {
 export async function startPlainPostgres(extra: Record<string, string>): Promise<PostgresServer> {
   if (programs === undefined) throw new Error(citusMissing);
   using template = new ClusterTemplate(programs);
-  return await PostgresServer.startCopy(template, extra);
+  return await PostgresServer.start(extra, template);
 }
 
 /** The programs of the newest PostgreSQL with citus.so: that of pg_config, or one of Debian's. */

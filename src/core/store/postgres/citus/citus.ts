@@ -190,7 +190,6 @@ class CitusQueue extends NodeQueues {
     if (existing !== undefined) return existing;
     return new CitusNode(node, map, {
       url: this.#cluster.url,
-      coordinator: this.#cluster.primary,
       onUnavailable: this.#cluster.events.onUnavailable,
       onRouteChanged: () => this.#report(),
       onOutdated: () => void this.#refresh(),

@@ -30,7 +30,8 @@ const nodeLostState = /^08/;
 /** How Citus keeps a table; undefined if it is not distributed. */
 type Method = "by id" | "as a reference table" | "otherwise" | undefined;
 
-const referenceTables = ["plantstore_schema", "tokens", "creators"];
+/** The reference tables first. */
+const tables = ["plantstore_schema", "tokens", "creators", "plants", "edits"];
 
 /** The column of each table that is distributed by the ids of plants; `edits` with the plants. */
 const idColumns: Readonly<Record<string, string>> = { plants: "id", edits: "plant_id" };
@@ -67,26 +68,9 @@ async function distributeTables(connection: PoolClient): Promise<Distribution> {
   await runLong(connection, `SELECT pg_advisory_xact_lock(${advisoryLock})`);
   await connection.query(`SELECT set_config('lock_timeout', '${lockMsMax}', true)`);
   const methods = await methodsOf(connection);
-  const changed = referenceTables.filter((table) =>
-    mustDistribute(table, "as a reference table", methods.get(table)),
-  );
-  changed.push(
-    ...Object.keys(idColumns).filter((table) => mustDistribute(table, "by id", methods.get(table))),
-  );
-  if (changed.length > 0) {
-    await assertDistributable(connection);
-    // Citus rejects a reference table after parallel work in the transaction; a copy is as fast.
-    await connection.query("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true)");
-  }
-  for (const table of changed) {
-    const column = idColumns[table];
-    const colocation = table === "plants" ? "none" : "plants";
-    const call =
-      column === undefined
-        ? `create_reference_table('${table}')`
-        : `create_distributed_table('${table}', '${column}', colocate_with => '${colocation}')`;
-    await runLong(connection, `SELECT ${call}`);
-  }
+  const changed = tables.filter((table) => mustDistribute(table, methods.get(table)));
+  if (changed.length > 0) await assertDistributable(connection);
+  for (const table of changed) await distributeTable(connection, table);
   // The rows that filled the shards are still on the coordinator. Last, as it keeps readers out.
   for (const table of changed)
     await runLong(connection, `SELECT truncate_local_data_after_distributing_table('${table}')`);
@@ -126,27 +110,34 @@ export async function serializeTokenChange(connection: PoolClient): Promise<void
   await connection.query("UPDATE tokens SET revision = revision WHERE hash = (SELECT min(hash) FROM tokens)");
 }
 
-/** Gives every node a copy of a new table, if the store is distributed. */
-export async function copyTable(connection: PoolClient, table: string): Promise<void> {
+/** Distributes a new table, if the store is distributed. */
+export async function distributeNewTable(connection: PoolClient, table: string): Promise<void> {
   if ((await citusVersion(connection)) === undefined) return;
   const methods = await methodsOf(connection);
-  if (methods.get("tokens") !== "as a reference table" || methods.get(table) !== undefined) return;
-  // Citus rejects a reference table after parallel work in the same transaction, and the reverse.
-  await connection.query("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true)");
-  await connection.query(`SELECT create_reference_table('${table}')`);
+  const model = idColumns[table] === undefined ? "tokens" : "plants";
+  if (methods.get(model) === methodFor(model) && methods.get(table) === undefined)
+    await distributeTable(connection, table);
 }
 
-/** Distributes a new table with rows of plants as the plants are, if they are distributed. */
-export async function distributeBesidePlants(connection: PoolClient, table: string): Promise<void> {
-  if ((await citusVersion(connection)) === undefined) return;
-  const methods = await methodsOf(connection);
-  if (methods.get("plants") !== "by id" || methods.get(table) !== undefined) return;
-  const call = `create_distributed_table('${table}', '${idColumns[table]}', colocate_with => 'plants')`;
-  await connection.query(`SELECT ${call}`);
+async function distributeTable(connection: PoolClient, table: string): Promise<void> {
+  const column = idColumns[table];
+  const colocation = table === "plants" ? "none" : "plants";
+  const call =
+    column === undefined
+      ? `create_reference_table('${table}')`
+      : `create_distributed_table('${table}', '${column}', colocate_with => '${colocation}')`;
+  // Citus rejects a reference table after parallel work in the transaction; a copy is as fast.
+  await connection.query("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true)");
+  await runLong(connection, `SELECT ${call}`);
+}
+
+function methodFor(table: string): Method {
+  return idColumns[table] === undefined ? "as a reference table" : "by id";
 }
 
 /** Whether a table is still to be distributed; throws an OperatorError if it is otherwise. */
-function mustDistribute(table: string, wanted: Method, method: Method): boolean {
+function mustDistribute(table: string, method: Method): boolean {
+  const wanted = methodFor(table);
   if (method === wanted || method === undefined) return method === undefined;
   throw new OperatorError(
     `Citus has the table ${table} otherwise than ${wanted}; run SELECT undistribute_table('${table}') on the coordinator, and then this again`,
@@ -161,7 +152,7 @@ async function methodsOf(connection: PoolClient): Promise<Map<string, Method>> {
                  WHEN partmethod = 'n' AND repmodel = 't' THEN 'as a reference table'
                  WHEN NOT (partmethod = 'n' AND colocationid = 0) THEN 'otherwise' END AS method
      FROM unnest($1::text[]) AS name LEFT JOIN pg_dist_partition ON logicalrelid = to_regclass(name)`,
-    [[...referenceTables, ...Object.keys(idColumns)]],
+    [tables],
   );
   return new Map(
     rows.map(({ name, column, method }) => [

@@ -22,7 +22,6 @@ const reachPauseMs = 5_000;
 
 interface NodeDependencies {
   readonly url: PostgresUrl;
-  readonly coordinator: Commits;
   readonly onUnavailable: OnUnavailable;
   /** Called after each change of routedReason. */
   readonly onRouteChanged: () => void;
@@ -52,7 +51,6 @@ export class CitusNode implements Commits, NodeStore {
   #failingSince: number | undefined;
   #probing: Promise<void> | undefined;
   #probedAt = Number.NEGATIVE_INFINITY;
-  #isRetired = false;
   #isClosed = false;
 
   constructor(node: MappedNode, map: ShardMap, dependencies: NodeDependencies) {
@@ -114,7 +112,7 @@ export class CitusNode implements Commits, NodeStore {
   }
 
   async once<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
-    const connections = this.#connections();
+    const connections = this.#route === "routed" ? this.#routed : this.#direct;
     try {
       const result = await connections.once(work);
       this.#succeed();
@@ -141,9 +139,9 @@ export class CitusNode implements Commits, NodeStore {
     await this.once((pool) => commitNothing(pool, this.#route === "routed" ? undefined : this.#node));
   }
 
-  /** Sends batches through the coordinator from now on. */
+  /** Sends batches through the coordinator from now on: the node is probed no more. */
   retire(): void {
-    this.#isRetired = true;
+    this.#route = "routed";
   }
 
   async close(): Promise<void> {
@@ -153,11 +151,6 @@ export class CitusNode implements Commits, NodeStore {
 
   get #isHeldUp(): boolean {
     return this.#inFlight.size > 0 && performance.now() - this.#respondedAt >= downMsMin;
-  }
-
-  #connections(): Commits {
-    if (this.#isRetired) return this.#dependencies.coordinator;
-    return this.#route === "routed" ? this.#routed : this.#direct;
   }
 
   #probe(): Promise<void> {
