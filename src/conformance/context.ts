@@ -166,12 +166,9 @@ export class RuleContext {
     const lines = Object.entries(fields).flatMap(([name, value]) =>
       value === null ? [] : [`${name}: ${value}\r\n`],
     );
-    const head = `${method} ${this.pathOf(path)} HTTP/1.1\r\n${lines.join("")}\r\n`;
+    const target = `${url.pathname.replace(/\/$/, "")}${path}`;
+    const head = `${method} ${target} HTTP/1.1\r\n${lines.join("")}\r\n`;
     return Buffer.concat([Buffer.from(head, "latin1"), bytes ?? new Uint8Array()]);
-  }
-
-  pathOf(path: string): string {
-    return `${this.target.url.pathname.replace(/\/$/, "")}${path}`;
   }
 
   create(body: string | Uint8Array, headers: RequestParts["headers"] = {}): Promise<HttpResponse> {

@@ -165,24 +165,17 @@ function baselineHints(results: readonly RuleResult[], baseline: ReadonlyMap<str
 }
 
 export function countOutcomes(results: readonly RuleResult[]): Readonly<Record<Outcome | "rules", number>> {
-  return {
-    rules: results.length,
-    holds: countOutcome(results, "holds"),
-    fails: countOutcome(results, "fails"),
-    known: countOutcome(results, "known"),
-    skipped: countOutcome(results, "skipped"),
-  };
-}
-
-function countOutcome(results: readonly RuleResult[], outcome: Outcome): number {
-  return results.filter((result) => result.outcome === outcome).length;
+  const counts = { rules: results.length, holds: 0, fails: 0, known: 0, skipped: 0 };
+  for (const { outcome } of results) counts[outcome]++;
+  return counts;
 }
 
 /**
  * Whether the server conforms: no rule fails that is not known to, and at least one was checked.
  */
 export function conforms({ results }: Pick<ConformanceReport, "results">): boolean {
-  return countOutcome(results, "fails") === 0 && countOutcome(results, "holds") > 0;
+  const { fails, holds } = countOutcomes(results);
+  return fails === 0 && holds > 0;
 }
 
 /** Failures with one message, and one reason of the server, which have one cause. */
@@ -229,12 +222,11 @@ function hintsFor(results: readonly RuleResult[]): string[] {
     messages.filter((message) => pattern.test(message)).length / messages.length;
   const hints: string[] = [];
   if (messages.length === 0) return hints;
-  const holds = countOutcome(results, "holds");
   if (shareOf(/^expected the request to be accepted, received the status 40[13]$/) > 0.3)
     hints.push("Most creates were rejected with 401 or 403: --token may not be a token of this server.");
   if (shareOf(/received (?:the status )?404$/) > 0.3)
     hints.push("Most requests got 404: --url must be the base address, to which /plants is appended.");
-  if (holds === 0 && shareOf(/received (?:the status )?3\d\d$/) > 0.3)
+  if (countOutcomes(results).holds === 0 && shareOf(/received (?:the status )?3\d\d$/) > 0.3)
     hints.push("Most requests were redirected: give the address that the redirection leads to.");
   return hints;
 }
