@@ -41,7 +41,7 @@ export interface RunState {
 export interface RequestParts {
   readonly method?: string;
   readonly path?: string;
-  /** Replaces the default fields of the name; null leaves the field out. */
+  /** Replaces the default fields of these very names; null leaves a field out. */
   readonly headers?: Readonly<Record<string, string | null>>;
   readonly body?: string | Uint8Array;
 }
@@ -157,12 +157,8 @@ export class RuleContext {
       Authorization: `Bearer ${token}`,
       "Content-Type": bytes === undefined ? null : "application/json",
       "Content-Length": bytes === undefined ? null : String(bytes.length),
+      ...headers,
     };
-    for (const [name, value] of Object.entries(headers)) {
-      const known = Object.keys(fields).find((each) => each.toLowerCase() === name.toLowerCase());
-      if (known !== undefined) delete fields[known];
-      fields[name] = value;
-    }
     const lines = Object.entries(fields).flatMap(([name, value]) =>
       value === null ? [] : [`${name}: ${value}\r\n`],
     );
