@@ -63,13 +63,8 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   const store = await sandbox.openStore(ownProcess.storeEvents.onUnavailable);
   resources.defer(() => store.close());
 
-  const console = createConsole(serveConfig, {
-    store,
-    events,
-    fetch: (request) => server.fetch(request),
-    now,
-    wallNow,
-  });
+  const parts = { store, events, now, wallNow };
+  const console = createConsole(serveConfig, parts, (request) => server.fetch(request));
   resources.defer(() => console?.close());
   const sessions =
     console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
@@ -84,11 +79,8 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   const server: RunningServer = await serving.withListenAdvice(() =>
     startServer({
       ...options,
-      store,
+      ...parts,
       listener: { host: "127.0.0.1", port: 0 },
-      events,
-      now,
-      wallNow,
       wrapHandler: (next) =>
         sandbox.wrapHandler(withDocumentation?.(next) ?? next, {
           basePath,

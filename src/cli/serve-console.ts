@@ -9,23 +9,23 @@ import type { ServeSettings } from "./config/resolve.ts";
 
 const sqliteScheme = "sqlite:";
 
-/** The parts of a server that is about to start. */
-interface ConsoleContext extends Pick<ConsoleOptions, "store" | "events" | "now" | "wallNow"> {
-  /** Responds to a request as the public listener does. Called when the server has started. */
-  readonly fetch: (request: Request) => Promise<Response>;
-}
-
-/** Undefined if the console is off. */
+/**
+ * Undefined if the console is off.
+ *
+ * @param parts of a server that is about to start.
+ * @param fetch responds to a request as the public listener does. Called when the server has started.
+ */
 export function createConsole(
   config: ServeSettings,
-  { fetch, ...context }: ConsoleContext,
+  parts: Pick<ConsoleOptions, "store" | "events" | "now" | "wallNow">,
+  fetch: (request: Request) => Promise<Response>,
 ): OperatorConsole | undefined {
   if (config.console === "off" || config.adminPort === "off") return undefined;
   const { database } = config;
   const file = sqliteFile(database);
   const url = `http://localhost${config.basePath}/plants`;
   return new OperatorConsole({
-    ...context,
+    ...parts,
     names: config.adminNames ?? [],
     trustedProxies: new TrustedProxies(config.trustedProxies ?? []),
     passwordHash: config.adminPasswordHash,
@@ -37,7 +37,7 @@ export function createConsole(
         : new Backups({
             folder: dirname(resolve(file)),
             copy: (target) => startBackup(database, target),
-            storeBytes: () => context.store.bytesOnDisk(),
+            storeBytes: () => parts.store.bytesOnDisk(),
           }),
     version: packageJson.version,
   });

@@ -45,27 +45,19 @@ export async function serve(
   if (store === undefined) return await ownProcess.waitForStop();
   ownProcess.resources.defer(() => store.close());
 
-  const context = {
-    store,
-    events: ownProcess.events,
-    fetch: (request: Request) => server.fetch(request),
-    now,
-    wallNow: Date.now,
-  };
+  const parts = { store, events: ownProcess.events, now, wallNow: Date.now };
   const extras: readonly (AdminExtra | undefined)[] = [
     // Each in a line of its own.
-    createConsole(config, context),
+    createConsole(config, parts, (request) => server.fetch(request)),
   ];
   const adminRoutes = extras.filter((extra) => extra !== undefined);
   for (const extra of adminRoutes) ownProcess.resources.defer(() => extra.close());
   const server: RunningServer = await withListenAdvice(() =>
     startServer({
       ...serverOptions(config),
-      store,
+      ...parts,
       listener: { host: config.host, port: config.port, certificate },
-      events: ownProcess.events,
       adminRoutes,
-      now,
     }),
   );
   ownProcess.resources.use(server);
