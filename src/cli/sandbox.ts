@@ -46,7 +46,6 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
       import("../console/sessions.ts"),
       import("./server-process.ts"),
     ]);
-  const sandbox = new Sandbox({ token, seed, adminNames, trustedProxies });
   const serveConfig: ServeSettings = {
     ...config,
     database: "memory:",
@@ -56,12 +55,16 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
     tlsKey: undefined,
   };
   const now = performance.now.bind(performance);
-  const wallNow = () => sandbox.clock.now();
   await using ownProcess = new ServerProcess(serveConfig, now);
   await ownProcess.startTracing();
   const { events, resources } = ownProcess;
-  const store = await sandbox.openStore(ownProcess.storeEvents.onUnavailable);
+  const sandbox = await Sandbox.open(
+    { token, seed, adminNames, trustedProxies },
+    ownProcess.storeEvents.onUnavailable,
+  );
+  const { store } = sandbox;
   resources.defer(() => store.close());
+  const wallNow = () => sandbox.clock.now();
 
   const parts = { store, events, now, wallNow };
   const console = createConsole(serveConfig, parts, (request) => server.fetch(request));

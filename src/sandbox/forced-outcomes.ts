@@ -20,7 +20,6 @@ import type { Exchange } from "./pipe.ts";
 import { InvalidPreferenceError, parsePreferredOutcome } from "./prefer.ts";
 import type { ForcedBy } from "./request-log.ts";
 import type { Rules } from "./rules.ts";
-import { wireEffect } from "./wire-effects.ts";
 
 export interface ForcedOutcomesOptions {
   readonly next: Handler;
@@ -107,7 +106,7 @@ export class ForcedOutcomes {
     }
     const response = await this.#respond(request, connection, outcome);
     await wait("after");
-    exchange.effect = wireEffect(outcome);
+    if (outcome.body !== undefined || outcome.bytesPerSecond !== undefined) exchange.effect = outcome;
     if (drop === "afterCommit") exchange.drop(reset ? "reset" : "close");
     if (forced !== undefined && "prefer" in forced) response.headers.set("Preference-Applied", forced.prefer);
     return response;

@@ -16,6 +16,7 @@ import {
   readChunks,
 } from "./message.ts";
 import type { Ending, ForcedBy, RecordedRequest, RequestLog } from "./request-log.ts";
+import { changeBody, type WireEffect } from "./wire-effects.ts";
 
 export interface PipeOptions {
   readonly host: string;
@@ -24,20 +25,6 @@ export interface PipeOptions {
   /** The port of the public listener, on 127.0.0.1. */
   readonly serverPort: number;
   readonly log: Pick<RequestLog, "add">;
-}
-
-/** A change to a response on its way to the client. */
-export interface WireEffect {
-  /** Changes the bytes, and says how the response ends; without it they are sent as they are. */
-  readonly change?: ((response: Buffer) => ChangedResponse) | undefined;
-  readonly bytesPerSecond?: number | undefined;
-}
-
-export interface ChangedResponse {
-  readonly bytes: Buffer;
-  /** How the connection ends after the bytes; undefined if it stays open. */
-  readonly end?: "close" | "reset" | undefined;
-  readonly ended: Ending;
 }
 
 /** A request that the handler has, until its bytes are in the log. */
@@ -422,7 +409,7 @@ class Connection {
   }
 
   /** Sends a response that is changed or slowed down. The server is paused until it is sent. */
-  #deliver(exchange: PendingExchange, { change, bytesPerSecond }: WireEffect, rest: Buffer): void {
+  #deliver(exchange: PendingExchange, { body, bytesPerSecond }: WireEffect, rest: Buffer): void {
     const held = Buffer.concat(this.#held);
     this.#held = [];
     // An interim response that was sent before.
@@ -430,7 +417,7 @@ class Connection {
     this.#isDelivering = true;
     if (rest.length > 0) this.#afterDelivery.push(rest);
     this.#pauseOrResume();
-    const { bytes, end, ended } = change?.(held) ?? { bytes: held, end: undefined, ended: "complete" };
+    const { bytes, end, ended } = changeBody(held, body);
     const rate = bytesPerSecond ?? Number.POSITIVE_INFINITY;
     const startedAt = performance.now();
     let sent = 0;

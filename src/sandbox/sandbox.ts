@@ -40,26 +40,29 @@ export interface SandboxServer {
 }
 
 export class Sandbox {
-  readonly clock = new SandboxClock();
+  readonly store: MemoryStore;
+  readonly clock: SandboxClock;
   readonly #options: SandboxOptions;
-  #opened: { readonly store: MemoryStore; readonly seeds: PlantsCopy } | undefined;
+  readonly #seeds: PlantsCopy;
   readonly #log = new RequestLog();
   readonly #rules = new Rules();
   #handler: RecordedHandler | undefined;
   #url = "";
 
-  constructor(options: SandboxOptions) {
+  private constructor(options: SandboxOptions, store: MemoryStore, clock: SandboxClock) {
     this.#options = options;
+    this.store = store;
+    this.clock = clock;
+    this.#seeds = store.copyPlants();
   }
 
   /** Opens the store with its seeds and the token. Rejects with an OperatorError for a bad seed. */
-  async openStore(onUnavailable: OnUnavailable): Promise<MemoryStore> {
-    const { seed, token } = this.#options;
-    const store = new MemoryStore(onUnavailable);
+  static async open(options: SandboxOptions, onUnavailable: OnUnavailable): Promise<Sandbox> {
+    const { seed, token } = options;
+    const [store, clock] = [new MemoryStore(onUnavailable), new SandboxClock()];
     if (seed !== undefined) await loadSeeds(seed, store);
-    await storeFixedToken({ store, clock: this.clock, token });
-    this.#opened = { store, seeds: store.copyPlants() };
-    return store;
+    await storeFixedToken({ store, clock, token });
+    return new Sandbox(options, store, clock);
   }
 
   /** Puts the handler of the sandbox before that of the server. */
@@ -69,21 +72,20 @@ export class Sandbox {
     return this.#handler.handle;
   }
 
-  /** The routes of control. Call it when the store is open. */
+  /** The routes of control. */
   control(server: SandboxServer): Control {
     const { sessions, reloadTokens, forgetPlants, emit } = server;
-    if (this.#opened === undefined) throw new Error("The sandbox was extended before its store was open");
-    const { store, seeds } = this.#opened;
+    const { store, clock } = this;
     const { token, adminNames, trustedProxies } = this.#options;
     const parts: SandboxPart[] = [
       plantsPart(store, forgetPlants),
-      tokensPart({ store, clock: this.clock, token, reloadTokens }),
+      tokensPart({ store, clock, token, reloadTokens }),
       requestsPart(this.#log),
       rulesPart(this.#rules),
     ];
     const reset = async () => {
       await this.#handler?.reset(async () => {
-        store.replacePlants(seeds);
+        store.replacePlants(this.#seeds);
         forgetPlants();
         await Promise.all(parts.map((part) => part.reset?.()));
       });

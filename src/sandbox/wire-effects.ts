@@ -2,20 +2,23 @@
 
 import { contentLength, findHeadEnd, findInterimEnd } from "./message.ts";
 import type { Outcome } from "./outcome.ts";
-import type { ChangedResponse, WireEffect } from "./pipe.ts";
+import type { Ending } from "./request-log.ts";
 
-/**
- * The effect of an outcome on the bytes of its response; undefined if they are sent as they are.
- */
-export function wireEffect({ body, bytesPerSecond }: Outcome): WireEffect | undefined {
-  if (body === undefined && bytesPerSecond === undefined) return undefined;
-  return { change: body && ((response) => changeBody(response, body)), bytesPerSecond };
+/** The parts of an outcome that change the bytes of its response, or their pace. */
+export type WireEffect = Pick<Outcome, "body" | "bytesPerSecond">;
+
+interface ChangedResponse {
+  readonly bytes: Buffer;
+  /** How the connection ends after the bytes; undefined if it stays open. */
+  readonly end?: "close";
+  readonly ended: Ending;
 }
 
 /** Bytes that are not HTTP: the start of a TLS alert. */
 const garbage = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x46]);
 
-function changeBody(response: Buffer, change: NonNullable<Outcome["body"]>): ChangedResponse {
+export function changeBody(response: Buffer, change: WireEffect["body"]): ChangedResponse {
+  if (change === undefined) return { bytes: response, ended: "complete" };
   const headStart = findInterimEnd(response);
   const bodyStart = findHeadEnd(response, headStart) ?? response.length;
   if (change === "garbage")

@@ -63,24 +63,6 @@ describe("on a real server", () => {
     expect(await target.stored("103")).toBe('{"id":103,"name":"Ficus","tag":""}\n');
   });
 
-  test("the same plant again resolves with the same result", async () => {
-    const create = () => target.client().createPlant({ id: 111n, name: "Monstera", tag: "tropical" });
-    expect(await create()).toEqual(await create());
-  });
-
-  test("a token function is called for each create", async () => {
-    let asked = 0;
-    const client = target.client({
-      token: async () => {
-        asked++;
-        return target.token;
-      },
-    });
-    await client.createPlant({ id: 121, name: "Monstera" });
-    await client.createPlant({ id: 122, name: "Monstera" });
-    expect(asked).toBe(2);
-  });
-
   test.each(["", "/", "//"])("a base address may end in %p", async (ending) => {
     const client = target.client({ baseUrl: `${target.server.url}${ending}` });
     expect(await client.createPlant({ id: 131, name: "Monstera" })).toEqual({ name: "Monstera" });

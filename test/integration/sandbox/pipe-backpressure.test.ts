@@ -2,9 +2,9 @@
 // end early.
 
 import { expect, test } from "bun:test";
-import { type Exchange, Pipe, type WireEffect } from "../../../src/sandbox/pipe.ts";
+import { type Exchange, Pipe } from "../../../src/sandbox/pipe.ts";
 import { RequestLog } from "../../../src/sandbox/request-log.ts";
-import { wireEffect } from "../../../src/sandbox/wire-effects.ts";
+import type { WireEffect } from "../../../src/sandbox/wire-effects.ts";
 import { eventually } from "../../support/eventually.ts";
 import { RawConnection } from "../../support/raw-connection.ts";
 
@@ -190,7 +190,7 @@ test.each([0, 20])(
     await using pipe = await start({
       data(socket) {
         const respond = () => {
-          for (const exchange of pipe.exchanges) exchange.effect = wireEffect({ body: "truncated" });
+          for (const exchange of pipe.exchanges) exchange.effect = { body: "truncated" };
           socket.write(ok);
         };
         socket.write("HTTP/1.1 100 Continue\r\n\r\n");
@@ -216,7 +216,7 @@ test("responses behind one that is slowed down come after it, in their order", a
         for (let each = 0; each < count; each++) socket.write(ok.replace("body", `bod${++requests}`));
       },
     },
-    wireEffect({ bytesPerSecond: 2_000 }),
+    { bytesPerSecond: 2_000 },
   );
   const connection = await RawConnection.open(pipe.url);
   connection.write(head.repeat(3));
@@ -232,7 +232,7 @@ test("a client that goes while its response is slowed down is in the log with wh
     isAnswered = true;
     socket.write(ok);
   };
-  await using pipe = await start({ data }, wireEffect({ bytesPerSecond: 1 }));
+  await using pipe = await start({ data }, { bytesPerSecond: 1 });
   const connection = await RawConnection.open(pipe.url);
   connection.write(head);
   await eventually("the response", () => isAnswered);

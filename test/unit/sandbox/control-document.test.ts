@@ -7,8 +7,8 @@ import { Sandbox } from "../../../src/sandbox/sandbox.ts";
 import { describedOperations } from "../../support/sandbox.ts";
 
 test("the document describes every route, and nothing else", async () => {
-  const sandbox = new Sandbox({ token: "sandbox", seed: undefined, adminNames: [], trustedProxies: [] });
-  const store = await sandbox.openStore(() => undefined);
+  const options = { token: "sandbox", seed: undefined, adminNames: [], trustedProxies: [] };
+  const sandbox = await Sandbox.open(options, () => undefined);
   const control = sandbox.control({
     sessions: new Sessions({
       passwordHash: undefined,
@@ -20,7 +20,7 @@ test("the document describes every route, and nothing else", async () => {
     emit: () => undefined,
   });
   expect(Object.keys(control.routes).toSorted()).toEqual(describedOperations.toSorted());
-  await store.close();
+  await sandbox.store.close();
 });
 
 test("the schemas of rules have only keywords that the check of rules knows", () => {
