@@ -19,7 +19,7 @@ import { RateLimit } from "./http/rate-limit.ts";
 import { Metrics } from "./observability/metrics.ts";
 import { type Clock, type Emit, ServerEvents } from "./observability/server-event.ts";
 import { errorMessage } from "./operator-error.ts";
-import { openCreateQueue, type ServerStore, scheduleWithSetImmediate } from "./store/group-commit.ts";
+import { openCreateQueue, type ServerStore } from "./store/group-commit.ts";
 
 export interface ServerOptions {
   /** An open store. The caller closes it, after `stop`. */
@@ -151,7 +151,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const groupCommit = await openCreateQueue(
     store,
     { queuePlantsMax, queueCodeUnitsMax, batchPlantsMax },
-    scheduleWithSetImmediate,
     { now, emit },
   );
   resources.defer(() => groupCommit.close());

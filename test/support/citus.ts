@@ -6,12 +6,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { NewPlant } from "../../src/core/contract/plant.ts";
-import {
-  type CreateOutcome,
-  type CreateQueue,
-  openCreateQueue,
-  scheduleWithSetImmediate,
-} from "../../src/core/store/group-commit.ts";
+import { type CreateOutcome, type CreateQueue, openCreateQueue } from "../../src/core/store/group-commit.ts";
 import { openServerStore } from "../../src/core/store/open-store.ts";
 import type { OpenMode, PlantStore } from "../../src/core/store/plant-store.ts";
 import { metadataSql, ShardMap } from "../../src/core/store/postgres/citus/shard-map.ts";
@@ -183,8 +178,8 @@ export class QueuedStore implements AsyncDisposable {
       },
     });
     const limits = { queuePlantsMax, queueCodeUnitsMax: 100 * queuePlantsMax, batchPlantsMax: 1_024 };
-    const hook = { now: () => performance.now(), emit: () => undefined };
-    const queue = await openCreateQueue(store, limits, scheduleWithSetImmediate, hook);
+    const context = { now: () => performance.now(), emit: () => undefined };
+    const queue = await openCreateQueue(store, limits, context);
     return new QueuedStore(store, queue, reports, unavailable);
   }
 

@@ -40,24 +40,27 @@ export interface CreateQueue {
   close(): Promise<void>;
 }
 
-export interface GroupCommitLimits {
+export interface QueueLimits {
   /** Plants in the queue; a plant past it, or past its caller's share of it, is `overloaded`. */
   readonly queuePlantsMax: number;
   /** UTF-16 code units of names and tags in the queue, beyond which a plant is `overloaded`. */
   readonly queueCodeUnitsMax: number;
   /** Plants in one batch. */
   readonly batchPlantsMax: number;
+}
+
+export interface GroupCommitLimits extends QueueLimits {
   /** Batches that the engine commits concurrently. */
   readonly batchesInFlightMax: number;
 }
 
-/** Calls `start` now or soon. */
-export type Schedule = (start: () => void) => void;
-
-export interface CommitHook {
+/** The surroundings of a queue. */
+export interface QueueContext {
   readonly now: Clock;
   /** Called with each batch that is committed, before its creates are settled. */
   readonly emit: Emit;
+  /** Calls `start`, which starts a batch, now or soon; at the end of the tick by default. */
+  readonly schedule?: (start: () => void) => void;
 }
 
 /** The part of a caller in the queue. */
@@ -69,8 +72,8 @@ interface Share {
 export class GroupCommit implements CreateQueue {
   readonly #store: Pick<PlantStore, "create">;
   readonly #limits: GroupCommitLimits;
-  readonly #schedule: Schedule;
-  readonly #hook: CommitHook;
+  readonly #context: QueueContext;
+  readonly #schedule: (start: () => void) => void;
   readonly #readiness: Readiness;
   #queue: PendingCreate[] = [];
   #queueCodeUnits = 0;
@@ -82,22 +85,18 @@ export class GroupCommit implements CreateQueue {
   #isClosed = false;
   readonly #idle = Promise.withResolvers<void>();
 
-  /**
-   * @param limits read at each use, so they may change while the queue is in use.
-   * @param schedule when a batch starts that could start now; see scheduleWithSetImmediate.
-   */
+  /** @param limits read at each use, so they may change while the queue is in use. */
   constructor(
     store: Pick<PlantStore, "create" | "assertWritable">,
     limits: GroupCommitLimits,
-    schedule: Schedule,
-    hook: CommitHook = { now: performance.now.bind(performance), emit: () => undefined },
+    context: QueueContext = { now: performance.now.bind(performance), emit: () => undefined },
   ) {
     assertLimits(limits);
     this.#store = store;
     this.#limits = limits;
-    this.#schedule = schedule;
-    this.#hook = hook;
-    this.#readiness = new Readiness(store, hook.now);
+    this.#context = context;
+    this.#schedule = context.schedule ?? atEndOfTick;
+    this.#readiness = new Readiness(store, context.now);
   }
 
   /** The number of plants in the queue. */
@@ -203,14 +202,14 @@ export class GroupCommit implements CreateQueue {
   async #commit(batch: readonly PendingCreate[]): Promise<void> {
     this.#batchesInFlight++;
     this.#lastBatchLength = batch.length;
-    const startedAt = this.#hook.now();
+    const startedAt = this.#context.now();
     try {
       const outcomes = await this.#store.create(batch);
       if (outcomes.length !== batch.length)
         throw new Error(`The engine returned ${outcomes.length} outcomes for ${batch.length} plants`);
       this.#readiness.update(outcomes);
-      const endedAt = this.#hook.now();
-      this.#hook.emit({ kind: "batchCommitted", plants: batch.length, startedAt, endedAt });
+      const endedAt = this.#context.now();
+      this.#context.emit({ kind: "batchCommitted", plants: batch.length, startedAt, endedAt });
       for (let index = 0; index < batch.length; index++)
         (batch[index] as PendingCreate).settle(outcomes[index] as Outcome);
     } catch (error) {
@@ -237,23 +236,18 @@ export interface ServerStore extends PlantStore {
    * Opens the queue of creates, if one group commit for the whole store would not do; resolves with
    * undefined if it does. Close it before the store.
    */
-  openQueue?(
-    limits: Omit<GroupCommitLimits, "batchesInFlightMax">,
-    schedule: Schedule,
-    hook: CommitHook,
-  ): Promise<CreateQueue | undefined>;
+  openQueue?(limits: QueueLimits, context: QueueContext): Promise<CreateQueue | undefined>;
 }
 
 /** Opens the queue of a store: its own if it has one, else a group commit. */
 export async function openCreateQueue(
   store: ServerStore,
-  limits: Omit<GroupCommitLimits, "batchesInFlightMax">,
-  schedule: Schedule,
-  hook: CommitHook,
+  limits: QueueLimits,
+  context: QueueContext,
 ): Promise<CreateQueue> {
   const { batchesInFlightMax } = store;
-  const own = await store.openQueue?.(limits, schedule, hook);
-  return own ?? new GroupCommit(store, { ...limits, batchesInFlightMax }, schedule, hook);
+  const own = await store.openQueue?.(limits, context);
+  return own ?? new GroupCommit(store, { ...limits, batchesInFlightMax }, context);
 }
 
 /**
@@ -261,9 +255,9 @@ export async function openCreateQueue(
  * sockets are one batch, and not the first of them alone. It is not a timer: an idle event loop
  * ends its tick at once.
  */
-export const scheduleWithSetImmediate: Schedule = (start) => {
+function atEndOfTick(start: () => void): void {
   setImmediate(start);
-};
+}
 
 function assertLimits(limits: GroupCommitLimits): void {
   for (const [name, limit] of Object.entries(limits)) {

@@ -6,7 +6,7 @@ import { TokenCache } from "../../../src/core/auth/token-cache.ts";
 import { BodyReader } from "../../../src/core/http/body-reader.ts";
 import { requestIdMaker } from "../../../src/core/http/exchange.ts";
 import { createHandler, type Handler, inProcess } from "../../../src/core/http/handler.ts";
-import { GroupCommit, scheduleWithSetImmediate } from "../../../src/core/store/group-commit.ts";
+import { GroupCommit } from "../../../src/core/store/group-commit.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import type { Environment, GroupCommitCalls, ProcessStore, SimulationParts } from "./environment.ts";
 
@@ -57,7 +57,6 @@ export class SimulatedServer {
         assertWritable: async () => undefined,
       },
       { ...limits, ...mutation.limits, batchesInFlightMax: store.batchesInFlightMax },
-      scheduleWithSetImmediate,
     );
     this.#creating = mutation.groupCommit?.(this.#groupCommit, { time, random }) ?? this.#groupCommit;
     const tokens = mutation.tokens?.(store.tokens) ?? store.tokens;

@@ -2,7 +2,7 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
-import type { CommitHook, CreateQueue, GroupCommitLimits, Schedule, ServerStore } from "../group-commit.ts";
+import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
 import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
 import type {
   ExportFilter,
@@ -78,13 +78,9 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
     }
   }
 
-  openQueue(
-    limits: Omit<GroupCommitLimits, "batchesInFlightMax">,
-    schedule: Schedule,
-    hook: CommitHook,
-  ): Promise<CreateQueue | undefined> {
+  openQueue(limits: QueueLimits, context: QueueContext): Promise<CreateQueue | undefined> {
     const cluster = { store: this, primary: this.#primary, url: this.#url, events: this.#events };
-    return openNodeQueues(cluster, limits, schedule, hook).catch(rejectForOperator);
+    return openNodeQueues(cluster, limits, context).catch(rejectForOperator);
   }
 
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {

@@ -3,11 +3,9 @@
 import { expect, test } from "bun:test";
 import type { NewPlant } from "../../../../src/core/contract/plant.ts";
 import {
-  type CommitHook,
   GroupCommit,
   type GroupCommitLimits,
-  type Schedule,
-  scheduleWithSetImmediate,
+  type QueueContext,
 } from "../../../../src/core/store/group-commit.ts";
 import { create, ManualEngine, settled } from "./manual-engine.ts";
 
@@ -25,11 +23,12 @@ function plant(id: number, name = "Monstera"): NewPlant {
 /** A group commit on an engine of its own, with batches that start at once by default. */
 function start(
   changes: Partial<GroupCommitLimits> = {},
-  schedule: Schedule = (begin) => begin(),
-  hook?: CommitHook,
+  context: Partial<QueueContext> = {},
 ): { engine: ManualEngine; commit: GroupCommit } {
   const engine = new ManualEngine();
-  return { engine, commit: new GroupCommit(engine, { ...limits, ...changes }, schedule, hook) };
+  const surroundings = { now: () => 0, emit: () => undefined, schedule: (begin: () => void) => begin() };
+  const commit = new GroupCommit(engine, { ...limits, ...changes }, { ...surroundings, ...context });
+  return { engine, commit };
 }
 
 test("plants created during a commit form the next batch, in their order, and each gets its own outcome", async () => {
@@ -84,7 +83,7 @@ test("a missing outcome rejects its batch, and no promise stays pending", async 
 test("each batch that is committed is emitted once, before any create of it resolves", async () => {
   const calls: unknown[] = [];
   let time = 0;
-  const { engine, commit } = start({}, undefined, { now: () => time, emit: (event) => calls.push(event) });
+  const { engine, commit } = start({}, { now: () => time, emit: (event) => calls.push(event) });
   const creates = [1, 2, 3].map((id) =>
     create(commit, plant(id)).then(
       (outcome) => calls.push(outcome),
@@ -216,7 +215,7 @@ test.each(states)("in the state %s", async (_, enter, created, closed) => {
 });
 
 test("a plant that is alone, as the one before was, is committed at once, and those after it wait for the end of a tick", async () => {
-  const { engine, commit } = start({}, scheduleWithSetImmediate);
+  const { engine, commit } = start({}, { schedule: setImmediate });
   const endOfTick = () => new Promise((resolve) => setImmediate(resolve));
   void create(commit, plant(1));
   expect(engine.batches).toEqual([]);
@@ -235,7 +234,7 @@ test("a plant that is alone, as the one before was, is committed at once, and th
 });
 
 test("plants created in one tick of the event loop are one batch", async () => {
-  const { engine, commit } = start({}, scheduleWithSetImmediate);
+  const { engine, commit } = start({}, { schedule: setImmediate });
   const answers = [1, 2, 3].map((id) => create(commit, plant(id)));
   expect(engine.batches).toEqual([]);
   const closing = commit.close();

@@ -1,7 +1,7 @@
 // A Citus cluster, as a server uses it: reads the shard map every second, keeps a queue and
 // connections for each node that has plants, and probes nodes that do not commit.
 
-import type { CommitHook, CreateQueue, GroupCommitLimits, Schedule } from "../../group-commit.ts";
+import type { CreateQueue, GroupCommitLimits, QueueContext, QueueLimits } from "../../group-commit.ts";
 import type { PlantStore, StoreEvents } from "../../plant-store.ts";
 import type { Queries } from "../connection.ts";
 import type { PostgresUrl } from "../connection-url.ts";
@@ -31,14 +31,13 @@ interface ClusterStore {
 /** Opens the queues of all nodes; undefined without Citus. Rejects if it cannot be reached. */
 export async function openNodeQueues(
   cluster: ClusterStore,
-  limits: Omit<GroupCommitLimits, "batchesInFlightMax">,
-  schedule: Schedule,
-  hook: CommitHook,
+  limits: QueueLimits,
+  context: QueueContext,
 ): Promise<CreateQueue | undefined> {
   if (!cluster.url.usesCitusNodes || (await cluster.primary.withRetry(citusVersion)) === undefined)
     return undefined;
   const batchesInFlightMax = batchesOfNode(cluster.url.connectionsMax);
-  const queue = new CitusQueue(cluster, { ...limits, batchesInFlightMax }, schedule, hook);
+  const queue = new CitusQueue(cluster, { ...limits, batchesInFlightMax }, context);
   await queue.start();
   return queue;
 }
@@ -75,8 +74,8 @@ class CitusQueue extends NodeQueues {
   #reading: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(cluster: ClusterStore, limits: GroupCommitLimits, schedule: Schedule, hook: CommitHook) {
-    super(limits, schedule, hook);
+  constructor(cluster: ClusterStore, limits: GroupCommitLimits, context: QueueContext) {
+    super(limits, context);
     this.#cluster = cluster;
     this.#coordinator = {
       create: (batch) => cluster.store.create(batch),

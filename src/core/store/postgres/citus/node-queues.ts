@@ -4,13 +4,12 @@
 import { gauge, labels, type Metric } from "../../../observability/prometheus-text.ts";
 import { errorMessage } from "../../../operator-error.ts";
 import {
-  type CommitHook,
   type CreateQueue,
   GroupCommit,
   type GroupCommitLimits,
   type PendingCreate,
+  type QueueContext,
   queueMetric,
-  type Schedule,
 } from "../../group-commit.ts";
 import type { PlantStore } from "../../plant-store.ts";
 
@@ -30,8 +29,7 @@ interface NodeQueue {
 
 export class NodeQueues implements CreateQueue {
   readonly #limits: GroupCommitLimits;
-  readonly #schedule: Schedule;
-  readonly #hook: CommitHook;
+  readonly #context: QueueContext;
   readonly #queues = new Map<string, NodeQueue>();
   /** Queues of nodes that are gone, until they are empty and closed. */
   readonly #retired = new Map<NodeQueue, Promise<void>>();
@@ -39,7 +37,7 @@ export class NodeQueues implements CreateQueue {
   #closing: Promise<void> | undefined;
 
   /** @param limits `queuePlantsMax` and `queueCodeUnitsMax` are divided equally among the nodes. */
-  constructor(limits: GroupCommitLimits, schedule: Schedule, hook: CommitHook) {
+  constructor(limits: GroupCommitLimits, context: QueueContext) {
     const nodes = () => Math.max(1, this.#queues.size);
     this.#limits = {
       ...limits,
@@ -50,8 +48,7 @@ export class NodeQueues implements CreateQueue {
         return Math.max(1, Math.floor(limits.queueCodeUnitsMax / nodes()));
       },
     };
-    this.#schedule = schedule;
-    this.#hook = hook;
+    this.#context = context;
   }
 
   /**
@@ -73,7 +70,7 @@ export class NodeQueues implements CreateQueue {
     }
     for (const [name, node] of nodes) {
       if (this.#queues.has(name)) continue;
-      const queue = new GroupCommit(node, this.#limits, this.#schedule, this.#hook);
+      const queue = new GroupCommit(node, this.#limits, this.#context);
       this.#queues.set(name, { node, queue });
     }
     this.#nodeOf = nodeOf;

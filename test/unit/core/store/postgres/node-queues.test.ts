@@ -28,7 +28,11 @@ class ManualNode extends ManualEngine implements NodeStore {
 
 /** Queues of two nodes: that of even ids, and that of odd ones. */
 function start() {
-  const queues = new NodeQueues(limits, (commit) => commit(), { now: () => 0, emit: () => undefined });
+  const queues = new NodeQueues(limits, {
+    now: () => 0,
+    emit: () => undefined,
+    schedule: (begin) => begin(),
+  });
   const [even, odd] = [new ManualNode(), new ManualNode()];
   queues.update(
     new Map([
