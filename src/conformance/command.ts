@@ -153,16 +153,6 @@ function variableOf(name: OptionName): string {
 function rulesToRun(values: OptionValues): readonly Rule[] {
   const only = namesOf(values, "rule");
   const skip = namesOf(values, "skip");
-  for (const [option, names] of [
-    ["rule", only],
-    ["skip", skip],
-  ] as const) {
-    const unknown = names.find((name) => !isRuleName(name));
-    if (unknown !== undefined)
-      throw new CommandError(
-        `--${option}: there is no rule ${JSON.stringify(unknown)}, and no such level; --list names them`,
-      );
-  }
   const rules = selectRules({ bases: basesOf(values), only, skip });
   if (rules.length === 0) throw new CommandError("--basis, --rule and --skip leave no rule to check");
   return rules;
@@ -180,8 +170,14 @@ function basesOf(values: OptionValues): readonly Basis[] {
   });
 }
 
-function namesOf(values: OptionValues, name: "rule" | "skip"): readonly string[] {
-  return values[name] === undefined ? [] : listOf(values, name);
+/** Ids of rules, or names of levels. */
+function namesOf(values: OptionValues, option: "rule" | "skip"): readonly string[] {
+  const names = values[option] === undefined ? [] : listOf(values, option);
+  const unknown = names.find((name) => !isRuleName(name));
+  if (unknown === undefined) return names;
+  throw new CommandError(
+    `--${option}: there is no rule ${JSON.stringify(unknown)}, and no such level; --list names them`,
+  );
 }
 
 function listOf(values: OptionValues, name: OptionName): string[] {

@@ -46,11 +46,9 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
     title: "The smallest and largest int64, their neighbours, and 0 are ids.",
     required: byContract(idSchema),
     run: async (check) => {
-      for (const sign of [1n, -1n])
-        await check.case(sign === 1n ? "near the largest" : "near the smallest", async () => {
-          const id = sign * (2n ** 63n - 1n - check.distance());
-          await check.expectPlant(id, "Monstera");
-        });
+      await check.cases({ "near the largest": 1n, "near the smallest": -1n }, (sign) =>
+        check.expectPlant(sign * (2n ** 63n - 1n - check.distance()), "Monstera"),
+      );
       for (const id of ["-9223372036854775808", "9223372036854775807", "0"]) await expectId(check, id);
     },
   },
@@ -79,13 +77,9 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
     required: byContract(idSchema, idDecision),
     run: async (check) => {
       await check.skipUnlessConflicts();
-      for (const sign of [1n, -1n])
-        await check.case(sign === 1n ? "positive" : "negative", async () => {
-          for (const id of check.idGroup()) {
-            const name = `plant ${id % 1_000n}`;
-            await check.expectPlant(sign * id, name);
-          }
-        });
+      await check.cases({ positive: 1n, negative: -1n }, async (sign) => {
+        for (const id of check.idGroup()) await check.expectPlant(sign * id, `plant ${id % 1_000n}`);
+      });
     },
   },
   "beyond-53-bits-stored": {

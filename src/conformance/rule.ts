@@ -3,17 +3,16 @@
 
 import type { RuleContext } from "./context.ts";
 
-/** The levels, in the order of the report. */
-export const levels = ["contract", "ids", "idempotence", "errors", "http"] as const;
-export type Level = (typeof levels)[number];
-
-export const levelTitles: Readonly<Record<Level, string>> = {
+/** The levels with their titles, in the order of the report. */
+export const levelTitles = {
   contract: "The operation: requests, responses, authentication",
   ids: "Exact 64-bit ids",
   idempotence: "Creates that are repeated, contradict each other, or race",
   errors: "Errors: codes, statuses, messages",
   http: "HTTP: framing, connections, header fields, CORS",
-};
+} as const;
+export type Level = keyof typeof levelTitles;
+export const levels = Object.keys(levelTitles) as readonly Level[];
 
 /**
  * Why a rule must hold. `contract`: the sample contract itself says so. `standard`: an RFC on which

@@ -20,17 +20,12 @@ export interface TextStyle {
   readonly colours: boolean;
 }
 
-const words: Readonly<Record<Outcome, string>> = {
-  holds: "ok",
-  fails: "FAIL",
-  known: "known",
-  skipped: "skip",
-};
-const colours: Readonly<Record<Outcome, Colour>> = {
-  holds: "green",
-  fails: "red",
-  known: "yellow",
-  skipped: "yellow",
+/** How a rule is shown, and what comes before the reason. */
+const outcomes: Readonly<Record<Outcome, readonly [word: string, colour: Colour, note: string]>> = {
+  holds: ["ok", "green", "not checked: "],
+  fails: ["FAIL", "red", ""],
+  known: ["known", "yellow", "known failure: "],
+  skipped: ["skip", "yellow", "skipped: "],
 };
 
 /** The lines of a report: every rule, each cause of failures with its requests, and the sums. */
@@ -63,16 +58,12 @@ function levelLines(level: Level, all: readonly RuleResult[], style: TextStyle):
   return [
     paint(`${levelTitles[level]} (${level}: ${holds} of ${rules} hold)`, "bold", style),
     ...results.map(({ rule, outcome, reason }) => {
-      const word = paint(words[outcome].padEnd(5), colours[outcome], style);
-      const note = reason === undefined ? "" : `  (${noteOf(outcome)}${reason})`;
-      return `  ${word}  ${rule.id.padEnd(width)}  ${rule.title}${note}`;
+      const [word, colour, before] = outcomes[outcome];
+      const note = reason === undefined ? "" : `  (${before}${reason})`;
+      return `  ${paint(word.padEnd(5), colour, style)}  ${rule.id.padEnd(width)}  ${rule.title}${note}`;
     }),
     "",
   ];
-}
-
-function noteOf(outcome: Outcome): string {
-  return { skipped: "skipped: ", known: "known failure: ", holds: "not checked: ", fails: "" }[outcome];
 }
 
 function causeLines({ message, first, rules }: Cause, style: TextStyle): string[] {
