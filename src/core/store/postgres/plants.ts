@@ -1,11 +1,11 @@
-// The plants table: commits batches, reads single plants and probes. The statements are those that
-// PostgreSQL, Citus, CockroachDB and YugabyteDB have in common.
+// The plants table: commits batches, and probes. The statements are those that PostgreSQL, Citus,
+// CockroachDB and YugabyteDB have in common.
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } from "../plant-store.ts";
-import { select, selectDurable } from "./batch.ts";
+import { selectDurable } from "./batch.ts";
 import type { HostPool } from "./connection.ts";
-import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
+import { classifyError, errorReason } from "./errors.ts";
 import { commitHalves, commitSkippingLocked, LockedIds } from "./locked-rows.ts";
 import type { Commits } from "./primary.ts";
 
@@ -22,17 +22,6 @@ export class PostgresPlants {
   /** Commits a batch, or else those of its plants that can be. See PlantStore.create. */
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
     return this.#create(batch, "withRetry");
-  }
-
-  /** Commits what a create writes, and leaves no plant; rejects with the reason if it cannot. */
-  probe(): Promise<void> {
-    return this.#primary.once((pool) => probe(pool));
-  }
-
-  async get(id: bigint): Promise<NewPlant | undefined> {
-    const selecting = this.#primary.withRetry((pool) => select(pool, [id]));
-    const { plants } = await selecting.catch(rejectForOperator);
-    return plants.get(id);
   }
 
   async #create(batch: readonly NewEntry[], run: keyof Commits): Promise<Outcome[]> {
@@ -75,7 +64,7 @@ export class PostgresPlants {
  * Inserts a plant in a transaction that takes it back and commits. The commit waits for the disk,
  * and for a standby, as the plant was written; a role that may only insert plants can do so.
  */
-async function probe(pool: HostPool): Promise<void> {
+export async function probe(pool: HostPool): Promise<void> {
   const id = crypto.getRandomValues(new BigInt64Array(1))[0];
   await pool.transaction((connection) =>
     connection.query(

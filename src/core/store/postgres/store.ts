@@ -15,6 +15,7 @@ import type {
   StoreWait,
 } from "../plant-store.ts";
 import type { SqlAccess } from "../sql-connection.ts";
+import { select } from "./batch.ts";
 import { bytesOnNodesSql, type ClusterEvents, openNodeQueues } from "./citus/citus.ts";
 import type { Queries } from "./connection.ts";
 import { type PostgresUrl, parsePostgresUrl, toLocation } from "./connection-url.ts";
@@ -23,7 +24,7 @@ import { editPlants } from "./edits.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
 import { countPlants, exportPlants } from "./export.ts";
 import { assertSchema, migrate, newestVersion } from "./migrations.ts";
-import { PostgresPlants } from "./plants.ts";
+import { PostgresPlants, probe } from "./plants.ts";
 import { Primary } from "./primary.ts";
 import { PostgresSqlConnection } from "./sql-connection.ts";
 import { PostgresTokens } from "./tokens.ts";
@@ -91,12 +92,14 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
     return editPlants(this.#primary, edits, run);
   }
 
-  async assertWritable(): Promise<void> {
-    await this.#plants.probe();
+  assertWritable(): Promise<void> {
+    return this.#primary.once(probe);
   }
 
-  get(id: bigint): Promise<NewPlant | undefined> {
-    return this.#plants.get(id);
+  async get(id: bigint): Promise<NewPlant | undefined> {
+    const selecting = this.#primary.withRetry((pool) => select(pool, [id]));
+    const { plants } = await selecting.catch(rejectForOperator);
+    return plants.get(id);
   }
 
   export(filter: ExportFilter): AsyncIterable<readonly StoredPlant[]> {

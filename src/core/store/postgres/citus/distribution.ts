@@ -9,9 +9,7 @@ import { parsePostgresUrl } from "../connection-url.ts";
 import { DatabaseError, type PoolClient } from "../driver.ts";
 import { isLockTimeout, oneLine, rejectForOperator } from "../errors.ts";
 import { Primary } from "../primary.ts";
-
-/** The first version that keeps the metadata on every node. */
-const citusVersionMin = 11;
+import { citusVersionMin } from "./shard-map.ts";
 
 /** The time limit of each statement: a large table is copied. */
 const distributeMsMax = 24 * 3_600_000;

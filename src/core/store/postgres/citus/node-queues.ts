@@ -34,7 +34,6 @@ export class NodeQueues implements CreateQueue {
   /** Queues of nodes that are gone, until they are empty and closed. */
   readonly #retired = new Map<NodeQueue, Promise<void>>();
   #nodeOf: (id: bigint) => string = () => "";
-  #closing: Promise<void> | undefined;
 
   /** @param limits `queuePlantsMax` and `queueCodeUnitsMax` are divided equally among the nodes. */
   constructor(limits: GroupCommitLimits, context: QueueContext) {
@@ -115,11 +114,8 @@ export class NodeQueues implements CreateQueue {
     ];
   }
 
-  close(): Promise<void> {
-    this.#closing ??= Promise.all([...[...this.#queues.values()].map(drain), ...this.#retired.values()]).then(
-      () => undefined,
-    );
-    return this.#closing;
+  async close(): Promise<void> {
+    await Promise.all([...[...this.#queues.values()].map(drain), ...this.#retired.values()]);
   }
 }
 
