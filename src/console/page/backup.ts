@@ -1,14 +1,12 @@
 // The backup: a copy of the store that the server makes, and the browser downloads.
 
 import type { BackupStatus } from "../backups.ts";
-import { apiUrl, download, errorMessage, get, post } from "./api.ts";
+import { apiUrl, download, get, post } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
 import { formatDate, html } from "./format.ts";
-import { useCall } from "./hooks.ts";
-import { useEffect, useRef, useState } from "./library.js";
+import { useCall, useLoaded } from "./hooks.ts";
+import { useEffect, useRef } from "./library.js";
 import { formatBytes } from "./units.ts";
-
-const pollMs = 500;
 
 export function Backup({ engine }: { engine: string }) {
   return html`
@@ -20,44 +18,36 @@ export function Backup({ engine }: { engine: string }) {
 }
 
 function StoreBackup() {
-  const [status, setStatus] = useState<BackupStatus | null>(null);
-  const { isBusy, error, setError, call } = useCall();
-  const isFollowing = useRef(false);
-
-  /**
-   * Reloads the status until the backup is downloaded; a backup that this page has started is
-   * downloaded when it is ready.
-   */
-  const follow = async (isOwn: boolean, last: BackupStatus | null = null) => {
-    if (isFollowing.current) return;
-    isFollowing.current = true;
-    try {
-      for (let state = last?.state; ; ) {
-        const next: BackupStatus | null = await get("backup");
-        setStatus(next);
-        const isReady = next?.state === "ready";
-        if (isOwn && isReady && state === "copying") startDownload();
-        state = next?.state;
-        if (state !== "copying" && !(isReady && (isOwn || next.sent > 0))) break;
-        await new Promise((resolve) => setTimeout(resolve, pollMs));
-      }
-    } catch (failure) {
-      setError(errorMessage(failure));
-    }
-    isFollowing.current = false;
-  };
-  useEffect(() => void follow(false), []);
+  /** Whether this page has started the backup, or its download. */
+  const isOwn = useRef(false);
+  const loaded = useLoaded(
+    () => get<BackupStatus | null>("backup"),
+    [],
+    (last) => last?.state === "copying" || (last?.state === "ready" && (isOwn.current || last.sent > 0)),
+  );
+  const status = loaded.data;
+  const { isBusy, error, call } = useCall();
+  const startDownload = () => download(apiUrl("backup/download", {}));
+  /** A backup that this page has started is downloaded when it is ready. */
+  const isAwaited = useRef(false);
+  useEffect(() => {
+    if (status?.state === "copying" || !isAwaited.current) return;
+    isAwaited.current = false;
+    if (status?.state === "ready") startDownload();
+  }, [status]);
 
   const start = () =>
     call(async () => {
-      const started: BackupStatus = await post("backup", {});
-      setStatus(started);
-      void follow(true, started);
+      await post("backup", {});
+      isOwn.current = true;
+      isAwaited.current = true;
+      await loaded.reload();
     });
-  const cancel = () => call(async () => setStatus(await post("backup/cancel", {})));
+  const cancel = () => call(() => post("backup/cancel", {}).then(loaded.reload));
   const downloadAgain = () => {
     startDownload();
-    void follow(true);
+    isOwn.current = true;
+    void loaded.reload();
   };
   return html`
     <p class="note">A verified, consistent copy of all plants and tokens. Creates continue while it is made.</p>
@@ -70,12 +60,8 @@ function StoreBackup() {
       }
       ${status?.state === "ready" && html`<button type="button" onClick=${downloadAgain}>Download</button>`}
     </div>
-    <${ErrorMessage} text=${error} />
+    <${ErrorMessage} text=${error === "" ? loaded.error : error} />
   `;
-}
-
-function startDownload() {
-  download(apiUrl("backup/download", {}));
 }
 
 function statusText({ state, bytes, sent, storeBytes, startedAt, message }: BackupStatus) {

@@ -2,9 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
-import { accessibilityFaults, TestBrowser } from "../../support/browser.ts";
+import { accessibilityFaults, type Page, TestBrowser } from "../../support/browser.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
-import { shown, tryIt } from "./documentation-page.ts";
 
 const resources = new AsyncDisposableStack();
 const browser = resources.use(new TestBrowser());
@@ -21,6 +20,23 @@ beforeAll(async () => {
   token = await server.createToken();
 });
 afterAll(() => resources.disposeAsync());
+
+/** Waits until the page can send the request. */
+async function shown(page: Page): Promise<void> {
+  await page.getByRole("heading", { name: "Plant Store", level: 1 }).waitFor();
+  // By the script.
+  await page.getByRole("button", { name: "Copy" }).first().waitFor();
+}
+
+/** Sends a body with a token, and gives the text of the response once it holds `awaited`. */
+async function tryIt(page: Page, bearer: string, body: string, awaited: string): Promise<string> {
+  await page.getByLabel("Bearer token").fill(bearer);
+  await page.getByLabel("Body").fill(body);
+  await page.getByRole("button", { name: "Send request" }).click();
+  const response = page.getByRole("region", { name: "Response", exact: true });
+  await response.getByText(awaited).first().waitFor();
+  return response.innerText();
+}
 
 test("creates plants exactly as typed, shows why a token is rejected, and stores no token", async () => {
   const hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}";
