@@ -7,7 +7,8 @@ import { ErrorMessage } from "./dialogs.ts";
 import { formatTime, html, onValue, untrustedText } from "./format.ts";
 import { useLoaded } from "./hooks.ts";
 import { useEffect, useRef, useState } from "./library.js";
-import { exactTime, formatMs } from "./units.ts";
+import { LogTable } from "./log-table.ts";
+import { exactTime } from "./units.ts";
 
 type RecentRequest = RequestList["requests"][number];
 
@@ -75,7 +76,8 @@ export function Requests({ tick, span, onAll }: { tick: number; span: Span | nul
           </p>
         `
       }
-      ${list !== null && html`<${RequestTable} requests=${list.requests} isFiltered=${code !== ""} />`}
+      ${list !== null && list.requests.length === 0 && html`<p class="empty">${code === "" ? "No request yet. The newest 1,000 of this server, and the newest 1,000 errors, appear here as clients send them." : "No such request is kept."}</p>`}
+      ${list !== null && list.requests.length > 0 && html`<${LogTable} columns=${["Time", "Code", "Message", "Token"]} rows=${list.requests.map(toRow)} />`}
       ${
         matching > count &&
         html`<button type="button" class="link" onClick=${() => show({ code, count: countMax })}>Show all ${matching.toLocaleString("en-US")}</button>`
@@ -84,49 +86,20 @@ export function Requests({ tick, span, onAll }: { tick: number; span: Span | nul
   `;
 }
 
-function RequestTable({ requests, isFiltered }: { requests: RecentRequest[]; isFiltered: boolean }) {
-  const [openId, setOpenId] = useState<string | null>(null);
-  if (requests.length === 0)
-    return html`<p class="empty">${isFiltered ? "No such request is kept." : "No request yet. The newest 1,000 of this server, and the newest 1,000 errors, appear here as clients send them."}</p>`;
-  return html`
-    <table class="list log">
-      <thead>
-        <tr>
-          <th scope="col">Time</th>
-          <th scope="col">Code</th>
-          <th scope="col">Message</th>
-          <th scope="col">Token</th>
-          <th scope="col" class="number">Duration</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${requests.map((request) => {
-          const key = `${request.requestId} ${request.at}`;
-          const isOpen = key === openId;
-          return html`
-            <tr key=${key} class=${isError(request.code) ? "failed" : ""}>
-              <td>
-                <button
-                  type="button"
-                  class="link"
-                  aria-expanded=${isOpen}
-                  title=${exactTime(request.at)}
-                  onClick=${() => setOpenId(isOpen ? null : key)}
-                >
-                  ${formatTime(request.at)}
-                </button>
-              </td>
-              <td><span class=${`chip ${isError(request.code) ? "failed" : ""}`}>${isError(request.code) ? request.code : request.status}</span></td>
-              <td class="text main"><span title=${request.message ?? ""}>${messageText(request)}</span></td>
-              <td class="text"><span title=${request.token ?? ""}>${request.token === null ? html`<span class="faint">–</span>` : untrustedText(request.token)}</span></td>
-              <td class="number">${formatMs(request.ms)}</td>
-            </tr>
-            ${isOpen && html`<tr key=${`${key} details`} class="details"><td colspan="5">${details(request)}</td></tr>`}
-          `;
-        })}
-      </tbody>
-    </table>
-  `;
+function toRow(request: RecentRequest) {
+  const { requestId, at, code, status, message, token, ms } = request;
+  return {
+    key: `${requestId} ${at}`,
+    at,
+    label: formatTime(at),
+    isFailed: isError(code),
+    code: isError(code) ? code : status,
+    main: messageText(request),
+    title: message ?? "",
+    other: html`<span title=${token ?? ""}>${token === null ? html`<span class="faint">–</span>` : untrustedText(token)}</span>`,
+    ms,
+    details: () => details(request),
+  };
 }
 
 function messageText({ code, message, method, path }: RecentRequest) {

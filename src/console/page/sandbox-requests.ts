@@ -6,7 +6,8 @@ import { ErrorMessage } from "./dialogs.ts";
 import { html, untrustedText } from "./format.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useEffect, useState } from "./library.js";
-import { exactTime, formatBytes, formatCount, formatMs } from "./units.ts";
+import { LogTable } from "./log-table.ts";
+import { exactTime, formatBytes, formatCount } from "./units.ts";
 
 interface Message {
   headers: [name: string, value: string][];
@@ -59,6 +60,7 @@ export function SandboxRequests({ changes }: { changes: number }) {
   /** The number of the oldest request that the sandbox has. */
   const [first, setFirst] = useState(1);
   const [isLive, setLive] = useState(false);
+  const [isHex, setHex] = useState(false);
   const { error, setError, call } = useCall();
 
   const loadNumbers = async () => {
@@ -119,47 +121,27 @@ export function SandboxRequests({ changes }: { changes: number }) {
         <button type="button" disabled=${shown.length === 0} onClick=${() => call(() => control("DELETE", "/requests").then(loadNumbers))}>Empty the log</button>
       </header>
       <${ErrorMessage} text=${error} />
-      ${shown.length === 0 ? html`<p class="empty">No request yet. Each appears here with its response, byte for byte.</p>` : html`<${RecordTable} records=${shown} />`}
+      ${shown.length === 0 ? html`<p class="empty">No request yet. Each appears here with its response, byte for byte.</p>` : html`<${LogTable} columns=${["Number", "Status", "Request", "Outcome"]} rows=${shown.map((record) => toRow(record, isHex, setHex))} />`}
       ${oldest > first && html`<button type="button" class="link" onClick=${() => call(loadEarlier)}>Show earlier requests, before number ${oldest}</button>`}
     </section>
   `;
 }
 
-function RecordTable({ records }: { records: RecordedRequest[] }) {
-  const [openNumber, setOpenNumber] = useState<number | null>(null);
-  const [isHex, setHex] = useState(false);
-  return html`
-    <table class="list log">
-      <thead>
-        <tr>
-          <th scope="col">Number</th>
-          <th scope="col">Status</th>
-          <th scope="col">Request</th>
-          <th scope="col">Outcome</th>
-          <th scope="col" class="number">Duration</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${records.map((record) => {
-          const { number, startedAt, durationMs, request, response } = record;
-          const isOpen = number === openNumber;
-          const isFailed = response === null || (response.status ?? 0) >= 400;
-          return html`
-            <tr key=${number}>
-              <td>
-                <button type="button" class="link" aria-expanded=${isOpen} aria-label=${`Request ${number}`} title=${exactTime(startedAt)} onClick=${() => setOpenNumber(isOpen ? null : number)}>${number}</button>
-              </td>
-              <td><span class=${`chip ${isFailed ? "failed" : ""}`}>${record.error ?? response?.status ?? "none"}</span></td>
-              <td class="text main"><span title=${request.body?.slice(0, shownBytesMax) ?? ""}>${requestText(record)}</span></td>
-              <td class="text">${outcomeText(record)}</td>
-              <td class="number">${formatMs(durationMs)}</td>
-            </tr>
-            ${isOpen && html`<tr key=${`${number} details`} class="details"><td colspan="5"><${Details} ...${record} isHex=${isHex} onHex=${setHex} /></td></tr>`}
-          `;
-        })}
-      </tbody>
-    </table>
-  `;
+function toRow(record: RecordedRequest, isHex: boolean, onHex: (isHex: boolean) => void) {
+  const { number, startedAt, durationMs, request, response, error } = record;
+  return {
+    key: String(number),
+    at: startedAt,
+    label: String(number),
+    spokenLabel: `Request ${number}`,
+    isFailed: response === null || (response.status ?? 0) >= 400,
+    code: error ?? response?.status ?? "none",
+    main: requestText(record),
+    title: request.body?.slice(0, shownBytesMax) ?? "",
+    other: outcomeText(record),
+    ms: durationMs,
+    details: () => html`<${Details} ...${record} isHex=${isHex} onHex=${onHex} />`,
+  };
 }
 
 function Details({

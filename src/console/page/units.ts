@@ -2,31 +2,25 @@
 
 import { html } from "./format.ts";
 
-const minute = 60;
-const hour = 60 * minute;
-const day = 24 * hour;
-
-const spans: [seconds: number, name: string][] = [
-  [day, "day"],
-  [hour, "hour"],
-  [minute, "minute"],
+const spans: [seconds: number, unit: "day" | "hour" | "minute"][] = [
+  [86_400, "day"],
+  [3_600, "hour"],
+  [60, "minute"],
 ];
+
+const spanFormat = new Intl.RelativeTimeFormat("en-US");
 
 /** Such as "1 plant" and "1,200 plants". */
 export function formatCount(count: number, name: string) {
   return `${count.toLocaleString("en-US")} ${name}${count === 1 ? "" : "s"}`;
 }
 
-/** A length of time in its largest unit: "89 days", "less than a minute". */
-function formatSpan(seconds: number) {
-  const [length, name] = spans.find(([unit]) => seconds >= unit) ?? [0, ""];
-  return length === 0 ? "less than a minute" : formatCount(Math.floor(seconds / length), name);
-}
-
-/** How long ago, or in what time, with the exact time as a tooltip. */
+/** How long ago, or in what time, in the largest unit, with the exact time as a tooltip. */
 export function relativeTime(iso: string) {
   const seconds = (Date.parse(iso) - Date.now()) / 1_000;
-  const text = seconds > 0 ? `in ${formatSpan(seconds)}` : `${formatSpan(-seconds)} ago`;
+  const span = spans.find(([length]) => Math.abs(seconds) >= length);
+  const short = seconds > 0 ? "in less than a minute" : "less than a minute ago";
+  const text = span === undefined ? short : spanFormat.format(Math.trunc(seconds / span[0]), span[1]);
   return html`<time datetime=${iso} title=${exactTime(iso)}>${text}</time>`;
 }
 
