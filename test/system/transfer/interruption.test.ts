@@ -83,7 +83,8 @@ for (const engine of engines) {
       if (signal === "SIGKILL") expect(child.signalCode).toBe("SIGKILL");
       else {
         expect(child.exitCode).toBe(1);
-        expect(text).toBe(
+        // On a slow machine lines of progress come before it.
+        expect(text).toEndWith(
           `plantstore: interrupted; ${stored.toLocaleString("en")} created, 0 already stored, 0 rejected so far; run the same command again to continue\n`,
         );
       }
@@ -91,7 +92,7 @@ for (const engine of engines) {
       writeFileSync(folder.file("whole.ndjson"), lines.join(""));
       const again = await run(["import", folder.file("whole.ndjson"), "--database", place.database]);
       const [created, unchanged] = [lines.length - stored, stored].map((count) => count.toLocaleString("en"));
-      expect(again.stderr).toBe(`${created} created, ${unchanged} already stored, 0 rejected\n`);
+      expect(again.stderr).toEndWith(`${created} created, ${unchanged} already stored, 0 rejected\n`);
     }, 60_000);
   }
 }
@@ -100,7 +101,7 @@ test("an import ends although standard input stays open", async () => {
   using folder = new TemporaryFolder();
   const { child } = await startImport(folder, `sqlite:${folder.file("plants.db")}`);
   child.kill("SIGINT");
-  expect(await child.stderr.text()).toStartWith("plantstore: interrupted; ");
+  expect(await child.stderr.text()).toContain("plantstore: interrupted; ");
   expect(await child.exited).toBe(1);
 });
 
@@ -212,7 +213,7 @@ test("SIGINT ends an import that waits for a lost database", async () => {
   await host.connected;
   child.kill("SIGINT");
   expect(await child.stderr.text()).toMatch(
-    /^plantstore: interrupted; [\d,]+ created, 0 already stored, 0 rejected so far; run the same command again to continue\n$/,
+    /^plantstore: interrupted; [\d,]+ created, 0 already stored, 0 rejected so far; run the same command again to continue\n$/m,
   );
   expect(await child.exited).toBe(1);
 }, 60_000);

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { settings } from "../../../../src/cli/config/settings.ts";
-import { readConfigFile } from "../../../../src/cli/config/sources.ts";
+import { type ReadFile, readConfigFile, readFileSystem } from "../../../../src/cli/config/sources.ts";
 import { configurationError, configured, filesInMemory, usageError } from "../../../support/configuration.ts";
 import { TemporaryFolder } from "../../../support/server.ts";
 
@@ -176,14 +176,24 @@ test.each(invalidFiles)(
   },
 );
 
-test("a directory, an endless device and an empty path are errors", () => {
+test("a missing file, a directory, an endless device and an empty path are errors, whatever names them", () => {
   using folder = new TemporaryFolder();
-  const messageFor = (file: string) => configurationError(["--config", file]).message;
-  expect(messageFor(folder.path)).toBe(
-    `--config: ${folder.path} cannot be read (EISDIR: illegal operation on a directory)`,
-  );
-  expect(messageFor("/dev/zero")).toBe(`--config: /dev/zero ${tooLarge}`);
-  expect(messageFor("")).toBe("--config is empty; it must name a file");
+  const none = folder.file("none");
+  for (const [path, problem] of [
+    [none, `: ${none} cannot be read (ENOENT: no such file or directory)`],
+    [folder.path, `: ${folder.path} cannot be read (EISDIR: illegal operation on a directory)`],
+    ["/dev/zero", `: /dev/zero ${tooLarge}`],
+    ["", " is empty; it must name a file"],
+  ] as const) {
+    expect(configurationError(["--config", path])).toEqual(usageError(`--config${problem}`));
+    for (const name of ["PLANTSTORE_CONFIG", "PLANTSTORE_DATABASE_FILE"])
+      expect(configurationError([], { [name]: path })).toEqual(usageError(name + problem));
+    const files = filesInMemory({ "plantstore.env": `PLANTSTORE_DATABASE_FILE=${path}\n` });
+    const read: ReadFile = (...call) => (call[0] === path ? readFileSystem : files)(...call);
+    expect(configurationError(["--config", "plantstore.env"], {}, read)).toEqual(
+      usageError(`plantstore.env, line 1: PLANTSTORE_DATABASE_FILE${problem}`),
+    );
+  }
 });
 
 const testUnlessRoot = process.getuid?.() === 0 ? test.skip : test;

@@ -2,7 +2,6 @@
 // configuration file, defaults.
 
 import { expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
 import { resolveConfig } from "../../../../src/cli/config/resolve.ts";
 import { type SettingName, serverSettingNames, settings } from "../../../../src/cli/config/settings.ts";
 import {
@@ -14,7 +13,6 @@ import {
   resolveServeConfig,
   usageError,
 } from "../../../support/configuration.ts";
-import { TemporaryFolder } from "../../../support/server.ts";
 
 test("the configuration is frozen, and each value has its type", () => {
   const config = resolveServeConfig(["--port", "1", "--cors", "https://a.example,https://b.example"]);
@@ -227,29 +225,6 @@ test("a switch is on or off in every source", () => {
   for (const value of ["true", "1", "on"]) expect(json([], { PLANTSTORE_JSON: value })).toBe(true);
   expect(() => json([], { PLANTSTORE_JSON: "perhaps" })).toThrow(
     'PLANTSTORE_JSON: "perhaps" is not on or off',
-  );
-});
-
-test("a file that cannot be read is an error with the reason", () => {
-  using folder = new TemporaryFolder();
-  const none = folder.file("none");
-  const missing = `${none} cannot be read (ENOENT: no such file or directory)`;
-  expect(configurationError(["--config", none])).toEqual(usageError(`--config: ${missing}`));
-  expect(configurationError([], { PLANTSTORE_CONFIG: none })).toEqual(
-    usageError(`PLANTSTORE_CONFIG: ${missing}`),
-  );
-  expect(configurationError([], { PLANTSTORE_DATABASE_FILE: none })).toEqual(
-    usageError(`PLANTSTORE_DATABASE_FILE: ${missing}`),
-  );
-  expect(configurationError([], { PLANTSTORE_DATABASE_FILE: "" })).toEqual(
-    usageError("PLANTSTORE_DATABASE_FILE is empty; it must name a file"),
-  );
-  const file = folder.file("plantstore.env");
-  writeFileSync(file, `PLANTSTORE_DATABASE_FILE=${folder.path}\n`);
-  expect(configurationError(["--config", file])).toEqual(
-    usageError(
-      `${file}, line 1: PLANTSTORE_DATABASE_FILE: ${folder.path} cannot be read (EISDIR: illegal operation on a directory)`,
-    ),
   );
 });
 
