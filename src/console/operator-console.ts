@@ -264,7 +264,7 @@ export class OperatorConsole implements AdminRoutes {
     const { first, samples } = this.#history.since(isMinutes ? minuteMs : sampleMs, since, now());
     return {
       first,
-      samples: samples.map((sample) => sample && countedFields(sample)),
+      samples: samples.map(countedFields),
       ...(isMinutes ? { sampleMs: minuteMs, samplesMax: minutesMax } : { sampleMs, samplesMax }),
       about: { version, engine: store.engine },
     };

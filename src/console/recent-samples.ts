@@ -41,13 +41,13 @@ export interface Sample {
 }
 
 /**
- * Consecutive samples, oldest first, null before the server's start. `first` is the number of the
- * first one: its start in milliseconds since the epoch, divided by its length, so that the page can
+ * Consecutive samples since the server's start, oldest first. `first` is the number of the first
+ * one: its start in milliseconds since the epoch, divided by its length, so that the page can
  * continue its charts after a restart.
  */
 interface Samples {
   readonly first: number;
-  readonly samples: readonly (Sample | null)[];
+  readonly samples: readonly Sample[];
 }
 
 type SampleLength = typeof sampleMs | typeof minuteMs;
@@ -73,8 +73,8 @@ export class RecentSamples {
    * leaves no gap.
    */
   readonly #epochOffset: number;
-  readonly #samples = new SampleSeries(samplesMax);
-  readonly #minutes = new SampleSeries(minutesMax);
+  readonly #samples: SampleSeries;
+  readonly #minutes: SampleSeries;
   #number: number;
   #endsAt: number;
   #counts = noCounts();
@@ -87,6 +87,8 @@ export class RecentSamples {
   constructor(startsAt: number, epochMs: number) {
     this.#epochOffset = epochMs - startsAt;
     this.#number = Math.floor(epochMs / sampleMs);
+    this.#samples = new SampleSeries(this.#number, samplesMax);
+    this.#minutes = new SampleSeries(Math.floor(this.#number / samplesPerMinute), minutesMax);
     this.#endsAt = this.#startOf(this.#number + 1);
   }
 
@@ -136,19 +138,11 @@ export class RecentSamples {
 
   #endSamples(now: number): void {
     if (now < this.#endsAt) return;
-    this.#add(this.#number, this.#takeSample());
-    const current = Math.floor((now + this.#epochOffset) / sampleMs);
-    // Without an event in between; after a pause of days the samples that would be dropped anyway
-    // are skipped at once.
-    const oldest = current - minutesMax * samplesPerMinute;
-    for (let idle = Math.max(this.#number + 1, oldest); idle < current; idle++) this.#add(idle, emptySample);
-    this.#number = current;
-    this.#endsAt = this.#startOf(current + 1);
-  }
-
-  #add(number: number, sample: Sample): void {
-    this.#samples.add(number, sample);
-    this.#minutes.add(Math.floor(number / samplesPerMinute), sample);
+    const sample = this.#takeSample();
+    this.#samples.add(this.#number, sample);
+    this.#minutes.add(Math.floor(this.#number / samplesPerMinute), sample);
+    this.#number = Math.floor((now + this.#epochOffset) / sampleMs);
+    this.#endsAt = this.#startOf(this.#number + 1);
   }
 
   /** The sample that is being counted, which starts again from zero. */
@@ -171,13 +165,16 @@ export class RecentSamples {
   }
 }
 
-/** The newest samples of one length, by their numbers, which are consecutive. */
+/** The newest samples of one length; those without events are not stored. */
 class SampleSeries {
+  readonly #start: number;
   readonly #samplesMax: number;
   /** In the order of the numbers. */
   readonly #byNumber = new Map<number, Sample>();
 
-  constructor(samplesMax: number) {
+  /** @param start the number of the first sample. */
+  constructor(start: number, samplesMax: number) {
+    this.#start = start;
     this.#samplesMax = samplesMax;
   }
 
@@ -193,13 +190,9 @@ class SampleSeries {
 
   /** The samples from a number on, before `end`. */
   since(number: number, end: number): Samples {
-    const [oldest = end] = this.#byNumber.keys();
-    const first = Math.min(end, Math.max(number, oldest, end - this.#samplesMax));
-    const samples = Array.from(
-      { length: end - first },
-      (_, index) => this.#byNumber.get(first + index) ?? null,
-    );
-    return { first, samples };
+    const first = Math.min(end, Math.max(number, this.#start, end - this.#samplesMax));
+    const numbers = Array.from({ length: end - first }, (_, index) => first + index);
+    return { first, samples: numbers.map((each) => this.#byNumber.get(each) ?? emptySample) };
   }
 }
 
