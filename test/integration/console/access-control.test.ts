@@ -1,9 +1,8 @@
 // Access to the console: the checks of host, origin and password, the proxies it trusts, and its
 // settings.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { commandError } from "../../support/commands.ts";
-import { configurationError, configured, usageError } from "../../support/configuration.ts";
+import { afterAll, expect, test } from "bun:test";
+import { configurationError, usageError } from "../../support/configuration.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { TerminalProgram } from "../../support/output.ts";
 import { RawConnection, sendRaw } from "../../support/raw-connection.ts";
@@ -14,171 +13,152 @@ const password = "four random words it is";
 /** A check of a hash at its default cost takes 0.1 s of processor time. */
 const cheapHash = await Bun.password.hash(password, { algorithm: "argon2id", memoryCost: 8, timeCost: 1 });
 
-/** A server without arguments, for the tests that change none of its settings. */
 const resources = new AsyncDisposableStack();
-let plain: RunningServer;
-beforeAll(async () => {
-  const folder = resources.use(new TemporaryFolder());
-  plain = resources.use(
-    await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` }),
-  );
-});
+const folder = resources.use(new TemporaryFolder());
 afterAll(() => resources.disposeAsync());
 
-async function withServer(
-  args: readonly string[],
-  work: (server: RunningServer) => Promise<void>,
-): Promise<void> {
-  if (args.length === 0) return work(plain);
-  using folder = new TemporaryFolder();
-  await using server = await RunningServer.startInProcess({
-    database: `sqlite:${folder.file("plants.db")}`,
-    args,
-  });
-  await work(server);
+let stores = 0;
+function startWith(...args: string[]): Promise<RunningServer> {
+  const database = `sqlite:${folder.file(`plants-${++stores}.db`)}`;
+  return RunningServer.startInProcess({ database, args });
 }
 
-test("the page and its files have a content security policy for this origin only, and ETags", async () => {
-  await withServer([], async (server) => {
-    const url = await server.adminUrl();
-    const page = await fetch(`${url}/`);
-    expect(page.url).toBe(`${url}/console/`);
-    const policy = page.headers.get("content-security-policy")?.split("; ");
-    expect(policy).toContain("default-src 'none'");
-    expect(policy).toContain("script-src 'self'");
-    expect(policy).toContain("frame-ancestors 'none'");
-    expect(policy?.join()).not.toMatch(/unsafe|\*|https?:/);
-    const text = await page.text();
-    expect(text).not.toMatch(/<script(?![^>]*\ssrc=)|\son[a-z]+=|style=/);
+/** A server without arguments, for the tests that change none of its settings. */
+const plain = resources.use(await startWith());
 
-    const addresses = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(
-      ([, address = ""]) => new URL(address, page.url).href,
-    );
-    const seen = new Set<string>();
-    for (const address of addresses) {
-      const file = await fetch(address);
-      expect(file.status).toBe(200);
-      expect(file.headers.get("x-content-type-options")).toBe("nosniff");
-      const head = await fetch(address, { method: "HEAD" });
-      expect(head.headers.get("content-length")).toBe(file.headers.get("content-length"));
-      const etag = file.headers.get("etag") ?? "";
-      const revalidated = await fetch(address, { headers: { "If-None-Match": etag } });
-      expect(revalidated.status).toBe(304);
-      seen.add(file.headers.get("content-type") ?? "");
-    }
-    expect([...seen].toSorted()).toEqual([
-      "image/svg+xml",
-      "text/css; charset=utf-8",
-      "text/javascript; charset=utf-8",
-    ]);
-    expect((await fetch(`${url}/console/../../package.json`)).status).toBe(404);
-    expect((await fetch(`${url}/console/tsconfig.json`)).status).toBe(404);
-  });
+test("the page and its files have a content security policy for this origin only, and ETags", async () => {
+  const url = await plain.adminUrl();
+  const page = await fetch(`${url}/`);
+  expect(page.url).toBe(`${url}/console/`);
+  const policy = page.headers.get("content-security-policy")?.split("; ");
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("script-src 'self'");
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy?.join()).not.toMatch(/unsafe|\*|https?:/);
+  const text = await page.text();
+  expect(text).not.toMatch(/<script(?![^>]*\ssrc=)|\son[a-z]+=|style=/);
+
+  const addresses = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(
+    ([, address = ""]) => new URL(address, page.url).href,
+  );
+  const seen = new Set<string>();
+  for (const address of addresses) {
+    const file = await fetch(address);
+    expect(file.status).toBe(200);
+    expect(file.headers.get("x-content-type-options")).toBe("nosniff");
+    const head = await fetch(address, { method: "HEAD" });
+    expect(head.headers.get("content-length")).toBe(file.headers.get("content-length"));
+    const etag = file.headers.get("etag") ?? "";
+    const revalidated = await fetch(address, { headers: { "If-None-Match": etag } });
+    expect(revalidated.status).toBe(304);
+    seen.add(file.headers.get("content-type") ?? "");
+  }
+  expect([...seen].toSorted()).toEqual([
+    "image/svg+xml",
+    "text/css; charset=utf-8",
+    "text/javascript; charset=utf-8",
+  ]);
+  expect((await fetch(`${url}/console/../../package.json`)).status).toBe(404);
+  expect((await fetch(`${url}/console/tsconfig.json`)).status).toBe(404);
 });
 
 test("a Host that is not a name of this server is rejected on every path", async () => {
-  await withServer(["--admin-names", "console.plants.example, Other.Example"], async (server) => {
-    const url = await server.adminUrl();
-    const { port } = new URL(url);
-    const statusWith = async (host: string, path: string) =>
-      Number(
-        /^HTTP\/1.1 (\d+)/.exec(
-          await sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
-        )?.[1],
-      );
-    for (const host of [
-      "127.0.0.1",
-      `127.0.0.1:${port}`,
-      `localhost:${port}`,
-      `[::1]:${port}`,
-      "console.plants.example",
-      "other.example:443",
-    ])
-      expect([host, await statusWith(host, "/console/api/session")]).toEqual([host, 200]);
-    for (const host of [
-      "evil.example",
-      "127.0.0.1.evil.example",
-      "localhost.evil.example",
-      "127.0.0.1@evil.example",
-      "evil.example:99999",
-      "[::1",
-      "console.plants.example.evil",
-    ])
-      for (const path of ["/console/", "/console/api/session", "/console/api/tokens", "/"])
-        expect([host, path, await statusWith(host, path)]).toEqual([host, path, 421]);
-    // Probes and Prometheus may use any name.
-    expect(await statusWith("plantstore.default.svc", "/livez")).toBe(200);
-  });
+  await using server = await startWith("--admin-names", "console.plants.example, Other.Example");
+  const url = await server.adminUrl();
+  const { port } = new URL(url);
+  const statusWith = async (host: string, path: string) =>
+    Number(
+      /^HTTP\/1.1 (\d+)/.exec(
+        await sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+      )?.[1],
+    );
+  for (const host of [
+    "127.0.0.1",
+    `127.0.0.1:${port}`,
+    `localhost:${port}`,
+    `[::1]:${port}`,
+    "console.plants.example",
+    "other.example:443",
+  ])
+    expect([host, await statusWith(host, "/console/api/session")]).toEqual([host, 200]);
+  for (const host of [
+    "evil.example",
+    "127.0.0.1.evil.example",
+    "localhost.evil.example",
+    "127.0.0.1@evil.example",
+    "evil.example:99999",
+    "[::1",
+    "console.plants.example.evil",
+  ])
+    for (const path of ["/console/", "/console/api/session", "/console/api/tokens", "/"])
+      expect([host, path, await statusWith(host, path)]).toEqual([host, path, 421]);
+  // Probes and Prometheus may use any name.
+  expect(await statusWith("plantstore.default.svc", "/livez")).toBe(200);
 });
 
 test("writes are accepted only from the page, and reads from no other site", async () => {
-  await withServer([], async (server) => {
-    const url = await server.adminUrl();
-    const client = new ConsoleClient(url);
-    const issue = (name: string, headers: Record<string, string>) =>
-      client.write("tokens", { name, expires: "" }, headers);
-    const rejected: Record<string, string>[] = [
-      { "Sec-Fetch-Site": "cross-site" },
-      { "Sec-Fetch-Site": "same-site" },
-      { Origin: "https://evil.example" },
-      { Origin: "null" },
-      { Origin: url.replace("127.0.0.1", "localhost") },
-      { "X-Plantstore-Console": "" },
-      { "Content-Type": "text/plain" },
-      { "Content-Type": "application/x-www-form-urlencoded" },
-    ];
-    for (const headers of rejected) expect((await issue("attacker", headers)).status).toBe(403);
-    expect((await issue("own", { Origin: url, "Sec-Fetch-Site": "same-origin" })).status).toBe(200);
-    expect((await client.read("tokens", { "Sec-Fetch-Site": "cross-site" })).status).toBe(403);
-    const preflight = await fetch(`${url}/console/api/tokens`, {
-      method: "OPTIONS",
-      headers: { Origin: "https://evil.example", "Access-Control-Request-Method": "POST" },
-    });
-    expect(preflight.headers.get("access-control-allow-origin")).toBeNull();
-    const { json } = await client.read("tokens");
-    expect((json as { name: string }[]).map(({ name }) => name)).not.toContain("attacker");
+  const url = await plain.adminUrl();
+  const client = new ConsoleClient(url);
+  const issue = (name: string, headers: Record<string, string>) =>
+    client.write("tokens", { name, expires: "" }, headers);
+  const rejected: Record<string, string>[] = [
+    { "Sec-Fetch-Site": "cross-site" },
+    { "Sec-Fetch-Site": "same-site" },
+    { Origin: "https://evil.example" },
+    { Origin: "null" },
+    { Origin: url.replace("127.0.0.1", "localhost") },
+    { "X-Plantstore-Console": "" },
+    { "Content-Type": "text/plain" },
+    { "Content-Type": "application/x-www-form-urlencoded" },
+  ];
+  for (const headers of rejected) expect((await issue("attacker", headers)).status).toBe(403);
+  expect((await issue("own", { Origin: url, "Sec-Fetch-Site": "same-origin" })).status).toBe(200);
+  expect((await client.read("tokens", { "Sec-Fetch-Site": "cross-site" })).status).toBe(403);
+  const preflight = await fetch(`${url}/console/api/tokens`, {
+    method: "OPTIONS",
+    headers: { Origin: "https://evil.example", "Access-Control-Request-Method": "POST" },
   });
+  expect(preflight.headers.get("access-control-allow-origin")).toBeNull();
+  const { json } = await client.read("tokens");
+  expect((json as { name: string }[]).map(({ name }) => name)).not.toContain("attacker");
 });
 
 test("with a password the API requires a session, and probes do not", async () => {
-  await withServer(["--admin-password-hash", cheapHash, "--admin-host", "0.0.0.0"], async (server) => {
-    const url = (await server.adminUrl()).replace("0.0.0.0", "127.0.0.1");
-    const anonymous = new ConsoleClient(url);
-    for (const path of ["history", "plants?sort=id", "plant?id=1", "tokens", "index"])
-      expect([path, (await anonymous.read(path)).status]).toEqual([path, 401]);
-    expect((await anonymous.write("tokens", { name: "x", expires: "" })).status).toBe(401);
-    expect((await anonymous.read("session")).json).toEqual({
-      requiresPassword: true,
-      isAuthenticated: false,
-    });
-    for (const path of ["livez", "readyz", "metrics"])
-      expect((await fetch(`${url}/${path}`)).status).toBe(200);
-
-    expect((await anonymous.write("session", { password: "wrong" })).status).toBe(403);
-    const { headers } = await anonymous.write("session", { password }, { Origin: url });
-    const cookie = headers.get("set-cookie") ?? "";
-    expect(cookie).toMatch(
-      /^plantstore_console_[\w-]{8}=[\w-]{43}; Max-Age=43200; HttpOnly; SameSite=Strict$/,
-    );
-    const operator = new ConsoleClient(url, { Cookie: cookie.split(";")[0] ?? "" });
-    expect((await operator.read("tokens")).status).toBe(200);
-    const guess = cookie.replace(/=.*/, "=");
-    expect((await anonymous.read("tokens", { Cookie: guess })).status).toBe(401);
-    await operator.write("session-end", {});
-    expect((await operator.read("tokens")).status).toBe(401);
-
-    // Attempts are counted before they are checked: the right password is rejected, too.
-    for (let attempt = 3; attempt <= 5; attempt++)
-      expect((await anonymous.write("session", { password: "wrong" })).status).toBe(403);
-    expect((await anonymous.write("session", { password })).status).toBe(429);
-    expect((await anonymous.write("session", { password: "x".repeat(5_000) })).status).toBe(413);
+  await using server = await startWith("--admin-password-hash", cheapHash, "--admin-host", "0.0.0.0");
+  const url = (await server.adminUrl()).replace("0.0.0.0", "127.0.0.1");
+  const anonymous = new ConsoleClient(url);
+  for (const path of ["history", "plants?sort=id", "plant?id=1", "tokens", "index"])
+    expect([path, (await anonymous.read(path)).status]).toEqual([path, 401]);
+  expect((await anonymous.write("tokens", { name: "x", expires: "" })).status).toBe(401);
+  expect((await anonymous.read("session")).json).toEqual({
+    requiresPassword: true,
+    isAuthenticated: false,
   });
+  for (const path of ["livez", "readyz", "metrics"]) expect((await fetch(`${url}/${path}`)).status).toBe(200);
+
+  expect((await anonymous.write("session", { password: "wrong" })).status).toBe(403);
+  const { headers } = await anonymous.write("session", { password }, { Origin: url });
+  const cookie = headers.get("set-cookie") ?? "";
+  expect(cookie).toMatch(/^plantstore_console_[\w-]{8}=[\w-]{43}; Max-Age=43200; HttpOnly; SameSite=Strict$/);
+  const operator = new ConsoleClient(url, { Cookie: cookie.split(";")[0] ?? "" });
+  expect((await operator.read("tokens")).status).toBe(200);
+  const guess = cookie.replace(/=.*/, "=");
+  expect((await anonymous.read("tokens", { Cookie: guess })).status).toBe(401);
+  await operator.write("session-end", {});
+  expect((await operator.read("tokens")).status).toBe(401);
+
+  // Attempts are counted before they are checked: the right password is rejected, too.
+  for (let attempt = 3; attempt <= 5; attempt++)
+    expect((await anonymous.write("session", { password: "wrong" })).status).toBe(403);
+  expect((await anonymous.write("session", { password })).status).toBe(429);
+  expect((await anonymous.write("session", { password: "x".repeat(5_000) })).status).toBe(413);
 });
 
 test("the headers of a trusted proxy tell clients apart, and those of other peers are ignored", async () => {
   const args = ["--admin-password-hash", cheapHash];
-  await withServer([...args, "--trusted-proxies", "127.0.0.0/8, ::1"], async (server) => {
-    const client = new ConsoleClient(await server.adminUrl());
+  {
+    await using server = await startWith(...args, "--trusted-proxies", "127.0.0.0/8, ::1");
+    const client = await ConsoleClient.of(server);
     const attempt = async (value: string, headers: Record<string, string>) =>
       (await client.write("session", { password: value }, headers)).status;
     // A proxy appends to what the client has sent.
@@ -188,20 +168,15 @@ test("the headers of a trusted proxy tell clients apart, and those of other peer
     expect(await attempt(password, { Forwarded: 'for="198.51.100.7:4711"' })).toBe(429);
     expect(await attempt(password, { Forwarded: 'for="[2001:db8::1]:4711";proto=https' })).toBe(200);
     expect(await attempt(password, { "X-Forwarded-For": "203.0.113.5" })).toBe(200);
-  });
-  await withServer(args, async (server) => {
-    const client = new ConsoleClient(await server.adminUrl());
-    const statuses: number[] = [];
-    for (let forged = 1; forged <= 6; forged++) {
-      const { status } = await client.write(
-        "session",
-        { password: "wrong" },
-        { "X-Forwarded-For": `192.0.2.${forged}` },
-      );
-      statuses.push(status);
-    }
-    expect(statuses).toEqual([403, 403, 403, 403, 403, 429]);
-  });
+  }
+  await using server = await startWith(...args);
+  const client = await ConsoleClient.of(server);
+  const statuses: number[] = [];
+  for (let forged = 1; forged <= 6; forged++) {
+    const headers = { "X-Forwarded-For": `192.0.2.${forged}` };
+    statuses.push((await client.write("session", { password: "wrong" }, headers)).status);
+  }
+  expect(statuses).toEqual([403, 403, 403, 403, 403, 429]);
 });
 
 test("a trusted proxy that is not an address is a configuration error", async () => {
@@ -217,70 +192,57 @@ test("a trusted proxy that is not an address is a configuration error", async ()
 });
 
 test("bodies have limits: framing, bytes of one body, bytes of all bodies in flight", async () => {
-  await withServer(["--admin-password-hash", cheapHash], async (server) => {
-    const url = await server.adminUrl();
-    const head = (path: string, framing: string, cookie = "") =>
-      `POST /console/api/${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n` +
-      `X-Plantstore-Console: 1\r\n${cookie}${framing}\r\n\r\n`;
-    const body = JSON.stringify({ password });
-    const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-    const length = `Content-Length: ${body.length}`;
-    const loggedIn = await sendRaw(url, head("session", "Transfer-Encoding: chunked") + chunked);
-    expect(loggedIn).toStartWith("HTTP/1.1 200");
-    expect(await sendRaw(url, head("session", `${length}\r\n${length}`) + body)).toStartWith("HTTP/1.1 400");
-    expect(
-      await sendRaw(url, `${head("session", "Transfer-Encoding: chunked")}1389\r\n${"x".repeat(5_001)}\r\n`),
-    ).toStartWith("HTTP/1.1 413");
+  await using server = await startWith("--admin-password-hash", cheapHash);
+  const url = await server.adminUrl();
+  const head = (path: string, framing: string, cookie = "") =>
+    `POST /console/api/${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n` +
+    `X-Plantstore-Console: 1\r\n${cookie}${framing}\r\n\r\n`;
+  const body = JSON.stringify({ password });
+  const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  const length = `Content-Length: ${body.length}`;
+  const loggedIn = await sendRaw(url, head("session", "Transfer-Encoding: chunked") + chunked);
+  expect(loggedIn).toStartWith("HTTP/1.1 200");
+  expect(await sendRaw(url, head("session", `${length}\r\n${length}`) + body)).toStartWith("HTTP/1.1 400");
+  expect(
+    await sendRaw(url, `${head("session", "Transfer-Encoding: chunked")}1389\r\n${"x".repeat(5_001)}\r\n`),
+  ).toStartWith("HTTP/1.1 413");
 
-    const cookie = `Cookie: ${/set-cookie: ([^;]+)/i.exec(loggedIn)?.[1]}\r\n`;
-    const large = `Content-Length: ${16 * 2 ** 20}`;
-    // Memory is reserved for received bytes: unfinished bodies use it up, and then one is rejected.
-    const unfinished: RawConnection[] = [];
-    for (let response = ""; response === ""; ) {
-      const connection = await RawConnection.open(url);
-      unfinished.push(connection);
-      connection.write(head("plants", large, cookie) + " ".repeat(8 * 2 ** 20));
-      response = await Promise.race([connection.closed, Bun.sleep(1_000).then(() => "")]);
-      if (response !== "") expect(response).toStartWith("HTTP/1.1 503");
-    }
-    for (const connection of unfinished) connection.terminate();
-    // A client that disconnects before its body has arrived is not an internal error.
-    expect(await server.metric("plantstore_internal_errors_total")).toBe(0);
-    const revoking = await new ConsoleClient(url, {
-      Cookie: cookie.slice(8, -2),
-    }).write("tokens/revoke", { name: "unknown" });
-    expect(revoking.status).toBe(404);
-  });
+  const cookie = `Cookie: ${/set-cookie: ([^;]+)/i.exec(loggedIn)?.[1]}\r\n`;
+  const large = `Content-Length: ${16 * 2 ** 20}`;
+  // Memory is reserved for received bytes: unfinished bodies use it up, and then one is rejected.
+  const unfinished: RawConnection[] = [];
+  for (let response = ""; response === ""; ) {
+    const connection = await RawConnection.open(url);
+    unfinished.push(connection);
+    connection.write(head("plants", large, cookie) + " ".repeat(8 * 2 ** 20));
+    response = await Promise.race([connection.closed, Bun.sleep(1_000).then(() => "")]);
+    if (response !== "") expect(response).toStartWith("HTTP/1.1 503");
+  }
+  for (const connection of unfinished) connection.terminate();
+  // A client that disconnects before its body has arrived is not an internal error.
+  expect(await server.metric("plantstore_internal_errors_total")).toBe(0);
+  const revoking = await new ConsoleClient(url, {
+    Cookie: cookie.slice(8, -2),
+  }).write("tokens/revoke", { name: "unknown" });
+  expect(revoking.status).toBe(404);
 });
 
 test("the cookie of a session that was started over TLS is Secure", async () => {
-  await withServer(
-    ["--admin-password-hash", cheapHash, "--admin-names", "console.example"],
-    async (server) => {
-      const { port } = new URL(await server.adminUrl());
-      const body = JSON.stringify({ password });
-      const response = await sendRaw(
-        `http://127.0.0.1:${port}`,
-        `POST /console/api/session HTTP/1.1\r\nHost: console.example\r\nOrigin: https://console.example\r\n` +
-          `Content-Type: application/json\r\nX-Plantstore-Console: 1\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-      );
-      expect(response).toMatch(/^HTTP\/1.1 200/);
-      expect(response).toMatch(/SameSite=Strict; Secure\r\n/);
-    },
+  await using server = await startWith(
+    "--admin-password-hash",
+    cheapHash,
+    "--admin-names",
+    "console.example",
   );
-});
-
-test("beyond loopback the admin listener requires a password, and the error says how to hash one", async () => {
-  for (const host of ["0.0.0.0", "::", "10.0.0.1", "plants.example"]) {
-    const { exitCode, stderr } = await commandError(["serve", "--admin-host", host]);
-    expect(exitCode).toBe(2);
-    expect(stderr).toStartWith(
-      `plantstore: --admin-host ${host} is not loopback, so a console password is required`,
-    );
-    expect(stderr).toContain("plantstore password");
-  }
-  const config = configured(["--admin-host", "0.0.0.0", "--admin-port", "off"]);
-  expect(config.get("PLANTSTORE_ADMIN_HOST")?.value).toBe("0.0.0.0");
+  const { port } = new URL(await server.adminUrl());
+  const body = JSON.stringify({ password });
+  const response = await sendRaw(
+    `http://127.0.0.1:${port}`,
+    `POST /console/api/session HTTP/1.1\r\nHost: console.example\r\nOrigin: https://console.example\r\n` +
+      `Content-Type: application/json\r\nX-Plantstore-Console: 1\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+  );
+  expect(response).toMatch(/^HTTP\/1.1 200/);
+  expect(response).toMatch(/SameSite=Strict; Secure\r\n/);
 });
 
 test("a password has a minimum length, and only plantstore password prints its hash", async () => {
@@ -289,7 +251,6 @@ test("a password has a minimum length, and only plantstore password prints its h
   expect(result).toMatchObject({ exitCode: 0, stderr: "" });
   const hash = result.stdout.trim();
   expect(await Bun.password.verify(password, hash)).toBe(true);
-  using folder = new TemporaryFolder();
   await Bun.write(folder.file("hash"), `${hash}\n`);
   const shown = await runCommand(["config"], { PLANTSTORE_ADMIN_PASSWORD_HASH_FILE: folder.file("hash") });
   expect(shown.stdout).toMatch(/PLANTSTORE_ADMIN_PASSWORD_HASH +\*\*\* +PLANTSTORE_ADMIN_PASSWORD_HASH_FILE/);
@@ -298,12 +259,11 @@ test("a password has a minimum length, and only plantstore password prints its h
 });
 
 test("the console can be turned off", async () => {
-  await withServer(["--console", "off"], async (server) => {
-    const url = await server.adminUrl();
-    for (const path of ["/", "/console/", "/console/api/session"])
-      expect((await fetch(url + path)).status).toBe(404);
-    expect((await fetch(`${url}/metrics`)).status).toBe(200);
-  });
+  await using server = await startWith("--console", "off");
+  const url = await server.adminUrl();
+  for (const path of ["/", "/console/", "/console/api/session"])
+    expect((await fetch(url + path)).status).toBe(404);
+  expect((await fetch(`${url}/metrics`)).status).toBe(200);
 });
 
 test("a terminal does not echo a password", async () => {

@@ -204,12 +204,20 @@ const contradictions: readonly [args: string[], message: string][] = [
   [["--jwt-issuer", "https://id.example/"], "--jwt-audience is missing"],
   [["--jwt-audience", "plants"], "--jwt-issuer is missing"],
   [["--jwks-url", "https://id.example/keys"], "--jwt-issuer is missing"],
-  [["--admin-host", "0.0.0.0"], "--admin-host 0.0.0.0 is not loopback, so a console password is required"],
+  ...["0.0.0.0", "::", "10.0.0.1", "plants.example"].map((host): [string[], string] => [
+    ["--admin-host", host],
+    `--admin-host ${host} is not loopback, so a console password is required; print its hash with "plantstore password"`,
+  ]),
 ];
 test.each(contradictions)("%j is a contradiction", (args, message) => {
   const error = configurationError(args);
   expect(error.exitCode).toBe(2);
   expect(error.message).toStartWith(message);
+});
+
+test("an admin listener that is off needs no password", () => {
+  const config = configured(["--admin-host", "0.0.0.0", "--admin-port", "off"]);
+  expect(config.get("PLANTSTORE_ADMIN_HOST")?.value).toBe("0.0.0.0");
 });
 
 test("a switch is on or off in every source", () => {
