@@ -71,30 +71,37 @@ for (const engine of engines) {
     let client: ConsoleClient;
     beforeAll(async () => {
       const place = resources.use(await engine.createTestStore());
-      server = resources.use(await RunningServer.startInProcess(place));
+      server = resources.use(await RunningServer.startInProcess({ ...place, args: ["--base-path", "/v1"] }));
       url = await server.adminUrl();
       client = await ConsoleClient.of(server);
     });
     afterAll(() => resources.disposeAsync());
 
-    test("the form needs no token of the operator, and has the checks of the public operation", async () => {
-      const stored = await addPlant(client, plantJson(9223372036854775807n, "Pilea"));
-      expect([stored.status, stored.body]).toEqual([200, '{"name":"Pilea"}']);
-      expect(await server.logged(({ msg }) => msg === "plant created")).toMatchObject({
-        id: "9223372036854775807",
-        by: "console",
-        client: "127.0.0.1",
+    test("the form sends as the operator, or with a token, with the checks of the public operation", async () => {
+      for (const [id, token] of [
+        [9223372036854775807n, ""],
+        [9007199254740993n, await server.createToken()],
+      ] as const) {
+        for (let time = 1; time <= 2; time++)
+          expect(await addPlant(client, plantJson(id, "Pilea"), token)).toMatchObject({
+            status: 200,
+            headers: expect.arrayContaining([["x-request-id", expect.any(String)]]),
+            body: '{"name":"Pilea"}',
+          });
+        const errorOf = async (body: string) => JSON.parse((await addPlant(client, body, token)).body).error;
+        expect(await errorOf(plantJson(id, "Ficus"))).toBe(40009);
+        expect(await errorOf("{")).toBe(40001);
+        expect(await errorOf('{"id":1}')).toBe(40002);
+        expect(await errorOf(plantJson(1n, "x".repeat(2 ** 20)))).toBe(41300);
+      }
+      const line = await server.logged(({ msg }) => msg === "plant created");
+      expect(line).toMatchObject({ id: "9223372036854775807", by: "console", client: "127.0.0.1" });
+      expect(await addPlant(client, "{", "pst_wrong")).toMatchObject({
+        status: 401,
+        body: expect.stringContaining("40101"),
       });
-      const again = await addPlant(client, plantJson(9223372036854775807n, "Pilea"));
-      expect([again.status, again.body]).toEqual([200, '{"name":"Pilea"}']);
-      const errorOf = async (body: string) => {
-        const { status, body: text } = await addPlant(client, body);
-        return [status, JSON.parse(text).error];
-      };
-      expect(await errorOf(plantJson(9223372036854775807n, "Ficus"))).toEqual([400, 40009]);
-      expect(await errorOf("{")).toEqual([400, 40001]);
-      expect(await errorOf('{"id":1}')).toEqual([400, 40002]);
-      expect(await errorOf(plantJson(1n, "x".repeat(2 ** 20)))).toEqual([413, 41300]);
+      for (const token of ["pst_\u2026", "a\nb", "a\u0000"])
+        expect((await client.write("plants", { token, body: "{" })).status).toBe(400);
     });
 
     test("a rotated token and its predecessor work for the overlap, and without one the predecessor ends", async () => {

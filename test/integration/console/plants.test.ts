@@ -1,13 +1,12 @@
 // The console's API for plants and indexes, on every engine.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { createPlant } from "../../../src/console/new-plant.ts";
+import { describe, expect, test } from "bun:test";
 import { fieldNames } from "../../../src/core/contract/fields.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { RunningServer, withStore } from "../../support/server.ts";
+import { RunningServer } from "../../support/server.ts";
 import { exported, storePlants } from "../../support/stored-plants.ts";
 
 interface PlantPage {
@@ -131,56 +130,6 @@ for (const engine of engines) {
       expect(await exported(place.database)).toBe(`${changed.replaceAll(/([:,]) /g, "$1")}\n`);
     });
 
-    test("edits beside creates of the same ids leave what was confirmed last", async () => {
-      await using place = await engine.createTestStore();
-      await using server = await RunningServer.startInProcess(place);
-      const target = { url: server.url, token: await server.createToken() };
-      const client = await ConsoleClient.of(server);
-      const ids = [1n, 2n, 3n, 4n];
-      const names = ["a", "b", "c"];
-      let isOver = false;
-      const clients = names.flatMap((name) =>
-        ids.map(async (id) => {
-          while (!isOver) {
-            const { status, json } = await post(target, plantJson(id, name));
-            if (status === 200) expect(json).toEqual({ name });
-            else expect(json).toMatchObject({ error: 40009 });
-          }
-        }),
-      );
-      const outcomes = new Map<string, number>();
-      // Each operator counts what it has confirmed: a change to a name of its own is never undone
-      // by a client's create.
-      const operators = ids.map(async (id) => {
-        for (let round = 0; round < 15; ) {
-          const stored = (await client.read(`plant?id=${id}`)).json as { name: string } | null;
-          // No client has created it yet.
-          if (stored === null) continue;
-          round++;
-          const own = plantJson(id, `own ${round}`);
-          const changed = await client.write("plant/change", {
-            expected: plantJson(id, stored.name),
-            replacement: own,
-          });
-          expect(changed.status).toBeOneOf([200, 404, 409]);
-          outcomes.set(`change ${changed.status}`, (outcomes.get(`change ${changed.status}`) ?? 0) + 1);
-          if (changed.status !== 200) continue;
-          expect((await client.read(`plant?id=${id}`)).json).toMatchObject({ name: `own ${round}` });
-          expect((await post(target, plantJson(id, "a"))).json).toMatchObject({ error: 40009 });
-          expect((await post(target, own)).status).toBe(200);
-          expect((await client.write("plant/delete", { expected: own })).status).toBe(200);
-        }
-      });
-      await Promise.all(operators);
-      isOver = true;
-      await Promise.all(clients);
-      expect(outcomes.get("change 200")).toBeGreaterThan(0);
-      for (const id of ids) {
-        const stored = await withStore(place.database, "existing", (store) => store.get(id));
-        if (stored !== undefined) expect((await post(target, plantJson(id, stored.name))).status).toBe(200);
-      }
-    });
-
     test("ids are exact", async () => {
       await using place = await engine.createTestStore();
       await using server = await RunningServer.startInProcess(place);
@@ -213,62 +162,28 @@ for (const engine of engines) {
       expect((await client.read("plant?id=5")).json).toBeNull();
     });
 
-    describe("on one server", () => {
-      const resources = new AsyncDisposableStack();
-      let server: RunningServer;
-      beforeAll(async () => {
-        const place = resources.use(await engine.createTestStore());
-        const args = ["--base-path", "/v1", "--body-bytes-max", "1000"];
-        server = resources.use(await RunningServer.startInProcess({ ...place, args }));
-      });
-      afterAll(() => resources.disposeAsync());
-
-      test("the index is built on the command line while the server commits without a pause", async () => {
-        const target = { url: server.url, token: await server.createToken() };
-        // More than one create waits at any time, so that a commit begins when the one before it
-        // ends.
-        const load = new Load();
-        const loading = load.untilStopped([target], 8);
-        for (const [change, done, state] of [
-          ["create", "created", "ready"],
-          ["drop", "dropped", "none"],
-        ] as const) {
-          expect(await server.command("index", change)).toEqual({
-            exitCode: 0,
-            stdout: "",
-            stderr: `Index ${done}.\n`,
-          });
-          expect((await server.command("index", "list")).stdout).toBe(`INDEX   STATE\nsearch  ${state}\n`);
-        }
-        load.stop();
-        await loading;
-        expect([...load.statuses.keys(), ...load.unanswered]).toEqual([200]);
-      });
-
-      test("a create goes through the public operation, with the same errors as for any client", async () => {
-        const token = await server.createToken();
-        const client = await ConsoleClient.of(server);
-        const create = async (token: string, body: string) => {
-          const { json } = await client.write("plants", { token, body });
-          const response = json as Awaited<ReturnType<typeof createPlant>>;
-          return { ...response, body: JSON.parse(response.body) };
-        };
-        const body = '{"id": 9007199254740993, "name": "Monstera"}';
-        expect(await create(token, body)).toEqual({
-          status: 200,
-          headers: expect.arrayContaining([["x-request-id", expect.any(String)]]),
-          body: { name: "Monstera" },
+    test("the index is built on the command line while the server commits without a pause", async () => {
+      await using place = await engine.createTestStore();
+      await using server = await RunningServer.startInProcess(place);
+      const target = { url: server.url, token: await server.createToken() };
+      // More than one create waits at any time, so that a commit begins when the one before it
+      // ends.
+      const load = new Load();
+      const loading = load.untilStopped([target], 8);
+      for (const [change, done, state] of [
+        ["create", "created", "ready"],
+        ["drop", "dropped", "none"],
+      ] as const) {
+        expect(await server.command("index", change)).toEqual({
+          exitCode: 0,
+          stdout: "",
+          stderr: `Index ${done}.\n`,
         });
-        expect(await create(token, body.replace("Monstera", "Ficus"))).toMatchObject({
-          status: 400,
-          body: { error: 40009 },
-        });
-        expect(await create("pst_wrong", body)).toMatchObject({ status: 401, body: { error: 40101 } });
-        for (const invalid of ["pst_\u2026", "a\nb", "a\u0000"])
-          expect((await client.write("plants", { token: invalid, body })).status).toBe(400);
-        expect(await create(token, "{")).toMatchObject({ status: 400, body: { error: 40001 } });
-        expect(await create(token, "x".repeat(1_001))).toMatchObject({ status: 413, body: { error: 41300 } });
-      });
+        expect((await server.command("index", "list")).stdout).toBe(`INDEX   STATE\nsearch  ${state}\n`);
+      }
+      load.stop();
+      await loading;
+      expect([...load.statuses.keys(), ...load.unanswered]).toEqual([200]);
     });
   });
 }
