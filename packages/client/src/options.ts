@@ -40,24 +40,13 @@ export interface PlantStoreClientOptions {
 }
 
 /** The options with their defaults. */
-export interface Settings {
-  readonly url: string;
-  readonly token: () => string | Promise<string>;
-  readonly attemptTimeoutMs: number;
-  readonly timeoutMs: number;
-  readonly maxRetries: number;
-  readonly backoffMs: number;
-  readonly maxBackoffMs: number;
-  readonly onRetry: (retry: RetryInfo) => void;
-  readonly random: () => number;
-  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
-}
+export type Settings = ReturnType<typeof parseOptions>;
 
 /** setTimeout fires immediately for longer times. */
 const timerMsMax = 2 ** 31 - 1;
 
 /** Applies the defaults. Throws a TypeError that names an invalid option. */
-export function parseOptions(options: PlantStoreClientOptions): Settings {
+export function parseOptions(options: PlantStoreClientOptions) {
   const { token } = options;
   const settings = {
     url: plantsUrl(options.baseUrl),
