@@ -18,12 +18,15 @@ import type { Clock, Emit } from "../core/observability/server-event.ts";
 import { drawDelayMs, type Example, errorCodes, exampleOf, examples, type Outcome } from "./outcome.ts";
 import type { Exchange } from "./pipe.ts";
 import { InvalidPreferenceError, parsePreferredOutcome } from "./prefer.ts";
+import type { RequestGate } from "./request-gate.ts";
 import type { ForcedBy } from "./request-log.ts";
 import type { Rules } from "./rules.ts";
 
 export interface ForcedOutcomesOptions {
   readonly next: Handler;
   readonly rules: Rules;
+  /** Its signal ends the delays of requests, whose plants are then not stored. */
+  readonly gate: Pick<RequestGate, "signal">;
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
   /** The limits of the server for bodies, which are read here where a rule depends on the plant. */
@@ -51,12 +54,12 @@ export class ForcedOutcomes {
   readonly #exhausted: RateLimit;
   readonly #burst: number;
   readonly #shared: ExchangeDependencies;
-  /** Aborted by a reset: the requests that wait are not processed any more. */
-  #discarding = new AbortController();
+  readonly #gate: Pick<RequestGate, "signal">;
 
   constructor({ now, emit, rateLimit = sampleRate, ...options }: ForcedOutcomesOptions) {
     this.#next = options.next;
     this.#rules = options.rules;
+    this.#gate = options.gate;
     this.#plantsPath = `${options.basePath}/plants`;
     this.#bodies = new BodyReader(options.bodyLimits);
     this.#exhausted = new RateLimit(rateLimit, now);
@@ -78,14 +81,8 @@ export class ForcedOutcomes {
       : this.#next(request, connection);
   }
 
-  /** Ends the delays of the requests that wait; their plants are not stored. */
-  discardDelayed(): void {
-    this.#discarding.abort();
-    this.#discarding = new AbortController();
-  }
-
   async #force(received: Request, connection: Connection, exchange: Exchange): Promise<Response> {
-    const { signal } = this.#discarding;
+    const { signal } = this.#gate;
     const { request, outcome = {}, forced, rejection } = await this.#choose(received);
     exchange.forced = forced;
     if (rejection !== undefined) return this.#fail(received, connection, rejection);

@@ -2,7 +2,7 @@
 
 import { TrustedProxies } from "../client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
-import type { Handler } from "../core/http/handler.ts";
+import { type Handler, inProcess } from "../core/http/handler.ts";
 import type { Emit } from "../core/observability/server-event.ts";
 import { listen, type RunningServer } from "../core/server.ts";
 import type { OnUnavailable } from "../core/store/plant-store.ts";
@@ -13,7 +13,7 @@ import { Control, respondControl, respondDone, type SandboxPart } from "./contro
 import { ForcedOutcomes, type ForcedOutcomesOptions } from "./forced-outcomes.ts";
 import { Pipe } from "./pipe.ts";
 import { plantsPart } from "./plants.ts";
-import { RecordedHandler } from "./recorded-handler.ts";
+import { RequestGate } from "./request-gate.ts";
 import { RequestLog } from "./request-log.ts";
 import { requestsPart } from "./requests.ts";
 import { Rules } from "./rules.ts";
@@ -46,7 +46,9 @@ export class Sandbox {
   readonly #seeds: PlantsCopy;
   readonly #log = new RequestLog();
   readonly #rules = new Rules();
-  #handler: RecordedHandler | undefined;
+  readonly #gate = new RequestGate();
+  /** Undefined before the public port is open. */
+  #pipe: Pipe | undefined;
   #url = "";
 
   private constructor(options: SandboxOptions, store: MemoryStore, clock: SandboxClock) {
@@ -65,11 +67,25 @@ export class Sandbox {
     return new Sandbox(options, store, clock);
   }
 
-  /** Puts the handler of the sandbox before that of the server. */
-  wrapHandler(next: Handler, options: Omit<ForcedOutcomesOptions, "next" | "rules">): Handler {
-    const outcomes = new ForcedOutcomes({ ...options, next, rules: this.#rules });
-    this.#handler = new RecordedHandler(next, outcomes);
-    return this.#handler.handle;
+  /**
+   * Puts the handler of the sandbox before that of the server. It tells the pipe which requests
+   * there are.
+   */
+  wrapHandler(next: Handler, options: Omit<ForcedOutcomesOptions, "next" | "rules" | "gate">): Handler {
+    const gate = this.#gate;
+    const outcomes = new ForcedOutcomes({ ...options, next, rules: this.#rules, gate });
+    return (request, connection) => {
+      if (connection === inProcess) return gate.handle(() => next(request, connection));
+      const exchange = this.#pipe?.begin(request, connection.clientPort(request));
+      // The address of the listener behind the pipe is not the one that clients connect to.
+      const own = { ...connection, origin: this.#pipe?.origin ?? connection.origin };
+      return gate.handle(() =>
+        // Nobody waits for it, and a reset must not.
+        exchange === undefined || exchange.isClosed
+          ? Promise.resolve(new Response(null, { status: 503 }))
+          : outcomes.handle(request, own, exchange),
+      );
+    };
   }
 
   /** The routes of control. */
@@ -84,7 +100,8 @@ export class Sandbox {
       rulesPart(this.#rules),
     ];
     const reset = async () => {
-      await this.#handler?.reset(async () => {
+      this.#pipe?.discardUnfinished();
+      await this.#gate.reset(async () => {
         store.replacePlants(this.#seeds);
         forgetPlants();
         await Promise.all(parts.map((part) => part.reset?.()));
@@ -112,10 +129,9 @@ export class Sandbox {
     server: RunningServer,
     { host, port, basePath }: { readonly host: string; readonly port: number; readonly basePath: string },
   ): { stop(): Promise<void> } {
-    if (this.#handler === undefined) throw new Error("The sandbox was opened before it was extended");
     const serverPort = Number(new URL(server.url).port);
     const pipe = listen("public", { host, port }, () => new Pipe({ host, port, serverPort, log: this.#log }));
-    this.#handler.pipe = pipe;
+    this.#pipe = pipe;
     this.#url = pipe.origin + basePath;
     return {
       async stop() {
