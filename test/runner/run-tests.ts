@@ -35,7 +35,7 @@ const enginesFolders = [
   "./test/integration/core/http/conformance.test.ts",
   "./test/integration/core/http/properties.test.ts",
   "./test/integration/console/plant-list.test.ts",
-  "./test/integration/core/store/readiness.test.ts",
+  "./test/integration/core/store/probe.test.ts",
   "./test/integration/core/store/tokens.test.ts",
   "./test/integration/operations/",
   "./test/system/crash/",

@@ -107,7 +107,7 @@ function checkpointExclusively(path: string): void {
     database.run("COMMIT");
     database.run("PRAGMA wal_checkpoint(TRUNCATE)");
   } catch (error) {
-    if (error instanceof SQLiteError && error.code?.startsWith("SQLITE_BUSY"))
+    if (isLocked(error))
       throw new OperatorError(
         `the disk of ${path} has failed, and recovery needs exclusive access; end the other processes that have it open`,
       );

@@ -2,7 +2,7 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import { type Database, lockWaitMs, SQLiteError } from "./driver.ts";
-import { isFailedFsync } from "./errors.ts";
+import { isFailedFsync, isLocked } from "./errors.ts";
 
 /** How long an operator's transaction waits for a server that commits without a pause. */
 const immediateWaitMs = 10_000;
@@ -30,8 +30,7 @@ function retryWhileBusy<T>(database: Database, change: () => T): T {
       try {
         return transaction.immediate();
       } catch (error) {
-        const isBusy = error instanceof SQLiteError && error.code === "SQLITE_BUSY";
-        if (!isBusy || performance.now() > deadline) throw error;
+        if (!isLocked(error) || performance.now() > deadline) throw error;
         Bun.sleepSync(1);
       }
     }
