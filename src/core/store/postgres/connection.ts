@@ -19,20 +19,15 @@ import { isNameLost, NoPrimary, UnreplicatedCommit } from "./errors.ts";
 /** What the check of a host has found out about it. */
 export interface HostTraits {
   /**
-   * The parameters that its transactions set and check; undefined if it cannot set them for one
-   * transaction: only the client has limits then.
+   * What transactions set this parameter to: `on`, or `remote_apply` if the server is configured so.
+   * Undefined if it cannot set parameters for one transaction: only the client has limits then.
    */
-  readonly settings: TransactionSettings | undefined;
+  readonly synchronousCommit: "on" | "remote_apply" | undefined;
+  /** Whether full_page_writes may be off, see the URL parameter of that name. */
+  readonly acceptsTornPages: boolean;
   /** Whether statements may be prepared by name. */
   readonly namesStatements: boolean;
   readonly insertMethod: InsertMethod;
-}
-
-export interface TransactionSettings {
-  /** `on`, or `remote_apply` if the server is configured so. */
-  readonly synchronousCommit: "on" | "remote_apply";
-  /** Whether full_page_writes may be off, see the URL parameter of that name. */
-  readonly acceptsTornPages: boolean;
 }
 
 /**
@@ -304,7 +299,12 @@ export class HostPool {
   /** Its host and port. */
   readonly name: string;
   /** Until the check of the host, transactions have no parameters. */
-  traits: HostTraits = { settings: undefined, namesStatements: false, insertMethod: "values" };
+  traits: HostTraits = {
+    synchronousCommit: undefined,
+    acceptsTornPages: false,
+    namesStatements: false,
+    insertMethod: "values",
+  };
   readonly #pool: Pool;
   /** The time limit of a statement. */
   readonly statementMs: number;
@@ -342,10 +342,12 @@ export class HostPool {
       ...(typeof statement === "string" ? { text: statement } : statement),
       ...(values === undefined ? {} : { values: [...values] }),
     };
-    const { settings } = this.traits;
-    const isGuarded = settings !== undefined && config.isAlone !== true;
+    const limits = { statementMs: config.query_timeout, lockMs: config.lockMs };
+    const guard = config.isAlone === true ? undefined : this.#guard(limits);
+    // The types take it for a query whose rows are events.
+    const query = guard === undefined ? config : (new GuardedQuery(config, guard) as object as QueryConfig);
     try {
-      return await this.#pool.query<Row>(isGuarded ? this.#guarded(config, settings) : config);
+      return await this.#pool.query<Row>(query);
     } catch (error) {
       // A pooler does not pass the names on: the retry and everything after it is unnamed.
       if (isNameLost(error)) this.traits = { ...this.traits, namesStatements: false };
@@ -381,10 +383,10 @@ export class HostPool {
   /** Begins such a transaction on a connection that the caller releases. */
   async begin({ mode = "", ...limits }: TransactionOptions = {}): Promise<PoolClient> {
     const connection = await this.#pool.connect();
-    const { settings } = this.traits;
+    const guard = this.#guard(limits);
     try {
-      if (settings === undefined) await connection.query(`BEGIN ${mode}`);
-      else await this.#begin(connection, mode, this.#guard(settings, limits));
+      if (guard === undefined) await connection.query(`BEGIN ${mode}`);
+      else await this.#begin(connection, mode, guard);
       return connection;
     } catch (error) {
       connection.release(true);
@@ -410,20 +412,13 @@ export class HostPool {
     check(results[1]?.rows[0]);
   }
 
-  #guarded(statement: Statement, settings: TransactionSettings): QueryConfig {
-    const { query_timeout: statementMs, lockMs } = statement;
-    // The types take it for a query whose rows are events.
-    return new GuardedQuery(
-      statement,
-      this.#guard(settings, { statementMs, lockMs }),
-    ) as object as QueryConfig;
-  }
-
-  #guard(settings: TransactionSettings, { statementMs = this.statementMs, lockMs = 0 }: Limits): Guard {
+  #guard({ statementMs = this.statementMs, lockMs = 0 }: Limits): Guard | undefined {
+    const { synchronousCommit, acceptsTornPages } = this.traits;
+    if (synchronousCommit === undefined) return undefined;
     return {
-      values: [String(statementMs), String(lockMs), settings.synchronousCommit],
+      values: [String(statementMs), String(lockMs), synchronousCommit],
       check: (row = []) => {
-        const reason = unsafeReason(row.slice(3), settings.acceptsTornPages);
+        const reason = unsafeReason(row.slice(3), acceptsTornPages);
         if (reason !== undefined) throw new NoPrimary(`${this.name}: ${reason}`, true);
       },
     };

@@ -281,7 +281,7 @@ function upgrade(
     const version = rows[0]?.version ?? 0;
     assertNotNewer(version);
     if (version !== from) return false;
-    if (pool.traits.settings !== undefined)
+    if (pool.traits.synchronousCommit !== undefined)
       await connection.query(`SELECT set_config('lock_timeout', '${lockMsMax}', true)`);
     for (const change of changes)
       await (typeof change === "string" ? runLong(connection, change) : change(connection));

@@ -4,14 +4,7 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import type { StoreWait } from "../plant-store.ts";
-import {
-  backendOf,
-  HostPool,
-  type HostTraits,
-  type TransactionSettings,
-  unloggedSql,
-  unsafeReason,
-} from "./connection.ts";
+import { backendOf, HostPool, unloggedSql, unsafeReason } from "./connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { type Client, type ClientConfig, DatabaseError } from "./driver.ts";
 import { classifyError, errorReason, NoPrimary } from "./errors.ts";
@@ -289,17 +282,17 @@ async function checkPrimary(pool: HostPool, { acceptsTornPages, statements }: Po
   const isDirect = backend === String(backendOf(connection));
   if (statements === "named" && !isDirect) await assertTracksNames(connection);
   connection.release();
-  const traits: HostTraits = {
-    settings: undefined,
+  const synchronousCommit = commits === "remote_apply" ? "remote_apply" : "on";
+  pool.traits = {
+    synchronousCommit,
+    acceptsTornPages,
     namesStatements: statements === "named" || (statements === "auto" && isPostgres && isDirect),
     // Loaded Citus is enough: the table may be distributed at any time.
     insertMethod: isPostgres && (shards ?? null) === null ? "unnest" : "values",
   };
-  const synchronousCommit = commits === "remote_apply" ? "remote_apply" : "on";
-  const settings = { synchronousCommit, acceptsTornPages } as const;
-  if (await supportsSettings(pool, settings)) pool.traits = { ...traits, settings };
-  else if ((commits ?? "on") === synchronousCommit) pool.traits = traits;
-  else
+  if (await setsParameters(pool)) return;
+  pool.traits = { ...pool.traits, synchronousCommit: undefined };
+  if ((commits ?? "on") !== synchronousCommit)
     throw new NoPrimary(
       `has synchronous_commit ${commits}, which cannot be set for one transaction there, so that commits can be lost; set it to on`,
       true,
@@ -310,12 +303,11 @@ async function checkPrimary(pool: HostPool, { acceptsTornPages, statements }: Po
 const unsupportedStates = /^(?:0A|22|42)/;
 
 /** Whether a server can set parameters for one transaction. Rejects if the connection is lost. */
-async function supportsSettings(pool: HostPool, settings: TransactionSettings): Promise<boolean> {
-  pool.traits = { ...pool.traits, settings };
+async function setsParameters(pool: HostPool): Promise<boolean> {
   const statement = { text: "SELECT current_setting('synchronous_commit')", rowMode: "array" } as const;
   try {
     const { rows } = await pool.query<[string]>(statement);
-    return rows[0]?.[0] === settings.synchronousCommit;
+    return rows[0]?.[0] === pool.traits.synchronousCommit;
   } catch (error) {
     if (error instanceof DatabaseError && unsupportedStates.test(error.code ?? "")) return false;
     throw error;
