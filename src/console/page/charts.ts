@@ -152,6 +152,9 @@ function chartsOf(
   // to the worst.
   const merged = shown.max - shown.min > mergedSecondsMin ? mergedSeconds : seconds;
   const meanOf = (values: number[]) => sumOf(values) / values.length;
+  const worstOf = (values: number[]) => Math.max(...values);
+  const batchSize: Value = ({ batches = 0, batchPlants = 0 }) =>
+    batches === 0 ? null : batchPlants / batches;
   return [
     {
       title: "Creates",
@@ -177,15 +180,7 @@ function chartsOf(
       times: timesOf(merged),
       lines: [
         { label: "p50", colour: "--accent", values: bucketed(({ p50Ms }) => p50Ms, merged, meanOf) },
-        {
-          label: "p99",
-          colour: "--line-1",
-          values: bucketed(
-            ({ p99Ms }) => p99Ms,
-            merged,
-            (values) => Math.max(...values),
-          ),
-        },
+        { label: "p99", colour: "--line-1", values: bucketed(({ p99Ms }) => p99Ms, merged, worstOf) },
       ],
     },
     {
@@ -196,17 +191,7 @@ function chartsOf(
       isStacked: false,
       format: formatNumber,
       times: timesOf(merged),
-      lines: [
-        {
-          label: "plants",
-          colour: "--accent",
-          values: bucketed(
-            ({ batches = 0, batchPlants = 0 }) => (batches === 0 ? null : batchPlants / batches),
-            merged,
-            meanOf,
-          ),
-        },
-      ],
+      lines: [{ label: "plants", colour: "--accent", values: bucketed(batchSize, merged, meanOf) }],
     },
     {
       title: "Errors by code",

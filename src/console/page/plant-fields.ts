@@ -1,7 +1,7 @@
 // The fields of a plant: their labels, their inputs, and the values of what was typed.
 
 import { type FieldName, type FieldValue, fieldNames, typeOf } from "../../core/contract/fields.ts";
-import { html, onValue } from "./format.ts";
+import { html } from "./format.ts";
 import { Choice, TextField } from "./text-field.ts";
 
 /** null for an optional field that is absent. */
@@ -36,9 +36,7 @@ export function FieldInput({
   const required = !properties.isOptional;
   switch (typeOf(field)) {
     case "text":
-      return isMultiline
-        ? html`<${TextArea} ...${shared} />`
-        : html`<${TextField} dir="auto" ...${shared} />`;
+      return html`<${TextField} dir="auto" isMultiline=${isMultiline} ...${isMultiline && { rows: 2, spellcheck: false }} ...${shared} />`;
     case "integer":
       return html`<${TextField} type="number" step="1" min="-2147483648" max="2147483647" required=${required} ...${shared} />`;
     case "boolean":
@@ -51,31 +49,4 @@ export function FieldInput({
         options=${["", "true", "false"].map((value) => [value, value || (required ? "" : "none")])}
       />`;
   }
-}
-
-/** A field for text of several lines: one of a single line would remove the line ends of a name. */
-function TextArea({
-  label,
-  name,
-  value,
-  onText,
-}: {
-  label: string;
-  name: string;
-  value: string;
-  onText: (text: string) => void;
-}) {
-  return html`
-    <label>
-      ${label}
-      <textarea
-        name=${name}
-        rows="2"
-        dir="auto"
-        spellcheck=${false}
-        value=${value}
-        onInput=${onValue(onText)}
-      ></textarea>
-    </label>
-  `;
 }

@@ -4,7 +4,7 @@ import { errorRegistry } from "../../core/contract/errors.ts";
 import { control } from "./api.ts";
 import { ActionDialog, ErrorMessage } from "./dialogs.ts";
 import { formatExactJson } from "./exact-json.ts";
-import { html, onValue, untrustedText } from "./format.ts";
+import { html, untrustedText } from "./format.ts";
 import { useCall } from "./hooks.ts";
 import { useState } from "./library.js";
 import { Choice, TextField } from "./text-field.ts";
@@ -101,9 +101,7 @@ function AddRule({ onAdded, onClose }: { onAdded: () => Promise<void>; onClose: 
       </fieldset>
       ${
         isJson
-          ? html`<label class="field"><span>Rule</span>
-              <textarea rows="14" class="mono" spellcheck=${false} value=${json} onInput=${onValue(setJson)}></textarea>
-            </label>`
+          ? html`<${TextField} label="Rule" name="rule" isMultiline rows="14" class="mono" spellcheck=${false} value=${json} onText=${setJson} />`
           : html`<${RuleFields} fields=${fields} onChange=${change} />`
       }
     <//>

@@ -3,11 +3,16 @@
 import { html, onValue } from "./format.ts";
 import type { ComponentChildren } from "./library.js";
 
-/** All other properties become attributes of the input element. */
+/**
+ * All other properties become attributes of the input element.
+ *
+ * `isMultiline`: an input of a single line would remove the line ends of a text.
+ */
 export function TextField({
   label,
   onText = () => undefined,
   isOptional,
+  isMultiline = false,
   hint = "",
   error = "",
   ...attributes
@@ -16,6 +21,7 @@ export function TextField({
   name: string;
   onText?: (text: string) => void;
   isOptional?: boolean;
+  isMultiline?: boolean;
   hint?: string;
   error?: string;
   [attribute: string]: unknown;
@@ -26,7 +32,7 @@ export function TextField({
     <div class="field">
       <label>
         <span>${label}${isOptional && html`${" "}<span class="faint">(optional)</span>`}</span>
-        <input
+        <${isMultiline ? "textarea" : "input"}
           autocomplete="off"
           ...${attributes}
           aria-invalid=${error === "" ? null : "true"}
