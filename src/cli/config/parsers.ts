@@ -38,10 +38,6 @@ function listOf(isValid: (item: string) => boolean, problem: string): (text: str
 
 export const parseText = textThat((text) => text !== "", "is empty; give at least one character");
 
-export function parseTag(text: string): string {
-  return text;
-}
-
 export const parseTokenName = textThat(isTokenName, "is not one line of text without control characters");
 
 export const parseToken = textThat(

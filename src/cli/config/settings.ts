@@ -19,7 +19,6 @@ import {
   parsePort,
   parsePortOrOff,
   parseSwitch,
-  parseTag,
   parseText,
   parseToken,
   parseTokenName,
@@ -343,7 +342,7 @@ const commandSettings = {
   tag: {
     flag: "--tag <tag>",
     description: "export only plants with exactly this tag",
-    parse: parseTag,
+    parse: String,
   },
   sinceId: {
     flag: "--since-id <id>",
