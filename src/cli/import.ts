@@ -9,7 +9,7 @@ import {
   type ImportCounts,
   type ImportOptions,
   importPlants,
-  noCounts,
+  newCounts,
   type RejectedRecord,
   StoreUnavailable,
 } from "../operations/import.ts";
@@ -90,11 +90,12 @@ async function printDryRun(config: ImportConfig, file: string, signal: AbortSign
   const dryRun = async (store: ReadablePlantStore) => {
     await using read = await store.openSql("read");
     const replacement = new Replacement(read, undefined);
-    const counts = await importRecords(config, source, dryStore(read), {
+    const counts = newCounts();
+    await importRecords(config, source, dryStore(read), {
+      counts,
       signal,
       replacement: importUpdate ? replacement : undefined,
       onRejected: () => undefined,
-      onBatch: () => undefined,
     });
     if (signal.aborted) throw new OperatorError("interrupted; nothing was imported");
     const { differences } = replacement;
@@ -129,7 +130,7 @@ async function confirm(plants: number, signal: AbortSignal): Promise<boolean> {
 
 async function importInto(config: ImportConfig, file: string, signal: AbortSignal): Promise<void> {
   const { database, quiet, importUpdate, delimiter, format } = config;
-  let counts: Readonly<ImportCounts> = noCounts;
+  const counts = newCounts();
   let report: Report | undefined;
   let runId: string | undefined;
   let isOpen = false;
@@ -147,16 +148,14 @@ async function importInto(config: ImportConfig, file: string, signal: AbortSigna
     const input = file === "-" ? undefined : file;
     const rejectedFile = new RejectedFile(input, format, rejections, source.access);
     const options = {
+      counts,
       signal,
       onRejected: (record: RejectedRecord) => rejectedFile.add(record),
-      onBatch: (soFar: ImportCounts) => {
-        counts = soFar;
-      },
     };
     const importAll = (replacement?: Replacement) =>
       importRecords(config, source, store, { ...options, replacement }, rejections.onHeader);
     try {
-      if (!importUpdate) return void (await importAll());
+      if (!importUpdate) return await importAll();
       await using read = await store.openSql("read");
       await withEditRun(store, (run) => {
         runId = run.id;
@@ -189,15 +188,12 @@ async function importRecords(
   store: Pick<PlantStore, "create">,
   options: ImportOptions,
   onHeader?: (header: string) => void,
-): Promise<ImportCounts> {
+): Promise<void> {
   const read = readRecords[format];
   using progress = new Progress(quiet ? undefined : host().error);
-  return await importPlants(read(source.chunks, { recordBytesMax, delimiter, onHeader }), store, {
+  await importPlants(read(source.chunks, { recordBytesMax, delimiter, onHeader }), store, {
     ...options,
-    onBatch: (counts) => {
-      options.onBatch(counts);
-      progress.update(countAll(counts), source.fractionRead());
-    },
+    onBatch: () => progress.update(countAll(options.counts), source.fractionRead()),
   });
 }
 

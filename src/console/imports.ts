@@ -10,13 +10,7 @@ import { type NewPlant, toPlant } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { Outcome, PlantStore } from "../core/store/plant-store.ts";
 import { readRecords } from "../operations/format.ts";
-import {
-  type ImportCounts,
-  importPlants,
-  noCounts,
-  type RejectedRecord,
-  StoreUnavailable,
-} from "../operations/import.ts";
+import { importPlants, newCounts, type RejectedRecord, StoreUnavailable } from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
 import { type RejectionReport, rejectionReport } from "../operations/rejections.ts";
 import type { ConsoleContext } from "./context.ts";
@@ -144,7 +138,7 @@ class RunningImport {
   readonly #ended: Promise<void>;
   readonly #listed: ListedRejection[] = [];
   readonly #update: ImportSettings["update"];
-  #counts: Readonly<ImportCounts> = noCounts;
+  readonly #counts = newCounts();
   #replacement: Replacement | undefined;
   /** The run of the history. */
   #run: string | undefined;
@@ -265,12 +259,10 @@ class RunningImport {
     try {
       if (update !== "off") this.#replacement = new Replacement(await reader(), run);
       const store = update === "dry-run" ? dryStore(await reader()) : smallBatches(this.#context);
-      this.#counts = await importPlants(records, store, {
+      await importPlants(records, store, {
+        counts: this.#counts,
         replacement: this.#replacement,
         onRejected: (record) => this.#addRejected(record, report),
-        onBatch: (counts) => {
-          this.#counts = { ...counts };
-        },
         signal: this.#abort.signal,
       });
       this.ending = this.#abort.signal.aborted ? "cancelled" : "complete";

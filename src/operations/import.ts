@@ -22,14 +22,17 @@ export interface ImportCounts {
   rejected: number;
 }
 
-/** The counts before the first record. */
-export const noCounts: Readonly<ImportCounts> = { created: 0, unchanged: 0, replaced: 0, rejected: 0 };
+export function newCounts(): ImportCounts {
+  return { created: 0, unchanged: 0, replaced: 0, rejected: 0 };
+}
 
 export interface ImportOptions {
+  /** Is added to after each batch. */
+  readonly counts: ImportCounts;
   /** Called in the order of the lines. */
   readonly onRejected: (record: RejectedRecord) => void;
-  /** Called after each batch with the counts so far. */
-  readonly onBatch: (counts: Readonly<ImportCounts>) => void;
+  /** Called after each batch. */
+  readonly onBatch?: () => void;
   /** Replaces stored plants that differ; without it their records are rejected. */
   readonly replacement?: Replacement | undefined;
   /** Ends the import after the batch that is in flight. */
@@ -53,16 +56,16 @@ const retryPauseMs = 200;
 export class StoreUnavailable extends Error {}
 
 /**
- * Creates the plants of all records, and returns the counts, also if the signal ended it early.
- * Plants that are stored already count as unchanged, so an interrupted import can be run again.
- * Rejects with StoreUnavailable if the store cannot be written for a minute, and with the error of
- * `records` after the plants before it are created.
+ * Creates the plants of all records, or of those before the signal. Plants that are stored already
+ * count as unchanged, so an interrupted import can be run again. Rejects with StoreUnavailable if the
+ * store cannot be written for a minute, and with the error of `records` after the plants before it
+ * are created.
  */
 export async function importPlants(
   records: AsyncIterable<readonly ImportRecord[]>,
   store: Pick<PlantStore, "create">,
   options: ImportOptions,
-): Promise<ImportCounts> {
+): Promise<void> {
   const importer = new BatchImporter(store, options);
   try {
     for await (const some of records) {
@@ -76,7 +79,6 @@ export async function importPlants(
     await importer.commit();
     await importer.settled();
   }
-  return importer.counts;
 }
 
 /** Replaces the plants of conflicts, and their outcomes. */
@@ -99,7 +101,6 @@ async function replaceConflicts(
 
 /** Keeps one batch in flight while the next one is read. */
 class BatchImporter {
-  readonly counts: ImportCounts = { ...noCounts };
   readonly #store: Pick<PlantStore, "create">;
   readonly #options: ImportOptions;
   #batch: ImportRecord[] = [];
@@ -139,22 +140,22 @@ class BatchImporter {
 
   async #create(batch: readonly ImportRecord[], plants: readonly NewPlant[]): Promise<void> {
     const outcomes: (Outcome | UpdateOutcome)[] = await this.#createAll(plants);
-    const { replacement } = this.#options;
+    const { replacement, counts } = this.#options;
     if (replacement !== undefined && outcomes.includes("conflict"))
       await replaceConflicts(replacement, batch, outcomes);
     let next = 0;
     for (const record of batch) {
       const outcome = record.plant instanceof ApiError ? "invalid" : outcomes[next++];
-      if (outcome === "created") this.counts.created++;
-      else if (outcome === "unchanged") this.counts.unchanged++;
-      else if (outcome === "replaced") this.counts.replaced++;
+      if (outcome === "created") counts.created++;
+      else if (outcome === "unchanged") counts.unchanged++;
+      else if (outcome === "replaced") counts.replaced++;
       else this.#reject(record);
     }
-    this.#options.onBatch(this.counts);
+    this.#options.onBatch?.();
   }
 
   #reject({ line, text, plant }: ImportRecord): void {
-    this.counts.rejected++;
+    this.#options.counts.rejected++;
     const error = plant instanceof ApiError ? plant : conflictError(plant);
     this.#options.onRejected({ line, error, text });
   }

@@ -11,7 +11,7 @@ import { OperatorError } from "../../../src/core/operator-error.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import { csvRecords } from "../../../src/operations/csv.ts";
 import { type CsvCells, formatCsvRecord, parseCsvRecords } from "../../../src/operations/csv-records.ts";
-import { importPlants } from "../../../src/operations/import.ts";
+import { importPlants, newCounts } from "../../../src/operations/import.ts";
 import { ndjsonRecords } from "../../../src/operations/ndjson.ts";
 import type { ImportRecord } from "../../../src/operations/record-reader.ts";
 import { processorMs } from "../../support/processes.ts";
@@ -362,12 +362,10 @@ test("the records before an error of the file are imported", async () => {
     yield Buffer.from("id,name\n1,a\n2,b");
     yield Buffer.from('\n3,c\n4,"open\n5,e\n');
   }
-  let counts = {};
+  const counts = newCounts();
   const importing = importPlants(commaRecords(chunks(), { recordBytesMax: plentyBytes }), store, {
     onRejected: () => expect.unreachable(),
-    onBatch: (soFar) => {
-      counts = { ...soFar };
-    },
+    counts,
     signal: new AbortController().signal,
   });
   await expect(importing).rejects.toThrow("the record in line 5 does not end");
