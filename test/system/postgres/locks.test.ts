@@ -79,7 +79,7 @@ describe.concurrent("statements that time out are cancelled, and afterwards plan
       const sql = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'plantstore'";
       most = Math.max(most, (await own.query("postgres", sql)).length);
     });
-    // At most two pools, and a connection that checks whether the host accepts writes.
+    // At most two pools, and backends that are ending.
     expect(most).toBeLessThanOrEqual(11);
     await own.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = ''");
     await own.query("postgres", "SELECT pg_reload_conf()");
