@@ -15,12 +15,7 @@ import { dryStore, Replacement } from "../operations/import-update.ts";
 import { type RejectionReport, rejectionReport } from "../operations/rejections.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { Edits } from "./edits.ts";
-import {
-  type ImportParameters,
-  type ImportSettings,
-  parseSettings,
-  previewImport,
-} from "./import-settings.ts";
+import { type ImportParameters, type ImportSettings, parseSettings } from "./import-settings.ts";
 import { BadRequestError } from "./responses.ts";
 
 /** Plants in one batch of an import: clients wait for at most one of them. */
@@ -60,11 +55,6 @@ export class Imports {
   constructor(context: ConsoleContext, edits: Edits) {
     this.#context = context;
     this.#edits = edits;
-  }
-
-  /** Responds with the start of a file as an import would read it, see previewImport. */
-  async preview(parameters: URLSearchParams, start: Uint8Array) {
-    return await previewImport(start, parameters, this.#context.bodyBytesMax);
   }
 
   start(settings: ImportParameters, client: string) {

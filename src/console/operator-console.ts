@@ -14,6 +14,7 @@ import { editPlants, findIds } from "./bulk-edits.ts";
 import type { ConsoleContext } from "./context.ts";
 import { Edits } from "./edits.ts";
 import { Exports } from "./exports.ts";
+import { previewImport } from "./import-settings.ts";
 import { Imports } from "./imports.ts";
 import { Indexes } from "./indexes.ts";
 import { Inventory } from "./inventory.ts";
@@ -226,7 +227,7 @@ export class OperatorConsole implements AdminRoutes {
     if (request.method === "POST" && name === "import/part")
       return toResponse(await this.#imports.add(parameters, receive));
     if (request.method === "POST" && name === "import/preview")
-      return toResponse(await this.#imports.preview(parameters, await receive()));
+      return toResponse(await previewImport(await receive(), parameters, this.#options.bodyBytesMax));
     if (request.method === "POST")
       return toResponse(
         await (this.#writes.get(name) ?? notFound)(await this.#bodies.json(request, peer), client),

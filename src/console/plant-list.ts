@@ -274,12 +274,8 @@ async function readAll(
   // A comparison of row values would not be a range of the index by time on every engine.
   const past =
     after === undefined ? "" : `AND ${key} ${passed}= $2 AND (${key} ${passed} $2 OR id ${passed} $3)`;
-  const parameters = [plantsMax, ...(after === undefined ? [] : [afterKey, after.id])];
-  const { created } = filter;
-  const ofTime =
-    created === undefined
-      ? ""
-      : `AND created_at >= $${parameters.push(BigInt(created[0]))} AND created_at < $${parameters.push(BigInt(created[1]))}`;
+  const parameters: SqlValue[] = [plantsMax, ...(after === undefined ? [] : [afterKey, after.id])];
+  const ofTime = matching(sql, filter, parameters);
   const sorting = sql.query<{ id: bigint; sort_key: string | bigint }>(
     `SELECT id, ${key} AS sort_key FROM plants
      WHERE ${isTime ? "" : `${sql.inTime} AND `}${isTime ? "created_at" : order} IS NOT NULL ${ofTime} ${past}

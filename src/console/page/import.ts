@@ -2,6 +2,7 @@
 // and the rejected lines.
 
 import { fieldNames, isRequired } from "../../core/contract/fields.ts";
+import type { previewImport } from "../import-settings.ts";
 import type { Imports } from "../imports.ts";
 import { type Answer, apiUrl, errorMessage, get, post, postBytes, RequestError } from "./api.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
@@ -15,7 +16,7 @@ import { formatBytes, formatCount } from "./units.ts";
 type Content = Record<string, string | number | boolean>;
 
 /** `columns` are the indexes of id and of each field, -1 for none, and whether there is a header: "0,1,-1,true". */
-type Preview = Answer<Imports["preview"]>;
+type Preview = Answer<typeof previewImport>;
 
 type ImportStatus = NonNullable<Answer<Imports["status"]>>;
 
