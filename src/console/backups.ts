@@ -33,28 +33,19 @@ const keptMs = 600_000;
 /** Read and sent at a time. */
 const pieceBytes = 2 ** 20;
 
-export interface BackupStatus {
-  readonly state: State;
-  readonly bytes: number;
-  readonly sent: number;
-  readonly storeBytes: number | null;
-  readonly startedAt: string;
-  readonly message: string | null;
-}
-
 type State = "copying" | "ready" | "sent" | "failed";
 
 /** One at a time. */
 export class Backups {
   readonly #dependencies: BackupDependencies;
   #last: Backup | undefined;
-  #starting: Promise<BackupStatus> | undefined;
+  #starting: ReturnType<Backup["status"]> | undefined;
 
   constructor(dependencies: BackupDependencies) {
     this.#dependencies = dependencies;
   }
 
-  async start(): Promise<BackupStatus> {
+  async start() {
     if (this.#starting !== undefined || this.#last?.state === "copying")
       throw new AdminError(409, "A backup is being made; wait until it is ready, or cancel it.");
     this.#starting = this.#start().finally(() => {
@@ -63,7 +54,7 @@ export class Backups {
     return this.#starting;
   }
 
-  async #start(): Promise<BackupStatus> {
+  async #start() {
     const { folder } = this.#dependencies;
     await this.#last?.remove();
     const storeBytes = await this.#dependencies.storeBytes().catch(() => undefined);
@@ -81,7 +72,7 @@ export class Backups {
   }
 
   /** The last backup, or null. */
-  async status(): Promise<BackupStatus | null> {
+  async status() {
     return (await this.#last?.status()) ?? null;
   }
 
@@ -123,7 +114,7 @@ class Backup {
     this.#ended = this.#copy.ended.then((failure) => this.#finish(failure));
   }
 
-  async status(): Promise<BackupStatus> {
+  async status() {
     const bytes = this.state === "copying" ? await this.#copiedBytes() : this.#bytes;
     return {
       state: this.state,

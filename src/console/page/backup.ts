@@ -1,12 +1,14 @@
 // The backup: a copy of the store that the server makes, and the browser downloads.
 
-import type { BackupStatus } from "../backups.ts";
-import { apiUrl, download, get, post } from "./api.ts";
+import type { Backups } from "../backups.ts";
+import { type Answer, apiUrl, download, get, post } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
 import { formatDate, html } from "./format.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useEffect, useRef } from "./library.js";
 import { formatBytes } from "./units.ts";
+
+type Status = NonNullable<Answer<Backups["status"]>>;
 
 export function Backup({ engine }: { engine: string }) {
   return html`
@@ -21,7 +23,7 @@ function StoreBackup() {
   /** Whether this page has started the backup, or its download. */
   const isOwn = useRef(false);
   const loaded = useLoaded(
-    () => get<BackupStatus | null>("backup"),
+    () => get<Status | null>("backup"),
     [],
     (last) => last?.state === "copying" || (last?.state === "ready" && (isOwn.current || last.sent > 0)),
   );
@@ -64,7 +66,7 @@ function StoreBackup() {
   `;
 }
 
-function statusText({ state, bytes, sent, storeBytes, startedAt, message }: BackupStatus) {
+function statusText({ state, bytes, sent, storeBytes, startedAt, message }: Status) {
   if (state === "failed") return html`<p class="error">${message ?? "The backup failed."}</p>`;
   if (state === "sent")
     return html`<p class="response ok">Downloaded, ${formatBytes(bytes)}. “plantstore restore FILE” restores it.</p>`;
