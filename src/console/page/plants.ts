@@ -65,14 +65,14 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   const [edits, setEdits] = useState(0);
   const section = useRef<HTMLElement>(null);
   const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  /** Counts requests for pages. Only the response to the last one is shown. */
-  const requests = useRef(0);
+  /** The address that was asked for last: only its response is shown. The last render may be older. */
+  const newest = useRef(address);
   const isReloading = useRef(false);
   /** How long the last search took. */
   const lastMs = useRef(0);
 
   const load = async (next: Address) => {
-    const request = ++requests.current;
+    newest.current = next;
     const { problem } = parseQuery(next.query);
     setBusy(problem === "");
     if (problem !== "") {
@@ -86,15 +86,14 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
       (failure) => ({ page: null, error: errorMessage(failure) }),
     );
     if (next.query !== "") lastMs.current = performance.now() - startedAt;
-    if (request !== requests.current) return;
+    if (newest.current !== next) return;
     setResult({ address: next, newIds: new Set(), ...loaded });
     setBusy(false);
   };
   /** Loads the same page again, and marks its new plants. */
   const reload = async () => {
-    if (isReloading.current) return;
+    if (isReloading.current || newest.current !== shown) return;
     isReloading.current = true;
-    const request = ++requests.current;
     try {
       const loaded = await get<Page>(`plants?${apiParameters(shown)}`);
       const previousIds = new Set((page ?? loaded).plants.map(({ id }) => id));
@@ -102,25 +101,25 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
       // A page of new plants only is not marked: its animation with every reload took a browser
       // half of a processor.
       const marked = new Set(added.length < loaded.plants.length ? added : []);
-      if (request === requests.current)
-        setResult({ address: shown, page: loaded, newIds: marked, error: "" });
+      if (newest.current === shown) setResult({ address: shown, page: loaded, newIds: marked, error: "" });
     } catch (failure) {
       // The header of the page shows whether the server is reachable.
       const isReachable = !(failure instanceof RequestError) || failure.status !== 0;
-      if (request === requests.current && isReachable)
+      if (newest.current === shown && isReachable)
         setResult((last) => ({ ...last, error: errorMessage(failure) }));
     }
     isReloading.current = false;
   };
 
   useEffect(() => {
-    void load(address);
+    // A copy: what is shown is not loaded yet.
+    void load({ ...address });
     return () => clearTimeout(typing.current);
   }, []);
   // A first page is loaded again, as new plants may appear on it.
   useEffect(() => {
     const isLive = shown.query === "" && shown.after === "" && shown.before === "";
-    if (tick > 0 && isLive && !isBusy) void reload();
+    if (tick > 0 && isLive) void reload();
   }, [tick]);
   useEffect(() => setSelected(new Set()), [shown.query]);
   useEffect(() => {
@@ -165,7 +164,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
     const next = readAddress();
     setAddress(next);
     setQuery(next.query);
-    if (apiParameters(next) !== apiParameters(shown)) void load(next);
+    if (apiParameters(next) !== apiParameters(newest.current)) void load(next);
   });
 
   const waitsForEnter = lastMs.current >= quickMs && query !== shown.query;
