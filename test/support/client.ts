@@ -2,27 +2,21 @@
 
 import { PlantStoreClient, type PlantStoreClientOptions } from "../../packages/client/src/index.ts";
 import { newPlantJson } from "../../src/core/contract/plant.ts";
-import { RunningServer, TemporaryFolder, withStore } from "./server.ts";
+import { RunningServer, withStore } from "./server.ts";
 
 /** A server for one test. */
 export class ClientTarget implements AsyncDisposable {
   readonly server: RunningServer;
   readonly token: string;
-  readonly #folder: TemporaryFolder;
 
-  private constructor(server: RunningServer, token: string, folder: TemporaryFolder) {
+  private constructor(server: RunningServer, token: string) {
     this.server = server;
     this.token = token;
-    this.#folder = folder;
   }
 
   static async start(...args: string[]): Promise<ClientTarget> {
-    const folder = new TemporaryFolder();
-    const server = await RunningServer.startInProcess({
-      database: `sqlite:${folder.file("plants.db")}`,
-      args,
-    });
-    return new ClientTarget(server, await server.createToken(), folder);
+    const server = await RunningServer.startInProcess({ args });
+    return new ClientTarget(server, await server.createToken());
   }
 
   client(options: Partial<PlantStoreClientOptions> = {}): PlantStoreClient {
@@ -37,7 +31,6 @@ export class ClientTarget implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.server[Symbol.asyncDispose]();
-    this.#folder[Symbol.dispose]();
   }
 }
 

@@ -5,7 +5,7 @@ import type { IdentityProvider } from "../../src/core/auth/jwks.ts";
 import { eventually } from "./eventually.ts";
 import { type Answer, freshId, plantJson, post } from "./http.ts";
 import { InProcessServer } from "./in-process-server.ts";
-import { RunningServer, runCommand, TemporaryFolder } from "./server.ts";
+import { RunningServer, runCommand } from "./server.ts";
 
 const openIdPath = "/.well-known/openid-configuration";
 
@@ -162,11 +162,9 @@ export const keysUnavailable = {
 /** A server with its own store, which is removed with it. */
 export class ServerWithIdentity implements AsyncDisposable {
   readonly server: RunningServer;
-  readonly #folder: TemporaryFolder;
 
-  private constructor(server: RunningServer, folder: TemporaryFolder) {
+  private constructor(server: RunningServer) {
     this.server = server;
-    this.#folder = folder;
   }
 
   /** @param env of a separate process, for variables that Bun itself reads. */
@@ -175,15 +173,11 @@ export class ServerWithIdentity implements AsyncDisposable {
     args: readonly string[] = [],
     env?: Record<string, string>,
   ): Promise<ServerWithIdentity> {
-    const folder = new TemporaryFolder();
-    const setup = {
-      database: `sqlite:${folder.file("plants.db")}`,
-      args: ["--jwt-issuer", issuer, "--jwt-audience", audience, ...args],
-    };
+    const setup = { args: ["--jwt-issuer", issuer, "--jwt-audience", audience, ...args] };
     const server = await (env === undefined
       ? RunningServer.startInProcess(setup)
       : RunningServer.start({ ...setup, env }));
-    return new ServerWithIdentity(server, folder);
+    return new ServerWithIdentity(server);
   }
 
   /** Waits for the first log line about the provider's keys, and returns its reason. */
@@ -204,7 +198,6 @@ export class ServerWithIdentity implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.server[Symbol.asyncDispose]();
-    this.#folder[Symbol.dispose]();
   }
 }
 

@@ -97,8 +97,8 @@ export class TemporaryFolder {
 }
 
 export interface ServerSetup {
-  /** The store's address, as --database takes it. */
-  readonly database: string;
+  /** The store's address, as --database takes it; by default a store that is removed with the server. */
+  readonly database?: string;
   readonly args?: readonly string[];
   readonly env?: Record<string, string>;
   /** A command prefix that ends in exec, so that its process is the server's. */
@@ -119,12 +119,14 @@ export class RunningServer {
   readonly url: string;
   readonly database: string;
   readonly #program: RunningProgram;
+  readonly #folder: Disposable;
   #adminOpened: Promise<LogLine> | undefined;
 
-  private constructor(url: string, database: string, program: RunningProgram) {
+  private constructor(url: string, database: string, program: RunningProgram, folder: Disposable) {
     this.url = url;
     this.database = database;
     this.#program = program;
+    this.#folder = folder;
   }
 
   /** Starts a server in the process of the test. No signal can kill it. */
@@ -132,10 +134,10 @@ export class RunningServer {
     database,
     args = [],
     env = {},
-  }: Pick<ServerSetup, "database" | "args" | "env">): Promise<RunningServer> {
+  }: Pick<ServerSetup, "database" | "args" | "env"> = {}): Promise<RunningServer> {
     return RunningServer.#started(
       database,
-      new InProcessCommand([...serveArgs(database), ...args], environment(env), ""),
+      (serve) => new InProcessCommand([...serve, ...args], environment(env), ""),
     );
   }
 
@@ -146,18 +148,23 @@ export class RunningServer {
     env = {},
     under = [],
     program = plantstore,
-  }: ServerSetup): Promise<RunningServer> {
-    return RunningServer.#started(
-      database,
-      startProgram([...under, program, ...serveArgs(database), ...args], { env: environment(env) }),
+  }: ServerSetup = {}): Promise<RunningServer> {
+    return RunningServer.#started(database, (serve) =>
+      startProgram([...under, program, ...serve, ...args], { env: environment(env) }),
     );
   }
 
-  static async #started(database: string, program: RunningProgram): Promise<RunningServer> {
+  static async #started(
+    given: string | undefined,
+    start: (serve: readonly string[]) => RunningProgram,
+  ): Promise<RunningServer> {
+    using folder = new DisposableStack();
+    const database = given ?? `sqlite:${folder.use(new TemporaryFolder()).file("plants.db")}`;
+    const program = start(["serve", "--port", "0", "--admin-port", "0", "--database", database]);
     const url = await program.stdout.until(firstLine).catch(async () => {
       throw new Error(`The server did not start: ${await program.stderr.ended}`);
     });
-    return new RunningServer(url, database, program);
+    return new RunningServer(url, database, program, folder.move());
   }
 
   /** The address of the admin listener. */
@@ -209,6 +216,7 @@ export class RunningServer {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop(this.#program.pid === undefined ? "SIGTERM" : "SIGKILL");
+    this.#folder[Symbol.dispose]();
   }
 }
 
@@ -260,10 +268,6 @@ export async function addToken(
 export async function readMetric(adminUrl: string, name: string): Promise<number> {
   const text = await (await fetch(`${adminUrl}/metrics`)).text();
   return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
-}
-
-function serveArgs(database: string): string[] {
-  return ["serve", "--port", "0", "--admin-port", "0", "--database", database];
 }
 
 function firstLine(text: string): string | undefined {

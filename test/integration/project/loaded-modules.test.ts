@@ -50,10 +50,7 @@ function parseReport(report: string) {
 test("a server with the default settings loads neither the other commands nor what only some settings need", async () => {
   using folder = new TemporaryFolder();
   const { env, report } = recordIn(folder);
-  await using server = await RunningServer.start({
-    database: `sqlite:${folder.file("plants.db")}`,
-    env,
-  });
+  await using server = await RunningServer.start({ env });
   await server.adminUrl();
   process.kill(server.pid, "SIGUSR2");
   await eventually("the report of loaded modules", () => existsSync(report));

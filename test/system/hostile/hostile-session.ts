@@ -5,7 +5,7 @@ import { eventually } from "../../support/eventually.ts";
 import type { Target } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { createHead, RawConnection } from "../../support/raw-connection.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer } from "../../support/server.ts";
 import { HostileClient } from "./hostile-client.ts";
 
 /**
@@ -68,15 +68,13 @@ export class HostileSession {
   /** The well-behaved client. It also records the plants of the hostile one, for the audit. */
   readonly load = new Load();
   readonly hostile: HostileClient;
-  readonly #folder: TemporaryFolder;
   readonly #wellBehaved: Promise<void>;
   /** Concurrent calls share one scrape that starts after them. */
   readonly #gauges = new CoalescedWork(() => this.#readGauges());
 
-  private constructor(server: RunningServer, target: Target, folder: TemporaryFolder) {
+  private constructor(server: RunningServer, target: Target) {
     this.server = server;
     this.target = target;
-    this.#folder = folder;
     this.hostile = new HostileClient(target, this.load, {
       wrong: () => this.#wrongGauges(),
       atRest: () => this.#isAtRest(),
@@ -86,9 +84,8 @@ export class HostileSession {
 
   /** @param under a command that executes the server in its own process. */
   static async start(args: readonly string[] = [], under: readonly string[] = []): Promise<HostileSession> {
-    const folder = new TemporaryFolder();
-    const server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args, under });
-    return new HostileSession(server, { url: server.url, token: await server.createToken() }, folder);
+    const server = await RunningServer.start({ args, under });
+    return new HostileSession(server, { url: server.url, token: await server.createToken() });
   }
 
   /** The resident memory and the descriptors of the server. */
@@ -160,6 +157,5 @@ export class HostileSession {
     this.load.stop();
     await this.server[Symbol.asyncDispose]();
     await this.#wellBehaved;
-    this.#folder[Symbol.dispose]();
   }
 }

@@ -7,15 +7,14 @@ import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { logLines } from "../../support/output.ts";
 import { RawConnection, stuckCreate } from "../../support/raw-connection.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer } from "../../support/server.ts";
 
-const folder = new TemporaryFolder();
-afterAll(() => folder[Symbol.dispose]());
+const servers = new AsyncDisposableStack();
+afterAll(() => servers.disposeAsync());
 
 /** Starts a server with a create of which it has read a part. */
 async function startWithStuckCreate(body: string, length: number, ...args: string[]) {
-  const database = `sqlite:${folder.file(`${crypto.randomUUID()}.db`)}`;
-  const server = await RunningServer.start({ database, args });
+  const server = servers.use(await RunningServer.start({ args }));
   const target = { url: server.url, token: await server.createToken() };
   const stuck = await stuckCreate(target, `Content-Length: ${length}`, body);
   await eventually(
