@@ -19,7 +19,6 @@ const password = Bun.password.hashSync("correct horse", {
 
 /** Starts the command before the server, with the settings of both, and returns its result. */
 async function waitForStart(variables: Record<string, string>): Promise<CommandResult> {
-  using folder = new TemporaryFolder();
   const env = {
     PLANTSTORE_PORT: String(reservePort()),
     PLANTSTORE_ADMIN_PORT: String(reservePort()),
@@ -31,7 +30,6 @@ async function waitForStart(variables: Record<string, string>): Promise<CommandR
     http_proxy: "http://127.0.0.1:1",
   });
   await using _ = await RunningServer.startInProcess({
-    database: `sqlite:${folder.file("plants.db")}`,
     args: ["--port", env.PLANTSTORE_PORT, "--admin-port", env.PLANTSTORE_ADMIN_PORT],
     env,
   });

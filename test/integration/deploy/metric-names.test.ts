@@ -2,15 +2,14 @@
 
 import { expect, test } from "bun:test";
 import { deployed, metricsOfClusters, queriesOf, readDashboard } from "../../support/prometheus.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer } from "../../support/server.ts";
 
 function findMetricNames(text: string): Set<string> {
   return new Set(text.match(/\b(?:plantstore|process|nodejs)_\w+/g));
 }
 
 test("the server has all of them, and the dashboard shows every metric of the service", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` });
+  await using server = await RunningServer.startInProcess();
   const metrics = await (await fetch(`${await server.adminUrl()}/metrics`)).text();
   const samples = new Set([...(metrics.match(/^[a-z]\w+(?=[ {])/gm) ?? []), ...metricsOfClusters]);
   const own: readonly string[] = metrics.match(/(?<=^# TYPE )plantstore_\w+/gm) ?? [];

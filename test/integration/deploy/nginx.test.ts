@@ -9,7 +9,7 @@ import { plantJson } from "../../support/http.ts";
 import { Nginx } from "../../support/nginx.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
 import { rawAnswers } from "../../support/raw-connection.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer } from "../../support/server.ts";
 import { matchesSchema } from "../core/http/described-responses.ts";
 
 /**
@@ -50,14 +50,12 @@ const end = "Connection: close\r\n\r\n";
 const long = (bytes: number) => "x".repeat(bytes);
 
 function siteSuite(): void {
-  let folder: TemporaryFolder;
   let server: RunningServer;
   let nginx: Nginx;
   let token: string;
 
   beforeAll(async () => {
-    folder = new TemporaryFolder();
-    server = await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` });
+    server = await RunningServer.startInProcess();
     token = await server.createToken();
     const port = Number(new URL(server.url).port);
     nginx = await Nginx.start([port, port], changes);
@@ -65,7 +63,6 @@ function siteSuite(): void {
   afterAll(async () => {
     await nginx[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();
-    folder[Symbol.dispose]();
   });
 
   const port = () => Number(new URL(nginx.url).port);

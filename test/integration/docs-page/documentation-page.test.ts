@@ -5,16 +5,13 @@ import openapi from "../../../openapi.yaml";
 import packageJson from "../../../package.json";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { post, send } from "../../support/http.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer } from "../../support/server.ts";
 
 const resources = new AsyncDisposableStack();
 afterAll(() => resources.disposeAsync());
 
 async function serverWith(...args: string[]): Promise<RunningServer> {
-  const folder = resources.use(new TemporaryFolder());
-  return resources.use(
-    await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}`, args: [...args] }),
-  );
+  return resources.use(await RunningServer.startInProcess({ args }));
 }
 
 /** The links of a page, as a browser resolves them. */

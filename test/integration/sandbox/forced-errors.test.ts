@@ -6,7 +6,7 @@ import { type ErrorCode, errorRegistry } from "../../../src/core/contract/errors
 import { freshId, plantJson, type Target } from "../../support/http.ts";
 import { type RawAnswer, RawConnection, rawAnswers } from "../../support/raw-connection.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer } from "../../support/server.ts";
 
 const resources = new AsyncDisposableStack();
 /** One with a rate and a short time for bodies, and one with the defaults. */
@@ -142,12 +142,7 @@ test("42900 without a rate is that of the example in openapi.yaml", async () => 
 
 test("50300 equals that of a full queue", async () => {
   // The store of a sandbox commits at once, so that its queue does not fill.
-  using folder = new TemporaryFolder();
-  const args = ["--queue-plants-max", "2"];
-  await using server = await RunningServer.startInProcess({
-    database: `sqlite:${folder.file("plants.db")}`,
-    args,
-  });
+  await using server = await RunningServer.startInProcess({ args: ["--queue-plants-max", "2"] });
   const target = { url: server.url, token: await server.createToken() };
   const forced = await send(unlimited, { prefer: "code=503" });
   for (;;) {

@@ -6,16 +6,13 @@ import { plantJson, type Target } from "../../support/http.ts";
 import { Random } from "../../support/random.ts";
 import { createHead, RawConnection } from "../../support/raw-connection.ts";
 import { loggedBytes, loggedRequests, RunningSandbox, requestPage } from "../../support/sandbox.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer } from "../../support/server.ts";
 
 const resources = new AsyncDisposableStack();
 let server: Target;
 let sandbox: RunningSandbox;
 beforeAll(async () => {
-  const folder = resources.use(new TemporaryFolder());
-  const running = resources.use(
-    await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` }),
-  );
+  const running = resources.use(await RunningServer.startInProcess());
   server = { url: running.url, token: await running.createToken() };
   sandbox = resources.use(await RunningSandbox.startInProcess({ args: ["--token", server.token] }));
 });

@@ -3,20 +3,14 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { accessibilityFaults, type Page, TestBrowser } from "../../support/browser.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer } from "../../support/server.ts";
 
 const resources = new AsyncDisposableStack();
 const browser = resources.use(new TestBrowser());
 let server: RunningServer;
 let token: string;
 beforeAll(async () => {
-  const folder = resources.use(new TemporaryFolder());
-  server = resources.use(
-    await RunningServer.startInProcess({
-      database: `sqlite:${folder.file("plants.db")}`,
-      args: ["--base-path", "/v1"],
-    }),
-  );
+  server = resources.use(await RunningServer.startInProcess({ args: ["--base-path", "/v1"] }));
   token = await server.createToken();
 });
 afterAll(() => resources.disposeAsync());
@@ -100,10 +94,7 @@ test("five presses of Tab on the first screen reach the button, and without a to
 });
 
 test("Ctrl+Enter sends, the token can be shown, the headers unfold, and a stopped server is said so", async () => {
-  const folder = resources.use(new TemporaryFolder());
-  const other = resources.use(
-    await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` }),
-  );
+  const other = resources.use(await RunningServer.startInProcess());
   const expectedFaults = [/ERR_CONNECTION_REFUSED/];
   await browser.visit(`${other.url}/`, { expectedFaults }, async (page) => {
     await shown(page);

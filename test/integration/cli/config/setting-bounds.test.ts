@@ -5,7 +5,7 @@ import { type SettingName, serverSettingNames, settings } from "../../../../src/
 import { parsePostgresUrl } from "../../../../src/core/store/postgres/connection-url.ts";
 import { plantJson, post } from "../../../support/http.ts";
 import { logLines } from "../../../support/output.ts";
-import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
+import { RunningServer } from "../../../support/server.ts";
 
 /** setTimeout fires immediately for longer times. */
 const timerMsMax = 2 ** 31 - 1;
@@ -77,11 +77,7 @@ test("numeric settings are found, and a server has each of their bounds", () => 
 test.each(servers)(
   "%s: a create succeeds, and nothing is logged as a warning",
   async (name, args, expected) => {
-    using folder = new TemporaryFolder();
-    await using server = await RunningServer.startInProcess({
-      database: `sqlite:${folder.file("plants.db")}`,
-      args,
-    });
+    await using server = await RunningServer.startInProcess({ args });
     const target = { url: server.url, token: await server.createToken() };
     const { status } = await post(target, plantJson(1n, "Monstera"));
     expect(status).toBe(expected);

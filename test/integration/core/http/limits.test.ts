@@ -7,7 +7,7 @@ import { eventually } from "../../../support/eventually.ts";
 import { type Answer, freshId, plantJson, post } from "../../../support/http.ts";
 import { GatedServer, InProcessServer } from "../../../support/in-process-server.ts";
 import { createHead, stuckCreate } from "../../../support/raw-connection.ts";
-import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
+import { RunningServer } from "../../../support/server.ts";
 import { exported } from "../../../support/stored-plants.ts";
 
 const shared = new AsyncDisposableStack();
@@ -208,11 +208,7 @@ test("a queue that one token fills accepts plants of two other tokens", async ()
 });
 
 test("past connectionsMax idle connections are closed, busy ones after their response, and no new one is refused", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await RunningServer.startInProcess({
-    database: `sqlite:${folder.file("plants.db")}`,
-    args: ["--connections-max", "10"],
-  });
+  await using server = await RunningServer.startInProcess({ args: ["--connections-max", "10"] });
   const target = { url: server.url, token: await server.createToken() };
   const stuck = await Promise.all(
     Array.from({ length: 20 }, () => stuckCreate(target, "Content-Length: 29", '{"id":1,"name":"Monster')),

@@ -14,7 +14,7 @@ import { createHandler, inProcess } from "../../../../src/core/http/handler.ts";
 import { type Answer, plantJson, post, send, type Target } from "../../../support/http.ts";
 import { anyNewPlant, anyString } from "../../../support/random.ts";
 import { createHead, rawAnswers, sendRaw } from "../../../support/raw-connection.ts";
-import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
+import { RunningServer } from "../../../support/server.ts";
 import { describedResponses, differences, matchesSchema } from "./described-responses.ts";
 
 const described = openapi as unknown as {
@@ -52,10 +52,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync());
 
 async function targetOf(args: readonly string[]): Promise<Target> {
-  const folder = resources.use(new TemporaryFolder());
-  const server = resources.use(
-    await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}`, args }),
-  );
+  const server = resources.use(await RunningServer.startInProcess({ args }));
   return { url: server.url, token: await server.createToken() };
 }
 

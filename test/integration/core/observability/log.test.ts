@@ -7,15 +7,14 @@ import { type LogLine, logLines, Output } from "../../../support/output.ts";
 import { programPath } from "../../../support/programs.ts";
 import { plantstore, RunningServer, TemporaryFolder } from "../../../support/server.ts";
 
-async function serverWith(folder: TemporaryFolder, ...args: string[]): Promise<RunningServer> {
-  return RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}`, args });
+async function serverWith(...args: string[]): Promise<RunningServer> {
+  return RunningServer.startInProcess({ args });
 }
 
 const isAccess = ({ requestId }: LogLine) => requestId !== undefined;
 
 test("a request has a line with its id, its token's name, its status and its error", async () => {
-  using folder = new TemporaryFolder();
-  const server = await serverWith(folder);
+  await using server = await serverWith();
   const target = { url: server.url, token: await server.createToken("ci") };
   const answers = [
     await post(target, plantJson(1n, "Monstera")),
@@ -42,9 +41,7 @@ test("a request has a line with its id, its token's name, its status and its err
 });
 
 test("with its log on a full disk a server serves, and stops at the first signal", async () => {
-  using folder = new TemporaryFolder();
-  const server = await RunningServer.start({
-    database: `sqlite:${folder.file("plants.db")}`,
+  await using server = await RunningServer.start({
     under: ["sh", "-c", 'exec "$@" 2>/dev/full', "sh"],
     args: ["--access-log", "1000"],
   });
@@ -56,8 +53,7 @@ test("with its log on a full disk a server serves, and stops at the first signal
 }, 20_000);
 
 test("SIGHUP ends a server as SIGTERM does, unless nohup has said that it is to be ignored", async () => {
-  using folder = new TemporaryFolder();
-  const server = await serverWith(folder);
+  await using server = await serverWith();
   const { exitCode, stderr } = await server.stop("SIGHUP");
   expect(exitCode).toBe(0);
   expect(logLines(stderr).slice(-2)).toMatchObject([
@@ -65,9 +61,7 @@ test("SIGHUP ends a server as SIGTERM does, unless nohup has said that it is to 
     { msg: "stopped" },
   ]);
 
-  const database = `sqlite:${folder.file("plants.db")}`;
   await using kept = await RunningServer.start({
-    database,
     under: ["sh", "-c", 'trap "" HUP; exec "$@"', "sh"],
   });
   process.kill(kept.pid, "SIGHUP");
@@ -76,9 +70,7 @@ test("SIGHUP ends a server as SIGTERM does, unless nohup has said that it is to 
 });
 
 test("the first line has the effective settings with their sources, without secrets", async () => {
-  using folder = new TemporaryFolder();
-  const server = await RunningServer.startInProcess({
-    database: `sqlite:${folder.file("plants.db")}`,
+  await using server = await RunningServer.startInProcess({
     env: { PLANTSTORE_ACCESS_LOG: "7" },
   });
   const [line] = logLines((await server.stop()).stderr);
@@ -96,8 +88,7 @@ test("the first line has the effective settings with their sources, without secr
 test.each(["json", "pretty"])(
   "neither a token nor a plant's name or tag is in the log as %s",
   async (format) => {
-    using folder = new TemporaryFolder();
-    const server = await serverWith(folder, "--access-log", "1000", "--log-format", format);
+    await using server = await serverWith("--access-log", "1000", "--log-format", format);
     const token = await server.createToken("ci");
     const target = { url: server.url, token };
     const secret = "TheSecretGarden";
@@ -120,8 +111,7 @@ test.each(["json", "pretty"])(
 );
 
 test("requests past the limit of lines a second are counted and not logged", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, "--access-log", "2");
+  await using server = await serverWith("--access-log", "2");
   const target = { url: server.url, token: await server.createToken() };
   for (let sent = 0; sent < 50; sent++) await post(target, plantJson(freshId(), "Monstera"));
   const late = server.logged((line) => isAccess(line) && Number(line.suppressed) > 0);
@@ -137,21 +127,19 @@ test.each([
   ["--access-log", "0"],
   ["--log-level", "warn"],
 ])("%s %s logs no requests", async (flag, value) => {
-  using folder = new TemporaryFolder();
-  const server = await serverWith(folder, "--admin-port", "off", flag, value);
+  await using server = await serverWith("--admin-port", "off", flag, value);
   await post({ url: server.url, token: await server.createToken() }, plantJson(1n, "Monstera"));
   expect(logLines((await server.stop()).stderr).filter(isAccess)).toEqual([]);
 });
 
 test("--log-format pretty is readable, and has the settings that differ from the defaults on one line", async () => {
-  using folder = new TemporaryFolder();
-  const server = await serverWith(folder, "--log-format", "pretty", "--log-level", "info", "--docs", "off");
+  await using server = await serverWith("--log-format", "pretty", "--log-level", "info", "--docs", "off");
   await post({ url: server.url, token: await server.createToken("ci") }, plantJson(1n, "Monstera"));
   await send(`${server.url}/openapi.json`);
   const { stderr } = await server.stop();
   const lines = stderr.trimEnd().split("\n");
   const time = String.raw`\d\d:\d\d:\d\d`;
-  const settings = `--docs off --admin-port 0 --database sqlite:${folder.file("plants.db")} --log-format pretty`;
+  const settings = `--docs off --admin-port 0 --database ${server.database} --log-format pretty`;
   expect(lines).toEqual([
     expect.stringMatching(
       new RegExp(`^${time} starting with these settings version=\\S+ settings="--port 0 [^"]+"$`),
