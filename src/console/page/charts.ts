@@ -117,7 +117,7 @@ function chartsOf(
   const nothing = `in the last ${range.name}`;
 
   const countsOf = (value: (sample: Partial<Sample>) => number, noun: string) => {
-    const busiest = Math.max(0, ...samples.map((sample) => (sample === null ? 0 : value(sample))));
+    const busiest = Math.max(0, ...samples.map(value));
     const isRate = busiest / seconds >= ratePerSecondMin;
     const zoomed = (shown.max - shown.min) / range.seconds;
     const bucket = isRate ? seconds : Math.max(seconds, niceSeconds(range.bucketSeconds * zoomed));
@@ -129,7 +129,7 @@ function chartsOf(
     const first = Math.floor(start / bucket);
     const buckets: number[][] = timesOf(bucket).map(() => []);
     for (const [index, sample] of samples.entries()) {
-      const own = sample === null ? null : (value(sample) ?? null);
+      const own = value(sample) ?? null;
       if (own !== null) buckets[Math.floor((start + index * seconds) / bucket) - first]?.push(own);
     }
     return buckets.map((values) => (values.length === 0 ? null : reduce(values)));
@@ -158,7 +158,7 @@ function chartsOf(
   return [
     {
       title: "Creates",
-      caption: presentText(recent, ({ created = 0, imported = 0 }) => created + imported, "created"),
+      caption: presentText(recent, ({ created = 0, imported = 0 }) => created + imported, " created"),
       unit: creates.unit,
       empty: `No plant was created ${nothing}.`,
       isStacked: true,
@@ -219,10 +219,10 @@ function sumOf(values: number[]) {
 }
 
 /** The most frequent codes with a colour each, and one line for all others. */
-function topCodes(samples: (Partial<Sample> | null)[]) {
+function topCodes(samples: Partial<Sample>[]) {
   const totals: Record<string, number> = {};
   for (const sample of samples)
-    for (const [code, count] of Object.entries(sample?.errors ?? {}))
+    for (const [code, count] of Object.entries(sample.errors ?? {}))
       totals[code] = (totals[code] ?? 0) + count;
   const byCount = Object.keys(totals).sort((one, other) => (totals[other] ?? 0) - (totals[one] ?? 0));
   const own = new Set(byCount.slice(0, errorColours.length));
@@ -235,31 +235,27 @@ function topCodes(samples: (Partial<Sample> | null)[]) {
   return byCount.length > own.size ? [...lines, rest] : lines;
 }
 
-/** The present in the unit that fits: per second, in the last minute, or in the last hour. */
+/**
+ * The present in the unit that fits: per second, in the last minute, or in the last hour.
+ *
+ * @param verb what is said of a count, such as " created".
+ */
 function presentText(
   { samples, sampleMs }: History,
   value: (sample: Partial<Sample>) => number,
   verb: string,
 ) {
-  const inLast = (seconds: number) =>
-    samples
-      .slice(-seconds * (1_000 / sampleMs))
-      .reduce((sum, sample) => sum + (sample === null ? 0 : value(sample)), 0);
+  const inLast = (seconds: number) => sumOf(samples.slice(-seconds * (1_000 / sampleMs)).map(value));
   const perSecond = inLast(10) / 10;
   if (perSecond >= ratePerSecondMin) return `${formatNumber(perSecond)} per second`;
-  for (const [seconds, name] of [
-    [60, "minute"],
-    [3_600, "hour"],
-  ] as [number, string][]) {
-    const count = inLast(seconds);
-    if (count > 0) return `${count.toLocaleString("en-US")} ${verb} in the last ${name}`.replace("  ", " ");
-  }
-  return "";
+  const spans = { minute: inLast(60), hour: inLast(3_600) };
+  const [name, count = 0] = Object.entries(spans).find(([, some]) => some > 0) ?? [];
+  return count === 0 ? "" : `${count.toLocaleString("en-US")}${verb} in the last ${name}`;
 }
 
 function latencyText({ samples }: History) {
-  const last = samples.findLast((sample) => sample?.p50Ms !== undefined && sample?.p50Ms !== null);
-  return last?.p50Ms === undefined || last.p50Ms === null ? "" : `${formatMs(last.p50Ms)} median`;
+  const median = samples.findLast(({ p50Ms }) => p50Ms)?.p50Ms;
+  return median ? `${formatMs(median)} median` : "";
 }
 
 function spanName(seconds: number) {

@@ -21,7 +21,6 @@ import { Tokens } from "./tokens.ts";
 interface About {
   version: string;
   engine: string;
-  run: string;
 }
 
 /** Tokens and indexes are loaded again less often. */

@@ -61,7 +61,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   const [isSlow, setSlow] = useState(false);
   /** The ids of the plants whose boxes are checked, also those on other pages. */
   const [selected, setSelected] = useState(new Set<string>());
-  /** Edits in this page, which the figures are loaded again after. */
+  /** Edits in this page, after which the list and the figures are loaded again. */
   const [edits, setEdits] = useState(0);
   const section = useRef<HTMLElement>(null);
   const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -121,6 +121,9 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
     const isLive = shown.query === "" && shown.after === "" && shown.before === "";
     if (tick > 0 && isLive) void reload();
   }, [tick]);
+  useEffect(() => {
+    if (edits > 0) void reload();
+  }, [edits]);
   useEffect(() => setSelected(new Set()), [shown.query]);
   useEffect(() => {
     if (!isBusy) return setSlow(false);
@@ -155,10 +158,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
     section.current?.querySelector(".results")?.scrollIntoView({ block: "nearest" });
     section.current?.scrollIntoView({ block: "start" });
   };
-  const edited = () => {
-    setEdits((last) => last + 1);
-    void reload();
-  };
+  const edited = () => setEdits((last) => last + 1);
   // A step in the history of the browser, or a link.
   useListener(window, "popstate", () => {
     const next = readAddress();
