@@ -66,10 +66,9 @@ export class ForcedOutcomes {
     this.#burst = rateLimit.burst;
     this.#shared = {
       makeRequestId: requestIdMaker(),
-      tickBudget: new TickBudget(setImmediate),
+      tickBudget: new TickBudget(),
       now,
       emit,
-      rateLimitPolicy: this.#exhausted.policy,
     };
   }
 
@@ -182,7 +181,7 @@ export class ForcedOutcomes {
         connection.shouldClose,
         resolve,
       );
-      if (error.code === "tooManyRequests") exchange.rateLimit = this.#exceedRate().field;
+      if (error.code === "tooManyRequests") exchange.rateLimit = this.#exceedRate();
       if (error.code === "internalError") exchange.fail(new Error("forced by the sandbox"));
       else exchange.reject(error);
     });

@@ -149,9 +149,7 @@ export class JwksCache {
 /** The provider's key set, unchecked. Rejects with an Error that names the failed URL, and why. */
 async function fetchJwks({ issuer, jwksUrl }: IdentityProvider, signal: AbortSignal): Promise<unknown> {
   const url = jwksUrl ?? (await discoverJwksUrl(issuer, signal));
-  const response = await get(url, signal);
-  if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
-  return readJson(url, response);
+  return readJson(url, await get(url, signal));
 }
 
 async function discoverJwksUrl(issuer: string, signal: AbortSignal): Promise<string> {
@@ -159,7 +157,6 @@ async function discoverJwksUrl(issuer: string, signal: AbortSignal): Promise<str
   for (const url of urls) {
     const response = await get(url, signal);
     if (response.status >= 400 && response.status < 500) continue;
-    if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
     return parseJwksUrl(url, await readJson(url, response), issuer);
   }
   throw new Error(`no metadata at ${urls.join(" or ")}; set --jwks-url to the address of the keys`);
@@ -204,6 +201,7 @@ async function get(url: string, signal: AbortSignal): Promise<Response> {
 }
 
 async function readJson(url: string, response: Response): Promise<unknown> {
+  if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
   try {
     const decoder = new TextDecoder("utf-8", { fatal: true });
     let text = "";

@@ -33,7 +33,7 @@ export async function createPlant(
     exchange.caller = caller;
 
     const rate = rateLimit?.consume(caller);
-    exchange.rateLimit = rate?.field;
+    exchange.rateLimit = rate;
     if (rate?.error !== undefined) return exchange.reject(rate.error);
 
     // Checked before the body is read: under overload a rejection must be cheap.

@@ -7,6 +7,7 @@ import { conflictError, type NewPlant } from "../contract/plant.ts";
 import type { Clock, Emit, Result } from "../observability/server-event.ts";
 import type { CreateOutcome, PendingCreate } from "../store/group-commit.ts";
 import type { BodyOwner } from "./body-reader.ts";
+import type { RateLimitResult } from "./rate-limit.ts";
 import { errorResponse, plantResponse } from "./responses.ts";
 import type { TickBudget } from "./tick-budget.ts";
 
@@ -17,8 +18,6 @@ export interface ExchangeDependencies {
   readonly tickBudget: TickBudget;
   readonly now: Clock;
   readonly emit: Emit;
-  /** The value of RateLimit-Policy, where callers have a rate. */
-  readonly rateLimitPolicy: string | undefined;
 }
 
 /** The ids that are accepted from clients: without spaces, quotes and control characters. */
@@ -34,8 +33,8 @@ export class Exchange implements PendingCreate, BodyOwner {
   readonly requestId: string;
   /** The client, once it is authenticated. */
   caller: Caller | undefined = undefined;
-  /** The value of RateLimit, where callers have a rate. */
-  rateLimit: string | undefined = undefined;
+  /** Set where callers have a rate. */
+  rateLimit: RateLimitResult | undefined = undefined;
   /** Set before the create is queued. */
   plant!: NewPlant;
   reservedBytes = 0;
@@ -148,10 +147,9 @@ export class Exchange implements PendingCreate, BodyOwner {
   }
 
   #send(response: Response): void {
-    const { rateLimitPolicy } = this.#shared;
-    if (this.rateLimit !== undefined && rateLimitPolicy !== undefined) {
-      response.headers.set("RateLimit-Policy", rateLimitPolicy);
-      response.headers.set("RateLimit", this.rateLimit);
+    if (this.rateLimit !== undefined) {
+      response.headers.set("RateLimit-Policy", this.rateLimit.policy);
+      response.headers.set("RateLimit", this.rateLimit.field);
     }
     // RFC 9112, section 9.6: otherwise the client sends its next request on a closing connection.
     if (this.#shouldClose()) response.headers.set("Connection", "close");

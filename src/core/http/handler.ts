@@ -4,13 +4,9 @@ import { ApiError } from "../contract/errors.ts";
 import { createPlant } from "./create-plant.ts";
 import { Exchange, type ExchangeDependencies } from "./exchange.ts";
 import { type OperationDependencies, routerOf } from "./operations.ts";
-import type { RateLimit } from "./rate-limit.ts";
 import { TickBudget } from "./tick-budget.ts";
 
-export interface HandlerDependencies
-  extends OperationDependencies,
-    Omit<ExchangeDependencies, "tickBudget" | "rateLimitPolicy"> {
-  readonly rateLimit: Pick<RateLimit, "consume" | "policy"> | undefined;
+export interface HandlerDependencies extends OperationDependencies, Omit<ExchangeDependencies, "tickBudget"> {
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
 }
@@ -41,15 +37,14 @@ export const inProcess: Connection = {
 };
 
 export function createHandler(dependencies: HandlerDependencies): Handler {
-  const { authenticator, basePath, makeRequestId, rateLimit, now, emit } = dependencies;
+  const { authenticator, basePath, makeRequestId, now, emit } = dependencies;
   const findRoute = routerOf(basePath);
   const plantsPath = `${basePath}/plants`;
   const shared: ExchangeDependencies = {
     makeRequestId,
-    tickBudget: new TickBudget(setImmediate),
+    tickBudget: new TickBudget(),
     now,
     emit,
-    rateLimitPolicy: rateLimit?.policy,
   };
 
   const create: Handler = (request, { shouldClose }) =>
@@ -86,7 +81,7 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
  * without the promise that this takes.
  */
 export function withTickBudget(next: Handler): Handler {
-  const budget = new TickBudget(setImmediate);
+  const budget = new TickBudget();
   return (request, connection) => {
     if (connection.isCreate(request)) return next(request, connection);
     return next(request, connection).then((response) => {

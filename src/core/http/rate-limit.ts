@@ -17,6 +17,8 @@ interface Window {
 }
 
 export interface RateLimitResult {
+  /** The value of RateLimit-Policy: the quota of a caller, and its window in whole seconds. */
+  readonly policy: string;
   /** The value of RateLimit: the creates that remain in the window, and the seconds to its end. */
   readonly field: string;
   /** tooManyRequests where the create exceeds the burst. */
@@ -24,8 +26,7 @@ export interface RateLimitResult {
 }
 
 export class RateLimit {
-  /** The value of RateLimit-Policy: the quota of a caller, and its window in whole seconds. */
-  readonly policy: string;
+  readonly #policy: string;
   readonly #createsPerSecond: number;
   readonly #burst: number;
   readonly #windowMs: number;
@@ -54,7 +55,7 @@ export class RateLimit {
     this.#windowMs = (limits.burst / limits.createsPerSecond) * 1_000;
     this.#windowsMax = limits.windowsMax ?? windowsMax;
     this.#now = now;
-    this.policy = `${policyName};q=${limits.burst};w=${Math.ceil(this.#windowMs / 1_000)}`;
+    this.#policy = `${policyName};q=${limits.burst};w=${Math.ceil(this.#windowMs / 1_000)}`;
   }
 
   /** Counts one create of a caller, or several as one. */
@@ -66,7 +67,8 @@ export class RateLimit {
     const remaining = Math.max(0, this.#burst - window.creates);
     const seconds = Math.max(1, Math.ceil((window.endsAt - now) / 1_000));
     const field = `${policyName};r=${remaining};t=${seconds}`;
-    return { field, error: window.creates > this.#burst ? this.#tooManyRequests(seconds) : undefined };
+    const error = window.creates > this.#burst ? this.#tooManyRequests(seconds) : undefined;
+    return { policy: this.#policy, field, error };
   }
 
   #getWindow(key: string, now: number): Window {

@@ -8,18 +8,12 @@
 const responsesMax = 100;
 
 export class TickBudget {
-  readonly #atEndOfTick: (run: () => void) => void;
   #responses = 0;
   #endOfTick = Promise.withResolvers<void>();
 
-  /** @param atEndOfTick runs a function at the end of the tick, as setImmediate does. */
-  constructor(atEndOfTick: (run: () => void) => void) {
-    this.#atEndOfTick = atEndOfTick;
-  }
-
   /** Counts a response that needed no commit. Returns the promise to await before it is sent. */
   countResponse(): Promise<void> | undefined {
-    if (this.#responses++ === 0) this.#atEndOfTick(() => this.#reset());
+    if (this.#responses++ === 0) setImmediate(() => this.#reset());
     return this.#responses > responsesMax ? this.#endOfTick.promise : undefined;
   }
 

@@ -16,7 +16,7 @@ function limited(limits: ConstructorParameters<typeof RateLimit>[0]) {
 
 test("a window is as long as the rate needs for the burst, and starts with a caller's first create", () => {
   const { clock, rateLimit, consume } = limited({ createsPerSecond: 2, burst: 3 });
-  expect(rateLimit.policy).toBe('"token";q=3;w=2');
+  expect(rateLimit.consume({ key: "other" }).policy).toBe('"token";q=3;w=2');
   expect(consume("a")).toEqual({ retryAfter: undefined, field: '"token";r=2;t=2' });
   clock.ms += 600;
   expect(consume("a")).toEqual({ retryAfter: undefined, field: '"token";r=1;t=1' });
@@ -31,7 +31,7 @@ test("a window is as long as the rate needs for the burst, and starts with a cal
 
 test("a window of 34 days, longer than any timer, counts to its end", () => {
   const { clock, rateLimit, consume } = limited({ createsPerSecond: 1, burst: 3_000_000 });
-  expect(rateLimit.policy).toBe('"token";q=3000000;w=3000000');
+  expect(rateLimit.consume({ key: "other" }).policy).toBe('"token";q=3000000;w=3000000');
   for (let left = 2_999_999; left >= 2_999_990; left--)
     expect(consume("a")).toEqual({ retryAfter: undefined, field: `"token";r=${left};t=3000000` });
   clock.ms += 2_999_999_000;
