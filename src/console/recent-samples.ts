@@ -2,7 +2,7 @@
 // for the console's charts.
 
 import { createHistogram } from "node:perf_hooks";
-import { errorRegistry } from "../core/contract/errors.ts";
+import { errorRegistry, isErrorCode } from "../core/contract/errors.ts";
 import type {
   BatchCommitted,
   PlantsChanged,
@@ -113,15 +113,14 @@ export class RecentSamples {
 
   #countRequest({ result, startedAt, endedAt }: RequestRecord): void {
     this.#endSamples(endedAt);
-    if (result === "clientAborted") return;
     if (result === "created" || result === "unchanged") {
       this.#counts[result]++;
       this.#recordLatency(endedAt - startedAt);
-      return;
+    } else if (isErrorCode(result)) {
+      const { errors } = this.#counts;
+      const { error } = errorRegistry[result];
+      errors[error] = (errors[error] ?? 0) + 1;
     }
-    const { errors } = this.#counts;
-    const { error } = errorRegistry[result];
-    errors[error] = (errors[error] ?? 0) + 1;
   }
 
   #countBatch({ plants, endedAt }: BatchCommitted): void {
