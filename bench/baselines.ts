@@ -5,9 +5,11 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
+import { reservePort } from "../test/support/ports.ts";
+import { pathOf } from "../test/support/programs.ts";
 import { readThreads, residentMb } from "./cpu-usage.ts";
 import { CountedStore, countSqliteRows, sqliteDurability } from "./durability-audit.ts";
-import { findPort, findProgram, printedVersion, runProgram, ServerProcess } from "./processes.ts";
+import { printedVersion, runProgram, ServerProcess } from "./processes.ts";
 import { assertChecks, type HttpSubject, toPlant, untilCreates } from "./subjects/http.ts";
 import type { Setup, Store, Threshold } from "./suite.ts";
 
@@ -65,7 +67,7 @@ export async function startBaselines(
   for (const file of [...new Bun.Glob("*/baseline*.json").scanSync(sources)].toSorted()) {
     const entry = (await Bun.file(`${sources}${file}`).json()) as Entry;
     if (!entry.suites.includes(suite)) continue;
-    const missing = entry.needs.filter((program) => findProgram(program) === null);
+    const missing = entry.needs.filter((program) => pathOf(program) === null);
     if (missing.length > 0) setup.skip(entry.name, `not installed: ${missing.join(", ")}`);
     else {
       try {
@@ -124,7 +126,7 @@ async function start(
   { address, store, durability }: BaselineDatabase,
 ): Promise<Baseline> {
   const { name, isConstant = false, isDurable = true, versions = {}, thresholds = {} } = entry;
-  const port = findPort();
+  const port = reservePort();
   const token = "a-token-as-long-as-one-of-those-that-plantstore-issues";
   const firstId = setup.nextFirstId();
   const response = isConstant ? { RESPONSE: JSON.stringify(toPlant(firstId)) } : {};

@@ -2,7 +2,8 @@
 
 import { Database } from "bun:sqlite";
 import { readFileSync } from "node:fs";
-import { findProgram, ServerProcess } from "./processes.ts";
+import { pathOf } from "../test/support/programs.ts";
+import { ServerProcess } from "./processes.ts";
 import { createPlant, type HttpSubject } from "./subjects/http.ts";
 import type { Audit, Store } from "./suite.ts";
 
@@ -55,7 +56,7 @@ export async function sqliteDurability(
   { pids, file, firstId, isDurable = true }: SqliteWatch,
 ): Promise<string> {
   const mode = journalMode(file);
-  if (findProgram("strace") === null) return `journal_mode ${mode}, fsyncs not watched (no strace)`;
+  if (pathOf("strace") === null) return `journal_mode ${mode}, fsyncs not watched (no strace)`;
   const trace = `${file}.strace`;
   const attach = pids.flatMap((pid) => ["-p", String(pid)]);
   await using strace = new ServerProcess([

@@ -95,22 +95,10 @@ export function killAll(): void {
   for (const child of running) child.kill("SIGKILL");
 }
 
-/** A program's path. Debian has servers in /usr/sbin, which is not on everyone's PATH. */
-export function findProgram(name: string): string | null {
-  return Bun.which(name, { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` });
-}
-
 /** The version that a program prints, wherever and with whatever exit code: wrk's is 1. */
 export function printedVersion(command: readonly string[], cwd = "."): string {
   const { stdout, stderr } = Bun.spawnSync([...command], { cwd });
   return /\d+(?:\.\d+)+/.exec(`${stdout}${stderr}`)?.[0] ?? "unknown";
-}
-
-/** A port that is free now. */
-export function findPort(): number {
-  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
-  listener.stop(true);
-  return listener.port;
 }
 
 /** Only PATH and HOME are passed on, so that no setting of the caller is measured. */

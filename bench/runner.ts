@@ -1,10 +1,11 @@
 // Runs a suite: sets up scenarios, measures subjects in turn, audits stores, and summarizes.
 
+import { pathOf } from "../test/support/programs.ts";
 import { TemporaryFolder } from "../test/support/server.ts";
 import { checkOutCommit } from "./commits.ts";
 import { type CpuUse, cpuBetween } from "./cpu-usage.ts";
 import { readEnvironment } from "./environment.ts";
-import { findProgram, printedVersion } from "./processes.ts";
+import { printedVersion } from "./processes.ts";
 import type { ClaimResult, Result, ScenarioResult, Series } from "./result.ts";
 import { thisCommit } from "./subjects/plantstore.ts";
 import {
@@ -84,7 +85,7 @@ export async function runSuite(suite: Suite, options: RunOptions): Promise<Resul
 
 /** Throws an error that names the missing programs and the command that installs them. */
 function assertInstalled(name: string, programs: Readonly<Record<string, string>>): void {
-  const missing = Object.entries(programs).filter(([program]) => findProgram(program) === null);
+  const missing = Object.entries(programs).filter(([program]) => pathOf(program) === null);
   if (missing.length === 0) return;
   const packages = missing.map(([, debianPackage]) => debianPackage).join(" ");
   const names = missing.map(([program]) => program).join(", ");

@@ -1,8 +1,10 @@
 // nginx as a subject: it answers a fixed 200 to the same requests.
 
 import { mkdirSync, writeFileSync } from "node:fs";
+import { reservePort } from "../../test/support/ports.ts";
+import { pathOf } from "../../test/support/programs.ts";
 import { readThreads } from "../cpu-usage.ts";
-import { findPort, findProgram, printedVersion, ServerProcess } from "../processes.ts";
+import { printedVersion, ServerProcess } from "../processes.ts";
 import type { Setup } from "../suite.ts";
 import { type HttpSubject, toPlant, untilCreates } from "./http.ts";
 
@@ -15,13 +17,13 @@ export async function startStaticNginx({
   nextFirstId,
 }: Setup): Promise<HttpSubject | undefined> {
   const name = "nginx";
-  const path = findProgram(name);
+  const path = pathOf(name);
   if (path === null) {
     skip(name, "not installed: apt-get install nginx-light");
     return undefined;
   }
   recordVersion(name, printedVersion([path, "-v"]));
-  const [port, firstId] = [findPort(), nextFirstId()];
+  const [port, firstId] = [reservePort(), nextFirstId()];
   const own = `${folder}/nginx`;
   mkdirSync(own);
   writeFileSync(`${own}/nginx.conf`, configuration(own, port, JSON.stringify(toPlant(firstId))));

@@ -1,7 +1,8 @@
 // The suite "sandbox": how fast a sandbox starts, and how fast it is reset.
 
+import { reservePort } from "../../test/support/ports.ts";
 import { CountedStore } from "../durability-audit.ts";
-import { findPort, ServerProcess } from "../processes.ts";
+import { ServerProcess } from "../processes.ts";
 import { createPlant, type HttpSubject, untilCreates } from "../subjects/http.ts";
 import type { Plantstore } from "../subjects/plantstore.ts";
 import type { Run, Scenario, Setup, Suite } from "../suite.ts";
@@ -52,7 +53,7 @@ async function sandboxes(setup: Setup): Promise<Scenario<SandboxSubject>> {
 }
 
 async function startSandbox({ stack }: Setup, version: Plantstore): Promise<SandboxSubject> {
-  const [port, adminPort] = [findPort(), findPort()];
+  const [port, adminPort] = [reservePort(), reservePort()];
   stack.use(new ServerProcess(sandboxCommand(version, port, adminPort)));
   const name = `sandbox${version.suffix}`;
   const target = { name, token: "sandbox", url: `http://127.0.0.1:${port}` };
@@ -67,7 +68,7 @@ function sandboxCommand({ command }: Plantstore, port: number, adminPort: number
 }
 
 async function startAnother({ name, token, version }: SandboxSubject): Promise<Run> {
-  const port = findPort();
+  const port = reservePort();
   const start = performance.now();
   await using _ = new ServerProcess(sandboxCommand(version, port, 0));
   await untilCreates({ name, token, url: `http://127.0.0.1:${port}` }, 1, 1);

@@ -1,8 +1,9 @@
 // The suite "start": from exec to the first answered create, and commands that only print.
 
+import { reservePort } from "../../test/support/ports.ts";
 import type { CpuTime } from "../cpu-usage.ts";
 import { CountedStore, countSqliteRows } from "../durability-audit.ts";
-import { findPort, runProgram, ServerProcess } from "../processes.ts";
+import { runProgram, ServerProcess } from "../processes.ts";
 import { untilCreates } from "../subjects/http.ts";
 import { createToken, type Plantstore } from "../subjects/plantstore.ts";
 import type { Load, Run, Scenario, Setup, Subject, Suite } from "../suite.ts";
@@ -58,7 +59,7 @@ async function startServer(
   { name, version, database, token }: Starter,
   { firstId }: { firstId: number },
 ): Promise<Run> {
-  const port = findPort();
+  const port = reservePort();
   const target = { name, token, url: `http://127.0.0.1:${port}` };
   const start = performance.now();
   const listener = ["--port", String(port), "--admin-port", "0"];

@@ -1,7 +1,6 @@
 // A Citus cluster for tests: a coordinator and two workers, if citus.so is installed for a
 // PostgreSQL. docs/scaling.md says how to install it.
 
-import { describe } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +10,7 @@ import { openServerStore } from "../../src/core/store/open-store.ts";
 import type { OpenMode, PlantStore } from "../../src/core/store/plant-store.ts";
 import { metadataSql, ShardMap } from "../../src/core/store/postgres/citus/shard-map.ts";
 import { ClusterTemplate, PostgresDatabases, type PostgresPrograms, PostgresServer } from "./postgres.ts";
-import { pathOf } from "./programs.ts";
+import { describeUnless, pathOf } from "./programs.ts";
 
 const programs = findPrograms();
 
@@ -23,8 +22,7 @@ export const citusMissing =
 
 /** A suite that needs Citus; where it is not installed, it is skipped and its name says why. */
 export function describeCitus(name: string, suite: () => void): void {
-  if (citusMissing === undefined) describe(name, suite);
-  else describe.skip(`${name} (skipped: ${citusMissing})`, suite);
+  describeUnless(citusMissing, name, suite);
 }
 
 const settings = {

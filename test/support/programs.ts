@@ -12,8 +12,7 @@ export function describeIfInstalled(
   suite: () => void,
   debianPackage: string = program,
 ): void {
-  if (pathOf(program) === null) describe.skip(`${name} (skipped: install ${debianPackage})`, suite);
-  else describe(name, suite);
+  describeUnless(pathOf(program) === null ? `install ${debianPackage}` : undefined, name, suite);
 }
 
 /** A test that is skipped if a program is missing; its name then says which package to install. */

@@ -50,14 +50,14 @@ const framed = (name: string, framing: string, ...allowed: Outcome[]) =>
 const inChunks = (name: string, body: string, ...allowed: Outcome[]) =>
   create(name, { framing: `${te}: chunked`, body }, ...allowed);
 
+/** $BODY as the only chunk, under framing that may contradict it. */
+const chunkedBy = (name: string, framing: string, ...allowed: Outcome[]) =>
+  create(name, { framing, body: chunked() }, ...allowed);
+
 const contradictions = [
   framed("Content-Length and chunked", `${length}\r\n${te}: chunked`, "bare"),
-  create("chunked and Content-Length", { framing: `${te}: chunked\r\n${length}`, body: chunked() }, "bare"),
-  create(
-    "chunked and Content-Length 0",
-    { framing: `${te}: chunked\r\nContent-Length: 0`, body: chunked() },
-    "bare",
-  ),
+  chunkedBy("chunked and Content-Length", `${te}: chunked\r\n${length}`, "bare"),
+  chunkedBy("chunked and Content-Length 0", `${te}: chunked\r\nContent-Length: 0`, "bare"),
   create(
     "Content-Length that ends a chunked body early, and a request behind it",
     { framing: `Content-Length: 5\r\n${te}: chunked`, body: "0\r\n\r\n$SMUGGLED" },
@@ -79,12 +79,8 @@ const contradictions = [
     "badRequest",
     "bare",
   ),
-  create("two Transfer-Encodings", { framing: `${te}: chunked\r\n${te}: chunked`, body: chunked() }, "bare"),
-  create(
-    "two Transfer-Encodings, one unknown",
-    { framing: `${te}: chunked\r\n${te}: x`, body: chunked() },
-    "bare",
-  ),
+  chunkedBy("two Transfer-Encodings", `${te}: chunked\r\n${te}: chunked`, "bare"),
+  chunkedBy("two Transfer-Encodings, one unknown", `${te}: chunked\r\n${te}: x`, "bare"),
   create(
     "chunked in HTTP/1.0",
     { line: "POST /plants HTTP/1.0", framing: `${te}: chunked`, body: chunked() },
@@ -92,7 +88,7 @@ const contradictions = [
   ),
   framed("Transfer-Encoding with a space before its colon", `${te} : chunked\r\n${length}`, "bare"),
   framed("Transfer-Encoding on a folded line", `X: y\r\n ${te}: chunked\r\n${length}`, "bare"),
-  create("Transfer-Encoding with a folded value", { framing: `${te}:\r\n chunked`, body: chunked() }, "bare"),
+  chunkedBy("Transfer-Encoding with a folded value", `${te}:\r\n chunked`, "bare"),
   framed("Transfer_Encoding, which is another header", `Transfer_Encoding: chunked\r\n${length}`, "created"),
   framed("Content_Length, which is another header", `Content_Length: 3\r\n${length}`, "created"),
   framed("X-Transfer-Encoding behind a bare CR", `X: a\r${te}: chunked\r\n${length}`, "bare"),
@@ -164,7 +160,7 @@ const read = [
 
 const chunks = [
   inChunks("a chunk", chunked(), "created"),
-  create("a chunk of Chunked", { framing: `${te}: ChUnKeD`, body: chunked() }, "created"),
+  chunkedBy("a chunk of Chunked", `${te}: ChUnKeD`, "created"),
   inChunks("a size in capitals", chunked(bodyBytesHex.toUpperCase()), "created"),
   inChunks("a size with zeros", chunked(`0000${bodyBytesHex}`), "created"),
   inChunks("an extension", chunked(`${bodyBytesHex};a=b`), "created"),
@@ -182,8 +178,8 @@ const chunks = [
   inChunks("line ends without CR", `${bodyBytesHex}\n$BODY\n0\n\n`, "bare"),
   inChunks("line ends without LF", `${bodyBytesHex}\r$BODY\r0\r\r`, "bare"),
   // RFC 9110, section 5.6.1.2: empty elements of a list are ignored.
-  create("a list of chunked and nothing", { framing: `${te}: chunked,`, body: chunked() }, "created", "bare"),
-  create("a list of nothing and chunked", { framing: `${te}: ,chunked`, body: chunked() }, "created", "bare"),
+  chunkedBy("a list of chunked and nothing", `${te}: chunked,`, "created", "bare"),
+  chunkedBy("a list of nothing and chunked", `${te}: ,chunked`, "created", "bare"),
   inChunks("an empty chunked body", "0\r\n\r\n", "invalidJson"),
   framed("no framing at all", "", "invalidJson"),
   row("a second request behind the first", createBytes().repeat(2), "created", "destroySockets"),
@@ -191,29 +187,17 @@ const chunks = [
 
 export const framing: readonly HostileRequest[] = [
   ...goodLengths.map((value) =>
-    create(`Content-Length: ${JSON.stringify(value)}`, { framing: `Content-Length: ${value}` }, "created"),
+    framed(`Content-Length: ${JSON.stringify(value)}`, `Content-Length: ${value}`, "created"),
   ),
   ...badLengths.map((value) =>
-    create(
-      `Content-Length: ${JSON.stringify(value).slice(0, 40)}`,
-      { framing: `Content-Length: ${value}` },
-      "bare",
-    ),
+    framed(`Content-Length: ${JSON.stringify(value).slice(0, 40)}`, `Content-Length: ${value}`, "bare"),
   ),
   ...badCodings.flatMap((value) => [
-    create(`${te}: ${JSON.stringify(value)}`, { framing: `${te}: ${value}`, body: chunked() }, "bare"),
-    create(
-      `${te}: ${JSON.stringify(value)} beside Content-Length`,
-      { framing: `${length}\r\n${te}: ${value}` },
-      "bare",
-    ),
+    chunkedBy(`${te}: ${JSON.stringify(value)}`, `${te}: ${value}`, "bare"),
+    framed(`${te}: ${JSON.stringify(value)} beside Content-Length`, `${length}\r\n${te}: ${value}`, "bare"),
   ]),
   ...badSizeLines.map((line) =>
-    create(
-      `chunk size ${JSON.stringify(line).slice(0, 40)}`,
-      { framing: `${te}: chunked`, body: chunked(line) },
-      "bare",
-    ),
+    inChunks(`chunk size ${JSON.stringify(line).slice(0, 40)}`, chunked(line), "bare"),
   ),
   ...contradictions,
   ...hidden,

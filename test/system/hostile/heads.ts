@@ -11,7 +11,9 @@ const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(cod
   .filter((character) => !"\t\r\n".includes(character))
   .concat("\x7f");
 
-const lines: readonly [line: string, ...Outcome[]][] = [
+type Rows = readonly [part: string, ...Outcome[]][];
+
+const lines: Rows = [
   ["POST http://plants.example/plants HTTP/1.1", "created"],
   ["POST http://elsewhere.example/plants HTTP/1.1", "created"],
   ["POST /plants? HTTP/1.1", "created"],
@@ -71,7 +73,7 @@ const lines: readonly [line: string, ...Outcome[]][] = [
 
 // RFC 9112, section 3.2, requires a 400 for an invalid or repeated Host. Bun accepts those, and a
 // create does not use Host.
-const hosts: readonly [host: string, ...Outcome[]][] = [
+const hosts: Rows = [
   ["", "bare"],
   ["Host:", "created", "bare"],
   ["Host: a\r\nHost: b", "created", "bare"],
@@ -83,7 +85,7 @@ const hosts: readonly [host: string, ...Outcome[]][] = [
   ["Host : plants.example", "bare"],
 ];
 
-const headers: readonly [lines: string, ...Outcome[]][] = [
+const headers: Rows = [
   ["X: a\r\n b", "bare"],
   ["X: a\r\n\tb", "bare"],
   [" X: a", "bare"],
@@ -121,7 +123,7 @@ const headers: readonly [lines: string, ...Outcome[]][] = [
 ];
 
 /** Other values are in the fuzzer's corpus. */
-const authorizations: readonly [authorization: string, ...Outcome[]][] = [
+const authorizations: Rows = [
   ["Authorization: bearer $TOKEN", "created"],
   ["Authorization:Bearer $TOKEN", "created"],
   ["AUTHORIZATION: Bearer $TOKEN", "created"],
@@ -144,7 +146,7 @@ const authorizations: readonly [authorization: string, ...Outcome[]][] = [
   ["Cookie: Authorization=Bearer $TOKEN", "missingToken"],
 ];
 
-const mediaTypes: readonly [contentType: string, ...Outcome[]][] = [
+const mediaTypes: Rows = [
   ["content-type: APPLICATION/JSON", "created"],
   ["Content-Type: application/json;charset=utf-8", "created"],
   ['Content-Type: application/json; a="\\""; charset="UTF-8"', "created"],
@@ -204,18 +206,16 @@ const floods = [
   row("a megabyte of empty lines", "\r\n".repeat(500_000), "bare"),
 ];
 
+/** Creates named by the part that is as a row says. */
+const withPart = (rows: Rows, toParts: (part: string) => Parameters<typeof create>[1]) =>
+  rows.map(([part, ...allowed]) => create(JSON.stringify(part).slice(0, 80), toParts(part), ...allowed));
+
 export const heads: readonly HostileRequest[] = [
-  ...lines.map(([line, ...allowed]) => create(JSON.stringify(line).slice(0, 80), { line }, ...allowed)),
-  ...hosts.map(([host, ...allowed]) => create(JSON.stringify(host).slice(0, 80), { host }, ...allowed)),
-  ...headers.map(([added, ...allowed]) =>
-    create(JSON.stringify(added).slice(0, 80), { framing: `${added}\r\n${length}` }, ...allowed),
-  ),
-  ...authorizations.map(([authorization, ...allowed]) =>
-    create(JSON.stringify(authorization).slice(0, 80), { authorization }, ...allowed),
-  ),
-  ...mediaTypes.map(([contentType, ...allowed]) =>
-    create(JSON.stringify(contentType).slice(0, 80), { contentType }, ...allowed),
-  ),
+  ...withPart(lines, (line) => ({ line })),
+  ...withPart(hosts, (host) => ({ host })),
+  ...withPart(headers, (added) => ({ framing: `${added}\r\n${length}` })),
+  ...withPart(authorizations, (authorization) => ({ authorization })),
+  ...withPart(mediaTypes, (contentType) => ({ contentType })),
   ...controls.flatMap((control) => {
     const name = JSON.stringify(control);
     return [

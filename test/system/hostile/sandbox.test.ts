@@ -8,6 +8,7 @@ import { Load } from "../../support/load.ts";
 import { Random } from "../../support/random.ts";
 import { createHead, RawConnection, stuckCreate } from "../../support/raw-connection.ts";
 import { RunningSandbox, requestPage } from "../../support/sandbox.ts";
+import { readMetric } from "../../support/server.ts";
 import { badBodies } from "./bodies.ts";
 import { framing } from "./framing.ts";
 import { heads } from "./heads.ts";
@@ -19,9 +20,8 @@ const MiB = 2 ** 20;
 /** The log of requests has 64 MiB, and the messages in flight as many. */
 const residentBytesMax = 450 * MiB;
 
-async function metric(sandbox: RunningSandbox, name: string): Promise<number> {
-  const text = await (await fetch(new URL("/metrics", sandbox.controlUrl))).text();
-  return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+function metric({ controlUrl }: RunningSandbox, name: string): Promise<number> {
+  return readMetric(new URL(controlUrl).origin, name);
 }
 
 const residentBytes = (sandbox: RunningSandbox) => metric(sandbox, "process_resident_memory_bytes");
