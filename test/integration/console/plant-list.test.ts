@@ -290,6 +290,25 @@ for (const engine of engines) {
       });
     });
 
+    test("the plant whose id is searched for is listed once, before those that have its digits", async () => {
+      await withStore(async ({ store, read, write }) => {
+        const named = Array.from({ length: 8 }, (_, index) => ({
+          id: 1_000n + BigInt(index),
+          name: "Hoya 1003",
+        }));
+        await store.create(toEntries(named));
+        const listed = async (given: Partial<Search>) => {
+          const { plants: onPage, next } = await listPlants(read, searchFor({ words: ["1003"], ...given }));
+          return { ids: onPage.map(({ id }) => id), next };
+        };
+        expect(await listed({})).toEqual({ ids: [1_003n], next: undefined });
+        await buildSearchIndex(write, read, () => undefined);
+        const first = await listed({ plantsMax: 3 });
+        expect(first.ids).toEqual([1_003n, 1_007n, 1_006n, 1_005n]);
+        expect((await listed({ cursor: first.next })).ids).toEqual([1_004n, 1_002n, 1_001n, 1_000n]);
+      });
+    });
+
     test("in the order of creation, newest first, plants without a time are left out", async () => {
       await withStore(async ({ store, read, write }) => {
         for (const plant of plants.slice(0, 20)) await store.create(toEntries([plant]));
