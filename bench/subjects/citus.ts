@@ -1,15 +1,13 @@
 // A Citus cluster, and one PostgreSQL with the same programs, for the subjects of a scenario.
 
-import { readFileSync } from "node:fs";
 import type { CitusDatabases } from "../../test/support/citus.ts";
 import type { PostgresDatabases } from "../../test/support/postgres.ts";
 import { type CpuReading, cpuBetween, readGroups } from "../cpu-usage.ts";
-import { CountedStore } from "../durability-audit.ts";
 import { runProgram } from "../processes.ts";
-import type { Load, Setup, Store } from "../suite.ts";
+import type { Load, Setup } from "../suite.ts";
 import type { HttpSubject } from "./http.ts";
 import { createToken, type Plantstore, startPlantstore } from "./plantstore.ts";
-import { postgresSettings } from "./postgres.ts";
+import { countedStore, postgresSettings, postmasterPid } from "./postgres.ts";
 
 /** The coordinator's connections to each worker, one for each shard of a batch. */
 const citusSettings = { ...postgresSettings, max_connections: "300" };
@@ -100,18 +98,6 @@ async function startOn(
   });
   const readCpu = () => readGroups({ "HTTP server": [server.server.pid], ...nodes });
   return { ...server, nodes, readCpu };
-}
-
-function countedStore(postgres: PostgresDatabases, database: string, name: string): Store {
-  return new CountedStore(name, async () => {
-    const [row] = await postgres.query(database, "SELECT count(*) AS count FROM plants");
-    return Number(row?.count);
-  });
-}
-
-async function postmasterPid(server: PostgresDatabases): Promise<number> {
-  const [row] = await server.query("postgres", "SHOW data_directory");
-  return Number(readFileSync(`${row?.data_directory}/postmaster.pid`, "utf8").split("\n")[0]);
 }
 
 /** A load that also figures out the processor time of each kind of node. */

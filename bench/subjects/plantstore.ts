@@ -70,6 +70,13 @@ export async function startPlantstore(
   return { ...subject, durability };
 }
 
+/** Starts the server of each commit on a new SQLite store. */
+export async function startVersions(setup: Setup): Promise<PlantstoreSubject[]> {
+  const servers: PlantstoreSubject[] = [];
+  for (const version of setup.versions) servers.push(await startPlantstore(setup, version));
+  return servers;
+}
+
 /** A token of a store, which is made if it does not exist. */
 export async function createToken({ command }: Plantstore, database: string): Promise<string> {
   await runProgram([command, "migrate", "--database", database]);

@@ -1,7 +1,7 @@
 // The PostgreSQL server that the subjects of a scenario share.
 
 import { readFileSync } from "node:fs";
-import type { PostgresServer } from "../../test/support/postgres.ts";
+import type { PostgresDatabases, PostgresServer } from "../../test/support/postgres.ts";
 import { readGroups } from "../cpu-usage.ts";
 import { CountedStore } from "../durability-audit.ts";
 import type { Load, Setup, Store, Subject } from "../suite.ts";
@@ -18,6 +18,20 @@ export const postgresSettings = {
   max_wal_size: "8GB",
   checkpoint_timeout: "1h",
 };
+
+/** The store of a database, to be audited as `name`. */
+export function countedStore(postgres: PostgresDatabases, database: string, name: string): Store {
+  return new CountedStore(name, async () => {
+    const [row] = await postgres.query(database, "SELECT count(*) AS count FROM plants");
+    return Number(row?.count);
+  });
+}
+
+/** The process from which all others of a server descend. */
+export async function postmasterPid(server: PostgresDatabases): Promise<number> {
+  const [row] = await server.query("postgres", "SHOW data_directory");
+  return Number(readFileSync(`${row?.data_directory}/postmaster.pid`, "utf8").split("\n")[0]);
+}
 
 /** A server that runs until the scenario ends. */
 export class BenchPostgres {
@@ -43,9 +57,7 @@ export class BenchPostgres {
     const effective = await Promise.all(
       Object.keys(postgresSettings).map(async (name) => `${name} ${await show(name)}`),
     );
-    const pidFile = `${await show("data_directory")}/postmaster.pid`;
-    const pid = Number(readFileSync(pidFile, "utf8").split("\n")[0]);
-    return new BenchPostgres(server, pid, effective.join(", "));
+    return new BenchPostgres(server, await postmasterPid(server), effective.join(", "));
   }
 
   /** Creates an empty database, and returns its address. */
@@ -68,10 +80,7 @@ export class BenchPostgres {
 
   /** The store of a database, to be audited as `name`. */
   store(database: string, name = database): Store {
-    return new CountedStore(name, async () => {
-      const [row] = await this.server.query(database, "SELECT count(*) AS count FROM plants");
-      return Number(row?.count);
-    });
+    return countedStore(this.server, database, name);
   }
 
   /**

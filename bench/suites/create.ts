@@ -5,7 +5,7 @@ import { type Baseline, sqliteDatabase, startBaselines } from "../baselines.ts";
 import { wrkLoads } from "../loads/wrk.ts";
 import type { HttpSubject } from "../subjects/http.ts";
 import { startStaticNginx } from "../subjects/nginx.ts";
-import { startPlantstore } from "../subjects/plantstore.ts";
+import { startVersions } from "../subjects/plantstore.ts";
 import { type Claim, metrics, type Scenario, type Setup, type Suite } from "../suite.ts";
 
 export const createSuite: Suite = {
@@ -61,12 +61,6 @@ async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
       { subject, metric: metrics.memory, loads: [most], thresholds: { [most]: { atMost: 140 } } },
     ],
   };
-}
-
-async function startVersions(setup: Setup): Promise<HttpSubject[]> {
-  const servers: HttpSubject[] = [];
-  for (const version of setup.versions) servers.push(await startPlantstore(setup, version));
-  return servers;
 }
 
 /** At most connections, and where there is a threshold: at one, each has one create a commit. */

@@ -4,7 +4,7 @@ import { sqliteDatabase, startBaselines } from "../baselines.ts";
 import { fixedRate } from "../loads/open-loop.ts";
 import { wrkLoads } from "../loads/wrk.ts";
 import type { HttpSubject } from "../subjects/http.ts";
-import { startPlantstore } from "../subjects/plantstore.ts";
+import { startVersions } from "../subjects/plantstore.ts";
 import { metrics, type Scenario, type Setup, type Suite } from "../suite.ts";
 
 export const latencySuite: Suite = {
@@ -19,8 +19,7 @@ export const latencySuite: Suite = {
 const [peak, half] = ["256 connections", "half of the peak"];
 
 async function latency(setup: Setup): Promise<Scenario<HttpSubject>> {
-  const servers: HttpSubject[] = [];
-  for (const version of setup.versions) servers.push(await startPlantstore(setup, version));
+  const servers = await startVersions(setup);
   const baselines = await startBaselines(setup, "latency", sqliteDatabase(setup));
   const times = { factor: 0.5, load: peak };
   const [subject, loads] = ["plantstore", [half]];
