@@ -133,6 +133,23 @@ test.concurrent("a statement that times out is cancelled over TCP and over a Uni
   expect((await runCommand(["migrate", "--database", socket])).exitCode).toBe(0);
 });
 
+test.concurrent("a statement that waits for one that is cancelled does not delay the end of its connection", async () => {
+  await using database = await sharedPostgres();
+  const [config] = parsePostgresUrl(
+    `${database.address("postgres").replace("postgres:", "")}?sslmode=disable`,
+  ).hosts;
+  const pool = new HostPool({ ...config }, 1);
+  const connection = await pool.connect();
+  const statements = [1, 2].map(() => connection.query("SELECT pg_sleep(3600)"));
+  const startedAt = performance.now();
+  connection.release(true);
+  const results = await Promise.allSettled(statements);
+  expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  // Cancel requests end after a minute.
+  expect(performance.now() - startedAt).toBeLessThan(30_000);
+  await pool.close();
+});
+
 interface PgBouncer extends AsyncDisposable {
   /** The address of a database through it. */
   readonly address: (database: string) => string;

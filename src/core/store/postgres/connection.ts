@@ -242,13 +242,14 @@ class StoreClient extends Client {
    * the client has disconnected, PgBouncer cannot cancel its statement.
    */
   async #cancelUntilEnded(): Promise<void> {
-    const { promise: ended, resolve } = Promise.withResolvers<void>();
-    this.connection.once("readyForQuery", resolve).once("end", resolve);
+    const { promise: ended, resolve } = Promise.withResolvers<true>();
+    const end = () => resolve(true);
+    this.connection.once("readyForQuery", end).once("end", end);
     const deadline = performance.now() + abandonedMsMax;
-    await Promise.race([ended, pause(errorPauseMs)]);
-    while (this.isBusy && performance.now() < deadline) {
+    let hasEnded = await Promise.race([ended, pause(errorPauseMs)]);
+    while (hasEnded !== true && performance.now() < deadline) {
       await Promise.race([ended, requestCancel(this)]);
-      await Promise.race([ended, pause(cancelPauseMs)]);
+      hasEnded = await Promise.race([ended, pause(cancelPauseMs)]);
     }
     // The backend is idle, and ends with its socket.
     socketOf(this).destroy();

@@ -150,11 +150,8 @@ export class Primary {
     if (this.#wait.signal?.aborted) throw new NoPrimary("interrupted");
     const slow = setTimeout(() => this.#reportWaiting("no response yet"), silentMsMax);
     try {
-      const found = await this.#openFirst();
-      // Nothing would end this pool after close, and its connections would keep the process alive.
-      if (this.#isClosed) throw new NoPrimary("the store was closed");
-      this.#found = found;
-      return found;
+      this.#found = await this.#openFirst();
+      return this.#found;
     } catch (error) {
       if (!(error instanceof AggregateError)) throw error;
       throw new NoPrimary(error.errors.map(errorReason).join("; "), error.errors.some(isRefusal));
@@ -218,6 +215,8 @@ export class Primary {
 
   /** The connections to a host, once it has shown that it accepts writes. */
   async #open(config: ClientConfig, allowPlaintextFallback: boolean): Promise<HostPool> {
+    // Nothing would end this pool after close, and its connections would keep the process alive.
+    if (this.#isClosed) throw new NoPrimary("the store was closed");
     const pool = new HostPool(config, this.#poolConnectionsMax);
     try {
       this.#assertFewRetired(pool.name);

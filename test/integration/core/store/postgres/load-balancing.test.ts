@@ -75,6 +75,14 @@ test("a lost host costs a reconnection to another one: every plant is created", 
   for (const proxy of proxies) proxy[Symbol.dispose]();
 });
 
+test("once it is closed, a store connects to no host", async () => {
+  const primary = connect([server.port], "application_name=closed");
+  await primary.close();
+  await expect(primary.once(async () => undefined)).rejects.toThrow("the store was closed");
+  const connected = "SELECT FROM pg_stat_activity WHERE application_name = 'closed'";
+  expect(await server.query(name, connected)).toEqual([]);
+});
+
 test("an unknown value is refused with the values that there are", () => {
   const parse = (query: string) => () => parsePostgresUrl(`//user@host/plants?${query}`);
   expect(parse("load_balance_hosts=all")).toThrow(
