@@ -6,7 +6,7 @@ import { parseInt64 } from "../../core/contract/int64.ts";
 import { post } from "./api.ts";
 import { ActionDialog } from "./dialogs.ts";
 import { html, untrustedText } from "./format.ts";
-import { useState } from "./library.js";
+import { useRef, useState } from "./library.js";
 import { FieldInput } from "./plant-fields.ts";
 import { TextField } from "./text-field.ts";
 
@@ -36,6 +36,8 @@ export function AddPlant({
   onClose: () => void;
 }) {
   const [draft, setDraft] = useState(emptyDraft);
+  const newest = useRef(draft);
+  newest.current = draft;
   const [isOperator, setOperator] = useState(true);
   const [sent, setSent] = useState(emptyDraft);
   const [response, setResponse] = useState<CreateResponse | null>(null);
@@ -66,7 +68,8 @@ export function AddPlant({
     }
     onCreated();
     // Text typed since the request belongs to the next plant.
-    setDraft((typed) => (typed === draft ? emptyDraft : typed));
+    if (newest.current !== draft) return;
+    setDraft(emptyDraft);
     focus("id");
   };
 

@@ -57,6 +57,8 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   const [query, setQuery] = useState(address.query);
   const [result, setResult] = useState<Result>({ address, page: null, newIds: new Set(), error: "" });
   const { address: shown, page, newIds, error } = result;
+  const newestShown = useRef(shown);
+  newestShown.current = shown;
   const [isBusy, setBusy] = useState(false);
   const [isSlow, setSlow] = useState(false);
   /** The ids of the plants whose boxes are checked, also those on other pages. */
@@ -72,13 +74,11 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   const lastMs = useRef(0);
 
   const load = async (next: Address) => {
-    newest.current = next;
-    const { problem } = parseQuery(next.query);
-    setBusy(problem === "");
-    if (problem !== "") {
-      setResult((last) => ({ ...last, error: problem }));
-      return;
-    }
+    const isUnderstood = parseQuery(next.query).problem === "";
+    // What is shown stays for a search that is not understood, and is loaded again.
+    newest.current = isUnderstood ? next : newestShown.current;
+    setBusy(isUnderstood);
+    if (!isUnderstood) return;
     const startedAt = performance.now();
     // An error replaces the results, which would be those of another search.
     const loaded = await get<Page>(`plants?${apiParameters(next)}`).then(
@@ -167,8 +167,10 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
     if (apiParameters(next) !== apiParameters(newest.current)) void load(next);
   });
 
+  const { problem } = parseQuery(address.query);
+  const complaint = problem === "" ? error : problem;
   const waitsForEnter = lastMs.current >= quickMs && query !== shown.query;
-  const caption = page === null ? (error === "" ? "Loading…" : "") : captionOf(page, shown);
+  const caption = page === null ? (complaint === "" ? "Loading…" : "") : captionOf(page, shown);
   return html`
     <section class="card plants" aria-labelledby="plants-title" ref=${section}>
       <header>
@@ -195,7 +197,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
         ${waitsForEnter && "Press Enter to search. "}
         Any parts of a ${searchedFields}, in any order. Filters: ${filterExamples.map((example) => html`<code>${example}</code> `)}
       </p>
-      <${ErrorMessage} text=${error} />
+      <${ErrorMessage} text=${complaint} />
       <div class="results">
         <p class="note" role="status">${isSlow ? html`Searching… <progress aria-label="Searching"></progress>` : caption}</p>
         <${Selection} ids=${selected} query=${shown.query} onSelect=${setSelected} onEdited=${edited} />

@@ -119,10 +119,12 @@ test.concurrent("on a slow network the page shows what it waits for, sends nothi
     for (const _ of Array(5)) await page.keyboard.press("Enter");
     expect(await dialog.getByRole("button", { name: "Add plant" }).isDisabled()).toBe(true);
     await dialog.getByLabel("Id", { exact: true }).fill("3");
+    await dialog.getByLabel("Name", { exact: true }).fill("Aloe");
     releaseAdd();
     await dialog.getByText("is stored.").waitFor();
     expect(sent).toEqual(["plants"]);
     expect(await dialog.getByLabel("Id", { exact: true }).inputValue()).toBe("3");
+    expect(await page.evaluate("document.activeElement.name")).toBe("name");
     await page.keyboard.press("Escape");
 
     await page.getByRole("button", { name: "Issue a token" }).click();

@@ -480,6 +480,13 @@ test.concurrent("an error is shown in place of the results, and a failed reload 
     await row(page, 1n).waitFor({ state: "detached" });
     await searchFor(page, "");
     await row(page, 1n).waitFor();
+    // The list below a search that is not understood stays live.
+    await searchFor(page, "colour:green");
+    await alert.filter({ hasText: "There is no filter colour: here." }).waitFor();
+    await post(target, plantJson(2n, "Hoya"));
+    await row(page, 2n).waitFor();
+    expect(await alert.textContent()).toContain("There is no filter colour: here.");
+    await searchFor(page, "");
     const failure = { status: 503, json: { message: "The database request failed." } };
     await page.route(/api\/plants/, (route) => route.fulfill(failure));
     await alert.filter({ hasText: "The database request failed." }).waitFor();
