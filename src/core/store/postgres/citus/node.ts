@@ -51,7 +51,7 @@ export class CitusNode implements Commits, NodeStore {
   #failingSince: number | undefined;
   #probing: Promise<void> | undefined;
   #probedAt = Number.NEGATIVE_INFINITY;
-  #isClosed = false;
+  #isRetired = false;
 
   constructor(node: MappedNode, map: ShardMap, dependencies: NodeDependencies) {
     this.name = node.name;
@@ -141,11 +141,12 @@ export class CitusNode implements Commits, NodeStore {
 
   /** Sends batches through the coordinator from now on: the node is probed no more. */
   retire(): void {
+    this.#isRetired = true;
     this.#route = "routed";
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.retire();
     await Promise.all([this.#direct.close(), this.#routed.close()]);
   }
 
@@ -165,7 +166,7 @@ export class CitusNode implements Commits, NodeStore {
   async #findRoute(): Promise<void> {
     const error = await errorOf(this.#reachDirectly());
     const routedError = mayRoute(error) ? await errorOf(this.#reachByCoordinator()) : error;
-    if (this.#isClosed) return;
+    if (this.#isRetired) return;
     // A node that was reached before may only be slow, or starting.
     const failedMs = performance.now() - (this.#failingSince ?? performance.now());
     const mayUseRouted = this.#route !== "direct" || failedMs >= reachPauseMs;

@@ -3,6 +3,9 @@
 // shows.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { CitusNode } from "../../../../../src/core/store/postgres/citus/node.ts";
+import { metadataSql, ShardMap } from "../../../../../src/core/store/postgres/citus/shard-map.ts";
+import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connection-url.ts";
 import { QueuedStore } from "../../../../support/citus.ts";
 import { eventually } from "../../../../support/eventually.ts";
 import { PostgresServer } from "../../../../support/postgres.ts";
@@ -124,6 +127,23 @@ test("a node that is killed costs only its own plants, at once, and they come ba
   for (const outcome of await service.createAll(lost)) expect(["created", "unchanged"]).toContain(outcome);
   expect(await service.queue.assertReady()).toEqual([]);
   expect(service.reports).toEqual([]);
+});
+
+test("a node that is retired while it is probed is not used directly", async () => {
+  const [row] = await coordinator.query("postgres", metadataSql);
+  const map = ShardMap.parse(JSON.parse(String(row?.metadata)));
+  const dependencies = {
+    url: parsePostgresUrl(coordinator.address("postgres").replace("postgres:", "")),
+    onUnavailable: () => undefined,
+    onRouteChanged: () => undefined,
+    onOutdated: () => undefined,
+  };
+  const nodes = map.nodes.map((node) => new CitusNode(node, map, dependencies));
+  const checks = nodes.map((node) => node.check());
+  nodes[0]?.retire();
+  await Promise.all(checks);
+  expect(nodes.map(({ isDirect }) => isDirect)).toEqual([false, true]);
+  await Promise.all(nodes.map((node) => node.close()));
 });
 
 test("creates go on without the coordinator, and by it while the map cannot be used", async () => {
