@@ -44,7 +44,8 @@ export async function* recordsOf<Parsed>(
 ): AsyncGenerator<readonly ImportRecord[]> {
   const reader = new RecordReader(format, recordBytesMax);
   for await (const chunk of chunks) yield reader.read(chunk);
-  yield reader.end();
+  yield reader.readRest();
+  reader.assertComplete();
 }
 
 /** The maximum UTF-8 length of a UTF-16 code unit. */
@@ -101,17 +102,20 @@ class RecordReader<Parsed> {
     return records;
   }
 
-  /** Returns the record that the end of the stream completes. Throws an OperatorError if none. */
-  end(): ImportRecord[] {
+  /** Returns the records that the end of the stream completes. */
+  readRest(): ImportRecord[] {
     this.#parseFromBytes = 0;
-    const records = this.read(lineEnd);
+    return this.read(lineEnd);
+  }
+
+  /** Throws an OperatorError unless the stream ended with a record, and had a header. */
+  assertComplete(): void {
     if (this.#pendingBytes > 0 || this.#skipped !== undefined) {
       throw new OperatorError(
         `the record in line ${this.#skipped?.line ?? this.#line} does not end: a quote is not closed; correct it, and import the file again to continue`,
       );
     }
     this.#format.assertHeader?.();
-    return records;
   }
 
   /** Keeps the bytes of a record that has not ended, or its start if it is too long. */

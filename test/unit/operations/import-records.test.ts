@@ -350,28 +350,32 @@ test("a record that is too long is rejected alone, in chunks of any size", async
   }
 });
 
-test("the records before an error of the file are imported", async () => {
-  const stored: NewPlant[] = [];
-  const store = {
-    create: async (batch: readonly NewEntry[]): Promise<Outcome[]> => {
-      for (const { plant } of batch) stored.push(plant);
-      return batch.map(() => "created");
-    },
-  };
-  async function* chunks() {
-    yield Buffer.from("id,name\n1,a\n2,b");
-    yield Buffer.from('\n3,c\n4,"open\n5,e\n');
-  }
-  const counts = newCounts();
-  const importing = importPlants(commaRecords(chunks(), { recordBytesMax: plentyBytes }), store, {
-    onRejected: () => expect.unreachable(),
-    counts,
-    signal: new AbortController().signal,
-  });
-  await expect(importing).rejects.toThrow("the record in line 5 does not end");
-  expect(stored.map(({ id }) => id)).toEqual([1n, 2n, 3n]);
-  expect(counts).toEqual({ created: 3, unchanged: 0, replaced: 0, rejected: 0 });
-});
+// A chunk that is shorter than what is pending is parsed with the next one.
+test.each([1, 50])(
+  "the records before an error of the file are imported: %i characters pending",
+  async (length) => {
+    const stored: NewPlant[] = [];
+    const store = {
+      create: async (batch: readonly NewEntry[]): Promise<Outcome[]> => {
+        for (const { plant } of batch) stored.push(plant);
+        return batch.map(() => "created");
+      },
+    };
+    async function* chunks() {
+      yield Buffer.from(`id,name\n1,a\n2,${"b".repeat(length)}`);
+      yield Buffer.from('\n3,c\n4,"open\n5,e\n');
+    }
+    const counts = newCounts();
+    const importing = importPlants(commaRecords(chunks(), { recordBytesMax: plentyBytes }), store, {
+      onRejected: () => expect.unreachable(),
+      counts,
+      signal: new AbortController().signal,
+    });
+    await expect(importing).rejects.toThrow("the record in line 5 does not end");
+    expect(stored.map(({ id }) => id)).toEqual([1n, 2n, 3n]);
+    expect(counts).toEqual({ created: 3, unchanged: 0, replaced: 0, rejected: 0 });
+  },
+);
 
 test("a file with another delimiter than the one given is parsed in linear time", () => {
   const text = '1;"é植"\n'.repeat(300_000);
