@@ -242,14 +242,19 @@ class StoreClient extends Client {
    * the client has disconnected, PgBouncer cannot cancel its statement.
    */
   async #cancelUntilEnded(): Promise<void> {
-    const { promise: ended, resolve } = Promise.withResolvers<true>();
-    const end = () => resolve(true);
-    this.connection.once("readyForQuery", end).once("end", end);
+    let changed = Promise.withResolvers<void>();
+    const onChange = () => {
+      changed.resolve();
+      changed = Promise.withResolvers();
+    };
+    this.connection.on("readyForQuery", onChange).on("end", onChange);
     const deadline = performance.now() + abandonedMsMax;
-    let hasEnded = await Promise.race([ended, pause(errorPauseMs)]);
-    while (hasEnded !== true && performance.now() < deadline) {
-      await Promise.race([ended, requestCancel(this)]);
-      hasEnded = await Promise.race([ended, pause(cancelPauseMs)]);
+    await Promise.race([changed.promise, pause(errorPauseMs)]);
+    // Still busy if the next statement has begun.
+    while (this.isBusy && performance.now() < deadline) {
+      const { promise } = changed;
+      await Promise.race([promise, requestCancel(this)]);
+      await Promise.race([promise, pause(cancelPauseMs)]);
     }
     // The backend is idle, and ends with its socket.
     socketOf(this).destroy();
