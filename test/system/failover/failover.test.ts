@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { eventually } from "../../support/eventually.ts";
+import type { Target } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";
 import { HangingProxy } from "../../support/proxy.ts";
@@ -15,12 +16,16 @@ const connections = 8;
 /** So that the load leaves the processors to the tests. */
 const pauseMs = 5;
 
+/** After 2 seconds a server accepts no token until it has asked the store for changes. */
+const outageMs = 2_500;
+
 /** The shortest limits that an address can have: a test waits for them to pass. */
 const shortLimits = "?statement_timeout=1&connect_timeout=1&retry_timeout=1";
 
 interface Service extends AsyncDisposable {
   readonly load: Load;
   readonly server: RunningServer;
+  readonly target: Target;
   readonly readyStatus: () => Promise<number>;
   readonly end: () => Promise<void>;
 }
@@ -29,12 +34,9 @@ interface Service extends AsyncDisposable {
 async function serviceOn(database: string): Promise<Service> {
   const server = await RunningServer.startInProcess({ database });
   const adminUrl = await server.adminUrl();
+  const target = { url: server.url, token: await server.createToken() };
   const load = new Load();
-  const running = load.untilStopped(
-    [{ url: server.url, token: await server.createToken() }],
-    connections,
-    pauseMs,
-  );
+  const running = load.untilStopped([target], connections, pauseMs);
   const end = async () => {
     load.stop();
     await running;
@@ -43,6 +45,7 @@ async function serviceOn(database: string): Promise<Service> {
   return {
     load,
     server,
+    target,
     readyStatus: async () => (await fetch(`${adminUrl}/readyz`)).status,
     end,
     async [Symbol.asyncDispose]() {
@@ -129,12 +132,16 @@ test("the primary is killed and its synchronous standby promoted: writes continu
 test("a crash that is over within retry_timeout causes no error for any client", async () => {
   await using database = await PostgresServer.start();
   await using service = await serviceOn(database.address("postgres", [], "?retry_timeout=30"));
+  const late: Promise<void>[] = [];
   for (let crash = 0; crash < 2; crash++) {
     await database.stop("SIGKILL");
+    await Bun.sleep(outageMs);
+    late.push(service.load.untilStopped([service.target], 1, pauseMs));
     await database.run();
     await service.load.acknowledgedMore(200);
   }
   await service.end();
+  await Promise.all(late);
   expect([...service.load.statuses.keys()]).toEqual([200]);
   await expectNothingLost(service);
 });

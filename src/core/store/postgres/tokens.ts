@@ -14,8 +14,8 @@ export class PostgresTokens extends SqlTokens {
       isConcurrent: true,
 
       read(work) {
-        const query = (statement: SqlStatement) => primary.once((pool) => run(pool, statement));
-        return runWork(query, work()).catch(rejectForOperator);
+        const read = (pool: Queries) => runWork((statement) => run(pool, statement), work());
+        return primary.withRetry(read).catch(rejectForOperator);
       },
 
       change(work) {
