@@ -106,11 +106,15 @@ export class MemoryStore implements PlantStore {
     return this.#current.database.serialize();
   }
 
-  /** Replaces all plants and indexes with those of a copy, between two batches. */
+  /**
+   * Replaces all plants and indexes with those of a copy, between two batches. Throws and changes
+   * nothing if the copy has no room for the tokens.
+   */
   replacePlants(copy: PlantsCopy): void {
     const former = this.#current;
-    this.#current = this.#open(copy);
-    for (const table of keptTables) copyTable(table, former.database, this.#current.database);
+    const replacement = this.#open(copy);
+    for (const table of keptTables) copyTable(table, former.database, replacement.database);
+    this.#current = replacement;
     // A search continues in microtasks until its end, on the database that it began with.
     setImmediate(() => close(former));
   }

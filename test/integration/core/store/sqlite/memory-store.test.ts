@@ -7,6 +7,7 @@ import { MemoryStore } from "../../../../../src/core/store/sqlite/memory-store.t
 test("over its limit a create is unavailable, with the reason, and what is stored stays", async () => {
   const reasons: string[] = [];
   const store = new MemoryStore((reason) => reasons.push(reason), 2 ** 20);
+  const empty = store.copyPlants();
   const large = (id: bigint) => ({ id, name: "x".repeat(100_000) });
   const ids = Array.from({ length: 20 }, (_, index) => BigInt(index));
   const outcomes = (await Promise.all(ids.map((id) => store.create(toEntries([large(id)]))))).flat();
@@ -20,7 +21,16 @@ test("over its limit a create is unavailable, with the reason, and what is store
     "conflict",
   ]);
   // A copy has the limit as well.
-  store.replacePlants(store.copyPlants());
+  const full = store.copyPlants();
+  store.replacePlants(full);
   expect(await store.create(toEntries([large(99n)]))).toEqual(["unavailable"]);
+
+  // It has no room for tokens that are newer: nothing is replaced.
+  store.replacePlants(empty);
+  for (let index = 0; index < 1_000; index++)
+    await store.tokens.add({ hash: `hash ${index}`, name: `token ${index}`, createdAt: 0, expiresAt: null });
+  expect(() => store.replacePlants(full)).toThrow("full");
+  expect(await store.tokens.list()).toHaveLength(1_000);
+  expect(store.count()).toBe(0);
   await store.close();
 });
