@@ -32,7 +32,9 @@ for (const engine of engines) {
       await store.assertWritable();
       await sql.transaction((trigger?.create ?? []).map((statement) => ({ sql: statement })));
       expect(await store.create(toEntries([{ id: 1n, name: "Monstera" }]))).toEqual(["unavailable"]);
-      await expect(store.assertWritable()).rejects.toThrow("refused");
+      // With `rejects` Bun waits in an event loop within the one that delivers the thread's report of
+      // the refused batch. On a busy machine the response then never came, 1 time in 60.
+      expect(await store.assertWritable().catch(String)).toContain("refused");
       await sql.query(trigger?.drop ?? "");
       await store.assertWritable();
       expect(await withStore(place.database, "existing", (opened) => opened.count({}))).toBe(0);
