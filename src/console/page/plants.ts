@@ -75,7 +75,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
 
   const load = async (next: Address) => {
     const isUnderstood = parseQuery(next.query).problem === "";
-    // What is shown stays for a search that is not understood, and is loaded again.
+    // A search that is not understood leaves the list in place, and ticks load that list again.
     newest.current = isUnderstood ? next : newestShown.current;
     setBusy(isUnderstood);
     if (!isUnderstood) return;

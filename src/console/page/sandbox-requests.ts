@@ -55,7 +55,7 @@ const endings: Record<string, string> = {
 export function SandboxRequests({ changes }: { changes: number }) {
   /** Newest first. */
   const [records, setRecords] = useState<RecordedRequest[]>([]);
-  /** What is shown in place of the records while the list is paused. */
+  /** The records that a paused list shows; null while it is live. */
   const [frozen, setFrozen] = useState<RecordedRequest[] | null>(null);
   /** The number of the oldest request that the sandbox has. */
   const [first, setFirst] = useState(1);

@@ -79,7 +79,7 @@ type Fields = typeof emptyFields;
 
 function AddRule({ onAdded, onClose }: { onAdded: () => Promise<void>; onClose: () => void }) {
   const [fields, setFields] = useState(emptyFields);
-  /** What is sent: it follows the fields, until it is edited itself. */
+  /** The rule that is sent. It follows the fields until the operator edits it as JSON. */
   const [json, setJson] = useState(toJson(emptyFields));
   const [isJson, setIsJson] = useState(false);
   const change = (changed: Partial<Fields>) => {

@@ -16,10 +16,10 @@ import {
 } from "./driver.ts";
 import { isNameLost, NoPrimary, UnreplicatedCommit } from "./errors.ts";
 
-/** What the check of a host has found out about it. */
+/** The capabilities and settings of a host, as its check found them. */
 export interface HostTraits {
   /**
-   * What transactions set this parameter to: `on`, or `remote_apply` if the server is configured so.
+   * The value that transactions set: `on`, or `remote_apply` if the server is configured so.
    * Undefined if it cannot set parameters for one transaction: only the client has limits then.
    */
   readonly synchronousCommit: "on" | "remote_apply" | undefined;

@@ -96,7 +96,7 @@ export class OpenFiles {
     );
   }
 
-  /** What it finds is remembered: later writes of this process could hide it. */
+  /** Remembers a finding: later writes of this process could hide it. */
   #findOverwritten(): string | undefined {
     if (this.#databaseDescriptor === undefined || this.#overwritten !== undefined) return this.#overwritten;
     const isDatabase = this.#isDatabaseOverwritten(this.#databaseDescriptor());
