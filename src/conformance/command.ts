@@ -123,9 +123,6 @@ export async function runCommand(given: OptionValues, context: CommandContext): 
     baseline,
     timeoutMs,
     version: context.version,
-    now: Date.now,
-    randomBits: (bits) => crypto.getRandomValues(bits),
-    wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     onRule: showProgress && ((rule, index) => showProgress(`${index + 1}/${rules.length} ${rule.id}`)),
   });
   showProgress?.("");

@@ -4,7 +4,6 @@
 import { once } from "node:events";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { deferred } from "./deferred.ts";
 import { type HttpResponse, ResponseParser, type ResponseProblem } from "./response-parser.ts";
 
 /** The address of a server under test. */
@@ -35,7 +34,8 @@ export class Connection {
   readonly #sent: Uint8Array[] = [];
   #isEnded = false;
   #problem: string | undefined;
-  #news = deferred<void>();
+  /** Ends the present wait, if there is one. */
+  #wake: () => void = () => undefined;
 
   private constructor(socket: Socket, limits: ConnectionLimits) {
     this.#socket = socket;
@@ -48,7 +48,7 @@ export class Connection {
         socket.destroy();
         this.#isEnded = true;
       }
-      this.#notify();
+      this.#wake();
     });
     socket.on("end", () => this.#end());
     socket.on("error", (error) => {
@@ -173,21 +173,19 @@ export class Connection {
       const found = find();
       const left = deadline - performance.now();
       if (found !== undefined || left <= 0) return found;
-      const timeout = deferred<void>();
-      const timer = setTimeout(timeout.resolve, left);
-      await Promise.race([this.#news.promise, timeout.promise]);
-      clearTimeout(timer);
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, left);
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
     }
   }
 
   #end(): void {
     this.#isEnded = true;
-    this.#notify();
-  }
-
-  #notify(): void {
-    this.#news.resolve();
-    this.#news = deferred<void>();
+    this.#wake();
   }
 }
 

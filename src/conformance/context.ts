@@ -1,8 +1,8 @@
 // The context of a rule: sends requests to the server under test, and records them.
 
+import { setTimeout as wait } from "node:timers/promises";
 import { type Conflict, createAgain, learnConflict } from "./conflict.ts";
 import { type Address, Connection, type ConnectionLimits, isSentInParts } from "./connection.ts";
-import { deferred } from "./deferred.ts";
 import {
   type ErrorFields,
   expectClientError,
@@ -27,7 +27,6 @@ export interface RunState {
   readonly target: Target;
   readonly ids: IdSource;
   readonly limits: ConnectionLimits;
-  readonly wait: (ms: number) => Promise<void>;
   /** Texts that no report may contain: the token, and tokens that were derived from it. */
   readonly secrets: Set<string>;
   /** Responses of statuses that no rule can provoke: 429 and 503. */
@@ -52,8 +51,6 @@ export interface RequestParts {
  */
 const promptResponseMs = 30;
 const lateResponseMs = 2_000;
-
-const failuresMax = 20;
 
 /** The cases of a rule end after so many requests without a response: each takes the time limit. */
 const unansweredInRuleMax = 2;
@@ -120,7 +117,7 @@ export class RuleContext {
       }
       if (!(error instanceof RuleViolation)) throw error;
       this.addFailure(error, label);
-      if (this.state.unanswered >= unansweredInRuleMax || this.failures.length >= failuresMax) throw error;
+      if (this.state.unanswered >= unansweredInRuleMax) throw error;
     }
     this.#transcripts = [];
   }
@@ -184,7 +181,7 @@ export class RuleContext {
       this.state.observed.set(status, response);
       const waitMs = retryAfterMs(response);
       if (retries < busyRetriesMax && waitMs <= retryMsMax) {
-        await this.state.wait(waitMs);
+        await wait(waitMs);
         continue;
       }
       // A server may always be over its limits, but a rate is a setting of its operator.
@@ -270,13 +267,16 @@ export class RuleContext {
    * theirs. Returns the responses in the order of the bodies.
    */
   async together(bodies: readonly string[]): Promise<HttpResponse[]> {
-    const waiting = deferred<void>();
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
     let ready = 0;
     const sendLast = async (connection: Connection, bytes: Uint8Array) => {
       connection.write(bytes.subarray(0, -1));
       await connection.flush();
-      if (++ready === bodies.length) waiting.resolve();
-      await waiting.promise;
+      if (++ready === bodies.length) release();
+      await released;
       connection.write(bytes.subarray(-1));
       return this.response(connection);
     };
@@ -284,7 +284,7 @@ export class RuleContext {
       this.connected((connection) => sendLast(connection, this.requestBytes({ body }))),
     );
     // One that fails before its last byte lets the others go on.
-    for (const each of all) each.catch(() => waiting.resolve());
+    for (const each of all) each.catch(release);
     const settled = await Promise.allSettled(all);
     return settled.map((result) => {
       if (result.status === "rejected") throw result.reason;

@@ -14,7 +14,6 @@ const orderOfChecks = decision("Order of checks");
 const wrongFields = decision("Missing fields, wrong types, `tag: null`");
 const codes = errorRegistry;
 
-const bytes = (...values: number[]) => Uint8Array.from(values);
 const latin1 = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
 
 const invalidJson: Readonly<Record<string, string>> = {
@@ -37,7 +36,7 @@ const invalidUtf8: Readonly<Record<string, Uint8Array>> = {
   "Latin-1": latin1('{"id":1,"name":"caf\xe9"}'),
   "a surrogate": latin1('{"id":1,"name":"\xed\xa0\x80"}'),
   "an encoding that is longer than necessary": latin1('{"id":1,"name":"\xc0\xaf"}'),
-  "UTF-16": bytes(0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00),
+  "UTF-16": latin1("\xff\xfe{\0}\0"),
 };
 
 const invalidPlants: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 // The expectations of rules. Each throws a RuleViolation that says what was received.
 
 import { gunzipSync } from "node:zlib";
+import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
 import { RuleViolation } from "./rule-ends.ts";
 
@@ -107,11 +108,9 @@ function textOf(response: HttpResponse): string {
       throw new RuleViolation("the body of the response is not gzip, although its Content-Encoding says so");
     }
   } else expectThat(/^identity$/i.test(coding), `expected no Content-Encoding, received ${shorten(coding)}`);
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
-  } catch {
-    throw new RuleViolation("the body of the response is not UTF-8");
-  }
+  const text = decodeUtf8(body, "kept");
+  expectThat(text !== undefined, "the body of the response is not UTF-8");
+  return text;
 }
 
 function parseJson(text: string): unknown {

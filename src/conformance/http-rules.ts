@@ -1,6 +1,7 @@
 // Rules of HTTP: framing of requests and responses, connections, header fields, CORS, and the
 // interface description.
 
+import { setTimeout as wait } from "node:timers/promises";
 import { errorRegistry } from "../core/contract/errors.ts";
 import type { Connection } from "./connection.ts";
 import type { RequestParts, RuleContext } from "./context.ts";
@@ -201,7 +202,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
           for (const to of [...cut(bytes.length, body.length), bytes.length]) {
             connection.write(bytes.subarray(from, to));
             from = to;
-            if (to < bytes.length) await check.state.wait(delayMs);
+            if (to < bytes.length) await wait(delayMs);
           }
           expectAccepted(await check.response(connection));
         });

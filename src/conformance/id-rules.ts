@@ -12,11 +12,8 @@ const sameAgain = decision("The same id with the same content again");
 const conflict = decision("The same id with different content");
 
 /** Sends ids as they stand in a body, none of which is an int64. */
-async function expectRejectedIds(check: RuleContext, ids: readonly string[]): Promise<void> {
-  for (const id of ids)
-    await check.case(id.length > 40 ? `${id.slice(0, 40)}…` : id, () =>
-      check.expectInvalid(`{"id":${id},"name":"Monstera"}`),
-    );
+function expectRejectedIds(check: RuleContext, ids: readonly string[]): Promise<void> {
+  return check.each(ids, (id) => check.expectInvalid(`{"id":${id},"name":"Monstera"}`));
 }
 
 /** Two notations of an id are one id: what one created, the other repeats, and cannot overwrite. */

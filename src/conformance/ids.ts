@@ -24,9 +24,8 @@ export class IdSource {
   #groupsUsed = 0n;
   #distancesUsed = 0n;
 
-  /** @param fill fills an array with random bits. */
-  constructor(fill: (bits: BigUint64Array<ArrayBuffer>) => BigUint64Array<ArrayBuffer>) {
-    const [first = 0n, second = 0n, third = 0n] = fill(new BigUint64Array(3));
+  constructor() {
+    const [first = 0n, second = 0n, third = 0n] = crypto.getRandomValues(new BigUint64Array(3));
     this.#exact = 2n ** 34n + (first % 2n ** 50n);
     this.#wide = 2n ** 60n + ((second % 2n ** 61n) / groupSize) * groupSize;
     this.#distance = 2n ** 30n + ((third % 2n ** 40n) / groupSize) * groupSize;

@@ -2,21 +2,12 @@
 // test case for each rule.
 
 import { describeRequirement, levels } from "./rule.ts";
-import {
-  type Cause,
-  type ConformanceReport,
-  causeKey,
-  causesOf,
-  countOutcomes,
-  type RuleResult,
-} from "./run.ts";
+import { type ConformanceReport, countOutcomes, type RuleResult } from "./run.ts";
 import { failureLines } from "./text-report.ts";
-import type { RuleFailure } from "./transcript-text.ts";
 
 export function formatJunitReport(report: ConformanceReport): string[] {
   const { url, startedAt, durationMs, results } = report;
   const name = `Plant Store conformance of ${url}`;
-  const causes = causesOf(results);
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites name="${escapeXml(name)}" ${counts(results)} time="${seconds(durationMs)}">`,
@@ -29,7 +20,7 @@ export function formatJunitReport(report: ConformanceReport): string[] {
       const timestamp = startedAt.replace(/\.\d+Z$/, "");
       return [
         `  <testsuite name="${level}" ${counts(suite)} skipped="${skipped + known}" time="${seconds(time)}" timestamp="${timestamp}">`,
-        ...suite.flatMap((result) => testCase(result, causes)),
+        ...suite.flatMap(testCase),
         "  </testsuite>",
       ];
     }),
@@ -42,10 +33,7 @@ function counts(results: readonly RuleResult[]): string {
   return `tests="${results.length}" failures="${countOutcomes(results).fails}" errors="0"`;
 }
 
-function testCase(
-  { rule, outcome, durationMs, reason, failures }: RuleResult,
-  causes: readonly Cause[],
-): string[] {
+function testCase({ rule, outcome, durationMs, reason, failures }: RuleResult): string[] {
   const start = `    <testcase classname="${rule.level}" name="${escapeXml(`${rule.id}: ${rule.title}`)}" time="${seconds(durationMs)}"`;
   if (outcome === "holds") return [`${start}/>`];
   if (outcome === "skipped" || outcome === "known") {
@@ -59,21 +47,13 @@ function testCase(
   const message = `${label}${first?.message}${rest}`;
   const text = [
     describeRequirement(rule),
-    ...failures.flatMap((failure) => ["", ...linesOf(failure, causes)]),
+    ...failures.flatMap((failure) => ["", ...failureLines(failure)]),
   ].join("\n");
   return [
     `${start}>`,
     `      <failure type="RuleViolation" message="${escapeXml(message)}">${escapeXml(text)}</failure>`,
     "    </testcase>",
   ];
-}
-
-/** The requests and responses of a cause are in one test case only. */
-function linesOf(failure: RuleFailure, causes: readonly Cause[]): string[] {
-  const first = causes.find(({ key }) => key === causeKey(failure))?.first;
-  if (first === undefined || first.failure === failure) return failureLines(failure);
-  const [message = ""] = failureLines({ ...failure, requests: [], omitted: 0 });
-  return [`${message} (requests: see ${first.rule.id})`];
 }
 
 function seconds(ms: number): string {

@@ -1,5 +1,6 @@
 // Runs rules against a server, one after another, and collects their results.
 
+import { setTimeout as wait } from "node:timers/promises";
 import { Connection, type ConnectionLimits } from "./connection.ts";
 import { busyRetriesMax, RuleContext, type RunState, retryMsMax, type Target } from "./context.ts";
 import { rejectedMessage } from "./expectations.ts";
@@ -42,11 +43,6 @@ export interface RunOptions {
   /** Time to connect, and for each response, in milliseconds. */
   readonly timeoutMs: number;
   readonly version: string;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  /** Fills an array with random bits. */
-  readonly randomBits: (bits: BigUint64Array<ArrayBuffer>) => BigUint64Array<ArrayBuffer>;
-  readonly wait: (ms: number) => Promise<void>;
   /** Called before each rule with the number of those before it. */
   readonly onRule?: ((rule: Rule, index: number) => void) | undefined;
 }
@@ -64,7 +60,7 @@ export async function findConnectionProblem(target: Target, timeoutMs: number): 
 
 /** Never rejects because of what the server does. */
 export async function runConformance(options: RunOptions): Promise<ConformanceReport> {
-  const { target, rules, baseline, timeoutMs, version, now, randomBits, wait, onRule } = options;
+  const { target, rules, baseline, timeoutMs, version, onRule } = options;
   const limits: ConnectionLimits = {
     timeoutMs,
     // JSON may escape each byte as six.
@@ -73,20 +69,19 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
   const state: RunState = {
     target,
     limits,
-    wait,
-    ids: new IdSource(randomBits),
+    ids: new IdSource(),
     unanswered: 0,
     secrets: new Set([target.token, encodeURIComponent(target.token)]),
     observed: new Map(),
     conflict: undefined,
   };
-  const startedAt = now();
+  const startedAt = Date.now();
   const results: RuleResult[] = [];
   let hasGone = false;
   for (const [index, rule] of rules.entries()) {
     onRule?.(rule, index);
     hasGone ||= await isGone(state);
-    results.push(hasGone ? notRun(rule, state) : withBaseline(await runRule(rule, state, now), baseline));
+    results.push(hasGone ? notRun(rule, state) : withBaseline(await runRule(rule, state), baseline));
   }
   return {
     url: reportText(target.url.href.replace(/\/$/, ""), state.secrets),
@@ -94,7 +89,7 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     ids: state.ids.ranges,
     results,
     startedAt: new Date(startedAt).toISOString(),
-    durationMs: now() - startedAt,
+    durationMs: Date.now() - startedAt,
     hints: [...hintsFor(results), ...baselineHints(results, baseline)],
   };
 }
@@ -120,16 +115,16 @@ function notRun(rule: Rule, { unanswered }: RunState): RuleResult {
   return { rule, outcome: "skipped", durationMs: 0, reason, failures: [] };
 }
 
-async function runRule(rule: Rule, state: RunState, now: () => number, retries = 0): Promise<RuleResult> {
+async function runRule(rule: Rule, state: RunState, retries = 0): Promise<RuleResult> {
   const context = new RuleContext(state);
-  const startedAt = now();
+  const startedAt = Date.now();
   let reason: string | undefined;
   try {
     await rule.run(context);
   } catch (error) {
     if (error instanceof RuleBusy && error.retryAfterMs <= retryMsMax && retries < busyRetriesMax) {
-      await state.wait(error.retryAfterMs);
-      return runRule(rule, state, now, retries + 1);
+      await wait(error.retryAfterMs);
+      return runRule(rule, state, retries + 1);
     }
     if (error instanceof RuleSkipped) reason = error.message;
     else if (error instanceof RuleViolation) context.addFailure(error);
@@ -144,7 +139,7 @@ async function runRule(rule: Rule, state: RunState, now: () => number, retries =
   return {
     rule,
     outcome,
-    durationMs: now() - startedAt,
+    durationMs: Date.now() - startedAt,
     reason: reason && reportText(reason, state.secrets),
     failures,
   };
@@ -180,7 +175,6 @@ export function conforms({ results }: Pick<ConformanceReport, "results">): boole
 
 /** Failures with one message, and one reason of the server, which have one cause. */
 export interface Cause {
-  readonly key: string;
   readonly message: string;
   /** The first of them, whose requests are reported. */
   readonly first: { readonly rule: Rule; readonly failure: RuleFailure };
@@ -192,7 +186,7 @@ export interface Cause {
  * The message of a failure, and of a request that was rejected the reason that the server gives.
  * Words with a digit are left out: ids and sizes of chunks differ from response to response.
  */
-export function causeKey({ message, requests }: RuleFailure): string {
+function causeKey({ message, requests }: RuleFailure): string {
   if (!message.startsWith(rejectedMessage)) return message;
   const { received = [] } = requests.at(-1) ?? {};
   const body = received.slice(received.indexOf("") + 1).join("\n");
@@ -208,7 +202,7 @@ export function causesOf(results: readonly RuleResult[]): readonly Cause[] {
     for (const failure of failures) {
       const { message, case: label } = failure;
       const key = causeKey(failure);
-      const cause = causes.get(key) ?? { key, message, first: { rule, failure }, rules: new Map() };
+      const cause = causes.get(key) ?? { message, first: { rule, failure }, rules: new Map() };
       causes.set(key, cause);
       cause.rules.set(rule, [...(cause.rules.get(rule) ?? []), label]);
     }

@@ -33,9 +33,6 @@ export function checkConformance(
     timeoutMs,
     version: "0.0.0",
     target: { url: new URL(url), token, ca, bodyBytesMax },
-    now: Date.now,
-    randomBits: (bits) => crypto.getRandomValues(bits),
-    wait: (ms) => Bun.sleep(ms),
   });
 }
 
