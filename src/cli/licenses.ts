@@ -1,8 +1,8 @@
 // plantstore licenses: prints the licences of what an executable contains.
 
 import { Command } from "commander";
-import { licenses } from "../core/build-info.ts";
 import { OperatorError } from "../core/operator-error.ts";
+import { licenses } from "./build-info.ts";
 import { printLines } from "./output.ts";
 
 export function licensesCommand(): Command {

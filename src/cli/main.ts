@@ -53,7 +53,7 @@ if (import.meta.main) {
 /** Runs a command. Rejects with the error that ends it; describeError has its line. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   const helpTexts: string[] = [];
-  const version = isVersionFlag(args[0]) ? (await import("../core/build-info.ts")).describeBuild() : "";
+  const version = isVersionFlag(args[0]) ? (await import("./build-info.ts")).describeBuild() : "";
   const program = createProgram(version, (text) => helpTexts.push(text));
   for (const load of loadersFor(args[0])) program.addCommand(await load());
   inheritSettings(program);

@@ -2,8 +2,8 @@
 
 import { Command } from "commander";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
-import { toIsoString, toTokenSummary } from "../core/auth/token-summary.ts";
 import { OperatorError } from "../core/operator-error.ts";
+import { toIsoString, toTokenSummary } from "../operations/token-summary.ts";
 import { withSettings } from "./config/command-options.ts";
 import { formatTable, printError, printStoredLines } from "./output.ts";
 import { printToken } from "./print-token.ts";

@@ -2,11 +2,11 @@
 
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
-import { type TokenSummary, toIsoString, toTokenSummary } from "../core/auth/token-summary.ts";
 import { CoalescedWork } from "../core/coalesced-work.ts";
 import { isStorable } from "../core/contract/plant.ts";
-import { parseDurationMs, parseTimestamp } from "../core/duration.ts";
 import type { TokenStore } from "../core/store/sql-tokens.ts";
+import { parseDurationMs, parseTimestamp } from "../operations/duration.ts";
+import { type TokenSummary, toIsoString, toTokenSummary } from "../operations/token-summary.ts";
 import { BadRequestError } from "./responses.ts";
 
 /** The pause between two writes, in which batches of creates are committed. */

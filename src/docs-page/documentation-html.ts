@@ -1,8 +1,8 @@
 // The HTML of the documentation page, made from openapi.yaml: a form that sends a create, samples,
 // and the reference of all operations.
 
+import openapi from "../../openapi.yaml";
 import packageJson from "../../package.json";
-import { openapi } from "../core/contract/plant.ts";
 import { iconPath } from "../product.ts";
 import { escapeUrl } from "./openapi-documents.ts";
 

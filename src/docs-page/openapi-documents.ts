@@ -1,6 +1,6 @@
 // The interface description as it is served, also in OpenAPI 3.0 for tools that read no 3.1.
 
-import { openapi } from "../core/contract/plant.ts";
+import openapi from "../../openapi.yaml";
 import { toOpenApi30 } from "./openapi-3.0.ts";
 
 /** The address in openapi.yaml that is replaced by this server's. */

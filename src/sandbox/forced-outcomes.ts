@@ -90,7 +90,7 @@ export class ForcedOutcomes {
     const wait = async (when: "before" | "after") => {
       if (delay === undefined || (delay.when ?? "before") !== when) return;
       const delayMs = drawDelayMs(delay, this.#rules.random);
-      connection.setIdleSeconds?.(received, idleSeconds(delayMs));
+      connection.server?.timeout(received, idleSeconds(delayMs));
       await sleep(delayMs, signal);
     };
     await wait("before");

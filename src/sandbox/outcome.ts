@@ -1,8 +1,8 @@
 // The errors, examples and delays of the outcomes that a sandbox forces on requests.
 
+import openapi from "../../openapi.yaml";
 import type { ErrorCode as ErrorNumber, Outcome } from "../../packages/sandbox/src/control-types.ts";
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
-import { openapi } from "../core/contract/plant.ts";
 
 export type { Outcome };
 

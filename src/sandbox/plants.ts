@@ -4,8 +4,8 @@ import { AdminError } from "../core/admin/request-bodies.ts";
 import { countCodeUnits } from "../core/contract/fields.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
-import type { MemoryStore, PlantsCopy } from "../core/store/sqlite/memory-store.ts";
 import { parseNumber, respondControl, respondDone, type SandboxPart } from "./control.ts";
+import type { MemoryStore, PlantsCopy } from "./memory-store.ts";
 
 /** Plants of one response. */
 const plantsMax = 1_000;

@@ -2,15 +2,15 @@
 
 import { TrustedProxies } from "../client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
-import { type Handler, inProcess } from "../core/http/handler.ts";
+import type { Handler } from "../core/http/handler.ts";
 import type { Emit } from "../core/observability/server-event.ts";
 import { listen, type RunningServer } from "../core/server.ts";
 import type { OnUnavailable } from "../core/store/plant-store.ts";
-import { MemoryStore, type PlantsCopy } from "../core/store/sqlite/memory-store.ts";
 import { passwordCheck } from "./access.ts";
 import { SandboxClock } from "./clock.ts";
 import { Control, respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { ForcedOutcomes, type ForcedOutcomesOptions } from "./forced-outcomes.ts";
+import { MemoryStore, type PlantsCopy } from "./memory-store.ts";
 import { Pipe } from "./pipe.ts";
 import { plantsPart } from "./plants.ts";
 import { RequestGate } from "./request-gate.ts";
@@ -75,8 +75,9 @@ export class Sandbox {
     const gate = this.#gate;
     const outcomes = new ForcedOutcomes({ ...options, next, rules: this.#rules, gate });
     return (request, connection) => {
-      if (connection === inProcess) return gate.handle(() => next(request, connection));
-      const exchange = this.#pipe?.begin(request, connection.clientPort(request));
+      const { server } = connection;
+      if (server === undefined) return gate.handle(() => next(request, connection));
+      const exchange = this.#pipe?.begin(request, server.requestIP(request)?.port);
       // The address of the listener behind the pipe is not the one that clients connect to.
       const own = { ...connection, origin: this.#pipe?.origin ?? connection.origin };
       return gate.handle(() =>

@@ -2,9 +2,9 @@
 
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { hashToken, isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
-import type { MemoryStore } from "../core/store/sqlite/memory-store.ts";
 import type { SandboxClock } from "./clock.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
+import type { MemoryStore } from "./memory-store.ts";
 
 const fixedTokenName = "sandbox";
 

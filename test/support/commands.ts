@@ -1,6 +1,6 @@
 // The errors of commands, and the tokens of a store.
 
-import { type TokenSummary, toTokenSummary } from "../../src/core/auth/token-summary.ts";
+import { type TokenSummary, toTokenSummary } from "../../src/operations/token-summary.ts";
 import { runCommand, withStore } from "./server.ts";
 
 export interface CommandError {

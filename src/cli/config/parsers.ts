@@ -4,12 +4,12 @@ import { parseAddressRange } from "../../client-address.ts";
 import { isBearerToken } from "../../core/auth/authenticator.ts";
 import { isTokenName } from "../../core/auth/token.ts";
 import { parseInt64 } from "../../core/contract/int64.ts";
-import { parseDurationMs, parseTimestamp } from "../../core/duration.ts";
 import type { CorsOrigins } from "../../core/http/cors.ts";
 import { isConfidential } from "../../core/loopback.ts";
 import { OperatorError } from "../../core/operator-error.ts";
 import { storeAt } from "../../core/store/open-store.ts";
 import { delimiterNames } from "../../operations/csv.ts";
+import { parseDurationMs, parseTimestamp } from "../../operations/duration.ts";
 
 /** The message follows the value: `"99999"` + ` is not an integer from 0 to 65535`. */
 export class InvalidValueError extends Error {}

@@ -1,6 +1,6 @@
 // The list of tokens, with dialogs to issue, rotate and revoke them.
 
-import type { TokenSummary } from "../../core/auth/token-summary.ts";
+import type { TokenSummary } from "../../operations/token-summary.ts";
 import type { Tokens as TokenCalls } from "../tokens.ts";
 import { type Answer, get, post } from "./api.ts";
 import { ActionDialog, Confirmation, Dialog, ErrorMessage } from "./dialogs.ts";

@@ -1,6 +1,5 @@
 // NewPlant and Plant: the way from the bytes of a body to a NewPlant, and back to JSON.
 
-import openapiYaml from "../../../openapi.yaml";
 import { ApiError } from "./errors.ts";
 import {
   type FieldName,
@@ -22,9 +21,6 @@ import { formatSyntaxError, type JsonSyntaxError, positionOf, scanJson } from ".
 import { decodeUtf8, validUtf8Prefix } from "./utf8.ts";
 
 export type { Plant };
-
-/** The interface description, openapi.yaml. */
-export const openapi = openapiYaml;
 
 /** A plant as it is sent and stored, without U+0000 and unpaired surrogates. */
 export type NewPlant = Plant & { readonly id: bigint };

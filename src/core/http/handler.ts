@@ -20,19 +20,16 @@ export interface Connection {
   readonly origin: string;
   /** Whether the router has found a request to be POST {base}/plants: request.url takes 0.5 µs. */
   isCreate(request: Request): boolean;
-  /** The port at the client's end of the connection; undefined if that is closed. */
-  clientPort(request: Request): number | undefined;
   /** Whether connections are closed after their next response. */
   shouldClose(): boolean;
-  /** Sets for how long the connection of a request may be without traffic; 0 for any time. */
-  setIdleSeconds?(request: Request, seconds: number): void;
+  /** Bun's server, which knows the connection; undefined if the request came through no listener. */
+  readonly server?: Bun.Server<undefined>;
 }
 
 /** The connection of a request that came through no listener. */
 export const inProcess: Connection = {
   origin: "http://localhost",
   isCreate: () => false,
-  clientPort: () => undefined,
   shouldClose: () => false,
 };
 

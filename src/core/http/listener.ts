@@ -102,9 +102,8 @@ export class PublicListener {
     const connection: Connection = {
       origin: server.url.origin,
       isCreate: (request) => request === routed,
-      clientPort: (request) => server.requestIP(request)?.port,
       shouldClose: () => this.#isStopping || server !== this.#current || connectionLimit.isExceeded,
-      setIdleSeconds: (request, seconds) => server.timeout(request, seconds),
+      server,
     };
     return server;
   }

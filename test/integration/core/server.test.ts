@@ -36,7 +36,7 @@ test("a handler around the handler sees each request, the client's port and the 
   const wrapHandler =
     (next: Handler): Handler =>
     async (request, connection) => {
-      seen.push([connection.origin, connection.clientPort(request)]);
+      seen.push([connection.origin, connection.server?.requestIP(request)?.port]);
       if (request.headers.has("x-tea")) return new Response("no coffee", { status: 418 });
       return next(request, connection);
     };

@@ -100,13 +100,13 @@ test("--version loads no command", async () => {
   const version = parseReport(report);
   expect(version.packages).toEqual(["commander"]);
   expect(version.filesOf("src/")).toEqual([
+    "cli/build-info.ts",
     "cli/command-name.ts",
     "cli/config/redact.ts",
     "cli/host.ts",
     "cli/main.ts",
     "cli/output.ts",
     "cli/standard-streams.ts",
-    "core/build-info.ts",
     "core/observability/terminal.ts",
     "core/operator-error.ts",
   ]);

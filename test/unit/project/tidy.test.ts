@@ -20,9 +20,7 @@ const layers: readonly (readonly string[])[] = [
   // Above the contract and below the server, of which it imports nothing.
   ["src/conformance"],
   [
-    "src/core/build-info.ts",
     "src/core/operator-error.ts",
-    "src/core/duration.ts",
     "src/core/loopback.ts",
     "src/core/time-limit.ts",
     "src/core/coalesced-work.ts",

@@ -1,7 +1,7 @@
 // What every operation has: credentials, HEAD, Allow, CORS and a description.
 
 import { expect, test } from "bun:test";
-import { openapi } from "../../../../src/core/contract/plant.ts";
+import openapi from "../../../../openapi.yaml";
 import { operations } from "../../../../src/core/http/operations.ts";
 import { send } from "../../../support/http.ts";
 import { differences } from "./described-responses.ts";

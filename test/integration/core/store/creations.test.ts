@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { toEntries } from "../../../../src/core/store/plant-store.ts";
-import { MemoryStore } from "../../../../src/core/store/sqlite/memory-store.ts";
+import { MemoryStore } from "../../../../src/sandbox/memory-store.ts";
 import { engines } from "../../../support/engines.ts";
 import { withStore } from "../../../support/server.ts";
 import { editOne, openedStore, unexpected } from "../../../support/stored-plants.ts";

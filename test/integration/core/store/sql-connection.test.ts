@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { type PlantStore, toEntries } from "../../../../src/core/store/plant-store.ts";
 import { SqlTimeout } from "../../../../src/core/store/sql-connection.ts";
-import { MemoryStore } from "../../../../src/core/store/sqlite/memory-store.ts";
+import { MemoryStore } from "../../../../src/sandbox/memory-store.ts";
 import { engines } from "../../../support/engines.ts";
 import { openedStore, unexpected } from "../../../support/stored-plants.ts";
 

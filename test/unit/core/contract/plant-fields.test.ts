@@ -1,6 +1,7 @@
 // The fields of a plant: openapi.yaml, the server and the client have the same ones.
 
 import { expect, test } from "bun:test";
+import openapi from "../../../../openapi.yaml";
 import { fields as clientFields } from "../../../../packages/client/src/plant.ts";
 import {
   type FieldType,
@@ -9,7 +10,6 @@ import {
   isRequired,
   typeOf,
 } from "../../../../src/core/contract/fields.ts";
-import { openapi } from "../../../../src/core/contract/plant.ts";
 
 const { properties = {}, required = [] } = openapi.components.schemas.Plant;
 

@@ -1,18 +1,24 @@
 // The SQLite engine in memory: nothing is kept. Its state can be copied and replaced.
 
-import type { NewPlant } from "../../contract/plant.ts";
-import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
-import type { ExportFilter, NewEntry, OnUnavailable, Outcome, PlantStore } from "../plant-store.ts";
-import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
-import { SqlTokens, type SqlWork, type TokenStore } from "../sql-tokens.ts";
-import type { NewToken } from "../token-store.ts";
-import { Database, sizeLimitOperation } from "./driver.ts";
-import { editPlants } from "./edits.ts";
-import { migrate } from "./migrations.ts";
-import { countPlants, exportPlants, SqlitePlants } from "./plants.ts";
-import { SqliteSqlConnection } from "./sql-connection.ts";
-import { SqlRunner } from "./sql-statements.ts";
-import { runWork } from "./tokens.ts";
+import type { NewPlant } from "../core/contract/plant.ts";
+import type { EditOutcome, EditRun, PlantEdit } from "../core/store/plant-edit.ts";
+import type {
+  ExportFilter,
+  NewEntry,
+  OnUnavailable,
+  Outcome,
+  PlantStore,
+} from "../core/store/plant-store.ts";
+import type { SqlAccess, SqlConnection } from "../core/store/sql-connection.ts";
+import { SqlTokens, type SqlWork, type TokenStore } from "../core/store/sql-tokens.ts";
+import { Database, sizeLimitOperation } from "../core/store/sqlite/driver.ts";
+import { editPlants } from "../core/store/sqlite/edits.ts";
+import { migrate } from "../core/store/sqlite/migrations.ts";
+import { countPlants, exportPlants, SqlitePlants } from "../core/store/sqlite/plants.ts";
+import { SqliteSqlConnection } from "../core/store/sqlite/sql-connection.ts";
+import { SqlRunner } from "../core/store/sqlite/sql-statements.ts";
+import { runWork } from "../core/store/sqlite/tokens.ts";
+import type { NewToken } from "../core/store/token-store.ts";
 
 /** A copy of the store, as the file of a database. */
 export type PlantsCopy = Uint8Array;

@@ -1,8 +1,8 @@
-// The store in memory at its limit; test/integration/sandbox has its copies.
+// The store in memory at its limit.
 
 import { expect, test } from "bun:test";
-import { toEntries } from "../../../../../src/core/store/plant-store.ts";
-import { MemoryStore } from "../../../../../src/core/store/sqlite/memory-store.ts";
+import { toEntries } from "../../../src/core/store/plant-store.ts";
+import { MemoryStore } from "../../../src/sandbox/memory-store.ts";
 
 test("over its limit a create is unavailable, with the reason, and what is stored stays", async () => {
   const reasons: string[] = [];
