@@ -92,12 +92,10 @@ const results: readonly RuleResult[] = [
 ];
 
 const report: ConformanceReport = {
-  ...{
-    url: "http://127.0.0.1:8080/v1",
-    version: "0.1.0",
-    startedAt: "2026-11-22T10:00:00.000Z",
-    durationMs: 1_234,
-  },
+  url: "http://127.0.0.1:8080/v1",
+  version: "0.1.0",
+  startedAt: "2026-11-22T10:00:00.000Z",
+  durationMs: 1_234,
   ids: [
     { from: -(2n ** 60n), to: -(2n ** 60n) + 9n },
     { from: 2n ** 40n, to: 2n ** 40n + 9n },
@@ -106,25 +104,15 @@ const report: ConformanceReport = {
   hints: ["Most requests got 404."],
 };
 
-test("the report for people", async () => {
-  const lines = formatTextReport(report, { colours: false });
-  expect(`${lines.join("\n")}\n`).toBe(await golden("report.txt"));
-});
-
-test("the report on a terminal has the same text in colours", async () => {
-  const lines = formatTextReport(report, { colours: true });
-  expect(lines.join("\n")).toContain("\x1b[31mFAIL\x1b[0m");
-  expect(`${Bun.stripANSI(lines.join("\n"))}\n`).toBe(await golden("report.txt"));
+test("the report for people, and on a terminal in colours", async () => {
+  const [plain, coloured] = [false, true].map((colours) => formatTextReport(report, { colours }).join("\n"));
+  expect(`${plain}\n`).toBe(await golden("report.txt"));
+  expect(coloured).toContain("\x1b[31mFAIL\x1b[0m");
+  expect(Bun.stripANSI(coloured ?? "")).toBe(plain ?? "");
 });
 
 test("the report as JSON", async () => {
-  const text = formatJsonReport(report);
-  expect(`${text}\n`).toBe(await golden("report-json.txt"));
-  expect(JSON.parse(text)).toMatchObject({
-    conforms: false,
-    summary: { rules: 6, holds: 2, fails: 2, known: 1, skipped: 1 },
-    bases: { contract: { rules: 3, holds: 2, fails: 1 } },
-  });
+  expect(`${formatJsonReport(report)}\n`).toBe(await golden("report-json.txt"));
 });
 
 /** The attributes of each element by junit-10.xsd of Jenkins' xunit plugin, which others follow. */
@@ -161,20 +149,6 @@ test("the JUnit report has none of the characters that XML has not", () => {
   const text = formatJunitReport({ ...report, results: [odd, ...others] }).join("\n");
   expect(text).toContain("\ufffd\ufffd");
   expect(text).not.toMatch(/[\ufffe\uffff]/);
-});
-
-test("no report contains a secret or a control character", () => {
-  const style = { colours: false };
-  for (const lines of [
-    formatTextReport(report, style),
-    [formatJsonReport(report)],
-    formatJunitReport(report),
-  ]) {
-    const text = lines.join("\n");
-    expect(text).not.toContain(token);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what must not be there.
-    expect(text).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f]/);
-  }
 });
 
 test("a server conforms if no rule fails and one was checked", () => {
