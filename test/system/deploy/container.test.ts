@@ -1,7 +1,7 @@
 // The image of deploy/container and its compose file: linted, built by buildah, and run by podman
 // as in production.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { YAML } from "bun";
@@ -11,7 +11,7 @@ import { readEnvironment } from "../../../src/cli/config/sources.ts";
 import { engines } from "../../support/engines.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { reservePort } from "../../support/ports.ts";
-import { pathOf, programPath, testIfInstalled } from "../../support/programs.ts";
+import { describeUnless, pathOf, programPath, testIfInstalled } from "../../support/programs.ts";
 import { type CommandResult, runIn, TemporaryFolder } from "../../support/server.ts";
 
 const testMsMax = 120_000;
@@ -82,9 +82,8 @@ function missing(): string | undefined {
 }
 
 const runtime = pathOf("podman") === null ? undefined : findRuntime();
-const reason = missing();
 
-describe.skipIf(reason !== undefined)(`image${reason === undefined ? "" : ` (skipped: ${reason})`}`, () => {
+describeUnless(missing(), "image", () => {
   let folder: TemporaryFolder;
   const image = `localhost/plantstore-test:${process.pid}`;
   const podman = (...args: string[]): Promise<CommandResult> =>
@@ -117,7 +116,8 @@ describe.skipIf(reason !== undefined)(`image${reason === undefined ? "" : ` (ski
     ...["--network=host", "--read-only", "--cap-drop=all", "--security-opt=no-new-privileges", ...limits],
     ...Object.entries({
       ...environment,
-      ...{ PLANTSTORE_PORT: reservePort(), PLANTSTORE_ADMIN_PORT: reservePort() },
+      PLANTSTORE_PORT: reservePort(),
+      PLANTSTORE_ADMIN_PORT: reservePort(),
     }).map(([name, value]) => `--env=${name}=${value}`),
   ];
 

@@ -47,8 +47,10 @@ test("it starts the server, and waits until it is ready, by commands with these 
   using folder = new TemporaryFolder();
   writeFileSync(folder.file("database"), `sqlite:${folder.file("plants.db")}\n`);
   const env = {
-    ...{ ...names, PLANTSTORE_DATABASE_FILE: folder.file("database") },
-    ...{ PLANTSTORE_PORT: String(reservePort()), PLANTSTORE_ADMIN_PORT: String(reservePort()) },
+    ...names,
+    PLANTSTORE_DATABASE_FILE: folder.file("database"),
+    PLANTSTORE_PORT: String(reservePort()),
+    PLANTSTORE_ADMIN_PORT: String(reservePort()),
   };
   const server = Bun.spawn([plantstore, ...serve.split(" ")], { env, stdout: "pipe", stderr: "ignore" });
   // systemd 252 hides the credentials of a unit from its ExecStartPost.

@@ -5,8 +5,8 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import packageJson from "../../../package.json";
-import { pathOf, programPath, toolsMissing } from "../../support/programs.ts";
-import { runIn } from "../../support/server.ts";
+import { describeUnless, pathOf, programPath, toolsMissing } from "../../support/programs.ts";
+import { collectResult, runIn } from "../../support/server.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const actionlint = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
@@ -22,22 +22,19 @@ async function missing(): Promise<string | undefined> {
   return (await child.exited) === 0 ? undefined : "go cannot download actionlint";
 }
 
-const reason = toolsMissing ?? (await missing());
-test.skipIf(reason !== undefined)(
-  `actionlint finds nothing${reason === undefined ? "" : ` (skipped: ${reason})`}`,
-  async () => {
+describeUnless(toolsMissing ?? (await missing()), "actionlint", () => {
+  test("finds nothing", async () => {
     const child = Bun.spawn([programPath("go"), "run", actionlint, "-no-color"], {
       cwd: root,
       env: process.env,
       stdout: "pipe",
       stderr: "pipe",
     });
-    const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
-    expect({ exitCode: await child.exited, stdout }).toEqual({ exitCode: 0, stdout: "" });
+    const { exitCode, stdout, stderr } = await collectResult(child);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "" });
     expect(stderr).not.toContain("no project was found");
-  },
-  120_000,
-);
+  }, 120_000);
+});
 
 test("the scripts that they run are there, with the oldest Node that is supported", async () => {
   const texts = await Promise.all(
