@@ -43,7 +43,7 @@ export type Plant = { readonly [Field in RequiredField]: ValueOf<Field> } & {
 };
 
 /** An engine's value for the column of a field: SQLite has bigint for numbers and booleans. */
-export type ColumnValue = FieldValue | bigint | null;
+type ColumnValue = FieldValue | bigint | null;
 
 /** The fields of a plant as the columns of a table: null for a field that it does not have. */
 export type PlantColumns = {

@@ -1,7 +1,9 @@
-// Edits of stored plants by an operator: the interface for clients only creates.
+// Edits of stored plants by an operator, with the SQL of every engine: the interface for clients
+// only creates.
 
-import type { NewPlant, Plant } from "../contract/plant.ts";
-import { newPlantJson } from "../contract/plant.ts";
+import { type FieldName, fieldNames, typeOf } from "../contract/fields.ts";
+import { type NewPlant, newPlantJson, type Plant, toColumns } from "../contract/plant.ts";
+import type { SqlStatement, SqlValue } from "./sql-connection.ts";
 
 /** A change or a deletion of one plant, or the restoration of a deleted one. */
 export interface PlantEdit {
@@ -39,7 +41,82 @@ export type EditOutcome = "done" | "missing" | "changed";
  */
 export const editsMax = 200;
 
+/** Statements in groups, of which a later one depends on the rows of an earlier one. */
+type EditWork = Generator<readonly SqlStatement[], EditOutcome[], readonly (readonly object[])[]>;
+
+/** When and by whom an edited plant was created. */
+interface Creation {
+  readonly created_at: SqlValue;
+  readonly creator: SqlValue;
+}
+
+/**
+ * Makes edits and records them, in the caller's transaction. See PlantStore.edit.
+ *
+ * @param collation follows the name of a text column, so that texts are compared by their bytes.
+ */
+export function* editWork(
+  edits: readonly PlantEdit[],
+  { run, editor, first }: EditRun,
+  collation = "",
+): EditWork {
+  const editedAt = Date.now();
+  // Sorted by id: two transactions that edit the same plants then wait for each other.
+  const inOrder = [...edits.entries()].toSorted(
+    ([, { id: one }], [, { id: other }]) => Number(one > other) - Number(one < other),
+  );
+  const written = yield inOrder.map(([, edit]) => writeStatement(edit, collation));
+  const creations: (Creation | undefined)[] = [];
+  for (const [at, [index]] of inOrder.entries()) creations[index] = written[at]?.[0] as Creation | undefined;
+  const records = edits.flatMap(({ id, expected, replacement }, index) => {
+    const creation = creations[index];
+    if (creation === undefined) return [];
+    const texts = [editor, recordedPlant(id, expected), recordedPlant(id, replacement)];
+    const { created_at, creator } = creation;
+    return [
+      {
+        sql: `INSERT INTO edits (run, seq, plant_id, edited_at, editor, before, after, created_at, creator)
+              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+        parameters: [run, first + index, id, editedAt, ...texts, created_at, creator],
+      },
+    ];
+  });
+  const others = edits.filter((_, index) => creations[index] === undefined).map(({ id }) => id);
+  const list = others.map((_, index) => `$${index + 1}`).join(", ");
+  const stored =
+    others.length === 0 ? [] : [{ sql: `SELECT id FROM plants WHERE id IN (${list})`, parameters: others }];
+  const [rows = []] = yield [...stored, ...records];
+  const storedIds = new Set(rows.map((row) => String((row as { id: bigint | string }).id)));
+  return edits.map(({ id, expected }, index) => {
+    if (creations[index] !== undefined) return "done";
+    // Another transaction may have restored it; the operator has to look again either way.
+    return expected === undefined || storedIds.has(String(id)) ? "changed" : "missing";
+  });
+}
+
+/** Makes an edit if the stored plant is the expected one; only then it returns a row. */
+function writeStatement({ id, expected, replacement, creation }: PlantEdit, collation: string): SqlStatement {
+  const parameters: SqlValue[] = [];
+  const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
+  const returning = "RETURNING created_at, creator";
+  const values = replacement === undefined ? [] : toColumns(replacement).map(parameter);
+  if (expected === undefined) {
+    const others = [creation?.createdAt ?? null, creation?.creator ?? null, id].map(parameter);
+    const sql = `INSERT INTO plants (${fieldNames.join(", ")}, created_at, creator, id)
+                 VALUES (${[...values, ...others].join(", ")}) ON CONFLICT (id) DO NOTHING ${returning}`;
+    return { sql, parameters };
+  }
+  const conditions = toColumns(expected).map((value, index) => {
+    const field = fieldNames[index] as FieldName;
+    return `${field}${typeOf(field) === "text" ? collation : ""} IS NOT DISTINCT FROM ${parameter(value)}`;
+  });
+  const where = `WHERE id = ${parameter(id)} AND ${conditions.join(" AND ")} ${returning}`;
+  if (replacement === undefined) return { sql: `DELETE FROM plants ${where}`, parameters };
+  const assignments = values.map((value, index) => `${fieldNames[index]} = ${value}`);
+  return { sql: `UPDATE plants SET ${assignments.join(", ")} ${where}`, parameters };
+}
+
 /** A plant in the history: the body that would create it. */
-export function recordedPlant(id: bigint, plant: Plant | undefined): string | null {
+function recordedPlant(id: bigint, plant: Plant | undefined): string | null {
   return plant === undefined ? null : newPlantJson({ ...plant, id } satisfies NewPlant);
 }

@@ -10,7 +10,7 @@ import { OperatorError } from "../operator-error.ts";
 export type SqlAccess = "read" | "write";
 
 /** A value of a parameter. A number must be an integer. */
-export type SqlValue = bigint | number | string | null;
+export type SqlValue = bigint | number | string | boolean | null;
 
 /** A statement whose parameters are $1, $2 and so on, in every dialect. */
 export interface SqlStatement {

@@ -64,11 +64,11 @@ export class SqlRunner {
 /** Runs one statement, and returns its rows. Throws SQLite's own error. */
 export function runStatement(database: Database, { sql, parameters = [] }: SqlStatement): object[] {
   // In SQLite $1 is a name; ?1 is a number.
-  const statement = database.query<object, (bigint | string | null)[]>(sql.replaceAll(/\$(\d)/g, "?$1"));
+  const statement = database.query<object, ReturnType<typeof toBound>[]>(sql.replaceAll(/\$(\d)/g, "?$1"));
   return statement.all(...parameters.map(toBound));
 }
 
 /** Numbers are bound as bigint: between 2^51 and 2^53 Bun binds them as REAL. */
-function toBound(value: SqlValue): bigint | string | null {
+function toBound(value: SqlValue): Exclude<SqlValue, number> {
   return typeof value === "number" ? BigInt(value) : value;
 }
