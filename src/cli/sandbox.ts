@@ -63,7 +63,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
     ownProcess.storeEvents.onUnavailable,
   );
   const { store } = sandbox;
-  resources.defer(() => store.close());
+  resources.use(store);
   const wallNow = () => sandbox.clock.now();
 
   const parts = { store, events, now, wallNow };

@@ -43,7 +43,7 @@ export async function serve(
   await ownProcess.startTracing();
   const store = await openStoreUnlessStopped(config, ownProcess);
   if (store === undefined) return await ownProcess.waitForStop();
-  ownProcess.resources.defer(() => store.close());
+  ownProcess.resources.use(store);
 
   const parts = { store, events: ownProcess.events, now, wallNow: Date.now };
   const extras: readonly (AdminExtra | undefined)[] = [

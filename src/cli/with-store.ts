@@ -21,13 +21,9 @@ export async function withStore<Result>(
   { quiet = false, onUnavailable = printError, signal }: WithStoreOptions = {},
 ): Promise<Result> {
   const report = (waitingFor: string) => printError(`waiting for ${waitingFor}`);
-  const store = await storeAt(database).open(mode, onUnavailable, {
+  await using store = await storeAt(database).open(mode, onUnavailable, {
     ...(quiet ? {} : { report }),
     ...(signal === undefined ? {} : { signal }),
   });
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
+  return await use(store);
 }

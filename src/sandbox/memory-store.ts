@@ -90,7 +90,7 @@ export class MemoryStore implements PlantStore {
     return new SqliteSqlConnection(async (call) => this.#current.sql[access](call));
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     close(this.#current);
   }
 

@@ -213,6 +213,6 @@ export class QueuedStore implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.queue.close();
-    await this.#store.close();
+    await this.#store[Symbol.asyncDispose]();
   }
 }

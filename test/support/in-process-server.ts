@@ -56,7 +56,7 @@ export class InProcessServer implements AsyncDisposable {
         onDegraded: (reason) => hub.emit({ kind: "storeDegraded", reason }),
         onFailed: ({ message }) => hub.emit({ kind: "storeFailed", reason: message }),
       }));
-    resources.defer(() => store.close());
+    resources.use(store);
     const admin = { host: "127.0.0.1", port: 0 };
     const server = resources.use(await startServer({ admin, ...options, store, events: hub }));
     return new InProcessServer(server, address, store, events, resources.move());

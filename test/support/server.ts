@@ -75,12 +75,8 @@ export async function withStore<T>(
   mode: OpenMode,
   use: (store: ReadablePlantStore) => Promise<T>,
 ): Promise<T> {
-  const store = await storeAt(database).open(mode, () => undefined);
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
+  await using store = await storeAt(database).open(mode, () => undefined);
+  return await use(store);
 }
 
 /** A temporary folder, removed when it goes out of scope. */

@@ -23,13 +23,12 @@ export function unexpected(reason: unknown): never {
 }
 
 /** Opens a store as a server does, until it goes out of scope. */
-export async function openedStore(
+export function openedStore(
   database: string,
   onUnavailable: (reason: string) => void = unexpected,
-): Promise<ServerStore & AsyncDisposable> {
+): Promise<ServerStore> {
   const events = { onUnavailable, onDegraded: unexpected, onFailed: unexpected };
-  const store = await openServerStore(database, "create", events);
-  return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
+  return openServerStore(database, "create", events);
 }
 
 /** Stores plants from lines of NDJSON. */

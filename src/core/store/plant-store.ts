@@ -37,8 +37,11 @@ export function compareWithStored(stored: Plant, plant: Plant): "unchanged" | "c
  */
 export type OpenMode = "create" | "writable" | "existing";
 
-/** A store that is open for creating plants. */
-export interface PlantStore {
+/**
+ * A store that is open for creating plants. Its disposal releases all resources: no call may be in
+ * flight, and none may follow.
+ */
+export interface PlantStore extends AsyncDisposable {
   /** The engine's name, for operators. */
   readonly engine: string;
 
@@ -75,9 +78,6 @@ export interface PlantStore {
 
   /** Opens a connection for SQL of an extra. Close it before the store. */
   openSql(access: SqlAccess): Promise<SqlConnection>;
-
-  /** Releases all resources. No call may be in flight, and none may follow. */
-  close(): Promise<void>;
 }
 
 /** Which plants are exported; without a property all of them. */

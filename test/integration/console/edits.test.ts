@@ -103,15 +103,13 @@ for (const engine of engines) {
 }
 
 test("an undo that fails halfway reports what it has undone", async () => {
-  await using stack = new AsyncDisposableStack();
-  const store = new MemoryStore(() => undefined);
-  stack.defer(() => store.close());
+  await using store = new MemoryStore(() => undefined);
   const plants = Array.from({ length: 300 }, (_, index) => ({ id: BigInt(index), name: "Rosa" }));
   await store.create(toEntries(plants));
   const deletion = new EditRun(store, { by: "console" });
   await deletion.edit(plants.map((plant) => ({ id: plant.id, expected: plant, replacement: undefined })));
 
-  const sql = stack.use(await store.openSql("read"));
+  await using sql = await store.openSql("read");
   const emitted: ServerEvent[] = [];
   let calls = 0;
   const failing: Pick<MemoryStore, "edit" | "openSql"> = {
@@ -124,6 +122,7 @@ test("an undo that fails halfway reports what it has undone", async () => {
   const edits = new Edits(
     consoleContext({ store: failing, reader: async () => sql, emit: (event) => emitted.push(event) }),
   );
+  await using stack = new AsyncDisposableStack();
   stack.defer(() => edits.close());
   await expect(edits.undo({ run: deletion.id, id: "" }, "::1")).rejects.toThrow("the disk is full");
   const restored = (await sql.query("SELECT id FROM plants")).length;

@@ -12,7 +12,7 @@ test("a program that imports the package starts the service, and creates a plant
   using folder = new TemporaryFolder();
   const ignore = () => undefined;
   const reports = { onUnavailable: ignore, onDegraded: ignore, onFailed: ignore };
-  const store = await openServerStore(`sqlite:${folder.file("plants.db")}`, "create", reports);
+  await using store = await openServerStore(`sqlite:${folder.file("plants.db")}`, "create", reports);
   const { token, record } = makeToken({ name: "own", expiresAt: null }, { now: Date.now(), randomBytes });
   await store.tokens.add(record);
   const events = new ServerEvents();
@@ -28,7 +28,6 @@ test("a program that imports the package starts the service, and creates a plant
   expect((await server.fetch(again)).status).toBe(200);
   expect(results).toEqual(["created", "unchanged"]);
   await server.stop();
-  await store.close();
 });
 
 test("a handler around the handler sees each request, the client's port and the origin", async () => {

@@ -6,7 +6,7 @@ import { MemoryStore } from "../../../src/sandbox/memory-store.ts";
 
 test("over its limit a create is unavailable, with the reason, and what is stored stays", async () => {
   const reasons: string[] = [];
-  const store = new MemoryStore((reason) => reasons.push(reason), 2 ** 20);
+  await using store = new MemoryStore((reason) => reasons.push(reason), 2 ** 20);
   const empty = store.copyPlants();
   const large = (id: bigint) => ({ id, name: "x".repeat(100_000) });
   const ids = Array.from({ length: 20 }, (_, index) => BigInt(index));
@@ -32,5 +32,4 @@ test("over its limit a create is unavailable, with the reason, and what is store
   expect(() => store.replacePlants(full)).toThrow("full");
   expect(await store.tokens.list()).toHaveLength(1_000);
   expect(store.count()).toBe(0);
-  await store.close();
 });

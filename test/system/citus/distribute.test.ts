@@ -164,9 +164,7 @@ describeCitus("plantstore migrate --distribute citus", () => {
     const stores = await Promise.all(
       cluster.nodes.map(async (node) => {
         const events = { onUnavailable: fail, onFailed: fail, onDegraded: () => undefined };
-        const store = await openServerStore(node.address(name), "writable", events);
-        stack.defer(() => store.close());
-        return store;
+        return stack.use(await openServerStore(node.address(name), "writable", events));
       }),
     );
     for (let round = 0; round < 5; round++) {

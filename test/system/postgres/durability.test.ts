@@ -35,7 +35,7 @@ describe.concurrent("settings with which commits could be lost", () => {
       await using server = await RunningServer.startInProcess({ database: address });
       const target = { url: server.url, token: await server.createToken() };
       const create = async (id: bigint) => (await post(target, plantJson(id, "Monstera"))).status;
-      const store = await storeAt(address).open("existing", () => undefined);
+      await using store = await storeAt(address).open("existing", () => undefined);
       expect(await create(1n)).toBe(200);
       expect(await store.create(toEntries([{ id: 2n, name: "Monstera" }]))).toEqual(["created"]);
 
@@ -75,14 +75,13 @@ describe.concurrent("settings with which commits could be lost", () => {
         (status) => status === 200,
       );
       expect((await runCommand(["check", "--database", address])).exitCode).toBe(0);
-      await store.close();
     },
   );
 
   test("no create is acknowledged whose wait for the standby was cancelled", async () => {
     await using database = await PostgresServer.start();
     const address = database.address("postgres", [], "?statement_timeout=20&retry_timeout=1");
-    const store = await storeAt(address).open("create", () => undefined);
+    await using store = await storeAt(address).open("create", () => undefined);
     await set(database, "synchronous_standby_names = 'missing'");
     await untilShown(database, "synchronous_standby_names", "missing");
     let isCancelling = true;
@@ -111,7 +110,6 @@ describe.concurrent("settings with which commits could be lost", () => {
     isCancelling = false;
     await cancelling;
     await set(database, "synchronous_standby_names = ''");
-    await store.close();
   });
 
   test.each([

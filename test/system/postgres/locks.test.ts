@@ -97,7 +97,7 @@ test.each([
   "of a batch with a row that another transaction has %s, that plant alone is unavailable",
   async (_, sql) => {
     const { address } = await database.newDatabase();
-    const store = await storeAt(address).open("create", () => undefined);
+    await using store = await storeAt(address).open("create", () => undefined);
     expect(await store.create(toEntries([{ id: 7n, name: "Monstera" }]))).toEqual(["created"]);
     const other = await otherTransaction(address, sql);
     const locked = sql.startsWith("INSERT") ? 13n : 7n;
@@ -117,6 +117,5 @@ test.each([
     expect(await store.create(toEntries([{ id: locked, name: "Monstera" }]))).toEqual([
       locked === 13n ? "created" : "unchanged",
     ]);
-    await store.close();
   },
 );

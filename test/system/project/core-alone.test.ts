@@ -11,7 +11,7 @@ const program = `
 import { makeToken, openServerStore, randomBytes, startServer } from "./src/index.ts";
 const ignore = () => undefined;
 const reports = { onUnavailable: ignore, onDegraded: ignore, onFailed: ignore };
-const store = await openServerStore("sqlite:plants.db", "create", reports);
+await using store = await openServerStore("sqlite:plants.db", "create", reports);
 const { token, record } = makeToken({ name: "own", expiresAt: null }, { now: Date.now(), randomBytes });
 await store.tokens.add(record);
 const server = await startServer({ store, admin: { host: "127.0.0.1", port: 0 } });
@@ -23,7 +23,6 @@ const response = await fetch(\`\${server.url}/plants\`, {
 const ready = await fetch(\`\${server.adminUrl}/readyz\`);
 process.stdout.write(\`\${response.status} \${await response.text()} \${ready.status}\\n\`);
 await server.stop();
-await store.close();
 `;
 
 test("without console, sandbox, conformance, documentation, operations and command line the service works", async () => {

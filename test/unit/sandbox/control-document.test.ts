@@ -20,7 +20,7 @@ test("the document describes every route, and nothing else", async () => {
     emit: () => undefined,
   });
   expect(Object.keys(control.routes).toSorted()).toEqual(describedOperations.toSorted());
-  await sandbox.store.close();
+  await sandbox.store[Symbol.asyncDispose]();
 });
 
 test("the schemas of rules have only keywords that the check of rules knows", () => {

@@ -127,7 +127,7 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
     return new PostgresSqlConnection(this.#url, access);
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.#primary.close();
   }
 

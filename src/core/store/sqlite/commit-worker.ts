@@ -16,7 +16,7 @@ export async function openStore(path: string, mode: OpenMode, memory: SharedArra
   const store = new SqliteStore(path, mode, notify, { checkpointThread: new CheckpointSignals(memory) });
   void serveBatches(store, new BatchReceiver(memory));
   const close = async () => {
-    await store.close();
+    await store[Symbol.asyncDispose]();
     isClosed = true;
   };
   // `create` is for a batch that does not fit into the memory, or comes while another one is in it.

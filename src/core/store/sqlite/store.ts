@@ -157,7 +157,7 @@ export class SqliteStore implements ReadablePlantStore {
     return this.#writeIfRoom(() => this.#sql.write(call));
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     const hasFault = this.#fault(() => this.#files.findFaultNow()) !== undefined;
     if (hasFault) this.#checkpointThread?.leaveFiles();
     this.#files.close();

@@ -45,7 +45,7 @@ export class SqliteWorkerStore implements PlantStore {
     try {
       await store.#startCheckpoints(events);
     } catch (error) {
-      await store.close();
+      await store[Symbol.asyncDispose]();
       throw error;
     }
     return store;
@@ -99,7 +99,7 @@ export class SqliteWorkerStore implements PlantStore {
       : new SqliteSqlConnection((call) => this.#commitThread.served.store.runSql(call));
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#signals.stop();
     await this.#checkpointsEnded;
     await this.#commitThread.served.thread.close();

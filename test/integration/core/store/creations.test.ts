@@ -81,7 +81,7 @@ for (const engine of engines) {
 }
 
 test("a store in memory knows the creators also after its plants were replaced", async () => {
-  const store = new MemoryStore(unexpected);
+  await using store = new MemoryStore(unexpected);
   const creator = await store.tokens.creatorKey("gardener");
   const empty = store.copyPlants();
   for (const id of [1n, 2n]) {
@@ -90,5 +90,4 @@ test("a store in memory knows the creators also after its plants were replaced",
     const [[plant] = []] = store.plants({ withCreation: true });
     expect(plant).toMatchObject({ id, creation: { token: "gardener" } });
   }
-  await store.close();
 });

@@ -7,14 +7,13 @@ import { MemoryStore } from "../../../../src/sandbox/memory-store.ts";
 import { engines } from "../../../support/engines.ts";
 import { openedStore, unexpected } from "../../../support/stored-plants.ts";
 
-async function openedMemoryStore(): Promise<PlantStore & AsyncDisposable> {
-  const store = new MemoryStore(unexpected);
-  return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
-}
-
 const noPlace = async () => ({ database: "", [Symbol.asyncDispose]: async () => undefined });
 const stores = [
-  { name: "memory", createTestStore: noPlace, open: openedMemoryStore },
+  {
+    name: "memory",
+    createTestStore: noPlace,
+    open: async (): Promise<PlantStore> => new MemoryStore(unexpected),
+  },
   ...engines.map(({ name, createTestStore }) => ({ name, createTestStore, open: openedStore })),
 ];
 

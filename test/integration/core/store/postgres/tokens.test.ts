@@ -19,7 +19,7 @@ test("the retry of a rotation whose commit had no response finds it done", async
   // other tests.
   await using own = await PostgresServer.start();
   const { name, address } = await own.newDatabase();
-  const store = await storeAt(`${address}?statement_timeout=1&retry_timeout=60`).open(
+  await using store = await storeAt(`${address}?statement_timeout=1&retry_timeout=60`).open(
     "create",
     () => undefined,
   );
@@ -75,7 +75,6 @@ test("the retry of a rotation whose commit had no response finds it done", async
     ["a", 500_000],
     ["b", null],
   ]);
-  await store.close();
 });
 
 test("servers record the same tokens concurrently also with SERIALIZABLE as the database's default", async () => {
@@ -123,7 +122,7 @@ test("polls, look-ups and changes do not scan the ended tokens", async () => {
     );
     return Number(row?.rows);
   };
-  await store.close();
+  await store[Symbol.asyncDispose]();
   const before = await rowsScanned();
   expect(before).toBeGreaterThan(20_000);
 
@@ -140,7 +139,7 @@ test("polls, look-ups and changes do not scan the ended tokens", async () => {
   });
   await again.tokens.revoke("other", 3_000);
   expect((await again.tokens.readChanges(revision)).tokens).toHaveLength(3);
-  await again.close();
+  await again[Symbol.asyncDispose]();
   expect(await rowsScanned()).toBe(before);
 });
 

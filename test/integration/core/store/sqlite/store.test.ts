@@ -110,7 +110,7 @@ test("while another process holds the write lock, plants are unavailable after o
 test("a store is unavailable until a checkpoint of another process is done and the WAL is fsynced", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
-  const before = new SqliteStore(path, "create", unexpected);
+  await using before = new SqliteStore(path, "create", unexpected);
   await before.create(toEntries([plant(1n, "a")]));
   const reader = openDatabase(path, "existing");
   // Holds a snapshot, for which the other checkpoint waits.
@@ -128,14 +128,13 @@ test("a store is unavailable until a checkpoint of another process is done and t
   await eventually("the other process runs a checkpoint", isRunning);
 
   const reasons: string[] = [];
-  const store = new SqliteStore(path, "existing", (reason) => reasons.push(reason));
+  await using store = new SqliteStore(path, "existing", (reason) => reasons.push(reason));
   expect(await store.create(toEntries([plant(2n, "b")]))).toEqual(["unavailable"]);
   expect(reasons).toEqual(["a checkpoint of another process kept the WAL from being fsynced"]);
   reader.run("COMMIT");
   expect(await other.exited).toBe(0);
   expect(await store.create(toEntries([plant(2n, "b")]))).toEqual(["unchanged"]);
   for (const database of [reader, probe]) database.close();
-  await Promise.all([store.close(), before.close()]);
 });
 
 test("closing leaves one file, without a WAL", async () => {
@@ -146,7 +145,7 @@ test("closing leaves one file, without a WAL", async () => {
   await store.tokens.list();
   await store.get(1n);
   for await (const _ of store.export({})) break;
-  await store.close();
+  await store[Symbol.asyncDispose]();
   expect(existsSync(path)).toBe(true);
   expect(existsSync(`${path}-wal`)).toBe(false);
 });
@@ -154,10 +153,8 @@ test("closing leaves one file, without a WAL", async () => {
 test("an export is one snapshot, also while plants are created", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
-  const [reader, writer] = [
-    new SqliteStore(path, "create", unexpected),
-    new SqliteStore(path, "existing", unexpected),
-  ];
+  await using reader = new SqliteStore(path, "create", unexpected);
+  await using writer = new SqliteStore(path, "existing", unexpected);
   const evens = Array.from({ length: 5_000 }, (_, index) => BigInt(2 * index));
   await writer.create(toEntries(evens.map((id) => plant(id, "even"))));
   const seen: bigint[] = [];
@@ -173,8 +170,6 @@ test("an export is one snapshot, also while plants are created", async () => {
   }
   expect(seen).toEqual(evens);
   expect((await all(reader)).length).toBeGreaterThan(evens.length);
-  await reader.close();
-  await writer.close();
 });
 
 test.each(["", "-wal", "-shm"].flatMap((suffix) => [false, true].map((isLink) => ({ suffix, isLink }))))(
@@ -182,11 +177,11 @@ test.each(["", "-wal", "-shm"].flatMap((suffix) => [false, true].map((isLink) =>
   async (replaced) => {
     using folder = new TemporaryFolder();
     const resolved = folder.file("plants.db");
-    await new SqliteStore(resolved, "create", unexpected).close();
+    await new SqliteStore(resolved, "create", unexpected)[Symbol.asyncDispose]();
     const path = replaced.isLink ? folder.file("link.db") : resolved;
     if (replaced.isLink) symlinkSync(resolved, path);
     const reasons: string[] = [];
-    const store = new SqliteStore(path, "create", (reason) => reasons.push(reason));
+    await using store = new SqliteStore(path, "create", (reason) => reasons.push(reason));
     renameSync(resolved + replaced.suffix, folder.file("away"));
     copyFileSync(folder.file("away"), resolved + replaced.suffix);
 
@@ -199,22 +194,22 @@ test.each(["", "-wal", "-shm"].flatMap((suffix) => [false, true].map((isLink) =>
     await expect(store.tokens.list()).rejects.toThrow("was removed or replaced");
     renameSync(folder.file("away"), resolved + replaced.suffix);
     expect(await store.create(toEntries([plant(1n, "kept")]))).toEqual(["created"]);
-    await store.close();
   },
 );
 
 test("a store opened through a link has the same size and failure marker as by its own name", async () => {
   using folder = new TemporaryFolder();
   const [resolved, link] = [folder.file("plants.db"), folder.file("link.db")];
-  const store = new SqliteStore(resolved, "create", unexpected);
-  symlinkSync(resolved, link);
-  const linked = new SqliteStore(link, "create", unexpected);
-  expect(await linked.bytesOnDisk()).toBe(await store.bytesOnDisk());
-  await Promise.all([store.close(), linked.close()]);
+  {
+    await using store = new SqliteStore(resolved, "create", unexpected);
+    symlinkSync(resolved, link);
+    await using linked = new SqliteStore(link, "create", unexpected);
+    expect(await linked.bytesOnDisk()).toBe(await store.bytesOnDisk());
+  }
 
   writeFailureMarker(link, "disk I/O error");
   expect(readdirSync(folder.path).toSorted()).toEqual(["link.db", "plants.db", "plants.db-disk-failed"]);
-  await new SqliteStore(resolved, "create", unexpected).close();
+  await new SqliteStore(resolved, "create", unexpected)[Symbol.asyncDispose]();
   expect(readdirSync(folder.path).toSorted()).toEqual(["link.db", "plants.db"]);
 });
 
@@ -224,7 +219,7 @@ test("the failure marker of a store that was moved away does not prevent a new s
   writeFailureMarker(path, "disk I/O error");
   const store = new SqliteStore(path, "create", unexpected);
   expect(await store.create(toEntries([plant(1n, "a")]))).toEqual(["created"]);
-  await store.close();
+  await store[Symbol.asyncDispose]();
   expect(readdirSync(folder.path)).toEqual(["plants.db"]);
 });
 
@@ -272,8 +267,8 @@ test("files that are not stores are rejected with advice, and not changed", () =
 test("checkpoints bound the WAL, except while a reader holds a snapshot", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
-  const store = new SqliteStore(path, "create", unexpected);
-  const other = new SqliteStore(path, "existing", unexpected);
+  await using store = new SqliteStore(path, "create", unexpected);
+  await using other = new SqliteStore(path, "existing", unexpected);
   let id = 0n;
   const grow = async (megabytes: number) => {
     for (let megabyte = 0; megabyte < megabytes; megabyte++)
@@ -294,15 +289,13 @@ test("checkpoints bound the WAL, except while a reader holds a snapshot", async 
   await grow(40);
   expect(walMegabytes()).toBe(size);
   expect(await store.count({})).toBe(Number(id));
-  await other.close();
-  await store.close();
 });
 
 test("readiness probes and token changes run checkpoints too, so the WAL stays short without creates", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
-  const store = new SqliteStore(path, "create", unexpected);
-  const other = openDatabase(path, "existing");
+  await using store = new SqliteStore(path, "create", unexpected);
+  using other = openDatabase(path, "existing");
   const walPages = () => Number(other.query("PRAGMA wal_checkpoint(NOOP)").values()[0]?.[1]);
   const changes = [
     () => store.assertWritable(),
@@ -316,8 +309,6 @@ test("readiness probes and token changes run checkpoints too, so the WAL stays s
     await change();
     expect(walPages()).toBeLessThan(10);
   }
-  other.close();
-  await store.close();
 });
 
 test("no statement of a token poll, look-up or change scans the tokens table", async () => {
@@ -364,7 +355,7 @@ test("batches that are created at the same time are all committed, with their ow
   });
   const outcomes = await Promise.all(batches.map((batch) => store.create(batch)));
   expect(outcomes).toEqual(batches.map(() => ["created", "conflict", "unchanged", "created", "conflict"]));
-  await store.close();
+  await store[Symbol.asyncDispose]();
   using file = new Database(path, { readonly: true });
   const creators = file.query<{ id: number; creator: number }, []>("SELECT id, creator FROM plants").all();
   expect(creators).toHaveLength(20);

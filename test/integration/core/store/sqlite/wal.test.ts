@@ -60,18 +60,17 @@ test("a server's WAL is copied by the checkpoint thread, and restarts in the com
   }
   // Less than all that was written.
   expect(walBytesMax).toBeLessThan(160 * mebibyte);
-  await store.close();
+  await store[Symbol.asyncDispose]();
   expect(existsSync(`${path}-wal`)).toBe(false);
-  const reopened = new SqliteStore(path, "existing", unexpected);
+  await using reopened = new SqliteStore(path, "existing", unexpected);
   expect(await reopened.count({})).toBe(Number(id));
-  await reopened.close();
 }, 60_000);
 
 test("at the limit that an old snapshot leaves to the WAL nothing is created, and all else goes on", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const reasons: string[] = [];
-  const store = new SqliteStore(path, "create", (reason) => reasons.push(reason), {
+  await using store = new SqliteStore(path, "create", (reason) => reasons.push(reason), {
     heldBytesMin: 24 * mebibyte,
   });
   await store.create(toEntries([large(0n)]));
@@ -105,17 +104,14 @@ test("at the limit that an old snapshot leaves to the WAL nothing is created, an
   // The WAL was restarted.
   expect(walPages(path).toCopy).toBeLessThan(1_000);
   expect(await store.count({})).toBe(Number(id));
-  await store.close();
 });
 
 test("an export whose output is not read ends before creates fail, and says how to go on", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const options = { heldBytesMin: 24 * mebibyte };
-  const [store, other] = [
-    new SqliteStore(path, "create", unexpected, options),
-    new SqliteStore(path, "existing", unexpected, options),
-  ];
+  await using store = new SqliteStore(path, "create", unexpected, options);
+  await using other = new SqliteStore(path, "existing", unexpected, options);
   for (let id = 0n; id < 3n; id++) await store.create(toEntries([large(id)]));
   const exported = other.export({});
   expect((await exported.next()).value).toHaveLength(1);
@@ -134,7 +130,6 @@ test("an export whose output is not read ends before creates fail, and says how 
     ),
   );
   reader.close();
-  await Promise.all([other.close(), store.close()]);
 }, 30_000);
 
 test("a commit in flight while an fsync of the checkpoint thread fails is not acknowledged, nor anything after it", async () => {
@@ -156,6 +151,6 @@ test("a commit in flight while an fsync of the checkpoint thread fails is not ac
   ])
     expect(await call().catch((error) => error)).toBeInstanceOf(DiskFailureError);
   // Closing runs a checkpoint, from pages that may not be on the disk.
-  await store.close();
+  await store[Symbol.asyncDispose]();
   expect(existsSync(`${path}-wal`)).toBe(true);
 });
