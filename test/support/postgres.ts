@@ -88,8 +88,8 @@ export class PostgresDatabases implements AsyncDisposable {
   async query(database: string, sql: string): Promise<Record<string, unknown>[]> {
     const client = new Client({
       connectionString: this.address(database),
-      // A busy machine takes more than two seconds.
-      connectionTimeoutMillis: 10_000,
+      // A busy machine takes more than ten seconds.
+      connectionTimeoutMillis: 60_000,
     });
     client.on("error", () => undefined);
     await client.connect();
