@@ -10,7 +10,7 @@ import { Output } from "./output.ts";
 import { acceptsConnections } from "./ports.ts";
 import { killGroup } from "./processes.ts";
 import type { RunningSandbox } from "./sandbox.ts";
-import { collectResult } from "./server.ts";
+import { runProgram } from "./server.ts";
 
 /** Replacements in the text of a document. */
 export type Replacements = readonly (readonly [from: string, to: string])[];
@@ -101,9 +101,8 @@ export async function runScript(
   cwd: string,
   env: Record<string, string> = {},
 ): Promise<ScriptResult> {
-  const streams = { stdin: new Blob([]), stdout: "pipe", stderr: "pipe" } as const;
-  const child = Bun.spawn(["sh", "-ec", script], { cwd, env: scriptEnvironment(env), ...streams });
-  const { exitCode, stdout, stderr } = await collectResult(child);
+  const options = { cwd, env: scriptEnvironment(env) };
+  const { exitCode, stdout, stderr } = await runProgram(["sh", "-ec", script], options);
   return { exitCode, stdout, output: stdout + stderr };
 }
 

@@ -4,7 +4,7 @@
 import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { collectResult, type TemporaryFolder } from "./server.ts";
+import { runProgram, type TemporaryFolder } from "./server.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
@@ -64,8 +64,8 @@ export const npmEnvironment = {
 export async function npxMissing(specification: string): Promise<string | undefined> {
   const npx = ["npx", "--yes", `--package=${specification}`, "--", "sh", "-c", "true"];
   const env = { ...process.env, ...npmEnvironment };
-  const child = Bun.spawn(npx, { env, stdin: "ignore", stdout: "ignore", stderr: "ignore" });
-  return (await child.exited) === 0 ? undefined : `npm cannot download ${specification}`;
+  const { exitCode } = await runProgram(npx, { env });
+  return exitCode === 0 ? undefined : `npm cannot download ${specification}`;
 }
 
 /** Runs a program, and returns its standard output. Throws if it fails. */
@@ -75,8 +75,7 @@ export async function succeed(
   variables: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const env = { ...process.env, ...npmEnvironment, ...variables };
-  const streams = { stdin: new Blob([]), stdout: "pipe", stderr: "pipe" } as const;
-  const { exitCode, stdout, stderr } = await collectResult(Bun.spawn([...command], { cwd, env, ...streams }));
+  const { exitCode, stdout, stderr } = await runProgram(command, { cwd, env });
   if (exitCode !== 0) throw new Error(`${command.join(" ")} failed:\n${stdout}${stderr}`);
   return stdout;
 }

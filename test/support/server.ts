@@ -35,21 +35,24 @@ export async function run(
   env: Record<string, string> = {},
   input = "",
 ): Promise<CommandResult> {
-  return spawnToEnd([plantstore, ...args], { env }, input);
+  return runProgram([plantstore, ...args], { env }, input);
 }
 
 /** Runs any program in a folder to its end. Its environment is the caller's PATH. */
 export async function runIn(folder: string, command: readonly string[], input = ""): Promise<CommandResult> {
-  return spawnToEnd(command, { cwd: folder }, input);
+  return runProgram(command, { cwd: folder }, input);
 }
 
-function spawnToEnd(
+/** Runs any program to its end. Its environment is `env` and the caller's PATH. */
+export function runProgram(
   command: readonly string[],
-  { env = {}, ...options }: { readonly cwd?: string; readonly env?: Record<string, string> },
-  input: string,
+  { env = {}, ...options }: { readonly cwd?: string; readonly env?: Record<string, string | undefined> } = {},
+  input = "",
 ): Promise<CommandResult> {
   const streams = { stdin: new Blob([input]), stdout: "pipe", stderr: "pipe" } as const;
-  return collectResult(Bun.spawn([...command], { ...options, ...streams, env: environment(env) }));
+  return collectResult(
+    Bun.spawn([...command], { ...options, ...streams, env: { ...environment({}), ...env } }),
+  );
 }
 
 /** The exit code and the output of a process; its streams are read together. */

@@ -8,12 +8,12 @@ import { plantJson, post } from "../../support/http.ts";
 import { Output } from "../../support/output.ts";
 import { testIfInstalled } from "../../support/programs.ts";
 import {
-  collectResult,
   plantstore,
   RunningServer,
   run,
   runCommand,
   runIn,
+  runProgram,
   TemporaryFolder,
   withStore,
 } from "../../support/server.ts";
@@ -354,12 +354,8 @@ test("the command works by a relative path where CDPATH is exported", async () =
   using folder = new TemporaryFolder();
   mkdirSync(folder.file("bin"));
   for (const CDPATH of [root, folder.path]) {
-    const child = Bun.spawn(["bin/plantstore", "--version"], {
-      cwd: root,
-      env: { ...process.env, CDPATH },
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    expect(await collectResult(child)).toMatchObject({ exitCode: 0, stderr: "" });
+    const options = { cwd: root, env: { ...process.env, CDPATH } };
+    const result = await runProgram(["bin/plantstore", "--version"], options);
+    expect(result).toMatchObject({ exitCode: 0, stderr: "" });
   }
 });

@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { TerminalProgram } from "../../support/output.ts";
-import { PostgresServer } from "../../support/postgres.ts";
-import { plantstore, RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
+import { sharedPostgres } from "../../support/postgres.ts";
+import { createStore, plantstore, RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { csvLine, exported, storeLines } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
@@ -98,20 +98,27 @@ for (const engine of engines) {
 }
 
 test("a database connection that is lost during the export is an error of one line", async () => {
-  await using postgres = await PostgresServer.start();
-  const database = postgres.address("postgres");
-  await storeLines(
-    database,
-    Array.from({ length: 3_000 }, (_, id) => plantJson(BigInt(id), "x".repeat(9_000))),
+  await using postgres = await sharedPostgres();
+  const { name, address } = await postgres.newDatabase();
+  await createStore(address);
+  await postgres.query(
+    name,
+    "INSERT INTO plants SELECT n, repeat('x', 2000) FROM generate_series(1, 20000) n",
   );
-  const child = Bun.spawn([plantstore, "export", "--database", database], { stdout: "pipe", stderr: "pipe" });
+  const child = Bun.spawn([plantstore, "export", "--database", address], { stdout: "pipe", stderr: "pipe" });
   const reader = child.stdout.getReader();
   await reader.read();
-  await postgres.stop("SIGQUIT");
+  await postgres.query(
+    "postgres",
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE application_name = 'plantstore' AND datname = '${name}'`,
+  );
   while (!(await reader.read()).done);
-  expect(await child.stderr.text()).toMatch(/^plantstore: the database request failed: [^\n]+\n$/);
+  expect(await child.stderr.text()).toMatch(
+    /^plantstore: the database request failed: [^\n]+; fix the cause, and try again\n$/,
+  );
   expect(await child.exited).toBe(1);
-}, 60_000);
+});
 
 test("a terminal gets control characters escaped, a pipe the exact text", async () => {
   using folder = new TemporaryFolder();

@@ -3,7 +3,7 @@
 
 import { expect, test } from "bun:test";
 import type { ClientPlan, ClientReport } from "../../../bench/loads/open-loop.ts";
-import { collectResult } from "../../support/server.ts";
+import { runProgram } from "../../support/server.ts";
 
 const client = new URL("../../../bench/loads/open-loop-client.ts", import.meta.url).pathname;
 
@@ -32,12 +32,7 @@ test("a stall is in the latency of the requests that it delayed, and none of the
     leadInSeconds: 1,
     seconds: 1,
   };
-  const child = Bun.spawn([process.execPath, client, JSON.stringify(plan)], {
-    stdin: new Blob(),
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const { stdout, stderr } = await collectResult(child);
+  const { stdout, stderr } = await runProgram([process.execPath, client, JSON.stringify(plan)]);
   expect(stderr).toBe("");
   const { figures, accepted } = JSON.parse(stdout) as ClientReport;
   expect(accepted).toBe(2 * ratePerSecond);

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
-import { collectResult, RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, runProgram, TemporaryFolder } from "../../support/server.ts";
 
 interface Sample {
   readonly label: string;
@@ -49,8 +49,7 @@ async function runSample(label: string, token: string): Promise<string> {
   writeFileSync(folder.file(file), samples.find((sample) => sample.label === label)?.source ?? "");
   const command = [programPath(program), ...options, folder.file(file)];
   const env = { ...process.env, ACCESS_TOKEN: token };
-  const streams = { stdin: new Blob([]), stdout: "pipe", stderr: "pipe" } as const;
-  const { exitCode, stdout, stderr } = await collectResult(Bun.spawn(command, { ...streams, env }));
+  const { exitCode, stdout, stderr } = await runProgram(command, { env });
   if (exitCode !== 0) throw new Error(stderr);
   return stdout;
 }

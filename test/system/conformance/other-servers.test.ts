@@ -12,7 +12,7 @@ import { npmEnvironment } from "../../support/npm-packages.ts";
 import { Output } from "../../support/output.ts";
 import { reservePort } from "../../support/ports.ts";
 import { describeUnless, programPath, toolsMissing } from "../../support/programs.ts";
-import { collectResult, TemporaryFolder } from "../../support/server.ts";
+import { runProgram, TemporaryFolder } from "../../support/server.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const token = "sandbox";
@@ -67,14 +67,7 @@ async function install(): Promise<string | undefined> {
   writeFileSync(folder.file("package.json"), '{"private": true}');
   const command = ["npm", "install", "--ignore-scripts", "--save-exact", ...packages];
   const env = { ...process.env, ...npmEnvironment };
-  const child = Bun.spawn(command, {
-    cwd: folder.path,
-    env,
-    stdin: new Blob([]),
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const { exitCode } = await collectResult(child);
+  const { exitCode } = await runProgram(command, { cwd: folder.path, env });
   return exitCode === 0 ? undefined : "npm cannot install the other servers";
 }
 

@@ -1,13 +1,13 @@
 // The database fails and recovers, on the same host or another: responses are correct meanwhile,
 // and the server recovers without a restart.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { eventually } from "../../support/eventually.ts";
 import type { Target } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";
+import { PostgresServer, sharedPostgres } from "../../support/postgres.ts";
 import { HangingProxy } from "../../support/proxy.ts";
-import { createStore, plantstore, RunningServer } from "../../support/server.ts";
+import { RunningServer } from "../../support/server.ts";
 
 setDefaultTimeout(90_000);
 
@@ -175,52 +175,19 @@ describe.concurrent("the database does not respond", () => {
   });
 });
 
-describe("errors of single sessions", () => {
-  let postgres: PostgresDatabases;
-  beforeAll(async () => {
-    postgres = await sharedPostgres();
-  });
-  afterAll(() => postgres[Symbol.asyncDispose]());
-
-  /** Terminates the backends of the servers and commands that use a database. */
-  async function terminateBackends(database: string): Promise<void> {
+test("backends that are terminated under load cause no error for any client", async () => {
+  await using postgres = await sharedPostgres();
+  const { name, address } = await postgres.newDatabase();
+  await using service = await serviceOn(address);
+  for (let round = 0; round < 10; round++) {
     await postgres.query(
       "postgres",
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE application_name = 'plantstore' AND datname = '${database}'`,
+      WHERE application_name = 'plantstore' AND datname = '${name}'`,
     );
+    await service.load.acknowledgedMore(50);
   }
-
-  test("backends that are terminated under load cause no error for any client", async () => {
-    const { name, address } = await postgres.newDatabase();
-    await using service = await serviceOn(address);
-    for (let round = 0; round < 10; round++) {
-      await terminateBackends(name);
-      await service.load.acknowledgedMore(50);
-    }
-    await service.end();
-    expect([...service.load.statuses.keys()]).toEqual([200]);
-    await expectNothingLost(service);
-  });
-
-  test("a backend that is terminated under an export is an error in one line", async () => {
-    const { name, address } = await postgres.newDatabase();
-    await createStore(address);
-    await postgres.query(
-      name,
-      "INSERT INTO plants SELECT n, repeat('x', 2000) FROM generate_series(1, 20000) n",
-    );
-    const exporting = Bun.spawn([plantstore, "export", "--database", address], {
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    const reader = exporting.stdout.getReader();
-    await reader.read();
-    await terminateBackends(name);
-    while (!(await reader.read()).done);
-    expect(await exporting.stderr.text()).toMatch(
-      /^plantstore: the database request failed: [^\n]+; fix the cause, and try again\n$/,
-    );
-    expect(await exporting.exited).toBe(1);
-  });
+  await service.end();
+  expect([...service.load.statuses.keys()]).toEqual([200]);
+  await expectNothingLost(service);
 });

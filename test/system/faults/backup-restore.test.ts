@@ -20,7 +20,7 @@ import {
 import type { OperatorError } from "../../../src/core/operator-error.ts";
 import { Load } from "../../support/load.ts";
 import { describeUnless, programPath } from "../../support/programs.ts";
-import { collectResult, plantstore, RunningServer, run, type TemporaryFolder } from "../../support/server.ts";
+import { plantstore, RunningServer, run, runProgram, type TemporaryFolder } from "../../support/server.ts";
 import { exported, storePlants } from "../../support/stored-plants.ts";
 import {
   argumentsOf,
@@ -271,13 +271,7 @@ async function executeCase(
     return execute(command, folder, target, { source, force });
   const args = [...argumentsOf(command, folder, target, source), ...(force ? ["--force"] : [])];
   const shell = `umask ${umask ?? "022"}; exec "$0" "$@" ${redirected ?? ""}`;
-  const child = Bun.spawn(["sh", "-c", shell, plantstore, ...args], {
-    env: { PATH: process.env.PATH ?? "" },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const { exitCode, stderr } = await collectResult(child);
+  const { exitCode, stderr } = await runProgram(["sh", "-c", shell, plantstore, ...args]);
   expect({ exitCode, stderr: stderr.replace(/^.*(?:verified|of the backup)\.\n$/, "") }).toEqual({
     exitCode: 0,
     stderr: "",

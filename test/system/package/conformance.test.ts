@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import { basename, dirname } from "node:path";
 import { rules } from "../../../src/conformance/rules.ts";
 import { npmEnvironment, packConformance, succeed, unpack } from "../../support/npm-packages.ts";
-import { collectResult, RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, runProgram, TemporaryFolder } from "../../support/server.ts";
 
 test("npx runs the package on Node, twice with the same verdicts", async () => {
   using folder = new TemporaryFolder();
@@ -22,14 +22,9 @@ test("npx runs the package on Node, twice with the same verdicts", async () => {
   await using server = await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` });
   const token = await server.createToken();
   const check = async (...args: string[]) => {
-    const child = Bun.spawn(["npx", "--yes", `./${basename(tarball)}`, "--url", server.url, ...args], {
-      cwd: dirname(tarball),
-      env: { ...process.env, ...npmEnvironment, PLANTSTORE_CONFORMANCE_TOKEN: token },
-      stdin: new Blob([]),
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    const { exitCode, stdout, stderr } = await collectResult(child);
+    const npx = ["npx", "--yes", `./${basename(tarball)}`, "--url", server.url, ...args];
+    const env = { ...process.env, ...npmEnvironment, PLANTSTORE_CONFORMANCE_TOKEN: token };
+    const { exitCode, stdout, stderr } = await runProgram(npx, { cwd: dirname(tarball), env });
     return { exitCode, stdout, stderr: stderr.replaceAll(/^npm warn .*\n/gm, "") };
   };
   const known = new URL("../../../docs/known-failures.txt", import.meta.url).pathname;

@@ -8,7 +8,7 @@ import packageJson from "../../../package.json";
 import { hostTarget } from "../../../scripts/build.ts";
 import { succeed } from "../../support/npm-packages.ts";
 import { copyRepository, setAuthor } from "../../support/repository-copy.ts";
-import { type CommandResult, collectResult, runIn, TemporaryFolder } from "../../support/server.ts";
+import { type CommandResult, runIn, runProgram, TemporaryFolder } from "../../support/server.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const folder = new TemporaryFolder();
@@ -37,10 +37,9 @@ async function prepare(repository: string): Promise<void> {
 }
 
 function release(repository: string, ...args: string[]): Promise<CommandResult> {
-  const streams = { stdin: new Blob([]), stdout: "pipe", stderr: "pipe" } as const;
   // With HOME, where Bun keeps the runtimes that it has downloaded.
   const command = [process.execPath, "scripts/release.ts", ...args];
-  return collectResult(Bun.spawn(command, { cwd: repository, env: process.env, ...streams }));
+  return runProgram(command, { cwd: repository, env: process.env });
 }
 
 describe("a release that cannot be made changes nothing, and says what to do", () => {

@@ -21,7 +21,7 @@ import { Output } from "../../support/output.ts";
 import { killGroup, sessionEnd, sessionOf } from "../../support/processes.ts";
 import { describeUnless, programPath, toolsMissing } from "../../support/programs.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
-import { collectResult, RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, runIn, runProgram, TemporaryFolder } from "../../support/server.ts";
 import { exampleOf, sandboxExamples, sandboxPage } from "../sandbox-helper/examples.ts";
 import { newerNodes } from "./newer-nodes.ts";
 
@@ -275,15 +275,10 @@ function folderOf(runner: string): string {
 async function runExample(runner: string, ...path: readonly string[]): Promise<string> {
   const { command = "" } = exampleOf(runner);
   const { PATH, ...env } = environment();
-  const { exitCode, stdout, stderr } = await collectResult(
-    Bun.spawn(["sh", "-ec", command], {
-      cwd: folderOf(runner),
-      env: { ...env, PATH: [...path, PATH].join(":") },
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-    }),
-  );
+  const { exitCode, stdout, stderr } = await runProgram(["sh", "-ec", command], {
+    cwd: folderOf(runner),
+    env: { ...env, PATH: [...path, PATH].join(":") },
+  });
   const output = Bun.stripANSI(stdout + stderr);
   if (exitCode !== 0) throw new Error(output);
   // Nothing of the sandbox is printed.

@@ -1,7 +1,7 @@
 // The simulation finds no violation, is deterministic for a seed, and finds every planted bug.
 
 import { describe, expect, test } from "bun:test";
-import { run } from "./command.ts";
+import { runProgram } from "../../support/server.ts";
 import { mutations } from "./mutations.ts";
 import { simulate } from "./simulation.ts";
 
@@ -14,12 +14,16 @@ const seedsToFind = 1_000;
 /** More than the rarest bug needs; `npm run faults` runs 20,000. */
 const seeds = Number(process.env.PLANTSTORE_TEST_SEEDS ?? 400);
 
+/** Runs the simulation's command. */
+const run = (...args: readonly string[]) =>
+  runProgram([process.execPath, new URL("main.ts", import.meta.url).pathname, ...args]);
+
 // Each half in a process of its own, to use both processors.
 test(`no acknowledged plant is lost and no invalid token accepted in ${seeds} seeds`, async () => {
   const half = Math.ceil(seeds / 2);
   const runs = await Promise.all([
-    run(["--seeds", String(half)]),
-    run(["--seeds", String(half), "--from", String(1 + half)]),
+    run("--seeds", String(half)),
+    run("--seeds", String(half), "--from", String(1 + half)),
   ]);
   for (const { stdout, exitCode } of runs) {
     expect(stdout).toStartWith(`0 of ${half} seeds failed`);
@@ -34,7 +38,7 @@ test("the same seed gives the same events", async () => {
     expect(traces[0]?.length).toBeGreaterThan(10);
     expect(traces[0]).toEqual(traces[1] ?? []);
   }
-  const hash = async () => JSON.parse((await run(["--seed", "15"])).stdout).hash;
+  const hash = async () => JSON.parse((await run("--seed", "15")).stdout).hash;
   expect(await hash()).toBe((await simulate(15)).hash);
 });
 
@@ -53,11 +57,11 @@ describe("a planted bug is found", () => {
 });
 
 test("a failed seed is printed with the command that replays it", async () => {
-  const { stdout, exitCode } = await run(["--seeds", "1", "--mutation", "acknowledgesBeforeTheCommit"]);
+  const { stdout, exitCode } = await run("--seeds", "1", "--mutation", "acknowledgesBeforeTheCommit");
   expect(exitCode).toBe(1);
   const again = /again: npm run simulate -- (.*)/.exec(stdout)?.[1]?.split(" ") ?? [];
   expect(again).toEqual(["--seed", "1", "--trace", "--mutation", "acknowledgesBeforeTheCommit"]);
-  const replayed = await run(again);
+  const replayed = await run(...again);
   expect(replayed.exitCode).toBe(1);
   expect(replayed.stdout).toContain("too early");
 });

@@ -8,18 +8,13 @@ import { commandError } from "../../../support/commands.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { plantJson } from "../../../support/http.ts";
 import { describeIfInstalled, programPath } from "../../../support/programs.ts";
-import { RunningServer, runCommand, TemporaryFolder } from "../../../support/server.ts";
+import { RunningServer, runCommand, runProgram, TemporaryFolder } from "../../../support/server.ts";
 
 const names = ["DNS:localhost", "IP:127.0.0.1"];
 
 async function openssl(...args: string[]): Promise<{ exitCode: number; text: string }> {
-  const child = Bun.spawn([programPath("openssl"), ...args], {
-    stdin: new Blob([]),
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
-  return { exitCode: await child.exited, text: stdout + stderr };
+  const { exitCode, stdout, stderr } = await runProgram([programPath("openssl"), ...args]);
+  return { exitCode, text: stdout + stderr };
 }
 
 /** A server with a certificate in files that a test may change. */
