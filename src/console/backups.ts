@@ -5,6 +5,7 @@
 import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { AdminError } from "../core/admin/request-bodies.ts";
+import { errorMessage } from "../core/operator-error.ts";
 import type { PrivateFolder } from "../core/store/sqlite/private-folder.ts";
 import { respondDownload } from "./responses.ts";
 
@@ -39,46 +40,21 @@ type State = "copying" | "ready" | "sent" | "failed";
 export class Backups {
   readonly #dependencies: BackupDependencies;
   #last: Backup | undefined;
-  #starting: ReturnType<Backup["status"]> | undefined;
 
   constructor(dependencies: BackupDependencies) {
     this.#dependencies = dependencies;
   }
 
-  async start() {
-    if (this.#starting !== undefined || this.#last?.state === "copying")
+  /** Starts a backup, which replaces the last one. */
+  start(): void {
+    if (this.#last?.state === "copying")
       throw new AdminError(409, "A backup is being made; wait until it is ready, or cancel it.");
-    this.#starting = this.#start().finally(() => {
-      this.#starting = undefined;
-    });
-    return this.#starting;
-  }
-
-  async #start() {
-    const { folder } = this.#dependencies;
-    await this.#last?.remove();
-    const storeBytes = await this.#dependencies.storeBytes().catch(() => undefined);
-    const { bavail, bsize } = await statfs(folder);
-    const freeBytes = bavail * bsize;
-    if (storeBytes !== undefined && storeBytes > freeBytes)
-      throw new AdminError(
-        507,
-        `The copy needs ${storeBytes.toLocaleString("en-US")} bytes in ${folder}, where ${freeBytes.toLocaleString("en-US")} are free. Run "plantstore backup" to another disk.`,
-      );
-    // Loaded here because it loads SQLite, which a server needs only in its threads.
-    const { PrivateFolder } = await import("../core/store/sqlite/private-folder.ts");
-    this.#last = new Backup(PrivateFolder.create(folder), storeBytes, this.#dependencies.copy);
-    return this.#last.status();
+    this.#last = new Backup(this.#dependencies, this.#last);
   }
 
   /** The last backup, or null. */
   async status() {
     return (await this.#last?.status()) ?? null;
-  }
-
-  async cancel(): Promise<null> {
-    await this.close();
-    return null;
   }
 
   download(): Response {
@@ -87,8 +63,8 @@ export class Backups {
     return response;
   }
 
+  /** Cancels or removes the last backup. */
   async close(): Promise<void> {
-    await this.#starting?.catch(() => undefined);
     const last = this.#last;
     this.#last = undefined;
     await last?.remove();
@@ -97,21 +73,26 @@ export class Backups {
 
 class Backup {
   state: State = "copying";
-  readonly #folder: PrivateFolder;
-  readonly #storeBytes: number | undefined;
+  readonly #dependencies: BackupDependencies;
   readonly #startedAt = new Date().toISOString();
-  readonly #copy: RunningCopy;
   readonly #ended: Promise<void>;
+  #storeBytes: number | undefined;
+  #folder: PrivateFolder | undefined;
+  #copy: RunningCopy | undefined;
+  #isRemoved = false;
   #bytes = 0;
   #sent = 0;
   #message: string | undefined;
   #timer: Timer | undefined;
 
-  constructor(folder: PrivateFolder, storeBytes: number | undefined, copy: BackupDependencies["copy"]) {
-    this.#folder = folder;
-    this.#storeBytes = storeBytes;
-    this.#copy = copy(folder.copy);
-    this.#ended = this.#copy.ended.then((failure) => this.#finish(failure));
+  /** @param previous is removed first. */
+  constructor(dependencies: BackupDependencies, previous: Backup | undefined) {
+    this.#dependencies = dependencies;
+    this.#ended = this.#make(previous).catch((error) => {
+      this.state = "failed";
+      this.#message = errorMessage(error);
+      this.#folder?.[Symbol.dispose]();
+    });
   }
 
   async status() {
@@ -128,9 +109,9 @@ class Backup {
 
   /** The file, which is removed once it is sent; undefined if there is none. */
   download(): Response | undefined {
-    if (this.state !== "ready") return undefined;
+    if (this.state !== "ready" || this.#folder === undefined) return undefined;
     const date = this.#startedAt.slice(0, 19).replaceAll(":", "-");
-    return respondDownload(this.#pieces(), pieceBytes, {
+    return respondDownload(this.#pieces(this.#folder.copy), pieceBytes, {
       "Content-Type": "application/vnd.sqlite3",
       "Content-Disposition": `attachment; filename="plantstore-${date}Z.db"`,
     });
@@ -138,33 +119,45 @@ class Backup {
 
   /** Ends the copy, and removes its file. */
   async remove(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#copy.cancel();
+    this.#isRemoved = true;
+    this.#copy?.cancel();
     await this.#ended;
     clearTimeout(this.#timer);
-    this.#folder[Symbol.dispose]();
+    this.#folder?.[Symbol.dispose]();
     this.state = "failed";
     this.#message ??= "The copy was removed; make another.";
   }
 
-  async #finish(failure: string | undefined): Promise<void> {
-    if (failure === undefined) {
-      this.#bytes = (await stat(this.#folder.copy)).size;
-      this.state = "ready";
-      this.#timer = setTimeout(() => void this.remove(), keptMs);
-      return;
-    }
-    this.state = "failed";
-    this.#message = failure;
-    this.#folder[Symbol.dispose]();
+  async #make(previous: Backup | undefined): Promise<void> {
+    await previous?.remove();
+    const { folder, copy, storeBytes } = this.#dependencies;
+    this.#storeBytes = await storeBytes().catch(() => undefined);
+    const { bavail, bsize } = await statfs(folder);
+    const freeBytes = bavail * bsize;
+    if (this.#storeBytes !== undefined && this.#storeBytes > freeBytes)
+      throw new Error(
+        `The copy needs ${this.#storeBytes.toLocaleString("en-US")} bytes in ${folder}, where ${freeBytes.toLocaleString("en-US")} are free. Run "plantstore backup" to another disk.`,
+      );
+    // Loaded here because it loads SQLite, which a server needs only in its threads.
+    const { PrivateFolder } = await import("../core/store/sqlite/private-folder.ts");
+    if (this.#isRemoved) return;
+    this.#folder = PrivateFolder.create(folder);
+    this.#copy = copy(this.#folder.copy);
+    const failure = await this.#copy.ended;
+    if (failure !== undefined) throw new Error(failure);
+    this.#bytes = (await stat(this.#folder.copy)).size;
+    this.state = "ready";
+    this.#timer = setTimeout(() => void this.remove(), keptMs);
   }
 
   /** The copy is made under another name, in a subfolder. */
   async #copiedBytes(): Promise<number> {
-    const names = await readdir(this.#folder.path, { recursive: true }).catch(() => []);
+    const path = this.#folder?.path;
+    if (path === undefined) return 0;
+    const names = await readdir(path, { recursive: true }).catch(() => []);
     const sizes = await Promise.all(
       names.map((name) =>
-        stat(join(this.#folder.path, name)).then(
+        stat(join(path, name)).then(
           (file) => (file.isFile() ? file.size : 0),
           () => 0,
         ),
@@ -173,8 +166,8 @@ class Backup {
     return Math.max(0, ...sizes);
   }
 
-  async *#pieces(): AsyncGenerator<Uint8Array> {
-    const file = Bun.file(this.#folder.copy);
+  async *#pieces(path: string): AsyncGenerator<Uint8Array> {
+    const file = Bun.file(path);
     this.#sent = 0;
     for (let start = 0; start < this.#bytes; start += pieceBytes) {
       const piece = await file.slice(start, start + pieceBytes).bytes();

@@ -1,6 +1,7 @@
 // Limits checks of the password: each takes 64 MiB and some 0.3 seconds of a processor.
 
 import { toClientKey } from "../client-address.ts";
+import { AdminError } from "../core/admin/request-bodies.ts";
 import type { Clock } from "../core/observability/server-event.ts";
 
 /**
@@ -24,12 +25,6 @@ interface Bucket {
 }
 
 /**
- * `tooMany`: not checked, as the client has made too many attempts, or too many of all clients
- * wait.
- */
-export type CheckResult = boolean | "tooMany";
-
-/**
  * A token bucket for each client, an IPv4 address or a /64 of IPv6; one check at a time, first
  * come, first served.
  */
@@ -44,9 +39,13 @@ export class LoginLimit {
     this.#now = now;
   }
 
-  /** Queues a check, and resolves with its result: whether the password is right. */
-  async run(address: string, check: () => Promise<boolean>): Promise<CheckResult> {
-    if (this.#waiting >= waitingMax || !this.#consume(toClientKey(address))) return "tooMany";
+  /**
+   * Queues a check, and resolves with its result: whether the password is right. Rejects with an
+   * AdminError if the client has made too many attempts, or too many of all clients wait.
+   */
+  async run(address: string, check: () => Promise<boolean>): Promise<boolean> {
+    if (this.#waiting >= waitingMax || !this.#consume(toClientKey(address)))
+      throw new AdminError(429, "Too many attempts; try again in a minute.");
     this.#waiting++;
     const checking = this.#last.then(() => {
       this.#waiting--;

@@ -79,8 +79,6 @@ const bodyLimits = { bodyBytesMax: 16 * 2 ** 20, inFlightBytesMax: 32 * 2 ** 20,
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Calls by name. A plain object would also have members such as "constructor". */
-type Calls<Input> = ReadonlyMap<string, Call<Input>>;
 /** Returns what becomes JSON, nothing for `{}`, or a whole response. Throws an AdminError. */
 type Call<Input> = (input: Input, client: string) => unknown;
 
@@ -96,11 +94,12 @@ export class OperatorConsole implements AdminRoutes {
   readonly #passwords = new RequestBodies(passwordLimits);
   readonly #bodies = new RequestBodies(bodyLimits);
   readonly #parts = new RequestBodies(partLimits);
-  readonly #reads: Calls<URLSearchParams>;
-  readonly #writes: Calls<Body>;
+  /** Calls by name. A plain object would also have members such as "constructor". */
+  readonly #reads: ReadonlyMap<string, Call<URLSearchParams>>;
+  readonly #writes: ReadonlyMap<string, Call<Body>>;
 
   constructor(options: ConsoleOptions) {
-    const { store, events, now, bodyBytesMax, backups } = options;
+    const { store, events, now, bodyBytesMax } = options;
     this.#options = options;
     this.sessions = new Sessions({ passwordHash: options.passwordHash, now, randomBytes });
 
@@ -122,8 +121,9 @@ export class OperatorConsole implements AdminRoutes {
     const exports = new Exports(context, this.#inventory);
     const tokens = new Tokens(store.tokens, options.wallNow);
     const indexes = new Indexes(context);
-    for (const part of [connection, edits, this.#imports, backups])
+    for (const part of [connection, edits, this.#imports, options.backups])
       this.#resources.defer(() => part?.close());
+    const backups = () => options.backups ?? noBackups();
 
     this.#reads = new Map<string, Call<URLSearchParams>>([
       ["history", (parameters) => this.#samples(parameters)],
@@ -135,8 +135,8 @@ export class OperatorConsole implements AdminRoutes {
       ["export/progress", (parameters) => exports.progress(parameters)],
       ["import", () => this.#imports.status()],
       ["import/rejected", (parameters) => this.#imports.rejected(parameters)],
-      ["backup", () => (backups ?? noBackups()).status()],
-      ["backup/download", () => (backups ?? noBackups()).download()],
+      ["backup", () => backups().status()],
+      ["backup/download", () => backups().download()],
       ["requests", (parameters) => requests.list(parameters)],
       ["inventory", () => this.#inventory.figures()],
       ["tokens", () => tokens.list()],
@@ -151,15 +151,12 @@ export class OperatorConsole implements AdminRoutes {
       [
         "import",
         (body, client) =>
-          this.#imports.start(
-            pickStrings({ update: "off", ...body }, "format", "delimiter", "columns", "update"),
-            client,
-          ),
+          this.#imports.start(pickStrings(body, "format", "delimiter", "columns", "update"), client),
       ],
       ["import/end", (body) => this.#imports.end(pickStrings(body, "import", "bytes"))],
       ["import/cancel", (body) => this.#imports.cancel(pickStrings(body, "import"))],
-      ["backup", () => (backups ?? noBackups()).start()],
-      ["backup/cancel", () => (backups ?? noBackups()).cancel()],
+      ["backup", () => backups().start()],
+      ["backup/cancel", () => backups().close()],
       [
         "plant/change",
         (body, client) => changePlant(context, edits, pickStrings(body, "expected", "replacement"), client),
@@ -199,7 +196,9 @@ export class OperatorConsole implements AdminRoutes {
       if (!pathname.startsWith(apiPath))
         return await this.#pageFile(request, pathname.slice(basePath.length));
       checkSameOrigin(request);
-      return await this.#api(request, pathname.slice(apiPath.length), searchParams, peer);
+      const result = await this.#call(request, pathname.slice(apiPath.length), searchParams, peer);
+      if (result instanceof Response) return result;
+      return respondJson(result === undefined ? {} : result);
     } catch (error) {
       if (error instanceof AdminError) return respondError(error.status, error.message, error.headers);
       if (error instanceof OperatorError) return respondError(503, error.message);
@@ -210,50 +209,41 @@ export class OperatorConsole implements AdminRoutes {
 
   async #pageFile(request: Request, path: string): Promise<Response> {
     if (request.method !== "GET" && request.method !== "HEAD")
-      return respondError(405, "The method is not allowed here; use GET.");
+      throw new AdminError(405, "The method is not allowed here; use GET.");
     const { pageFiles } = await import("./page-files.ts");
-    if (!pageFiles.has(path)) return respondError(404, "There is no such file.");
+    if (!pageFiles.has(path)) throw new AdminError(404, "There is no such file.");
     return pageFiles.respond(path, request);
   }
 
-  async #api(request: Request, name: string, parameters: URLSearchParams, peer: string): Promise<Response> {
+  async #call(request: Request, name: string, parameters: URLSearchParams, peer: string): Promise<unknown> {
     if (name.startsWith("session")) return this.#session(request, name, peer);
-    if (!this.sessions.isAuthenticated(request)) return respondError(401, "Log in first.");
+    if (!this.sessions.isAuthenticated(request)) throw new AdminError(401, "Log in first.");
     const client = this.#options.trustedProxies.clientAddress(request, peer);
-    if (request.method === "GET")
-      return toResponse(await (this.#reads.get(name) ?? notFound)(parameters, client));
+    if (request.method === "GET") return (this.#reads.get(name) ?? notFound)(parameters, client);
+    if (request.method !== "POST")
+      throw new AdminError(405, "The method is not allowed here; use GET or POST.");
     // The calls whose body is a part of a file.
     const receive = () => this.#parts.bytes(request, peer);
-    if (request.method === "POST" && name === "import/part")
-      return toResponse(await this.#imports.add(parameters, receive));
-    if (request.method === "POST" && name === "import/preview")
-      return toResponse(await previewImport(await receive(), parameters, this.#options.bodyBytesMax));
-    if (request.method === "POST")
-      return toResponse(
-        await (this.#writes.get(name) ?? notFound)(await this.#bodies.json(request, peer), client),
-      );
-    return respondError(405, "The method is not allowed here; use GET or POST.");
+    if (name === "import/part") return this.#imports.add(parameters, receive);
+    if (name === "import/preview")
+      return previewImport(await receive(), parameters, this.#options.bodyBytesMax);
+    return (this.#writes.get(name) ?? notFound)(await this.#bodies.json(request, peer), client);
   }
 
-  async #session(request: Request, name: string, peer: string): Promise<Response> {
+  async #session(request: Request, name: string, peer: string): Promise<unknown> {
     const { sessions } = this;
     const { requiresPassword } = sessions;
     if (name === "session" && request.method === "GET")
-      return respondJson({ requiresPassword, isAuthenticated: sessions.isAuthenticated(request) });
+      return { requiresPassword, isAuthenticated: sessions.isAuthenticated(request) };
     if (name === "session-end" && request.method === "POST")
       return respondJson({}, 200, { "Set-Cookie": sessions.logOut(request) });
     if (name !== "session" || request.method !== "POST" || !requiresPassword) return notFound();
     const { password } = pickStrings(await this.#passwords.json(request, peer), "password");
     // Trusts the browser's view: TLS may end at a proxy.
     const isSecure = request.headers.get("origin")?.startsWith("https:") ?? false;
-    const result = await sessions.logIn(
-      password,
-      this.#options.trustedProxies.clientAddress(request, peer),
-      isSecure,
-    );
-    if (result === "tooMany") return respondError(429, "Too many attempts; try again in a minute.");
-    if (result === "wrong") return respondError(403, "Wrong password.");
-    return respondJson({}, 200, { "Set-Cookie": result.cookie });
+    const client = this.#options.trustedProxies.clientAddress(request, peer);
+    const cookie = await sessions.logIn(password, client, isSecure);
+    return respondJson({}, 200, { "Set-Cookie": cookie });
   }
 
   #samples(parameters: URLSearchParams) {
@@ -281,10 +271,6 @@ function noBackups(): never {
 
 function notFound(): never {
   throw new AdminError(404, "There is no such call.");
-}
-
-function toResponse(result: unknown): Response {
-  return result instanceof Response ? result : respondJson(result === undefined ? {} : result);
 }
 
 /** Throws a BadRequestError if one of the fields is not a string. */

@@ -1,7 +1,8 @@
 // Sessions of the console: a log-in with the password sets a cookie that is valid for some hours.
 
+import { AdminError } from "../core/admin/request-bodies.ts";
 import type { Clock } from "../core/observability/server-event.ts";
-import { type CheckResult, LoginLimit } from "./login-limit.ts";
+import { LoginLimit } from "./login-limit.ts";
 
 export interface SessionOptions {
   /** Argon2id; undefined if the console requires no password. */
@@ -14,9 +15,6 @@ export interface SessionOptions {
 const sessionSeconds = 12 * 3_600;
 const idBytes = 32;
 const cookieNameBytes = 6;
-
-/** `tooMany`: see LoginLimit. */
-export type LogInResult = { readonly cookie: string } | "wrong" | "tooMany";
 
 export class Sessions {
   /**
@@ -50,22 +48,26 @@ export class Sessions {
     return expiresAt !== undefined && this.#options.now() < expiresAt;
   }
 
-  /** Whether the password is right; `tooMany`: see LoginLimit. It takes some 0.3 seconds. */
-  async checkPassword(password: string, address: string): Promise<CheckResult> {
+  /** Whether the password is right, in some 0.3 seconds. Rejects as LoginLimit does. */
+  async checkPassword(password: string, address: string): Promise<boolean> {
     const { passwordHash } = this.#options;
     if (passwordHash === undefined) return false;
     return this.#limit.run(address, () => Bun.password.verify(password, passwordHash));
   }
 
-  /** Starts a session if the password is right. @param isSecure whether the browser uses TLS. */
-  async logIn(password: string, address: string, isSecure: boolean): Promise<LogInResult> {
+  /**
+   * Starts a session, and resolves with its cookie. Rejects with an AdminError if the password is
+   * wrong.
+   *
+   * @param isSecure whether the browser uses TLS.
+   */
+  async logIn(password: string, address: string, isSecure: boolean): Promise<string> {
     const { now } = this.#options;
-    const isRight = await this.checkPassword(password, address);
-    if (isRight !== true) return isRight === "tooMany" ? "tooMany" : "wrong";
+    if (!(await this.checkPassword(password, address))) throw new AdminError(403, "Wrong password.");
     for (const [hash, expiresAt] of this.#expiries) if (expiresAt <= now()) this.#expiries.delete(hash);
     const id = toBase64url(this.#options.randomBytes(idBytes));
     this.#expiries.set(sha256(id), now() + sessionSeconds * 1_000);
-    return { cookie: this.#cookie(id, sessionSeconds, isSecure) };
+    return this.#cookie(id, sessionSeconds, isSecure);
   }
 
   /**

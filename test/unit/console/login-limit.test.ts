@@ -8,7 +8,8 @@ class ControlledChecks {
   readonly limit = new LoginLimit(() => this.now);
   /** The addresses of the checks, in the order of their start. */
   readonly started: string[] = [];
-  readonly results: (boolean | "tooMany")[] = [];
+  /** Whether a password was right, or the status of the rejection. */
+  readonly results: (boolean | number)[] = [];
   #finish: ((isRight: boolean) => void) | undefined;
 
   attempt(address: string): void {
@@ -18,7 +19,10 @@ class ControlledChecks {
       this.#finish = check.resolve;
       return check.promise;
     };
-    void this.limit.run(address, check).then((result) => this.results.push(result));
+    void this.limit.run(address, check).then(
+      (isRight) => this.results.push(isRight),
+      ({ status }) => this.results.push(status),
+    );
   }
 
   /** Finishes the running check, and each that starts then. */
@@ -47,7 +51,7 @@ test("a client has five attempts, all addresses of a /64 together, and one more 
   checks.attempt("2001:db8:1:3::1");
   await checks.finishAll();
   expect(checks.started.length).toBe(6);
-  expect(checks.results.filter((result) => result === "tooMany").length).toBe(2);
+  expect(checks.results.filter((result) => result === 429).length).toBe(2);
   checks.now = 11_999;
   checks.attempt("2001:db8:1:2::9");
   checks.now = 24_000;
@@ -61,7 +65,7 @@ test("one more attempt than may wait is rejected without being counted", async (
   for (let client = 0; client < 60; client++) checks.attempt(`10.0.${client}.1`);
   for (let attempt = 0; attempt < 5; attempt++) checks.attempt("203.0.113.5");
   await checks.finishAll();
-  expect(checks.results.filter((result) => result === "tooMany").length).toBe(5);
+  expect(checks.results.filter((result) => result === 429).length).toBe(5);
   for (let attempt = 0; attempt < 5; attempt++) checks.attempt("203.0.113.5");
   await checks.finishAll();
   expect(checks.started.filter((address) => address === "203.0.113.5").length).toBe(5);
@@ -77,7 +81,7 @@ test("a client stays limited while others come and go", async () => {
   }
   checks.attempt("203.0.113.5");
   await checks.finishAll();
-  expect(checks.results.at(-1)).toBe("tooMany");
+  expect(checks.results.at(-1)).toBe(429);
 });
 
 test("an exception in a check affects that attempt only", async () => {
