@@ -19,9 +19,6 @@ import { BadRequestError } from "./responses.ts";
 
 const entriesPerPage = 50;
 
-/** The maximum number of ids in a response that an undo skipped. */
-const listedIdsMax = 100;
-
 /** The interval of removing old entries while edits are made. */
 const pruneEveryMs = 3_600_000;
 
@@ -72,15 +69,12 @@ export class Edits {
     emit({ kind: "plantsChanged", created, unchanged: 0, deleted, endedAt: now() });
   }
 
-  /** Lists edits, the latest first: of a plant, of a run, or all. */
+  /** Lists the edits of a plant, the latest first. */
   async list(parameters: URLSearchParams) {
-    const [id, run, before] = ["id", "run", "before"].map((name) => parameters.get(name) ?? undefined);
-    const filter = {
-      id: id === undefined ? undefined : parseId(id),
-      run,
-      after: before === undefined ? undefined : decodeCursor(before),
-    };
-    const entries = await listEdits(await this.#context.reader(), filter, entriesPerPage + 1);
+    const id = parseId(parameters.get("id") ?? "");
+    const before = parameters.get("before");
+    const after = before === null ? undefined : decodeCursor(before);
+    const entries = await listEdits(await this.#context.reader(), { id, after }, entriesPerPage + 1);
     const page = entries.slice(0, entriesPerPage);
     const last = page.at(-1);
     return {
@@ -100,13 +94,7 @@ export class Edits {
     const undoing = undoRun(undo, await this.#context.reader(), filter);
     const { found, undone, unchanged, left } = await undoing.finally(() => this.reportRun(undo, client));
     if (found === 0) throw new AdminError(404, "The history has no such run any more.");
-    return {
-      run: undo.id,
-      undone,
-      unchanged,
-      left: left.slice(0, listedIdsMax).map(String),
-      leftCount: left.length,
-    };
+    return { undone, unchanged, leftCount: left.length };
   }
 
   /** Call it before the store is closed. */
@@ -125,10 +113,9 @@ export class Edits {
   }
 }
 
-function toShown({ run, id, editedAt, editor, before, after }: HistoryEntry) {
+function toShown({ run, editedAt, editor, before, after }: HistoryEntry) {
   return {
     run,
-    id: String(id),
     editedAt: new Date(editedAt).toISOString(),
     editor,
     before: before === undefined ? null : toPlant(before),

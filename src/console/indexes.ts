@@ -1,16 +1,10 @@
 // The console's calls that show, build and drop the index of the search.
 
 import { AdminError } from "../core/admin/request-bodies.ts";
-import { CoalescedWork } from "../core/coalesced-work.ts";
 import { errorMessage } from "../core/operator-error.ts";
 import type { ConsoleContext } from "./context.ts";
 import { BadRequestError } from "./responses.ts";
-import {
-  buildSearchIndex,
-  dropSearchIndex,
-  type SearchIndexState,
-  searchIndexState,
-} from "./search-index.ts";
+import { buildSearchIndex, dropSearchIndex, searchIndexState } from "./search-index.ts";
 
 interface RunningChange {
   readonly change: "create" | "drop";
@@ -20,18 +14,16 @@ interface RunningChange {
 
 export class Indexes {
   readonly #context: ConsoleContext;
-  readonly #state: CoalescedWork<SearchIndexState>;
   #running: RunningChange | undefined;
   /** The message of the last change, if it failed. */
   #failure: string | undefined;
 
   constructor(context: ConsoleContext) {
     this.#context = context;
-    this.#state = new CoalescedWork(async () => searchIndexState(await context.reader()));
   }
 
   async state() {
-    const state = await this.#state.run();
+    const state = await searchIndexState(await this.#context.reader());
     const running = this.#running;
     return {
       state: running?.change === "create" ? "building" : state,

@@ -39,7 +39,7 @@ export class RecentRequests {
     const isLong = request.path.length > pathCharactersMax;
     const record = isLong ? { ...request, path: `${request.path.slice(0, pathCharactersMax)}…` } : request;
     this.#all.add(record);
-    if (isError(record)) this.#errors.add(record);
+    if (isErrorCode(record.result)) this.#errors.add(record);
   }
 
   /**
@@ -55,7 +55,10 @@ export class RecentRequests {
     const epochOffset = Date.now() - this.#now();
     const counts: Record<string, number> = {};
     const requests: ReturnType<typeof toListed>[] = [];
-    for (const record of this.newestFirst()) {
+    const newest = this.#all.newestFirst();
+    const listed = new Set(newest);
+    const olderErrors = this.#errors.newestFirst().filter((error) => !listed.has(error));
+    for (const record of [...newest, ...olderErrors]) {
       const recordCode = codeOf(record);
       const endedAt = record.endedAt + epochOffset;
       // Without a time the comparisons with NaN are false.
@@ -63,27 +66,17 @@ export class RecentRequests {
       counts[recordCode] = (counts[recordCode] ?? 0) + 1;
       if (
         requests.length < count &&
-        (code === "" || code === recordCode || (code === "errors" && isError(record)))
+        (code === "" || code === recordCode || (code === "errors" && isErrorCode(record.result)))
       )
         requests.push(toListed(record, recordCode, epochOffset));
     }
-    const { errorsSince } = this;
+    const oldestError = this.#errors.oldestIfFull;
     return {
       requests,
       counts,
-      errorsSince: errorsSince === undefined ? null : new Date(errorsSince + epochOffset).toISOString(),
+      /** When the oldest error that is stored ended; null while there is room for more. */
+      errorsSince: oldestError === undefined ? null : toTime(oldestError, epochOffset),
     };
-  }
-
-  newestFirst(): Readonly<RequestRecord>[] {
-    const newest = this.#all.newestFirst();
-    const listed = new Set(newest);
-    return [...newest, ...this.#errors.newestFirst().filter((error) => !listed.has(error))];
-  }
-
-  /** When the oldest error that is stored ended; undefined while there is room for more. */
-  get errorsSince(): number | undefined {
-    return this.#errors.oldestIfFull?.endedAt;
   }
 }
 
@@ -95,7 +88,7 @@ function toListed(record: Readonly<RequestRecord>, code: string, epochOffset: nu
   const { requestId, method, path, status, message, caller, startedAt, endedAt } = record;
   return {
     requestId,
-    at: new Date(endedAt + epochOffset).toISOString(),
+    at: toTime(record, epochOffset),
     ms: Number((endedAt - startedAt).toFixed(3)),
     method,
     path,
@@ -106,8 +99,8 @@ function toListed(record: Readonly<RequestRecord>, code: string, epochOffset: nu
   };
 }
 
-function isError({ result }: Pick<RequestRecord, "result">): boolean {
-  return isErrorCode(result);
+function toTime({ endedAt }: RequestRecord, epochOffset: number): string {
+  return new Date(endedAt + epochOffset).toISOString();
 }
 
 class Ring {

@@ -3,28 +3,31 @@
 
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { respond } from "../core/admin/responses.ts";
-import { pieceBytes, ResponseStreams } from "./response-streams.ts";
+import { ResponseStreams } from "./response-streams.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A file that is downloaded, which may take hours, but must not stop. */
-const downloads = new ResponseStreams({ bytesMax: 64 * 2 ** 20, sendMsMax: 60_000, isRenewed: true });
+/** Files that are downloaded, which may take hours. */
+const downloads = new ResponseStreams(64 * 2 ** 20);
 
-/** Bounds the memory of lists and exports that clients do not read. */
-const streams = new ResponseStreams({ bytesMax: 64 * 2 ** 20, sendMsMax: 120_000 });
+/** Bounds the memory of lists that clients do not read. */
+const lists = new ResponseStreams(64 * 2 ** 20);
+
+const pieceBytes = 64 * 2 ** 10;
 
 /** JSON with bigints as strings: a number in JavaScript is not exact past 2^53. */
 export function respondJson(value: unknown, status = 200, headers: Headers = {}): Response {
   const text = JSON.stringify(value, (_, field) => (typeof field === "bigint" ? String(field) : field));
   const all = { "Content-Type": "application/json", ...headers };
   if (text.length < pieceBytes) return respond(text, status, all);
-  const body = streams.streamOwned(new TextEncoder().encode(text));
+  const bytes = new TextEncoder().encode(text);
+  const body = lists.stream(split(bytes), bytes.byteLength);
   return body === undefined ? tooManyStreams() : respond(body, status, all);
 }
 
 /** @param pieceBytesMax memory that one piece may take. */
 export function respondDownload(
-  pieces: AsyncIterable<Uint8Array>,
+  pieces: AsyncGenerator<Uint8Array>,
   pieceBytesMax: number,
   headers: Headers,
 ): Response {
@@ -35,6 +38,11 @@ export function respondDownload(
 /** @param message a sentence for the operator. */
 export function respondError(status: number, message: string, headers: Headers = {}): Response {
   return respondJson({ message }, status, headers);
+}
+
+async function* split(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < bytes.byteLength; start += pieceBytes)
+    yield bytes.subarray(start, start + pieceBytes);
 }
 
 function tooManyStreams(): Response {

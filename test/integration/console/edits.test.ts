@@ -8,6 +8,7 @@ import { EditRun } from "../../../src/operations/edits.ts";
 import { MemoryStore } from "../../../src/sandbox/memory-store.ts";
 import { ConsoleClient, consoleContext } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
+import { plantJson } from "../../support/http.ts";
 import { RunningServer, runCommand } from "../../support/server.ts";
 import { storePlants } from "../../support/stored-plants.ts";
 
@@ -21,7 +22,7 @@ for (const engine of engines) {
     await using server = await RunningServer.startInProcess(place);
     const client = await ConsoleClient.of(server);
     const list = async (query: string) => (await client.read(`edits?${query}`)).json as EditPage;
-    expect(await list("")).toEqual({ edits: [], next: null });
+    expect(await list("id=7")).toEqual({ edits: [], next: null });
 
     const rosa = '{"id":7,"name":"Rosa"}';
     const replacement = '{"id":7,"name":"Rosa canina","tag":""}';
@@ -31,7 +32,6 @@ for (const engine of engines) {
     expect(edits as unknown[]).toEqual([
       {
         run: expect.any(String),
-        id: "7",
         editedAt: expect.stringMatching(/^20.*Z$/),
         editor: { by: "console", client: "127.0.0.1" },
         before: { name: "Rosa canina", tag: "" },
@@ -42,25 +42,31 @@ for (const engine of engines) {
     const [deletion, change] = edits.map(({ run }) => run);
     const undo = (id: string, runId = "") => client.write("edits/undo", { run: runId, id });
     const left = await undo("", change);
-    expect(left.json).toMatchObject({ undone: 0, unchanged: 0, left: ["7"], leftCount: 1 });
-    expect((await undo("7", deletion)).json).toMatchObject({ undone: 1, left: [], leftCount: 0 });
+    expect(left.json).toEqual({ undone: 0, unchanged: 0, leftCount: 1 });
+    expect((await undo("7", deletion)).json).toMatchObject({ undone: 1, leftCount: 0 });
     expect((await undo("", change)).json).toMatchObject({ undone: 1 });
     expect((await client.read("plant?id=7")).json).toMatchObject({ name: "Rosa", tag: null });
     expect((await undo("8", change)).status).toBe(404);
     expect((await undo("x", change)).status).toBe(400);
-    expect((await client.read("edits?before=x")).status).toBe(400);
+    expect((await client.read("edits?id=7&before=x")).status).toBe(400);
 
-    // A run of a command, more than a page.
+    // More edits of a plant than a page.
+    for (let count = 0; count < 24; count++) {
+      const other = plantJson(7n, `Rosa ${count}`);
+      await client.write("plant/change", { expected: rosa, replacement: other });
+      await client.write("plant/change", { expected: other, replacement: rosa });
+    }
+    const first = await list("id=7");
+    expect(first.edits).toHaveLength(50);
+    const rest = await list(`id=7&before=${first.next}`);
+    expect(rest.edits).toHaveLength(2);
+    expect(rest.next).toBeNull();
+
+    // A run of a command.
     const ids = plants.map(({ id }) => String(id));
     expect((await runCommand(["delete", ...ids, "--database", place.database])).exitCode).toBe(0);
-    const first = await list("");
-    expect(first.edits).toHaveLength(50);
-    const rest = await list(`before=${first.next}`);
-    expect(rest.edits).toHaveLength(14);
-    expect(rest.next).toBeNull();
-    const [{ run: deletions } = { run: "" }] = first.edits;
-    expect((await list(`run=${deletions}`)).edits).toHaveLength(50);
-    expect((await undo("", deletions)).json).toMatchObject({ undone: 60, left: [] });
+    const [{ run: deletions } = { run: "" }] = (await list("id=8")).edits;
+    expect((await undo("", deletions)).json).toMatchObject({ undone: 60, leftCount: 0 });
     const { stderr } = await server.stop();
     expect(stderr).toContain('"msg":"plants edited"');
   });

@@ -13,29 +13,37 @@ function add(recent: RecentRequests, ...requests: readonly RequestRecord[]): voi
   for (const request of requests) recent.handle({ kind: "requestCompleted", request });
 }
 
+/** The requests that are listed, without parameters. */
+function list(recent: RecentRequests, parameters: Record<string, string> = {}) {
+  const { requests, counts, errorsSince } = recent.list(new URLSearchParams(parameters));
+  return { ids: requests.map(({ requestId }) => requestId), counts, errorsSince };
+}
+
 test("the newest are stored, newest first", () => {
   const recent = new RecentRequests(3, () => 0);
-  const ids = () => [...recent.newestFirst()].map(({ requestId }) => requestId);
-  expect(ids()).toEqual([]);
+  expect(list(recent)).toEqual({ ids: [], counts: {}, errorsSince: null });
   add(recent, record("1"), record("2"));
   recent.handle({ kind: "stopped" });
-  expect(ids()).toEqual(["2", "1"]);
+  expect(list(recent)).toMatchObject({ ids: ["2", "1"] });
   add(recent, record("3"), record("4"), record("5"), record("6"), record("7"));
-  expect(ids()).toEqual(["7", "6", "5"]);
+  expect(list(recent)).toMatchObject({ ids: ["7", "6", "5"], counts: { created: 3 } });
+  expect(list(recent, { count: "1" })).toMatchObject({ ids: ["7"], counts: { created: 3 } });
 });
 
 test("successes do not push errors out, which are in their order", () => {
   const recent = new RecentRequests(2, () => 0);
   const error = (id: string, endedAt: number) => record(id, { status: 401, result: "invalidToken", endedAt });
   add(recent, error("1", 1), error("2", 2), record("3"));
-  expect(recent.errorsSince).toBe(1);
+  const since = () => Date.parse(list(recent).errorsSince ?? "");
+  const first = since();
   add(recent, error("4", 4), record("5"), record("6"));
-  expect([...recent.newestFirst()].map(({ requestId }) => requestId)).toEqual(["6", "5", "4", "2"]);
-  expect(recent.errorsSince).toBe(2);
+  expect(list(recent)).toMatchObject({ ids: ["6", "5", "4", "2"], counts: { created: 2, 40101: 2 } });
+  expect(list(recent, { code: "40101" }).ids).toEqual(["4", "2"]);
+  expect(since() - first).toBeGreaterThanOrEqual(1);
 });
 
 test("a long path is shortened", () => {
   const recent = new RecentRequests(3, () => 0);
   add(recent, record("1", { path: `/${"x".repeat(9_999)}` }));
-  expect([...recent.newestFirst()].map(({ path }) => path.length)).toEqual([301]);
+  expect(recent.list(new URLSearchParams()).requests.map(({ path }) => path.length)).toEqual([301]);
 });
