@@ -4,34 +4,24 @@ import { PlantStoreClient, type PlantStoreClientOptions } from "../../packages/c
 import { newPlantJson } from "../../src/core/contract/plant.ts";
 import { RunningServer, withStore } from "./server.ts";
 
-/** A server for one test. */
-export class ClientTarget implements AsyncDisposable {
-  readonly server: RunningServer;
-  readonly token: string;
+export type ClientTarget = Awaited<ReturnType<typeof startClientTarget>>;
 
-  private constructor(server: RunningServer, token: string) {
-    this.server = server;
-    this.token = token;
-  }
-
-  static async start(...args: string[]): Promise<ClientTarget> {
-    const server = await RunningServer.startInProcess({ args });
-    return new ClientTarget(server, await server.createToken());
-  }
-
-  client(options: Partial<PlantStoreClientOptions> = {}): PlantStoreClient {
-    return new PlantStoreClient({ baseUrl: this.server.url, token: this.token, ...options });
-  }
-
-  /** The stored plant with an id as one line of JSON. */
-  async stored(digits: string): Promise<string> {
-    const plant = await withStore(this.server.database, "existing", (store) => store.get(BigInt(digits)));
-    return plant === undefined ? "" : `${newPlantJson(plant)}\n`;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.server[Symbol.asyncDispose]();
-  }
+/** A server for one test, with clients of it. */
+export async function startClientTarget(...args: string[]) {
+  const server = await RunningServer.startInProcess({ args });
+  const token = await server.createToken();
+  return {
+    server,
+    token,
+    client: (options: Partial<PlantStoreClientOptions> = {}) =>
+      new PlantStoreClient({ baseUrl: server.url, token, ...options }),
+    /** The stored plant with an id as one line of JSON. */
+    async stored(digits: string): Promise<string> {
+      const plant = await withStore(server.database, "existing", (store) => store.get(BigInt(digits)));
+      return plant === undefined ? "" : `${newPlantJson(plant)}\n`;
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
 }
 
 /** The reason with which a promise rejects. */

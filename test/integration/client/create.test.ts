@@ -8,7 +8,7 @@ import {
   type PlantStoreClientOptions,
 } from "../../../packages/client/src/index.ts";
 import { newPlantJson } from "../../../src/core/contract/plant.ts";
-import { ClientTarget, rejectionOf } from "../../support/client.ts";
+import { type ClientTarget, rejectionOf, startClientTarget } from "../../support/client.ts";
 import { anyNewPlant } from "../../support/random.ts";
 import { exported } from "../../support/stored-plants.ts";
 import { SilentListener } from "./listeners.ts";
@@ -16,7 +16,7 @@ import { SilentListener } from "./listeners.ts";
 describe("on a real server", () => {
   let target: ClientTarget;
   beforeAll(async () => {
-    target = await ClientTarget.start();
+    target = await startClientTarget();
   });
   afterAll(() => target[Symbol.asyncDispose]());
 
@@ -35,7 +35,7 @@ describe("on a real server", () => {
   });
 
   test("any valid plant is returned and stored exactly", async () => {
-    await using empty = await ClientTarget.start();
+    await using empty = await startClientTarget();
     const client = empty.client();
     const sent = new Map<bigint, string>();
     await fc.assert(
@@ -70,7 +70,7 @@ describe("on a real server", () => {
 });
 
 test("a base URL may have a path", async () => {
-  await using target = await ClientTarget.start("--base-path", "/garden/v1");
+  await using target = await startClientTarget("--base-path", "/garden/v1");
   expect(new URL(target.server.url).pathname).toBe("/garden/v1");
   expect(await target.client().createPlant({ id: 1, name: "Monstera" })).toEqual({ name: "Monstera" });
 });

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ClientTarget } from "../../support/client.ts";
+import { type ClientTarget, startClientTarget } from "../../support/client.ts";
 import { checkTypes, generateTypes } from "../../support/npm-packages.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
@@ -43,7 +43,7 @@ const program = `
 `;
 
 beforeAll(async () => {
-  target = await ClientTarget.start();
+  target = await startClientTarget();
   copyFileSync(join(root, "openapi.yaml"), folder.file("openapi.yaml"));
   symlinkSync(join(root, "node_modules"), folder.file("node_modules"));
   writeFileSync(folder.file("plants.ts"), await generateTypes(folder.file("openapi.yaml"), folder));

@@ -10,7 +10,7 @@ import {
   PlantStoreInvalidResponseError,
 } from "../../../packages/client/src/index.ts";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
-import { ClientTarget, rejectionOf } from "../../support/client.ts";
+import { type ClientTarget, rejectionOf, startClientTarget } from "../../support/client.ts";
 import { eventually } from "../../support/eventually.ts";
 import { CannedListener } from "./listeners.ts";
 
@@ -24,7 +24,7 @@ function changed(change: RequestInit): Partial<PlantStoreClientOptions> {
 describe("a real server's", () => {
   let target: ClientTarget;
   beforeAll(async () => {
-    target = await ClientTarget.start();
+    target = await startClientTarget();
     await target.client().createPlant({ id: 2n, name: "Ficus" });
   });
   afterAll(() => target[Symbol.asyncDispose]());
@@ -70,7 +70,7 @@ describe("a real server's", () => {
   );
 
   test("40800 is retried", async () => {
-    await using slow = await ClientTarget.start("--arrival-seconds-max", "1");
+    await using slow = await startClientTarget("--arrival-seconds-max", "1");
     let requests = 0;
     const client = slow.client({
       fetch: (url, init) => {

@@ -9,7 +9,7 @@ import {
   type RetryInfo,
 } from "../../../packages/client/src/index.ts";
 import { parseRetryAfter, retryDelayMs } from "../../../packages/client/src/retry.ts";
-import { ClientTarget, rejectionOf } from "../../support/client.ts";
+import { rejectionOf, startClientTarget } from "../../support/client.ts";
 import { eventually } from "../../support/eventually.ts";
 import { reservePort } from "../../support/ports.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
@@ -25,7 +25,7 @@ test.each([
 ])(
   "$code is retried after Retry-After, until every plant is stored",
   async ({ code, args, count, name, backoffMs }) => {
-    await using target = await ClientTarget.start(...args);
+    await using target = await startClientTarget(...args);
     const errors: unknown[] = [];
     const onRetry = ({ error }: RetryInfo) => errors.push(error);
     const client = target.client({ onRetry, maxRetries: 100, backoffMs });

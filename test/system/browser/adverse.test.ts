@@ -3,7 +3,6 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { type Page, TestBrowser } from "../../support/browser.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -27,41 +26,34 @@ async function slowDown(page: Page): Promise<void> {
   });
 }
 
-/** More than a page loads on one connection. */
+/** More than a response of the page has. */
 const stallsAfterBytes = 2 ** 21;
 
 /**
- * Starts a proxy in which each connection stalls after a number of bytes to the client, until it is
- * closed: a download in it is never complete. The throttling of Chromium does not slow downloads.
+ * Starts a proxy in which each response stalls after a number of bytes, until it is cancelled: a
+ * download in it is never complete. The throttling of Chromium does not slow downloads.
  */
-async function stallingNetwork(port: number): Promise<AsyncDisposable & { readonly url: string }> {
-  const sockets = new Set<Socket>();
-  const listener = createServer((client) => {
-    const server = connect(port, "127.0.0.1");
-    let bytes = 0;
-    client.pipe(server);
-    server.on("data", (chunk) => {
-      client.write(chunk);
-      bytes += chunk.length;
-      if (bytes > stallsAfterBytes) server.pause();
-    });
-    for (const [socket, other] of [
-      [client, server],
-      [server, client],
-    ] as const) {
-      sockets.add(socket);
-      socket.on("error", () => undefined);
-      socket.on("close", () => other.destroy());
-    }
-  });
-  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
-  return {
-    url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      listener.close();
+function stallingNetwork(port: number) {
+  return Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    idleTimeout: 0,
+    async fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      const { signal, method, headers, body } = request;
+      const init = { signal, method, headers, body, decompress: false };
+      const response = await fetch(`http://127.0.0.1:${port}${pathname}${search}`, init);
+      let bytes = 0;
+      const stalling = new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          controller.enqueue(chunk);
+          bytes += chunk.length;
+          return bytes > stallsAfterBytes ? new Promise(() => undefined) : undefined;
+        },
+      });
+      return new Response(response.body?.pipeThrough(stalling) ?? null, response);
     },
-  };
+  });
 }
 
 /** Holds the requests to a path until it is called. */
@@ -192,8 +184,8 @@ test.concurrent("interrupted downloads are shown as such, hold nothing, and can 
       Array.from({ length: 20_000 }, (_, id) => ({ id: BigInt(id), name: "x".repeat(1_000), tag: "t" })),
     );
     const client = await ConsoleClient.of(server);
-    await using network = await stallingNetwork(Number(new URL(console).port));
-    await page.goto(`${network.url}/console/`);
+    await using network = stallingNetwork(Number(new URL(console).port));
+    await page.goto(`${network.url}console/`);
     await page.getByLabel("Inventory").getByText("20,000").first().waitFor();
     await page.getByRole("button", { name: "Export", exact: true }).click();
     const dialog = page.getByRole("dialog");

@@ -4,7 +4,7 @@
 import { afterAll, expect, test } from "bun:test";
 import type * as Client from "../../../packages/client/src/index.ts";
 import { TestBrowser } from "../../support/browser.ts";
-import { ClientTarget } from "../../support/client.ts";
+import { startClientTarget } from "../../support/client.ts";
 
 const browser = new TestBrowser();
 afterAll(() => browser[Symbol.asyncDispose]());
@@ -17,7 +17,7 @@ declare global {
 const entry = new URL("../../../packages/client/src/index.ts", import.meta.url).pathname;
 
 test("a page of another origin creates plants with exact ids, and reads errors and Retry-After", async () => {
-  await using target = await ClientTarget.start("--token-rate", "2");
+  await using target = await startClientTarget("--token-rate", "2");
   const built = await Bun.build({ entrypoints: [entry], target: "browser", minify: true });
   const bundle = (await built.outputs[0]?.text()) ?? "";
   using pages = Bun.serve({

@@ -9,7 +9,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import type * as Client from "../../../packages/client/src/index.ts";
-import { ClientTarget } from "../../support/client.ts";
+import { type ClientTarget, startClientTarget } from "../../support/client.ts";
 import { checkTypes, moduleResolutions, packClient, succeed } from "../../support/npm-packages.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 import { newerNodes } from "./newer-nodes.ts";
@@ -21,7 +21,7 @@ let tarball: string;
 let target: ClientTarget;
 
 beforeAll(async () => {
-  [tarball, target] = await Promise.all([packClient(folder), ClientTarget.start()]);
+  [tarball, target] = await Promise.all([packClient(folder), startClientTarget()]);
   mkdirSync(consumer);
   writeFileSync(join(consumer, "package.json"), "{}");
   await succeed(consumer, ["npm", "install", "--offline", tarball]);
