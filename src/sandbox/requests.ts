@@ -1,8 +1,8 @@
-// Control of the log of requests: a list with a cursor, a stream of server-sent events, and the
-// bytes of each message.
+// Control of the log of requests: a list with a cursor that waits for the next request, and the bytes
+// of each message.
 
 import { AdminError } from "../core/admin/request-bodies.ts";
-import { securityHeaders } from "../core/admin/responses.ts";
+import { respond } from "../core/admin/responses.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { parseNumber, respondControl, respondDone, type SandboxPart } from "./control.ts";
 import type { StoredMessage } from "./kept-bytes.ts";
@@ -24,17 +24,10 @@ const requestsDefault = 100;
 /** Bytes of requests and responses, from which on a response has no more of them. */
 const pageBytesMax = 8 * 2 ** 20;
 
+/** The admin listener closes a connection that is idle for a minute. */
 const waitSecondsMax = 30;
 
-/** The admin listener closes a connection that is idle for a minute. */
-const keepAliveMs = 15_000;
-
-/** Streams that are open at a time, each of which waits for requests. */
-const streamsMax = 64;
-
 export function requestsPart(log: RequestLog): SandboxPart {
-  let streams = 0;
-
   async function list(query: URLSearchParams, signal: AbortSignal): Promise<Response> {
     const after = parseNumber(query, "after", { least: 0, default: 0 });
     const limit = parseNumber(query, "limit", { least: 1, default: requestsDefault });
@@ -48,18 +41,6 @@ export function requestsPart(log: RequestLog): SandboxPart {
     });
   }
 
-  function stream(query: URLSearchParams, request: Request): Response {
-    const header = request.headers.get("last-event-id");
-    const from = header === null ? query : new URLSearchParams({ after: header });
-    const after = parseNumber(from, "after", { least: 0, default: 0 });
-    if (streams >= streamsMax)
-      throw new AdminError(503, `There are ${streamsMax} streams of requests; close one first.`);
-    streams++;
-    const body = eventStream(log, after, request.signal, () => streams--);
-    const headers = { ...securityHeaders, "Content-Type": "text/event-stream", "Cache-Control": "no-store" };
-    return new Response(body, { headers });
-  }
-
   function bytes(number: string, kind: "request" | "response"): Response {
     const found = /^\d{1,15}$/.test(number) ? log.get(Number(number)) : undefined;
     if (found === undefined)
@@ -69,13 +50,8 @@ export function requestsPart(log: RequestLog): SandboxPart {
       );
     const message = found[kind];
     if (message.length === 0) throw new AdminError(404, `Request ${number} has no ${kind}.`);
-    return new Response(new Uint8Array(message.bytes), {
-      headers: {
-        ...securityHeaders,
-        "Content-Type": "application/octet-stream",
-        "Cache-Control": "no-store",
-      },
-    });
+    const headers = { "Content-Type": "application/octet-stream" };
+    return respond(new Uint8Array(message.bytes), 200, headers);
   }
 
   return {
@@ -85,7 +61,6 @@ export function requestsPart(log: RequestLog): SandboxPart {
         log.clear();
         return respondDone();
       },
-      "GET /sandbox/requests/stream": ({ query, request }) => stream(query, request),
       "GET /sandbox/requests/{number}/request": ({ parameter }) => bytes(parameter, "request"),
       "GET /sandbox/requests/{number}/response": ({ parameter }) => bytes(parameter, "response"),
     },
@@ -103,49 +78,6 @@ function readPage(log: RequestLog, after: number, limit: number): RecordedReques
     bytes += request.request.bytes.length + request.response.bytes.length;
   }
   return page;
-}
-
-/**
- * Server-sent events (HTML, section 9.2): one `request` for each request after a number, and
- * `dropped` where the reader was so slow that the log no longer has some. An event is made when the
- * reader has taken the one before.
- */
-function eventStream(
-  log: RequestLog,
-  after: number,
-  signal: AbortSignal,
-  onEnd: () => void,
-): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  const ended = new AbortController();
-  let cursor = after;
-  const end = () => {
-    if (ended.signal.aborted) return;
-    ended.abort();
-    onEnd();
-  };
-  signal.addEventListener("abort", end, { once: true });
-  return new ReadableStream<Uint8Array>(
-    {
-      start: (controller) => controller.enqueue(encoder.encode(": requests\n\n")),
-      async pull(controller) {
-        await log.waitFor(cursor, AbortSignal.any([ended.signal, AbortSignal.timeout(keepAliveMs)]));
-        if (ended.signal.aborted) return;
-        const [next] = log.after(cursor);
-        if (next === undefined) {
-          controller.enqueue(encoder.encode(": still open\n\n"));
-          return;
-        }
-        const dropped = next.number - 1 - cursor;
-        cursor = next.number;
-        const gap = dropped === 0 ? "" : `event: dropped\ndata: {"requests":${dropped}}\n\n`;
-        const data = JSON.stringify(describeRequest(next));
-        controller.enqueue(encoder.encode(`${gap}id: ${next.number}\nevent: request\ndata: ${data}\n\n`));
-      },
-      cancel: end,
-    },
-    { highWaterMark: 0 },
-  );
 }
 
 function describeRequest(recorded: RecordedRequest): Readonly<Record<string, unknown>> {

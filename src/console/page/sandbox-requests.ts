@@ -32,6 +32,9 @@ const pageMax = 50;
 /** Until the log is asked for again after an error. */
 const retryMs = 2_000;
 
+/** For how long the sandbox waits for the next request. */
+const waitSecondsMax = 30;
+
 /** Requests in the page; older ones are loaded again. */
 const shownMax = 500;
 
@@ -70,24 +73,30 @@ export function SandboxRequests({ changes }: { changes: number }) {
   };
   /** Shows the newest requests, and follows those that come. */
   const follow = async (signal: AbortSignal) => {
-    try {
-      const { next } = await loadNumbers();
-      setError("");
-      if (signal.aborted) return;
-      const stream = new EventSource(controlUrl(`/requests/stream?after=${Math.max(0, next - pageMax)}`));
-      signal.addEventListener("abort", () => stream.close());
-      stream.addEventListener("open", () => setLive(true));
-      // The browser connects again by itself, and continues after the last event that it got.
-      stream.addEventListener("error", () => setLive(false));
-      stream.addEventListener("request", ({ data }) =>
-        setRecords((older) => [JSON.parse(data), ...older].slice(0, shownMax)),
-      );
-    } catch (failure) {
-      // The sandbox may be starting again.
-      setError(errorMessage(failure));
-      setTimeout(() => {
-        if (!signal.aborted) void follow(signal);
-      }, retryMs);
+    let after: number | undefined;
+    // The first call returns at once: it shows whether the sandbox can be reached.
+    let waitSeconds = 0;
+    while (!signal.aborted) {
+      try {
+        after ??= Math.max(0, (await loadNumbers()).next - pageMax);
+        const page: { requests: RecordedRequest[]; next: number } = await control(
+          "GET",
+          `/requests?after=${after}&wait=${waitSeconds}`,
+        );
+        if (signal.aborted) return;
+        after = page.next;
+        if (waitSeconds === 0) setError("");
+        waitSeconds = waitSecondsMax;
+        setLive(true);
+        setRecords((older) => [...page.requests.toReversed(), ...older].slice(0, shownMax));
+      } catch (failure) {
+        if (signal.aborted) return;
+        // The sandbox may be starting again.
+        setLive(false);
+        setError(errorMessage(failure));
+        waitSeconds = 0;
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
+      }
     }
   };
   useEffect(() => {

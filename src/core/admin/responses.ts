@@ -23,7 +23,7 @@ export const securityHeaders = {
 type Headers = Readonly<Record<string, string>>;
 
 export function respond(
-  body: string | ReadableStream<Uint8Array> | null,
+  body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
   status: number,
   headers: Headers,
 ): Response {

@@ -1,8 +1,7 @@
-// Control of the log of requests: its list, its cursor, its stream, and the bytes of each message.
+// Control of the log of requests: its list, its cursor, and the bytes of each message.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { RecordedRequest } from "../../../packages/sandbox/src/index.ts";
-import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { loggedBytes, RunningSandbox, requestPage } from "../../support/sandbox.ts";
 
@@ -84,96 +83,4 @@ test.each([
 ])("%s is rejected with a sentence", async (query, message) => {
   const { status, json } = await sandbox.control("GET", `/requests?${query}`);
   expect([status, json]).toEqual([400, { message }]);
-});
-
-interface ServerSentEvent {
-  readonly id?: string;
-  readonly event: string;
-  readonly data: string;
-}
-
-/** The events of a stream, until the reader has enough. */
-async function* events(query: string, headers: Record<string, string> = {}): AsyncGenerator<ServerSentEvent> {
-  const aborting = new AbortController();
-  const response = await fetch(`${sandbox.controlUrl}/requests/stream${query}`, {
-    headers,
-    signal: aborting.signal,
-  });
-  expect(response.headers.get("content-type")).toBe("text/event-stream");
-  try {
-    let text = "";
-    const decoder = new TextDecoder();
-    for await (const chunk of response.body ?? []) {
-      text += decoder.decode(chunk, { stream: true });
-      for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
-        const lines = text.slice(0, end).split("\n");
-        text = text.slice(end + 2);
-        const fields = Object.fromEntries(lines.map((line) => line.split(/: (.*)/s)));
-        if (fields.data !== undefined) yield fields as never;
-      }
-    }
-  } finally {
-    aborting.abort();
-  }
-}
-
-test("the stream has an event for each request, and continues after Last-Event-ID", async () => {
-  await create(10, 11);
-  const seen: ServerSentEvent[] = [];
-  const reading = (async () => {
-    for await (const event of events(`?after=${start}`)) {
-      seen.push(event);
-      if (seen.length === 4) break;
-    }
-  })();
-  await eventually("two requests are seen", () => seen.length >= 2);
-  await create(12, 13);
-  await reading;
-  expect(seen.map(({ id, event }) => [Number(id), event])).toEqual(
-    [1, 2, 3, 4].map((number) => [start + number, "request"]),
-  );
-  const { requests } = await requestPage(sandbox, `?after=${start}`);
-  expect(seen.map(({ data }) => JSON.parse(data))).toEqual([...requests]);
-
-  for await (const event of events(`?after=${start}`, { "Last-Event-ID": String(start + 3) })) {
-    expect(event).toMatchObject({ id: String(start + 4), data: JSON.stringify(requests[3]) });
-    break;
-  }
-});
-
-test("a stream says which requests its reader has missed", async () => {
-  await create(14, 15);
-  await sandbox.control("DELETE", "/requests");
-  await create(16);
-  const seen: ServerSentEvent[] = [];
-  for await (const event of events(`?after=${start}`)) {
-    seen.push(event);
-    if (seen.length === 2) break;
-  }
-  expect(seen).toMatchObject([
-    { event: "dropped", data: '{"requests":2}' },
-    { event: "request", id: String(start + 3) },
-  ]);
-});
-
-test("streams that are closed make room for others, and there is a limit", async () => {
-  const open = async () => {
-    const aborting = new AbortController();
-    const response = await fetch(`${sandbox.controlUrl}/requests/stream`, { signal: aborting.signal });
-    // A response that is collected as garbage closes its connection.
-    return { response, status: response.status, aborting };
-  };
-  const streams = await Promise.all(Array.from({ length: 64 }, open));
-  expect(new Set(streams.map(({ status }) => status))).toEqual(new Set([200]));
-  expect((await open()).status).toBe(503);
-  for (const { response, aborting } of streams) {
-    expect(response.bodyUsed).toBe(false);
-    aborting.abort();
-  }
-  for (;;) {
-    const { status, aborting } = await open();
-    aborting.abort();
-    if (status === 200) break;
-    await Bun.sleep(10);
-  }
 });

@@ -133,16 +133,14 @@ test.concurrent("responses that are not read, and bodies that do not end, take b
   await expectServes(sandbox);
 }, 60_000);
 
-test.concurrent("a log that is full, and a stream that is not read, take bounded memory", async () => {
+test.concurrent("a log that is full takes bounded memory", async () => {
   await using sandbox = await RunningSandbox.start();
-  const unread = await fetch(`${sandbox.controlUrl}/requests/stream?after=0`);
   const name = "x".repeat(200_000);
   for (let count = 0; count < 400; count++) await post(sandbox, plantJson(1n, name));
   expect(await residentBytes(sandbox)).toBeLessThan(residentBytesMax);
   const page = await requestPage(sandbox);
   expect(page.dropped).toBeGreaterThan(100);
   expect(page.requests[0]?.number).toBe(page.dropped + 1);
-  await unread.body?.cancel();
 }, 60_000);
 
 test.concurrent("clients that reset their connections, resets of the sandbox and changing rules, all at once", async () => {
