@@ -6,12 +6,13 @@ import {
   type NewPlant,
   PlantStoreClient,
   type PlantStoreClientOptions,
+  PlantStoreError,
 } from "../../../packages/client/src/index.ts";
 import { newPlantJson } from "../../../src/core/contract/plant.ts";
 import { type ClientTarget, rejectionOf, startClientTarget } from "../../support/client.ts";
 import { anyNewPlant } from "../../support/random.ts";
 import { exported } from "../../support/stored-plants.ts";
-import { SilentListener } from "./listeners.ts";
+import { SilentListener } from "./silent-listener.ts";
 
 describe("on a real server", () => {
   let target: ClientTarget;
@@ -63,6 +64,24 @@ describe("on a real server", () => {
     expect(await target.stored("103")).toBe('{"id":103,"name":"Ficus","tag":""}\n');
   });
 
+  test("what it rejects is a PlantStoreError with its code and its message", async () => {
+    await target.client().createPlant({ id: 141n, name: "Ficus" });
+    const rejections: [code: number, plant: NewPlant, options?: Partial<PlantStoreClientOptions>][] = [
+      [40002, { id: 2n ** 63n, name: "Monstera" }],
+      [40002, { id: 1n } as NewPlant],
+      [40003, { id: 1n, name: "Monstera", tag: "\ud800" }],
+      [40009, { id: 141n, name: "not a Ficus" }],
+      [40101, { id: 1n, name: "Monstera" }, { token: "pst_unknown" }],
+      [40400, { id: 1n, name: "Monstera" }, { baseUrl: `${target.server.url}/nowhere` }],
+      [41300, { id: 1n, name: "x".repeat(2 ** 20) }],
+    ];
+    for (const [code, plant, options] of rejections) {
+      const error = await rejectionOf(target.client(options).createPlant(plant));
+      expect(error).toBeInstanceOf(PlantStoreError);
+      expect(error).toMatchObject({ code, message: expect.stringMatching(/^.{20,}$/s) });
+    }
+  });
+
   test.each(["", "/", "//"])("a base address may end in %p", async (ending) => {
     const client = target.client({ baseUrl: `${target.server.url}${ending}` });
     expect(await client.createPlant({ id: 131, name: "Monstera" })).toEqual({ name: "Monstera" });
@@ -73,6 +92,22 @@ test("a base URL may have a path", async () => {
   await using target = await startClientTarget("--base-path", "/garden/v1");
   expect(new URL(target.server.url).pathname).toBe("/garden/v1");
   expect(await target.client().createPlant({ id: 1, name: "Monstera" })).toEqual({ name: "Monstera" });
+});
+
+test("a redirect is not followed", async () => {
+  let requests = 0;
+  await using proxy = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: ({ url }) => {
+      requests++;
+      return Response.redirect(`${url}/elsewhere`, 307);
+    },
+  });
+  const client = new PlantStoreClient({ baseUrl: proxy.url, token: "pst_x" });
+  const error = await rejectionOf(client.createPlant({ id: 1, name: "Monstera" }));
+  expect(error).toMatchObject({ name: "PlantStoreInvalidResponseError", status: 307 });
+  expect(requests).toBe(1);
 });
 
 describe("nothing is sent", () => {

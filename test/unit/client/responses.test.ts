@@ -1,0 +1,186 @@
+// The errors of the client, and its retries, with responses that the test gives in place of a
+// network.
+
+import { describe, expect, test } from "bun:test";
+import {
+  PlantStoreClient,
+  type PlantStoreClientOptions,
+  PlantStoreError,
+  PlantStoreInvalidResponseError,
+  type RetryInfo,
+} from "../../../packages/client/src/index.ts";
+import { parseRetryAfter, retryDelayMs } from "../../../packages/client/src/retry.ts";
+import { errorRegistry } from "../../../src/core/contract/errors.ts";
+
+const plant = { id: 1n, name: "Monstera" };
+const busy = '{"error":50300,"message":"The server is overloaded."}';
+const created = ['{"name":"Monstera"}'] as const;
+
+type Canned = readonly [body: string | ReadableStream, init?: ResponseInit];
+
+/** A client that gets these responses one after another, the last one again and again. */
+class CannedClient extends PlantStoreClient {
+  readonly attempts: { count: number };
+
+  constructor(responses: readonly Canned[], options: Partial<PlantStoreClientOptions> = {}) {
+    const attempts = { count: 0 };
+    super({
+      baseUrl: "http://plants.example",
+      token: "pst_x",
+      backoffMs: 0,
+      ...options,
+      fetch: async () => {
+        const [body, init] = responses[Math.min(attempts.count++, responses.length - 1)] ?? [""];
+        return new Response(body === "" ? null : body, init);
+      },
+    });
+    this.attempts = attempts;
+  }
+
+  rejection(): Promise<unknown> {
+    return this.createPlant(plant).catch((error: unknown) => error);
+  }
+}
+
+test.each(Object.values(errorRegistry))("$error is a PlantStoreError with this code", async ({ error }) => {
+  const status = Math.trunc(error / 100);
+  const client = new CannedClient([[JSON.stringify({ error, message: "No." }), { status }]], {
+    maxRetries: 1,
+  });
+  const rejection = await client.rejection();
+  expect(rejection).toBeInstanceOf(PlantStoreError);
+  expect(rejection).toMatchObject({ name: "PlantStoreError", code: error, status, message: "No." });
+  expect((rejection as PlantStoreError).retryAfterMs).toBeUndefined();
+  expect(client.attempts.count).toBe([408, 429, 503].includes(status) ? 2 : 1);
+});
+
+describe("a response that is not the Plant Store's", () => {
+  const html = { headers: { "Content-Type": "text/html" } };
+  test.each<[what: string, body: string, init: ResponseInit, says: string]>([
+    [
+      "an HTML page with 200",
+      "<html>Sign in</html>",
+      { ...html, status: 200 },
+      "status 200 with text/html that is not a Plant",
+    ],
+    ["an HTML page with 404", "<html>Not found</html>", { ...html, status: 404 }, '"<html>Not found</html>"'],
+    ["an empty 200", "", { status: 200 }, "with no Content-Type that is not a Plant"],
+    ["JSON that is not a Plant", '{"id":1}', { status: 200 }, "not a Plant"],
+    ["a Plant whose tag is null", '{"name":"x","tag":null}', { status: 200 }, "not a Plant"],
+    ["an Error with 200", '{"error":40001,"message":"x"}', { status: 200 }, "not a Plant"],
+    ["a Plant with 201", '{"name":"x"}', { status: 201 }, "status 201"],
+    ["JSON null", "null", { status: 400 }, "not an Error"],
+    ["an error that is not an integer", '{"error":"x","message":"x"}', { status: 400 }, "not an Error"],
+    ["a 204", "", { status: 204 }, "status 204"],
+    ["a redirect", "", { status: 307, headers: { Location: "/" } }, "is a redirect (status 307)"],
+    ["a megabyte of noise", "x".repeat(2 ** 20), { status: 418 }, "x…"],
+  ])("%s is an error with the start of the body, and is not retried", async (_, body, init, says) => {
+    const client = new CannedClient([[body, init]]);
+    const error = await client.rejection();
+    expect(error).toBeInstanceOf(PlantStoreInvalidResponseError);
+    expect(error).toMatchObject({ name: "PlantStoreInvalidResponseError", status: init.status });
+    expect((error as Error).message).toContain(says);
+    expect((error as Error).message.length).toBeLessThan(400);
+    expect(client.attempts.count).toBe(1);
+  });
+
+  test("is not read on without an end", async () => {
+    const cancelled = Promise.withResolvers<void>();
+    const endless = new ReadableStream({
+      pull: (controller) => controller.enqueue(new Uint8Array(65_536)),
+      cancel: () => cancelled.resolve(),
+    });
+    const error = await new CannedClient([[endless]]).rejection();
+    expect(error).toMatchObject({ name: "PlantStoreInvalidResponseError", status: 200 });
+    expect((error as Error).message).toContain("status 200 with over 1048");
+    await cancelled.promise;
+  });
+});
+
+test("a plant whose JSON is six times as long as it was sent is read", async () => {
+  const name = "é".repeat(500_000);
+  const client = new CannedClient([[`{"name":"${"\\u00e9".repeat(500_000)}"}`]]);
+  expect(await client.createPlant({ id: 1n, name })).toEqual({ name });
+});
+
+describe("a retry", () => {
+  test.each([408, 429, 502, 503, 504])("follows a proxy's page with %d", async (status) => {
+    const client = new CannedClient([["<html>", { status }], created]);
+    expect(await client.createPlant(plant)).toEqual({ name: "Monstera" });
+    expect(client.attempts.count).toBe(2);
+  });
+
+  test("is announced to onRetry with the error and its Retry-After", async () => {
+    const retries: RetryInfo[] = [];
+    const client = new CannedClient([[busy, { status: 503, headers: { "Retry-After": "0" } }], created], {
+      onRetry: (retry) => retries.push(retry),
+    });
+    expect(await client.createPlant(plant)).toEqual({ name: "Monstera" });
+    expect(retries).toMatchObject([{ attempt: 1, error: { code: 50300, retryAfterMs: 0 }, delayMs: 0 }]);
+  });
+
+  test("does not follow where onRetry throws: createPlant rejects with its error", async () => {
+    const enough = new Error("enough");
+    const client = new CannedClient([[busy, { status: 503 }], created], {
+      onRetry: () => {
+        throw enough;
+      },
+    });
+    expect(await client.rejection()).toBe(enough);
+    expect(client.attempts.count).toBe(1);
+  });
+
+  test("does not follow with maxRetries of 0", async () => {
+    const client = new CannedClient([[busy, { status: 503 }], created], { maxRetries: 0 });
+    expect(await client.rejection()).toMatchObject({ code: 50300 });
+  });
+
+  test.each([
+    ["seconds", () => "3600"],
+    ["an HTTP-date", () => new Date(Date.now() + 3_600_000).toUTCString()],
+  ])("does not follow a Retry-After in %s beyond the deadline", async (_, value) => {
+    const client = new CannedClient([[busy, { status: 503, headers: { "Retry-After": value() } }], created]);
+    const error = await client.rejection();
+    expect(error).toBeInstanceOf(PlantStoreError);
+    expect((error as PlantStoreError).retryAfterMs).toBeGreaterThan(3_500_000);
+    expect(client.attempts.count).toBe(1);
+  });
+});
+
+describe("the delay", () => {
+  const pace = { backoffMs: 100, maxBackoffMs: 1_000 };
+  const longest = (tries: number, retryAfterMs?: number) =>
+    retryDelayMs(tries, retryAfterMs, { ...pace, random: () => 1 });
+
+  test("doubles for each retry up to its limit, for any number of retries", () => {
+    expect([1, 2, 3, 4, 5, 6, 5_000].map((tries) => longest(tries))).toEqual([
+      100, 200, 400, 800, 1_000, 1_000, 1_000,
+    ]);
+  });
+
+  test("is between 0 and that limit, by the random source", () => {
+    expect(retryDelayMs(3, undefined, { ...pace, random: () => 0 })).toBe(0);
+    expect(retryDelayMs(3, undefined, { ...pace, random: () => 0.25 })).toBe(100);
+  });
+
+  test("is at least Retry-After", () => {
+    expect(retryDelayMs(3, 2_500, { ...pace, random: () => 0 })).toBe(2_500);
+    expect(longest(3, 2_500)).toBe(2_900);
+  });
+});
+
+test.each<[value: string, ms: number | undefined]>([
+  ["0", 0],
+  ["120", 120_000],
+  ["Fri, 31 Dec 1999 23:59:59 GMT", 9_000],
+  ["Friday, 31-Dec-99 23:59:59 GMT", 9_000],
+  ["Fri Dec 31 23:59:59 1999", 9_000],
+  ["Fri, 31 Dec 1999 23:59:00 GMT", 0],
+  ["-1", undefined],
+  ["2.5", undefined],
+  ["soon", undefined],
+  ["", undefined],
+])("Retry-After: %s is read as %p milliseconds after Date", (value, ms) => {
+  const headers = new Headers({ "Retry-After": value, Date: "Fri, 31 Dec 1999 23:59:50 GMT" });
+  expect(parseRetryAfter(headers)).toBe(ms);
+});
