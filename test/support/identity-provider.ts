@@ -5,7 +5,7 @@ import type { IdentityProvider } from "../../src/core/auth/jwks.ts";
 import { eventually } from "./eventually.ts";
 import { type Answer, freshId, plantJson, post } from "./http.ts";
 import { InProcessServer } from "./in-process-server.ts";
-import { RunningServer, runCommand } from "./server.ts";
+import { RunningServer } from "./server.ts";
 
 const openIdPath = "/.well-known/openid-configuration";
 
@@ -159,49 +159,7 @@ export const keysUnavailable = {
   },
 };
 
-/** A server with its own store, which is removed with it. */
-export class ServerWithIdentity implements AsyncDisposable {
-  readonly server: RunningServer;
-
-  private constructor(server: RunningServer) {
-    this.server = server;
-  }
-
-  /** @param env of a separate process, for variables that Bun itself reads. */
-  static async start(
-    issuer: string,
-    args: readonly string[] = [],
-    env?: Record<string, string>,
-  ): Promise<ServerWithIdentity> {
-    const setup = { args: ["--jwt-issuer", issuer, "--jwt-audience", audience, ...args] };
-    const server = await (env === undefined
-      ? RunningServer.startInProcess(setup)
-      : RunningServer.start({ ...setup, env }));
-    return new ServerWithIdentity(server);
-  }
-
-  /** Waits for the first log line about the provider's keys, and returns its reason. */
-  async keysTrouble(): Promise<string> {
-    const { reason } = await this.server.logged(({ msg }) => msg.startsWith("JWKS refresh failed"));
-    return String(reason);
-  }
-
-  /** Creates a plant with this token. */
-  create(token: string): Promise<Answer> {
-    return post({ url: this.server.url, token }, plantJson(freshId(), "Monstera"));
-  }
-
-  /** Creates plants with this token until a response has this status. */
-  createUntil(status: number, token: string): Promise<Answer> {
-    return answerWith(status, () => this.create(token));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.server[Symbol.asyncDispose]();
-  }
-}
-
-interface HandlerSetup {
+interface ProviderSetup {
   /** Undefined to discover it. */
   readonly jwksUrl?: string;
   /** Milliseconds since the epoch. */
@@ -209,48 +167,59 @@ interface HandlerSetup {
   readonly intervals?: Pick<IdentityProvider, "keysAgeMsMax" | "keysIntervalMsMin">;
 }
 
-/** A server in this process, with its own store. */
-export class HandlerWithIdentity implements AsyncDisposable {
-  readonly #server: InProcessServer;
+/** A server that accepts an issuer's JWTs, with its own store, which is removed with it. */
+export class ServerWithIdentity<Server extends RunningServer | InProcessServer> implements AsyncDisposable {
+  readonly server: Server;
 
-  private constructor(server: InProcessServer) {
-    this.#server = server;
+  private constructor(server: Server) {
+    this.server = server;
   }
 
+  /** Starts a server in this process, without the command. */
   static async start(
     issuer: string,
-    { jwksUrl, now = Date.now, intervals = { keysAgeMsMax: 600_000 } }: HandlerSetup = {},
-  ): Promise<HandlerWithIdentity> {
+    { jwksUrl, now = Date.now, intervals = { keysAgeMsMax: 600_000 } }: ProviderSetup = {},
+  ): Promise<ServerWithIdentity<InProcessServer>> {
     const identityProvider = { issuer, audience, jwksUrl, ...intervals };
-    return new HandlerWithIdentity(
+    return new ServerWithIdentity(
       await InProcessServer.start({ identityProvider, wallNow: now, admin: undefined }),
+    );
+  }
+
+  /** @param env of a separate process, for variables that Bun itself reads. */
+  static async startCommand(
+    issuer: string,
+    args: readonly string[] = [],
+    env?: Record<string, string>,
+  ): Promise<ServerWithIdentity<RunningServer>> {
+    const setup = { args: ["--jwt-issuer", issuer, "--jwt-audience", audience, ...args] };
+    return new ServerWithIdentity(
+      await (env === undefined
+        ? RunningServer.startInProcess(setup)
+        : RunningServer.start({ ...setup, env })),
     );
   }
 
   /** Waits for the first error of the provider's keys, and returns its reason. */
   async keysTrouble(): Promise<string> {
+    const server: RunningServer | InProcessServer = this.server;
+    if (server instanceof RunningServer) {
+      const { reason } = await server.logged(({ msg }) => msg.startsWith("JWKS refresh failed"));
+      return String(reason);
+    }
     const failed = await eventually("an error of the keys", () =>
-      this.#server.events.find((event) => event.kind === "jwksRefreshFailed"),
+      server.events.find((event) => event.kind === "jwksRefreshFailed"),
     );
     return failed?.reason ?? "";
   }
 
-  /** The name that is stored with each plant as its creator. */
-  async creators(): Promise<(string | null)[]> {
-    const { stdout } = await runCommand(["export", "--with-creation", "--database", this.#server.database]);
-    return stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line).token);
-  }
-
   /** Creates a plant with this token. */
   create(token: string): Promise<Answer> {
-    return post({ url: this.#server.url, token }, plantJson(freshId(), "Monstera"));
+    return post({ url: this.server.url, token }, plantJson(freshId(), "Monstera"));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#server[Symbol.asyncDispose]();
+    await this.server[Symbol.asyncDispose]();
   }
 }
 

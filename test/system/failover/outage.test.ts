@@ -5,6 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { eventually } from "../../support/eventually.ts";
 import {
   ageOfOneSecond,
+  answerWith,
   claimsOf,
   KeyServer,
   keysUnavailable,
@@ -19,7 +20,7 @@ describe.concurrent("a provider that is down", () => {
     const key = new SigningKey();
     await using provider = new KeyServer(key);
     await provider.stop();
-    await using identity = await ServerWithIdentity.start(provider.issuer);
+    await using identity = await ServerWithIdentity.startCommand(provider.issuer);
     const token = key.sign(claimsOf(provider.issuer));
     const answer = await identity.create(token);
     expect(answer).toMatchObject(keysUnavailable);
@@ -31,7 +32,7 @@ describe.concurrent("a provider that is down", () => {
     );
 
     provider.restart();
-    await identity.createUntil(200, token);
+    await answerWith(200, () => identity.create(token));
     expect(await identity.keysTrouble()).toStartWith(`${provider.issuer}/.well-known/openid-configuration: `);
     expect((await identity.server.stop()).exitCode).toBe(0);
   });
@@ -39,7 +40,7 @@ describe.concurrent("a provider that is down", () => {
   test("cached keys stay valid past the interval, for verified and new tokens; tokens of other keys are 50300", async () => {
     const [known, young] = [new SigningKey(), new SigningKey()];
     await using provider = new KeyServer(known);
-    await using identity = await ServerWithIdentity.start(provider.issuer, ageOfOneSecond);
+    await using identity = await ServerWithIdentity.startCommand(provider.issuer, ageOfOneSecond);
     const seen = known.sign(claimsOf(provider.issuer));
     expect((await identity.create(seen)).status).toBe(200);
 
@@ -60,7 +61,7 @@ describe.concurrent("a provider that is down", () => {
     provider.publish(young);
     provider.instead = () => undefined;
     provider.restart();
-    await identity.createUntil(200, young.sign(claimsOf(provider.issuer)));
+    await answerWith(200, () => identity.create(young.sign(claimsOf(provider.issuer))));
     expect(await identity.create(seen)).toMatchObject(notAccepted);
   });
 
@@ -71,7 +72,7 @@ describe.concurrent("a provider that is down", () => {
   ])("sends %s: cached keys stay valid", async (_, answer) => {
     const key = new SigningKey();
     await using provider = new KeyServer(key);
-    await using identity = await ServerWithIdentity.start(provider.issuer, [
+    await using identity = await ServerWithIdentity.startCommand(provider.issuer, [
       ...["--jwks-url", provider.jwksUrl],
       ...ageOfOneSecond,
     ]);
@@ -88,7 +89,7 @@ describe.concurrent("a provider that is down", () => {
   test("a provider that hangs delays neither cached keys nor the server's stop", async () => {
     const key = new SigningKey();
     await using provider = new KeyServer(key);
-    await using identity = await ServerWithIdentity.start(provider.issuer);
+    await using identity = await ServerWithIdentity.startCommand(provider.issuer);
     const token = key.sign(claimsOf(provider.issuer));
     expect((await identity.create(token)).status).toBe(200);
 
@@ -110,7 +111,7 @@ describe.concurrent("a provider that is down", () => {
   test("a server that is stopped during its first fetch ends, and logs no error", async () => {
     await using provider = new KeyServer();
     provider.instead = () => new Promise<Response>(() => undefined);
-    await using identity = await ServerWithIdentity.start(provider.issuer);
+    await using identity = await ServerWithIdentity.startCommand(provider.issuer);
     await eventually("a further request of the keys", () => provider.requests.length > 0);
     const { exitCode, stderr } = await identity.server.stop();
     expect(exitCode).toBe(0);

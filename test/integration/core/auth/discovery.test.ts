@@ -6,7 +6,6 @@ import { makeCertificate } from "../../../support/certificates.ts";
 import {
   audience,
   claimsOf,
-  HandlerWithIdentity,
   KeyServer,
   keysUnavailable,
   notAccepted,
@@ -28,7 +27,7 @@ test.each(["", "/"])("an issuer with a path, and %p at its end", async (end) => 
   await using provider = new KeyServer(key);
   const issuer = `${provider.issuer}/realms/plants${end}`;
   serveMetadata(provider, issuer, "/realms/plants/.well-known/openid-configuration");
-  await using identity = await HandlerWithIdentity.start(issuer);
+  await using identity = await ServerWithIdentity.start(issuer);
   expect((await identity.create(key.sign(claimsOf(issuer)))).status).toBe(200);
   expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(notAccepted);
 });
@@ -37,7 +36,7 @@ test("OAuth metadata (RFC 8414) where there is no OpenID discovery", async () =>
   await using provider = new KeyServer(key);
   const issuer = `${provider.issuer}/tenant`;
   serveMetadata(provider, issuer, "/.well-known/oauth-authorization-server/tenant");
-  await using identity = await HandlerWithIdentity.start(issuer);
+  await using identity = await ServerWithIdentity.start(issuer);
   expect((await identity.create(key.sign(claimsOf(issuer)))).status).toBe(200);
   expect(provider.requests).toEqual([
     "/tenant/.well-known/openid-configuration",
@@ -57,7 +56,7 @@ test.each([
     url.endsWith("/openid-configuration")
       ? Response.json({ issuer: provider.issuer, jwks_uri: provider.jwksUrl, ...differing })
       : undefined;
-  await using identity = await HandlerWithIdentity.start(provider.issuer);
+  await using identity = await ServerWithIdentity.start(provider.issuer);
   expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
   expect(provider.fetches).toBe(0);
   expect(await identity.keysTrouble()).toContain(reported);
@@ -72,7 +71,7 @@ test.each(["/.well-known/openid-configuration", "/keys"])(
       const { pathname } = new URL(url);
       return pathname === redirected ? Response.redirect(`${elsewhere.issuer}${pathname}`) : undefined;
     };
-    await using identity = await HandlerWithIdentity.start(provider.issuer);
+    await using identity = await ServerWithIdentity.start(provider.issuer);
     expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
     expect(elsewhere.requests).toEqual([]);
     expect(await identity.keysTrouble()).toContain(`${redirected} answered 302`);
@@ -82,7 +81,7 @@ test.each(["/.well-known/openid-configuration", "/keys"])(
 test("no metadata at all: the log names the addresses, and the remedy", async () => {
   await using provider = new KeyServer(key);
   provider.instead = () => new Response("", { status: 404 });
-  await using identity = await HandlerWithIdentity.start(provider.issuer);
+  await using identity = await ServerWithIdentity.start(provider.issuer);
   expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
   expect(await identity.keysTrouble()).toContain("set --jwks-url to the address of the keys");
 });
@@ -90,7 +89,7 @@ test("no metadata at all: the log names the addresses, and the remedy", async ()
 test("is not needed with --jwks-url", async () => {
   await using provider = new KeyServer(key);
   const issuer = "https://id.example/";
-  await using identity = await HandlerWithIdentity.start(issuer, { jwksUrl: provider.jwksUrl });
+  await using identity = await ServerWithIdentity.start(issuer, { jwksUrl: provider.jwksUrl });
   expect((await identity.create(key.sign(claimsOf(issuer, { aud: [audience] })))).status).toBe(200);
   expect(provider.requests).toEqual(["/keys"]);
 });
@@ -110,9 +109,11 @@ describeIfInstalled("openssl", "over TLS", () => {
     const args = ["--jwks-url", `${issuer}/keys`];
     const token = key.sign(claimsOf(issuer));
 
-    await using trusting = await ServerWithIdentity.start(issuer, args, { NODE_EXTRA_CA_CERTS: certificate });
+    await using trusting = await ServerWithIdentity.startCommand(issuer, args, {
+      NODE_EXTRA_CA_CERTS: certificate,
+    });
     expect((await trusting.create(token)).status).toBe(200);
-    await using distrusting = await ServerWithIdentity.start(issuer, args);
+    await using distrusting = await ServerWithIdentity.startCommand(issuer, args);
     expect(await distrusting.create(token)).toMatchObject(keysUnavailable);
     expect(await distrusting.keysTrouble()).toContain(issuer);
     expect(provider.fetches).toBe(1);

@@ -6,7 +6,6 @@ import {
   type Algorithm,
   audience,
   claimsOf,
-  HandlerWithIdentity,
   KeyServer,
   notAccepted,
   ServerWithIdentity,
@@ -19,7 +18,7 @@ test.each(["discovery", "--jwks-url"])(
   async (way) => {
     await using provider = await OidcProvider.start(new SigningKey("RS256"), "gardener");
     const args = way === "discovery" ? [] : ["--jwks-url", await provider.jwksUrl()];
-    await using identity = await ServerWithIdentity.start(provider.issuer, args);
+    await using identity = await ServerWithIdentity.startCommand(provider.issuer, args);
     const token = await provider.accessToken("gardener", audience);
     for (const accepted of [token, token, await identity.server.createToken("ci")])
       expect(await identity.create(accepted)).toMatchObject({ status: 200, json: { name: "Monstera" } });
@@ -35,14 +34,14 @@ const algorithms: readonly Algorithm[] = [
 test.each(algorithms)("%s is accepted", async (algorithm) => {
   const key = new SigningKey(algorithm);
   await using keys = new KeyServer(key);
-  await using identity = await HandlerWithIdentity.start(keys.issuer);
+  await using identity = await ServerWithIdentity.start(keys.issuer);
   expect((await identity.create(key.sign(claimsOf(keys.issuer)))).status).toBe(200);
 });
 
 test("without a sub the rate limit is the client's, and without both the issuer's", async () => {
   const key = new SigningKey();
   await using keys = new KeyServer(key);
-  await using identity = await ServerWithIdentity.start(keys.issuer, ["--token-rate", "1"]);
+  await using identity = await ServerWithIdentity.startCommand(keys.issuer, ["--token-rate", "1"]);
   const burst = async (...callers: readonly object[]) => {
     const tokens = callers.map((caller, jti) => key.sign(claimsOf(keys.issuer, { ...caller, jti })));
     const answers = await Promise.all(tokens.map((token) => identity.create(token)));

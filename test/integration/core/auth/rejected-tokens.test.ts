@@ -6,13 +6,14 @@ import {
   audience,
   claimsOf,
   encode,
-  HandlerWithIdentity,
   type Json,
   KeyServer,
   nowSeconds,
+  ServerWithIdentity,
   SigningKey,
   withPart,
 } from "../../../support/identity-provider.ts";
+import type { InProcessServer } from "../../../support/in-process-server.ts";
 
 const why = {
   unknown: "it is unknown, malformed, revoked or expired. Ask the operator for a new one.",
@@ -35,7 +36,7 @@ const published = [key, twin, rsaKey, weakKey, encryptionKey];
 const resources = new AsyncDisposableStack();
 let provider: KeyServer;
 let attackersServer: KeyServer;
-let identity: HandlerWithIdentity;
+let identity: ServerWithIdentity<InProcessServer>;
 
 beforeAll(async () => {
   provider = resources.use(new KeyServer());
@@ -48,7 +49,7 @@ beforeAll(async () => {
   };
   attackersServer = resources.use(new KeyServer(attacker));
   identity = resources.use(
-    await HandlerWithIdentity.start(provider.issuer, {
+    await ServerWithIdentity.start(provider.issuer, {
       intervals: { keysAgeMsMax: 600_000, keysIntervalMsMin: 200 },
     }),
   );
