@@ -5,11 +5,11 @@
 import { AdminError } from "../core/admin/request-bodies.ts";
 import document from "./openapi-control.yaml";
 
-/** The keywords that are checked: a test asserts that the schemas of rules have no others. */
+/** The keywords that are checked: a test asserts that the schemas of bodies have no others. */
 interface Schema {
   readonly $ref?: string;
   readonly type?: "object" | "array" | "string" | "integer" | "number" | "boolean";
-  /** `int64` is checked; a bigint is an integer. */
+  /** `int64` and `date-time` are checked; a bigint is an integer. */
   readonly format?: string;
   readonly enum?: readonly unknown[];
   readonly minimum?: number;
@@ -23,6 +23,7 @@ interface Schema {
   readonly additionalProperties?: false | Schema;
   readonly propertyNames?: Schema;
   readonly minProperties?: number;
+  readonly maxProperties?: number;
   readonly readOnly?: boolean;
   readonly examples?: readonly unknown[];
 }
@@ -36,13 +37,10 @@ export class InvalidValueError extends AdminError {
   }
 }
 
-/**
- * Throws an InvalidValueError unless a value is what a schema of the document says.
- *
- * @param name of the value in messages; "" for the body.
- */
-export function assertDescribed(value: unknown, schemaName: string, name = ""): void {
-  assertValue(value, { $ref: `#/components/schemas/${schemaName}` }, name);
+/** Returns a body that a schema of the document allows, or throws an InvalidValueError. */
+export function parseDescribed<Described>(body: unknown, schemaName: string): Described {
+  assertValue(body, { $ref: `#/components/schemas/${schemaName}` }, "");
+  return body as Described;
 }
 
 function assertValue(value: unknown, reference: Schema, name: string): void {
@@ -74,9 +72,12 @@ function assertObject(value: object, schema: Schema, name: string): void {
       assertValue(member, additionalProperties, `${name}[${JSON.stringify(field)}]`);
     }
   }
+  const { minProperties = 0, maxProperties = Number.POSITIVE_INFINITY } = schema;
   const count = Object.keys(value).length;
-  if (count < (schema.minProperties ?? 0))
-    throw new InvalidValueError(`${name} must have at least one of ${fieldsOf(schema)}.`);
+  if (count < minProperties || count > maxProperties)
+    throw new InvalidValueError(
+      `${name === "" ? "The body" : name} must have ${maxProperties === 1 ? "one" : "at least one"} of ${fieldsOf(schema)}.`,
+    );
 }
 
 function resolve(schema: Schema): Schema {
@@ -98,7 +99,9 @@ function isOfType(value: unknown, schema: Schema): boolean {
       );
     case "string":
       return (
-        typeof value === "string" && (schema.pattern === undefined || new RegExp(schema.pattern).test(value))
+        typeof value === "string" &&
+        (schema.pattern === undefined || new RegExp(schema.pattern).test(value)) &&
+        (format !== "date-time" || isTime(value))
       );
     case "integer":
     case "number": {
@@ -112,6 +115,12 @@ function isOfType(value: unknown, schema: Schema): boolean {
     default:
       return true;
   }
+}
+
+/** RFC 3339, with a time zone. */
+function isTime(text: string): boolean {
+  const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
+  return time.test(text) && !Number.isNaN(Date.parse(text));
 }
 
 /** Says what a value must be, such as "an integer from 1 to 100". */
@@ -129,10 +138,10 @@ function describeSchema(schema: Schema): string {
       const count = minItems === maxItems ? ` of length ${minItems}` : ` of at most ${maxItems} items`;
       return `an array${maxItems === undefined ? items : count}${example}`;
     }
-    case "string":
-      return schema.pattern === undefined
-        ? `a string${example}`
-        : `a string that matches ${schema.pattern}${example}`;
+    case "string": {
+      const pattern = schema.pattern === undefined ? "" : ` that matches ${schema.pattern}`;
+      return `a string${format === undefined ? pattern : ` (${format})`}${example}`;
+    }
     case "integer":
       return `an integer${format === undefined ? range : ` (${format})`}`;
     case "boolean":

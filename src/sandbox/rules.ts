@@ -2,7 +2,7 @@
 
 import type { Rule as RuleSource } from "../../packages/sandbox/src/control-types.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
-import { assertDescribed, InvalidValueError, invalidValue } from "./described-json.ts";
+import { InvalidValueError, invalidValue, parseDescribed } from "./described-json.ts";
 import { examples, type Outcome } from "./outcome.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
@@ -12,6 +12,11 @@ interface Rule {
   readonly source: RuleSource;
   applied: number;
   matched: number;
+}
+
+interface RuleList {
+  readonly seed?: number;
+  readonly rules: readonly RuleSource[];
 }
 
 export type RuleDescription = Readonly<Record<string, unknown>> & {
@@ -60,16 +65,14 @@ export class Rules {
   add(source: unknown): RuleDescription {
     if (this.#rules.length >= rulesMax)
       throw new InvalidValueError(`There may be ${rulesMax} rules; remove one first.`);
-    assertDescribed(source, "Rule");
-    const rule = { ...toRule(source as RuleSource, ""), id: `r${++this.#lastId}` };
+    const rule = { ...toRule(parseDescribed(source, "Rule"), ""), id: `r${++this.#lastId}` };
     this.#rules = [...this.#rules, rule];
     return describe(rule);
   }
 
   /** Replaces all rules, and starts the random sequence again; or throws an InvalidValueError. */
   replace(list: unknown): void {
-    assertDescribed(list, "RuleList");
-    const { rules: sources, seed = defaultSeed } = list as { rules: RuleSource[]; seed?: number };
+    const { rules: sources, seed = defaultSeed } = parseDescribed<RuleList>(list, "RuleList");
     const rules = sources.map((source, index) => toRule(source, `rules[${index}]`));
     this.#rules = rules.map((rule) => ({ ...rule, id: `r${++this.#lastId}` }));
     this.#restart(seed);

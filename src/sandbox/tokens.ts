@@ -1,23 +1,29 @@
 // Control of the tokens, and of the clock by which they expire.
 
+import type { NewToken } from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { hashToken, isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
 import type { SandboxClock } from "./clock.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
+import { parseDescribed } from "./described-json.ts";
 import type { MemoryStore } from "./memory-store.ts";
 
 const fixedTokenName = "sandbox";
 
 const tokensMax = 1_000;
 
-/** Some 100 years. */
-const secondsMax = 3_200_000_000;
-
 export interface TokensDependencies {
   readonly store: MemoryStore;
   readonly clock: SandboxClock;
   readonly token: string;
   readonly reloadTokens: () => Promise<void>;
+}
+
+/** One of these. */
+interface ClockChange {
+  readonly now?: string;
+  readonly advanceSeconds?: number;
+  readonly offsetSeconds?: number;
 }
 
 export function storeFixedToken({
@@ -36,11 +42,9 @@ export function storeFixedToken({
 export function tokensPart(dependencies: TokensDependencies): SandboxPart {
   const { store, clock, token: fixedToken, reloadTokens } = dependencies;
 
-  async function issue({ name, expiresInSeconds }: Readonly<Record<string, unknown>>): Promise<Response> {
-    if (typeof name !== "string" || !isTokenName(name))
-      throw new AdminError(400, "name must be a text without control characters.");
-    const seconds =
-      expiresInSeconds === undefined ? undefined : parseSeconds(expiresInSeconds, "expiresInSeconds");
+  async function issue(body: unknown): Promise<Response> {
+    const { name, expiresInSeconds: seconds } = parseDescribed<NewToken>(body, "NewToken");
+    if (!isTokenName(name)) throw new AdminError(400, "name must be a text without control characters.");
     if ((await store.tokens.list()).length >= tokensMax)
       throw new AdminError(
         409,
@@ -62,21 +66,10 @@ export function tokensPart(dependencies: TokensDependencies): SandboxPart {
     return respondDone();
   }
 
-  function setClock({
-    now,
-    advanceSeconds,
-    offsetSeconds,
-    ...others
-  }: Readonly<Record<string, unknown>>): Response {
-    const given = [now, advanceSeconds, offsetSeconds].filter((value) => value !== undefined);
-    if (given.length !== 1 || Object.keys(others).length > 0)
-      throw new AdminError(400, "The body must have one of now, advanceSeconds and offsetSeconds.");
-    const offsetMs =
-      now !== undefined
-        ? clock.offsetMs + parseTime(now) - clock.now()
-        : advanceSeconds !== undefined
-          ? clock.offsetMs + parseSeconds(advanceSeconds, "advanceSeconds") * 1_000
-          : parseSeconds(offsetSeconds, "offsetSeconds") * 1_000;
+  function setClock(body: unknown): Response {
+    const { now, advanceSeconds, offsetSeconds } = parseDescribed<ClockChange>(body, "ClockChange");
+    const aheadMs = now === undefined ? (advanceSeconds ?? 0) * 1_000 : Date.parse(now) - clock.now();
+    const offsetMs = offsetSeconds === undefined ? clock.offsetMs + aheadMs : offsetSeconds * 1_000;
     if (!clock.setOffset(offsetMs)) throw new AdminError(400, "The time must be in the years 0000 to 9999.");
     return respondControl(describeClock());
   }
@@ -99,20 +92,4 @@ export function tokensPart(dependencies: TokensDependencies): SandboxPart {
     },
     describe: () => ({ token: fixedToken, clock: describeClock() }),
   };
-}
-
-function parseSeconds(value: unknown, name: string): number {
-  if (typeof value !== "number" || Math.abs(value) > secondsMax)
-    throw new AdminError(400, `${name} must be a number of seconds, at most ${secondsMax}.`);
-  return value;
-}
-
-/** RFC 3339, with a time zone. */
-function parseTime(value: unknown): number {
-  const isTime =
-    typeof value === "string" &&
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i.test(value);
-  const time = isTime ? Date.parse(value) : Number.NaN;
-  if (Number.isNaN(time)) throw new AdminError(400, 'now must be a time such as "2027-01-01T00:00:00Z".');
-  return time;
 }

@@ -289,22 +289,28 @@ describe("tokens and the clock", () => {
     await issue({ name: "taken" });
     const name = "name must be a text without control characters.";
     const object = "The body must be a JSON object.";
-    const seconds = "must be a number of seconds, at most 3200000000.";
-    const time = 'now must be a time such as "2027-01-01T00:00:00Z".';
-    const clock = "The body must have one of now, advanceSeconds and offsetSeconds.";
+    const seconds = "must be a number from -3200000000 to 3200000000";
+    const time = 'now must be a string (date-time), such as "2027-01-01T00:00:00Z"';
+    const clock = "The body must have one of now, advanceSeconds, offsetSeconds.";
     for (const [method, path, body, status, message] of [
       ["POST", "/tokens", { name: "taken" }, 409, 'There is a token named "taken"; DELETE it first.'],
       ["POST", "/tokens", { name: "" }, 400, name],
-      ["POST", "/tokens", {}, 400, name],
-      ["POST", "/tokens", { name: "x", expiresInSeconds: "1" }, 400, `expiresInSeconds ${seconds}`],
+      ["POST", "/tokens", {}, 400, "name is missing; it must be a string."],
+      [
+        "POST",
+        "/tokens",
+        { name: "x", expiresInSeconds: "1" },
+        400,
+        `expiresInSeconds ${seconds}, but is "1".`,
+      ],
       ["POST", "/tokens", [], 400, object],
       ["POST", "/tokens", "{", 400, object],
       ["POST", "/tokens", { name: "x".repeat(2 ** 20) }, 413, "The body is larger than 1048576 bytes."],
-      ["PUT", "/clock", { now: "tomorrow" }, 400, time],
-      ["PUT", "/clock", { now: "2027-13-01T00:00:00Z" }, 400, time],
-      ["PUT", "/clock", { advanceSeconds: 1e12 }, 400, `advanceSeconds ${seconds}`],
+      ["PUT", "/clock", { now: "tomorrow" }, 400, `${time}, but is "tomorrow".`],
+      ["PUT", "/clock", { now: "2027-13-01T00:00:00Z" }, 400, `${time}, but is "2027-13-01T00:00:00Z".`],
+      ["PUT", "/clock", { advanceSeconds: 1e12 }, 400, `advanceSeconds ${seconds}, but is 1000000000000.`],
       ["PUT", "/clock", {}, 400, clock],
-      ["PUT", "/clock", { offsetSeconds: 0, other: 1 }, 400, clock],
+      ["PUT", "/clock", { offsetSeconds: 0, advanceSeconds: 1 }, 400, clock],
     ] as const) {
       const { status: answered, json } = await sandbox.control(method, path, body);
       expect([answered, json]).toEqual([status, { message }]);
