@@ -134,17 +134,12 @@ function startLines(
 
 /** Reads standard input, which ends with the program at the pipe's other end. */
 function readStandardInput(): Disposable & { readonly ended: Promise<string> } {
-  const reader = host().openInput().getReader();
-  async function readToEnd(): Promise<string> {
-    for (;;) {
-      // An error ends it too: a terminal that has hung up.
-      const { done } = await reader.read().catch(() => ({ done: true }));
-      if (done) return "end of standard input";
-    }
-  }
+  const stop = new AbortController();
+  const read = host().openInput().pipeTo(new WritableStream(), { signal: stop.signal });
   return {
-    ended: readToEnd(),
+    // An error ends it too: a terminal that has hung up.
+    ended: read.catch(() => undefined).then(() => "end of standard input"),
     // A pipe that its writer keeps open would keep the process running.
-    [Symbol.dispose]: () => void reader.cancel().catch(() => undefined),
+    [Symbol.dispose]: () => stop.abort(),
   };
 }

@@ -1,6 +1,7 @@
 // Forced outcomes: a handler before the server's that gives a request the outcome that its Prefer
 // field or a rule asks for, instead of the server's or after it.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Caller } from "../core/auth/caller.ts";
 import { ApiError, type ErrorCode } from "../core/contract/errors.ts";
 import { type NewPlant, type Plant, parseNewPlant } from "../core/contract/plant.ts";
@@ -91,7 +92,8 @@ export class ForcedOutcomes {
       if (delay === undefined || (delay.when ?? "before") !== when) return;
       const delayMs = drawDelayMs(delay, this.#rules.random);
       connection.server?.timeout(received, idleSeconds(delayMs));
-      await sleep(delayMs, signal);
+      // A reset aborts it. A sandbox that stops does not wait for it.
+      await sleep(delayMs, undefined, { signal, ref: false }).catch(() => undefined);
     };
     await wait("before");
     // A reset has closed the connection.
@@ -219,22 +221,6 @@ function withBody(request: Request, body: string | Uint8Array<ArrayBuffer>, leng
     headers.set("Content-Length", String(length));
   }
   return new Request(request.url, { method: request.method, headers, body, signal: request.signal });
-}
-
-/**
- * Resolves after a time, or when the signal is aborted. A sandbox that stops does not wait for it.
- */
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms).unref();
-    signal.addEventListener("abort", end);
-  });
 }
 
 /** Bun has no longer idle time; 0 is any time. */

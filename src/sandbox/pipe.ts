@@ -27,16 +27,6 @@ export interface PipeOptions {
   readonly log: Pick<RequestLog, "add">;
 }
 
-/** A request that the handler has, until its bytes are in the log. */
-export interface Exchange {
-  forced: ForcedBy | undefined;
-  /** Set it before the response is returned. */
-  effect: WireEffect | undefined;
-  /** Whether the connection is closed. */
-  readonly isClosed: boolean;
-  drop(end: "close" | "reset"): void;
-}
-
 /** Time for a client to read the rest of a response after the server closed the connection. */
 const unreadMsMax = 30_000;
 
@@ -167,13 +157,16 @@ class Outlet {
   }
 }
 
-class PendingExchange implements Exchange {
+/** A request that the handler has, until its bytes are in the log. */
+export class Exchange {
   forced: ForcedBy | undefined;
+  /** Set it before the response is returned. */
   effect: WireEffect | undefined;
+  /** Whether the connection is closed. */
   isClosed = false;
+  readonly drop: (end: "close" | "reset") => void;
   readonly method: string;
   readonly #framing: Framing;
-  readonly drop: (end: "close" | "reset") => void;
   /** Whether its response has passed. */
   isAnswered = false;
   response: StoredMessage = { bytes: Buffer.alloc(0), length: 0 };
@@ -218,7 +211,7 @@ class Connection {
   readonly #received: KeptBytes;
   readonly #sent: KeptBytes;
   /** The requests that the handler has and the log has not, in their order. */
-  #exchanges: PendingExchange[] = [];
+  #exchanges: Exchange[] = [];
   /** When the first byte in #received arrived. */
   #startedAt = 0;
   #start = 0;
@@ -294,7 +287,7 @@ class Connection {
   }
 
   begin(method: string, framing: Framing): Exchange {
-    const exchange = new PendingExchange(method, framing, (end) => this.#drop(exchange, end));
+    const exchange = new Exchange(method, framing, (end) => this.#drop(exchange, end));
     this.#exchanges.push(exchange);
     return exchange;
   }
@@ -373,7 +366,7 @@ class Connection {
     }
   }
 
-  #file({ response, forced, ended }: PendingExchange, length: number | undefined): void {
+  #file({ response, forced, ended }: Exchange, length: number | undefined): void {
     this.#exchanges.shift();
     this.#add({ request: this.#received.take(length), response, forced, ended });
     // A pipelined request.
@@ -409,7 +402,7 @@ class Connection {
   }
 
   /** Sends a response that is changed or slowed down. The server is paused until it is sent. */
-  #deliver(exchange: PendingExchange, { body, bytesPerSecond }: WireEffect, rest: Buffer): void {
+  #deliver(exchange: Exchange, { body, bytesPerSecond }: WireEffect, rest: Buffer): void {
     const held = Buffer.concat(this.#held);
     this.#held = [];
     // An interim response that was sent before.
@@ -457,7 +450,7 @@ class Connection {
     if (this.#serverHasEnded) this.#endClient();
   }
 
-  #drop(exchange: PendingExchange, end: "close" | "reset"): void {
+  #drop(exchange: Exchange, end: "close" | "reset"): void {
     if (this.#isClosed || this.#exchanges[0] !== exchange) return;
     exchange.ended = "dropped";
     this.#file(exchange, exchange.requestLength(this.#received));

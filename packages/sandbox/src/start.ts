@@ -1,11 +1,11 @@
 // startSandbox: runs `plantstore sandbox`, and waits until it is ready.
 
 import { randomUUID } from "node:crypto";
-import { closeSync, constants, openSync, readFileSync, rmSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, openSync, readFileSync, rmSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 // Imported, since test runners replace the global functions with fake timers.
-import { clearTimeout, setTimeout } from "node:timers";
+import { setTimeout } from "node:timers";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { newPlantJson } from "../../client/src/plant.ts";
@@ -101,30 +101,12 @@ function spawn(executable: string, readyFile: string, options: SandboxOptions): 
 /** A descriptor of a file with the plants as NDJSON, which is gone when all have closed it. */
 function openSeeds(plants: readonly SeedPlant[]): number {
   const text = plants.map((plant) => `${newPlantJson(plant)}\n`).join("");
-  const descriptor = openUnnamedFile();
+  const file = join(tmpdir(), `plantstore-sandbox-${randomUUID()}.ndjson`);
+  const descriptor = openSync(file, "wx+", 0o600);
+  unlinkSync(file);
   const bytes = new TextEncoder().encode(text);
   // At a position: the offset that the sandbox starts to read from stays 0.
   for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at, bytes.length - at, at);
-  return descriptor;
-}
-
-/** O_TMPFILE of Linux, without O_DIRECTORY, which differs between architectures. */
-const O_TMPFILE = 0o20000000;
-
-function openUnnamedFile(): number {
-  const mode = 0o600;
-  if (process.platform === "linux") {
-    try {
-      return openSync(tmpdir(), constants.O_RDWR | constants.O_DIRECTORY | O_TMPFILE, mode);
-    } catch (error) {
-      const { code = "" } = error as NodeJS.ErrnoException;
-      // A file system or a kernel without such files.
-      if (!["EOPNOTSUPP", "EISDIR", "EINVAL"].includes(code)) throw error;
-    }
-  }
-  const file = join(tmpdir(), `plantstore-sandbox-${randomUUID()}.ndjson`);
-  const descriptor = openSync(file, "wx+", mode);
-  unlinkSync(file);
   return descriptor;
 }
 
@@ -134,20 +116,16 @@ async function waitUntilReady(
   timeoutMs: number,
 ): Promise<ReadyState> {
   let isLate = false;
-  const timer = setTimeout(() => {
+  setTimeout(() => {
     isLate = true;
-  }, timeoutMs);
-  try {
-    for (;;) {
-      const addresses = readAddresses(readyFile);
-      if (addresses !== undefined) return addresses;
-      const { end, output } = sandbox;
-      if (end !== undefined) throw new SandboxStartError(startMessage(end, output), { output });
-      if (isLate) throw new SandboxStartError(lateMessage(timeoutMs, output), { output });
-      await Promise.race([sandbox.ended, delay(pollMs)]);
-    }
-  } finally {
-    clearTimeout(timer);
+  }, timeoutMs).unref();
+  for (;;) {
+    const addresses = readAddresses(readyFile);
+    if (addresses !== undefined) return addresses;
+    const { end, output } = sandbox;
+    if (end !== undefined) throw new SandboxStartError(startMessage(end, output), { output });
+    if (isLate) throw new SandboxStartError(lateMessage(timeoutMs, output), { output });
+    await Promise.race([sandbox.ended, delay(pollMs)]);
   }
 }
 
