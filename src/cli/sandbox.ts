@@ -77,7 +77,6 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
     sessions,
     reloadTokens: () => server.reloadTokens(),
     forgetPlants: () => console?.forgetPlants(),
-    emit: events.emit,
   });
   const server: RunningServer = await serving.withListenAdvice(() =>
     startServer({

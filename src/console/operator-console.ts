@@ -7,7 +7,6 @@ import { respond } from "../core/admin/responses.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
 import { randomBytes } from "../core/auth/token.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
-import { OperatorError } from "../core/operator-error.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { Backups } from "./backups.ts";
 import { editPlants, findIds } from "./bulk-edits.ts";
@@ -31,7 +30,7 @@ import {
   samplesMax,
 } from "./recent-samples.ts";
 import { checkHost, checkSameOrigin } from "./request-origin.ts";
-import { BadRequestError, respondError, respondJson } from "./responses.ts";
+import { BadRequestError, respondJson } from "./responses.ts";
 import { Sessions } from "./sessions.ts";
 import { Tokens } from "./tokens.ts";
 
@@ -190,21 +189,13 @@ export class OperatorConsole implements AdminRoutes {
 
   /** @param peer the address at the other end of the connection. */
   async handle(request: Request, { pathname, searchParams }: URL, peer: string): Promise<Response> {
-    try {
-      checkHost(request, this.#options.names);
-      if (!pathname.startsWith(basePath)) return respond(null, 302, { Location: basePath.slice(1) });
-      if (!pathname.startsWith(apiPath))
-        return await this.#pageFile(request, pathname.slice(basePath.length));
-      checkSameOrigin(request);
-      const result = await this.#call(request, pathname.slice(apiPath.length), searchParams, peer);
-      if (result instanceof Response) return result;
-      return respondJson(result === undefined ? {} : result);
-    } catch (error) {
-      if (error instanceof AdminError) return respondError(error.status, error.message, error.headers);
-      if (error instanceof OperatorError) return respondError(503, error.message);
-      this.#options.events.emit({ kind: "internalError", requestId: "console", error });
-      return respondError(500, "Internal error; see the server's log.");
-    }
+    checkHost(request, this.#options.names);
+    if (!pathname.startsWith(basePath)) return respond(null, 302, { Location: basePath.slice(1) });
+    if (!pathname.startsWith(apiPath)) return this.#pageFile(request, pathname.slice(basePath.length));
+    checkSameOrigin(request);
+    const result = await this.#call(request, pathname.slice(apiPath.length), searchParams, peer);
+    if (result instanceof Response) return result;
+    return respondJson(result === undefined ? {} : result);
   }
 
   async #pageFile(request: Request, path: string): Promise<Response> {

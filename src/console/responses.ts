@@ -22,7 +22,8 @@ export function respondJson(value: unknown, status = 200, headers: Headers = {})
   if (text.length < pieceBytes) return respond(text, status, all);
   const bytes = new TextEncoder().encode(text);
   const body = lists.stream(split(bytes), bytes.byteLength);
-  return body === undefined ? tooManyStreams() : respond(body, status, all);
+  if (body === undefined) throw tooManyStreams();
+  return respond(body, status, all);
 }
 
 /** @param pieceBytesMax memory that one piece may take. */
@@ -32,12 +33,8 @@ export function respondDownload(
   headers: Headers,
 ): Response {
   const body = downloads.stream(pieces, pieceBytesMax);
-  return body === undefined ? tooManyStreams() : respond(body, 200, headers);
-}
-
-/** @param message a sentence for the operator. */
-export function respondError(status: number, message: string, headers: Headers = {}): Response {
-  return respondJson({ message }, status, headers);
+  if (body === undefined) throw tooManyStreams();
+  return respond(body, 200, headers);
 }
 
 async function* split(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
@@ -45,9 +42,9 @@ async function* split(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
     yield bytes.subarray(start, start + pieceBytes);
 }
 
-function tooManyStreams(): Response {
+function tooManyStreams(): AdminError {
   const message = "Too many large responses are being sent; try again in a second.";
-  return respondError(503, message, { "Retry-After": "1" });
+  return new AdminError(503, message, { "Retry-After": "1" });
 }
 
 /** A request that the page of the console does not send. The message is a sentence. */

@@ -43,7 +43,6 @@ export interface ControlAccess {
   readonly names: readonly string[];
   /** Rejects with an AdminError for a client that may not use control. */
   readonly authenticate: (request: Request, peer: string) => Promise<void>;
-  readonly onInternalError: (error: unknown) => void;
 }
 
 /** The largest is the list of rules. */
@@ -79,16 +78,10 @@ export class Control implements AdminRoutes {
   }
 
   async handle(request: Request, url: URL, peer: string): Promise<Response> {
-    try {
-      checkHost(request, this.#access.names);
-      checkOrigin(request);
-      await this.#access.authenticate(request, peer);
-      return await this.#route(request, url, peer);
-    } catch (error) {
-      if (error instanceof AdminError) return respondControlError(error);
-      this.#access.onInternalError(error);
-      return respondControlError(new AdminError(500, "Internal error; see the log of the sandbox."));
-    }
+    checkHost(request, this.#access.names);
+    checkOrigin(request);
+    await this.#access.authenticate(request, peer);
+    return this.#route(request, url, peer);
   }
 
   async #route(request: Request, url: URL, peer: string): Promise<Response> {
@@ -131,10 +124,6 @@ export function respondControl(value: unknown, status = 200): Response {
 /** 204: done, and there is nothing to say. */
 export function respondDone(): Response {
   return respond(null, 204, {});
-}
-
-function respondControlError({ status, message, headers }: AdminError): Response {
-  return respond(JSON.stringify({ message }), status, { "Content-Type": "application/json", ...headers });
 }
 
 function decodeParameter(text: string): string {

@@ -3,7 +3,6 @@
 import { TrustedProxies } from "../client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
 import type { Handler } from "../core/http/handler.ts";
-import type { Emit } from "../core/observability/server-event.ts";
 import { listen, type RunningServer } from "../core/server.ts";
 import type { OnUnavailable } from "../core/store/plant-store.ts";
 import { passwordCheck } from "./access.ts";
@@ -36,7 +35,6 @@ export interface SandboxServer {
   readonly sessions: Sessions;
   readonly reloadTokens: () => Promise<void>;
   readonly forgetPlants: () => void;
-  readonly emit: Emit;
 }
 
 export class Sandbox {
@@ -91,7 +89,7 @@ export class Sandbox {
 
   /** The routes of control. */
   control(server: SandboxServer): Control {
-    const { sessions, reloadTokens, forgetPlants, emit } = server;
+    const { sessions, reloadTokens, forgetPlants } = server;
     const { store, clock } = this;
     const { token, adminNames, trustedProxies } = this.#options;
     const parts: SandboxPart[] = [
@@ -121,7 +119,6 @@ export class Sandbox {
     return new Control(routes, {
       names: adminNames,
       authenticate: passwordCheck(sessions, new TrustedProxies(trustedProxies)),
-      onInternalError: (error) => emit({ kind: "internalError", requestId: "sandbox", error }),
     });
   }
 

@@ -33,6 +33,19 @@ export function respond(
   });
 }
 
+/** @param error its message is a sentence for the operator. */
+export function respondError({
+  status,
+  message,
+  headers,
+}: {
+  readonly status: number;
+  readonly message: string;
+  readonly headers?: Headers;
+}): Response {
+  return respond(JSON.stringify({ message }), status, { "Content-Type": "application/json", ...headers });
+}
+
 export function respondText(status: number, line: string): Response {
   return respond(`${line}\n`, status, { "Content-Type": "text/plain; charset=utf-8" });
 }

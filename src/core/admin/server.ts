@@ -2,10 +2,11 @@
 
 import { CoalescedWork } from "../coalesced-work.ts";
 import type { Metrics } from "../observability/metrics.ts";
-import { errorMessage } from "../operator-error.ts";
+import { errorMessage, OperatorError } from "../operator-error.ts";
 import { withinTime } from "../time-limit.ts";
+import { AdminError } from "./request-bodies.ts";
 import { RequestPacer } from "./request-pacer.ts";
-import { respond, respondText } from "./responses.ts";
+import { respond, respondError, respondText } from "./responses.ts";
 
 /** Further routes of the listener, such as the console. */
 export interface AdminRoutes {
@@ -13,7 +14,11 @@ export interface AdminRoutes {
   readonly isPaced: boolean;
   /** Whether a path belongs to these routes. */
   matches(path: string): boolean;
-  /** @param peer the address at the other end of the connection. */
+  /**
+   * May reject with an AdminError or OperatorError, which becomes the response.
+   *
+   * @param peer the address at the other end of the connection.
+   */
   handle(request: Request, url: URL, peer: string): Promise<Response>;
 }
 
@@ -26,7 +31,7 @@ export interface AdminOptions {
   readonly metrics: Metrics;
   /** The first that match a path handle its requests. */
   readonly routes: readonly AdminRoutes[];
-  /** Called with an exception of a route: otherwise Bun prints it and the process exits with 1. */
+  /** Called with any other exception: otherwise Bun prints it and the process exits with 1. */
   readonly onInternalError: (error: unknown) => void;
 }
 
@@ -93,8 +98,10 @@ export function startAdminServer({
     },
     fetch: route,
     error(error) {
+      if (error instanceof AdminError) return respondError(error);
+      if (error instanceof OperatorError) return respondError({ status: 503, message: error.message });
       onInternalError(error);
-      return respondText(500, "internal error; see the server's log");
+      return respondError({ status: 500, message: "Internal error; see the server's log." });
     },
   });
   return {

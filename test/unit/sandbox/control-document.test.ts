@@ -17,7 +17,6 @@ test("the document describes every route, and nothing else", async () => {
     }),
     reloadTokens: async () => undefined,
     forgetPlants: () => undefined,
-    emit: () => undefined,
   });
   expect(Object.keys(control.routes).toSorted()).toEqual(describedOperations.toSorted());
   await sandbox.store[Symbol.asyncDispose]();
