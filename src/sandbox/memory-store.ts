@@ -10,14 +10,13 @@ import type {
   PlantStore,
 } from "../core/store/plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../core/store/sql-connection.ts";
-import { SqlTokens, type SqlWork, type TokenStore } from "../core/store/sql-tokens.ts";
+import { SqlTokens, type TokenStore } from "../core/store/sql-tokens.ts";
+import type { SqlWork } from "../core/store/sql-work.ts";
 import { Database, sizeLimitOperation } from "../core/store/sqlite/driver.ts";
-import { editPlants } from "../core/store/sqlite/edits.ts";
 import { migrate } from "../core/store/sqlite/migrations.ts";
 import { countPlants, exportPlants, SqlitePlants } from "../core/store/sqlite/plants.ts";
 import { SqliteSqlConnection } from "../core/store/sqlite/sql-connection.ts";
-import { SqlRunner } from "../core/store/sqlite/sql-statements.ts";
-import { runWork } from "../core/store/sqlite/tokens.ts";
+import { editPlants, runWork, SqlRunner } from "../core/store/sqlite/sql-statements.ts";
 import type { NewToken } from "../core/store/token-store.ts";
 
 /** A copy of the store, as the file of a database. */

@@ -4,6 +4,7 @@
 import { type FieldName, fieldNames, typeOf } from "../contract/fields.ts";
 import { type NewPlant, newPlantJson, type Plant, toColumns } from "../contract/plant.ts";
 import type { SqlStatement, SqlValue } from "./sql-connection.ts";
+import { list, type SqlWork } from "./sql-work.ts";
 
 /** A change or a deletion of one plant, or the restoration of a deleted one. */
 export interface PlantEdit {
@@ -41,9 +42,6 @@ export type EditOutcome = "done" | "missing" | "changed";
  */
 export const editsMax = 200;
 
-/** Statements in groups, of which a later one depends on the rows of an earlier one. */
-type EditWork = Generator<readonly SqlStatement[], EditOutcome[], readonly (readonly object[])[]>;
-
 /** When and by whom an edited plant was created. */
 interface Creation {
   readonly created_at: SqlValue;
@@ -51,7 +49,8 @@ interface Creation {
 }
 
 /**
- * Makes edits and records them, in the caller's transaction. See PlantStore.edit.
+ * Makes edits and records them, in the caller's transaction. See PlantStore.edit. On Citus every
+ * statement that writes is for one shard: `edits` is distributed as the plants are.
  *
  * @param collation follows the name of a text column, so that texts are compared by their bytes.
  */
@@ -59,7 +58,7 @@ export function* editWork(
   edits: readonly PlantEdit[],
   { run, editor, first }: EditRun,
   collation = "",
-): EditWork {
+): SqlWork<EditOutcome[]> {
   const editedAt = Date.now();
   // Sorted by id: two transactions that edit the same plants then wait for each other.
   const inOrder = [...edits.entries()].toSorted(
@@ -82,9 +81,10 @@ export function* editWork(
     ];
   });
   const others = edits.filter((_, index) => creations[index] === undefined).map(({ id }) => id);
-  const list = others.map((_, index) => `$${index + 1}`).join(", ");
   const stored =
-    others.length === 0 ? [] : [{ sql: `SELECT id FROM plants WHERE id IN (${list})`, parameters: others }];
+    others.length === 0
+      ? []
+      : [{ sql: `SELECT id FROM plants WHERE id IN ${list(others)}`, parameters: others }];
   const [rows = []] = yield [...stored, ...records];
   const storedIds = new Set(rows.map((row) => String((row as { id: bigint | string }).id)));
   return edits.map(({ id, expected }, index) => {

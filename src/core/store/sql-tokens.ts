@@ -1,6 +1,6 @@
 // The tokens table, and the creators that it shares with the plants: the SQL of every engine.
 
-import type { SqlStatement, SqlValue } from "./sql-connection.ts";
+import { list, query, type SqlWork } from "./sql-work.ts";
 import {
   type NewToken,
   planRotation,
@@ -13,12 +13,6 @@ import {
   toCreatorName,
   toTokenRecords,
 } from "./token-store.ts";
-
-/**
- * Statements that depend on the results of those before them. SQLite runs them without a pause, so
- * nothing comes in between; PostgreSQL awaits each.
- */
-export type SqlWork<Result> = Generator<SqlStatement, Result, readonly object[]>;
 
 /** How an engine runs statements on the tokens. */
 export interface TokenDatabase {
@@ -56,7 +50,7 @@ export class SqlTokens {
   /** Stores a new token; false, and nothing stored, if a token of that name is not revoked. */
   add(token: NewToken): Promise<boolean> {
     return this.#database.change(function* () {
-      const namesakes = yield* select(
+      const namesakes = yield* query(
         "SELECT hash FROM tokens WHERE name = $1 AND revoked_at IS NULL AND hash <> $2",
         [token.name, token.hash],
       );
@@ -98,7 +92,7 @@ export class SqlTokens {
   async revokeByHash(hash: string): Promise<void> {
     await this.#database.change(
       () =>
-        select(
+        query(
           `UPDATE tokens SET revoked_at = created_at, revision = ${nextRevision} WHERE hash = $1 AND revoked_at IS NULL`,
           [hash],
         ),
@@ -112,7 +106,7 @@ export class SqlTokens {
       // The time is part of the condition, so that a retry after a lost response finds its own
       // change.
       const time = "CASE WHEN $1 > created_at THEN $1 ELSE created_at + 1 END";
-      const revoked = yield* select(
+      const revoked = yield* query(
         `UPDATE tokens SET revoked_at = ${time}, revision = ${nextRevision}
          WHERE name = $2 AND (revoked_at IS NULL OR revoked_at = ${time}) RETURNING hash`,
         [revokedAt, name],
@@ -130,12 +124,12 @@ export class SqlTokens {
         // Locked in one order, so that servers that record the same tokens wait for each other. A
         // statement of its own: Citus loses a column of a CTE that locks rows.
         const hashes = uses.map(({ hash }) => hash);
-        yield* select(`SELECT 1 FROM tokens WHERE hash IN ${list(hashes)} ORDER BY hash FOR UPDATE`, hashes);
+        yield* query(`SELECT 1 FROM tokens WHERE hash IN ${list(hashes)} ORDER BY hash FOR UPDATE`, hashes);
       }
       const pairs = uses.map(
         (_, index) => `(CAST($${2 * index + 1} AS text), CAST($${2 * index + 2} AS bigint))`,
       );
-      yield* select(
+      yield* query(
         `UPDATE tokens SET last_used_at = uses.column2 FROM (VALUES ${pairs.join(", ")}) AS uses
          WHERE hash = uses.column1 AND (last_used_at IS NULL OR last_used_at < uses.column2)`,
         uses.flatMap(({ hash, minute }) => [hash, minute]),
@@ -146,7 +140,7 @@ export class SqlTokens {
   /** All tokens, oldest first. */
   list(): Promise<TokenRecord[]> {
     return this.#database.read(function* () {
-      return toTokenRecords(yield* select("SELECT * FROM tokens ORDER BY created_at, hash"));
+      return toTokenRecords(yield* query<TokenRow>("SELECT * FROM tokens ORDER BY created_at, hash"));
     });
   }
 
@@ -159,7 +153,7 @@ export class SqlTokens {
       // Read before the tokens: a change between the two is read again later.
       const revision = yield* readRevision();
       // An expired token may still hold when the older tokens of its name end.
-      const rows = yield* select(
+      const rows = yield* query<TokenRow>(
         `SELECT * FROM tokens
          WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1 OR predecessors_end_at IS NOT NULL)
          ORDER BY created_at, hash`,
@@ -178,7 +172,7 @@ export class SqlTokens {
     return this.#database.read(function* () {
       const latest = yield* readRevision();
       if (latest <= since) return { revision: latest, tokens: [] };
-      const rows = yield* select(
+      const rows = yield* query<TokenRow>(
         `SELECT * FROM tokens WHERE revision > $1
          UNION
          SELECT * FROM tokens
@@ -197,7 +191,7 @@ export class SqlTokens {
       const records: TokenRecord[] = [];
       for (let at = 0; at < hashes.length; at += hashesMax) {
         const part = hashes.slice(at, at + hashesMax);
-        const rows = yield* select(
+        const rows = yield* query<TokenRow>(
           `SELECT * FROM tokens
            WHERE revoked_at IS NULL
              AND name IN (SELECT name FROM tokens WHERE hash IN ${list(part)} AND revoked_at IS NULL)
@@ -223,8 +217,8 @@ export class SqlTokens {
    */
   removeEnded(endedBefore: number, rowsMax: number): Promise<number> {
     return this.#database.change(function* () {
-      const hashes = (yield* select(endedTokensSql, [endedBefore, rowsMax])).map(({ hash }) => hash);
-      if (hashes.length > 0) yield* select(`DELETE FROM tokens WHERE hash IN ${list(hashes)}`, hashes);
+      const hashes = (yield* query<TokenRow>(endedTokensSql, [endedBefore, rowsMax])).map(({ hash }) => hash);
+      if (hashes.length > 0) yield* query(`DELETE FROM tokens WHERE hash IN ${list(hashes)}`, hashes);
       return hashes.length;
     }, false);
   }
@@ -268,20 +262,9 @@ const endedTokensSql = `
   ) AS namesakes WHERE an_older_stays = 0
   ORDER BY created_at, hash LIMIT $2`;
 
-function* select<Row extends object = TokenRow>(
-  sql: string,
-  parameters: readonly SqlValue[] = [],
-): SqlWork<readonly Row[]> {
-  return (yield { sql, parameters }) as readonly Row[];
-}
-
-function list(parameters: readonly string[]): string {
-  return `(${parameters.map((_, index) => `$${index + 1}`).join(", ")})`;
-}
-
 /** The revision of the latest change, one entry at the end of the index. */
 function* readRevision(): SqlWork<number> {
-  const [latest] = yield* select<{ revision: bigint | string | null }>(
+  const [latest] = yield* query<{ revision: bigint | string | null }>(
     "SELECT max(revision) AS revision FROM tokens",
   );
   return Number(latest?.revision ?? 0);
@@ -289,7 +272,7 @@ function* readRevision(): SqlWork<number> {
 
 /** Whether there is a token that was shown, apart from one. */
 function* hasShown(exceptHash: string): SqlWork<boolean> {
-  const shown = yield* select(
+  const shown = yield* query(
     "SELECT hash FROM tokens WHERE hash <> $1 AND (revoked_at IS NULL OR revoked_at <> created_at) LIMIT 1",
     [exceptHash],
   );
@@ -298,7 +281,7 @@ function* hasShown(exceptHash: string): SqlWork<boolean> {
 
 /** The tokens of some names that are not revoked, oldest first. */
 function unrevoked(names: readonly string[]): SqlWork<readonly TokenRow[]> {
-  return select(
+  return query<TokenRow>(
     `SELECT * FROM tokens WHERE name IN ${list(names)} AND revoked_at IS NULL ORDER BY created_at, hash`,
     names,
   );
@@ -309,7 +292,7 @@ function* insert(
   { hash, name, createdAt, expiresAt }: NewToken,
   predecessorsEndAt: number | null = null,
 ): SqlWork<void> {
-  yield* select(
+  yield* query(
     `INSERT INTO tokens (hash, name, created_at, expires_at, predecessors_end_at, creator, revision)
      SELECT CAST($1 AS text), CAST($2 AS text), CAST($3 AS bigint), CAST($4 AS bigint), CAST($5 AS bigint),
             CAST($6 AS integer), coalesce(max(revision), 0) + 1
@@ -319,7 +302,7 @@ function* insert(
 }
 
 function* findCreatorKey(name: string): SqlWork<number | undefined> {
-  const [row] = yield* select<{ id: bigint | number }>("SELECT id FROM creators WHERE name = $1", [
+  const [row] = yield* query<{ id: bigint | number }>("SELECT id FROM creators WHERE name = $1", [
     toCreatorName(name),
   ]);
   return row === undefined ? undefined : Number(row.id);
@@ -332,7 +315,7 @@ export function* storeCreatorKey(name: string): SqlWork<number> {
     if (found !== undefined) return found;
     // No sequence, which would lose a number at each conflict. Another server may insert the same
     // number or name at the same time.
-    yield* select(
+    yield* query(
       `INSERT INTO creators (id, name) SELECT coalesce(max(id), 0) + 1, CAST($1 AS text) FROM creators WHERE true
        ON CONFLICT DO NOTHING`,
       [toCreatorName(name)],

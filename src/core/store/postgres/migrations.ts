@@ -2,13 +2,13 @@
 // released migration is never edited: add another below it.
 
 import { OperatorError } from "../../operator-error.ts";
-import { storeCreatorKey } from "../sql-tokens.ts";
+import { storeCreatorsOfTokens, takeOverArrivals } from "../sql-migrations.ts";
 import { assertNotWorker, distributeNewTable } from "./citus/distribution.ts";
 import type { HostPool } from "./connection.ts";
 import { DatabaseError, type PoolClient } from "./driver.ts";
 import { isUndefinedTable } from "./errors.ts";
 import type { Primary } from "./primary.ts";
-import { run, runWork } from "./tokens.ts";
+import { runWork } from "./sql-work.ts";
 
 /** SQL, or a function for what depends on the store. */
 type Change = string | ((connection: PoolClient) => Promise<void>);
@@ -64,7 +64,11 @@ const migrations: readonly (readonly (readonly Change[])[])[] = [
       "ALTER TABLE plants ADD COLUMN IF NOT EXISTS created_at bigint, ADD COLUMN IF NOT EXISTS creator integer",
       "ALTER TABLE tokens ADD COLUMN IF NOT EXISTS creator integer",
     ],
-    [storeCreatorsOfTokens, takeOverArrivals, "DROP TABLE IF EXISTS imported_plants"],
+    [
+      (connection) => runWork(connection, storeCreatorsOfTokens()),
+      removeArrivals,
+      "DROP TABLE IF EXISTS imported_plants",
+    ],
     [
       "DROP INDEX IF EXISTS plants_by_name",
       "DROP INDEX IF EXISTS plants_by_tag",
@@ -130,20 +134,6 @@ async function grantAs(
   }
 }
 
-function creatorKey(connection: PoolClient, name: string): Promise<number> {
-  return runWork((statement) => run(connection, statement), storeCreatorKey(name));
-}
-
-async function storeCreatorsOfTokens(connection: PoolClient): Promise<void> {
-  const { rows } = await connection.query<{ name: string }>(
-    "SELECT DISTINCT name FROM tokens WHERE creator IS NULL",
-  );
-  for (const { name } of rows) {
-    const key = await creatorKey(connection, name);
-    await connection.query("UPDATE tokens SET creator = $1 WHERE name = $2 AND creator IS NULL", [key, name]);
-  }
-}
-
 /** Whether the index "newest" of earlier versions exists, and has recorded times and tokens. */
 async function findArrivals(connection: PoolClient): Promise<{ exist: boolean; areComplete: boolean }> {
   const { rows } = await connection.query<{ exist: boolean; complete: boolean }>(
@@ -161,24 +151,10 @@ async function dropArrivalTriggers(connection: PoolClient): Promise<void> {
   }
 }
 
-/** Moves what the index recorded into the plants. */
-async function takeOverArrivals(connection: PoolClient): Promise<void> {
+/** Removes the index, after what it recorded is taken over. */
+async function removeArrivals(connection: PoolClient): Promise<void> {
   const { exist, areComplete } = await findArrivals(connection);
-  if (areComplete) {
-    const { rows } = await connection.query<{ token: string }>(
-      "SELECT DISTINCT token FROM plant_arrivals WHERE token IS NOT NULL",
-    );
-    for (const { token } of rows) await creatorKey(connection, token);
-    await runLong(
-      connection,
-      `UPDATE plants SET created_at = entry.created_at, creator = entry.creator
-       FROM (SELECT DISTINCT ON (plant_arrivals.id)
-                    plant_arrivals.id, plant_arrivals.created_at, creators.id AS creator
-             FROM plant_arrivals LEFT JOIN creators ON creators.name = token
-             ORDER BY plant_arrivals.id, position DESC) AS entry
-       WHERE plants.id = entry.id AND plants.created_at IS NULL`,
-    );
-  }
+  if (areComplete) await runWork(connection, takeOverArrivals(), changeMsMax);
   if (exist) await connection.query("DROP TABLE plant_arrivals");
 }
 

@@ -67,8 +67,7 @@ export class PostgresSqlConnection implements SqlConnection {
 }
 
 function toStatement({ sql, parameters = [] }: SqlStatement, msMax: number) {
-  const values = parameters.map((value) => (typeof value === "bigint" ? String(value) : value));
-  return { text: sql, values, types, query_timeout: msMax };
+  return { text: sql, values: [...parameters], types, query_timeout: msMax };
 }
 
 /** Both ends enforce the time limit: the server, or where it cannot, the client. */

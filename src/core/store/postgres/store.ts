@@ -3,7 +3,7 @@
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
-import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
+import { type EditOutcome, type EditRun, editWork, type PlantEdit } from "../plant-edit.ts";
 import type {
   ExportFilter,
   NewEntry,
@@ -19,17 +19,20 @@ import { select } from "./batch.ts";
 import { bytesOnNodesSql, type ClusterEvents, openNodeQueues } from "./citus/citus.ts";
 import type { Queries } from "./connection.ts";
 import { type PostgresUrl, parsePostgresUrl, toLocation } from "./connection-url.ts";
-import { DatabaseError } from "./driver.ts";
-import { editPlants } from "./edits.ts";
+import { DatabaseError, type PoolClient } from "./driver.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
 import { countPlants, exportPlants } from "./export.ts";
 import { assertSchema, migrate, newestVersion } from "./migrations.ts";
 import { PostgresPlants, probe } from "./plants.ts";
 import { Primary } from "./primary.ts";
 import { PostgresSqlConnection } from "./sql-connection.ts";
+import { runWork } from "./sql-work.ts";
 import { PostgresTokens } from "./tokens.ts";
 
 const undefinedFunction = "42883";
+
+/** How long an edit waits for a row that another transaction has locked. */
+const editLockMsMax = 1_000;
 
 export class PostgresStore implements ReadablePlantStore, ServerStore {
   readonly engine = "postgres";
@@ -89,7 +92,10 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
   }
 
   edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]> {
-    return editPlants(this.#primary, edits, run);
+    const edit = (connection: PoolClient) => runWork(connection, editWork(edits, run, ' COLLATE "C"'));
+    const options = { mode: "ISOLATION LEVEL READ COMMITTED", lockMs: editLockMsMax };
+    // Not repeated after a lost connection, as the edits may have been made.
+    return this.#primary.once((pool) => pool.transaction(edit, options)).catch(rejectForOperator);
   }
 
   assertWritable(): Promise<void> {

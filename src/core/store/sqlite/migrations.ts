@@ -1,9 +1,9 @@
 // The schema, as one migration for each version. A released one is never edited: add another below.
 
 import { OperatorError } from "../../operator-error.ts";
-import { storeCreatorKey } from "../sql-tokens.ts";
+import { storeCreatorsOfTokens, takeOverArrivals } from "../sql-migrations.ts";
 import type { Database } from "./driver.ts";
-import { runWork } from "./tokens.ts";
+import { runWork } from "./sql-statements.ts";
 
 /** "plnt": the application_id in the file header, which tells a store from other databases. */
 const applicationId = 0x706c6e74;
@@ -43,12 +43,8 @@ const migrations: readonly Migration[] = [
       DROP INDEX IF EXISTS plants_by_name;
       DROP INDEX IF EXISTS plants_by_tag;
       DROP TABLE IF EXISTS imported_plants`);
-    for (const { name } of database.query<{ name: string }, []>("SELECT DISTINCT name FROM tokens").all())
-      database.run("UPDATE tokens SET creator = ? WHERE name = ?", [
-        runWork(database, storeCreatorKey(name)),
-        name,
-      ]);
-    takeOverArrivals(database);
+    runWork(database, storeCreatorsOfTokens());
+    removeArrivals(database);
     database.run("CREATE INDEX plants_by_creation ON plants (created_at) WHERE created_at IS NOT NULL");
   },
 
@@ -70,8 +66,8 @@ const migrations: readonly Migration[] = [
    CREATE INDEX edits_by_time ON edits (edited_at, run, seq);`,
 ];
 
-/** Moves what the optional index "newest" of earlier versions recorded into the plants. */
-function takeOverArrivals(database: Database): void {
+/** Removes the optional index "newest" of earlier versions, after what it recorded is taken over. */
+function removeArrivals(database: Database): void {
   const entries = new Set(database.query("SELECT name FROM sqlite_schema").values().flat());
   if (!entries.has("plant_arrivals")) return;
   database.run("DROP TRIGGER IF EXISTS plants_arrive; DROP TRIGGER IF EXISTS plants_depart");
@@ -83,15 +79,7 @@ function takeOverArrivals(database: Database): void {
     );
     const trigger = textTrigger.get()?.sql;
     database.run("DROP TRIGGER IF EXISTS plants_text_update");
-    const tokens = database.query<{ token: string }, []>(
-      "SELECT DISTINCT token FROM plant_arrivals WHERE token IS NOT NULL",
-    );
-    for (const { token } of tokens.all()) runWork(database, storeCreatorKey(token));
-    database.run(`
-      UPDATE plants SET (created_at, creator) = (
-        SELECT created_at, (SELECT id FROM creators WHERE name = token)
-        FROM plant_arrivals WHERE plant_arrivals.id = plants.id ORDER BY position DESC LIMIT 1
-      ) WHERE id IN (SELECT id FROM plant_arrivals)`);
+    runWork(database, takeOverArrivals());
     if (trigger !== undefined) database.run(trigger);
   }
   database.run("DROP TABLE plant_arrivals");

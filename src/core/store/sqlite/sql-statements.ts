@@ -1,6 +1,9 @@
-// Runs the statements of a SqlConnection in the thread that has the database.
+// Runs statements in the thread that has the database: those of a SqlConnection, and the SQL that
+// every engine has in common.
 
+import { type EditOutcome, type EditRun, editWork, type PlantEdit } from "../plant-edit.ts";
 import { type SqlStatement, SqlTimeout, type SqlValue } from "../sql-connection.ts";
+import type { SqlWork } from "../sql-work.ts";
 import type { Database } from "./driver.ts";
 import { readError } from "./errors.ts";
 import { runImmediateTransaction } from "./immediate-transaction.ts";
@@ -62,7 +65,7 @@ export class SqlRunner {
 }
 
 /** Runs one statement, and returns its rows. Throws SQLite's own error. */
-export function runStatement(database: Database, { sql, parameters = [] }: SqlStatement): object[] {
+function runStatement(database: Database, { sql, parameters = [] }: SqlStatement): object[] {
   // In SQLite $1 is a name; ?1 is a number.
   const statement = database.query<object, ReturnType<typeof toBound>[]>(sql.replaceAll(/\$(\d)/g, "?$1"));
   return statement.all(...parameters.map(toBound));
@@ -71,4 +74,17 @@ export function runStatement(database: Database, { sql, parameters = [] }: SqlSt
 /** Numbers are bound as bigint: between 2^51 and 2^53 Bun binds them as REAL. */
 function toBound(value: SqlValue): Exclude<SqlValue, number> {
   return typeof value === "number" ? BigInt(value) : value;
+}
+
+/** Runs statements one after the other, in the caller's transaction if there is one. */
+export function runWork<Result>(database: Database, work: SqlWork<Result>): Result {
+  let step = work.next();
+  while (step.done !== true)
+    step = work.next(step.value.map((statement) => runStatement(database, statement)));
+  return step.value;
+}
+
+/** See PlantStore.edit. Throws as runImmediateTransaction does. */
+export function editPlants(database: Database, edits: readonly PlantEdit[], run: EditRun): EditOutcome[] {
+  return runImmediateTransaction(database, () => runWork(database, editWork(edits, run)));
 }

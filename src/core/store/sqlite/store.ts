@@ -20,7 +20,6 @@ import type { TokenStore } from "../sql-tokens.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
 import type { Database } from "./driver.ts";
-import { editPlants } from "./edits.ts";
 import {
   batchFailure,
   type DiskFailureError,
@@ -35,7 +34,7 @@ import { schemaVersion } from "./migrations.ts";
 import { OpenFiles } from "./open-files.ts";
 import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from "./plants.ts";
 import { openReadConnection, SqliteSqlConnection } from "./sql-connection.ts";
-import { type SqlCall, SqlRunner } from "./sql-statements.ts";
+import { editPlants, type SqlCall, SqlRunner } from "./sql-statements.ts";
 import { SqliteTokens } from "./tokens.ts";
 import { heldBytesMax, Wal, type WalOptions } from "./wal.ts";
 

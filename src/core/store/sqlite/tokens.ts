@@ -1,9 +1,9 @@
 // Runs the statements on tokens.
 
-import { SqlTokens, type SqlWork } from "../sql-tokens.ts";
+import { SqlTokens } from "../sql-tokens.ts";
 import type { Database } from "./driver.ts";
 import { runImmediateTransaction } from "./immediate-transaction.ts";
-import { runStatement } from "./sql-statements.ts";
+import { runWork } from "./sql-statements.ts";
 
 /** Runs each read or write of the tokens. */
 type Guard = <Result>(access: "read" | "write", run: () => Result) => Promise<Result>;
@@ -21,11 +21,4 @@ export class SqliteTokens extends SqlTokens {
       record: (work) => guard("write", database.transaction(() => runWork(database, work())).immediate),
     });
   }
-}
-
-/** Runs statements one after the other, in the caller's transaction if there is one. */
-export function runWork<Result>(database: Database, work: SqlWork<Result>): Result {
-  let step = work.next();
-  while (step.done !== true) step = work.next(runStatement(database, step.value));
-  return step.value;
 }
