@@ -5,9 +5,9 @@ import { copyFileSync } from "node:fs";
 import { Client } from "pg";
 import { newestVersion as newestPostgres } from "../src/core/store/postgres/migrations.ts";
 import { newestVersion as newestSqlite } from "../src/core/store/sqlite/migrations.ts";
-import { listedTokens } from "../test/support/commands.ts";
 import { engines } from "../test/support/engines.ts";
 import { run } from "../test/support/server.ts";
+import { listedTokens } from "../test/support/stored-tokens.ts";
 
 const folder = new URL("../test/system/restart/stores/", import.meta.url).pathname;
 

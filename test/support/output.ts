@@ -54,13 +54,17 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** The lines of a log, those that are whole. */
-export function logLines(text: string): LogLine[] {
-  const whole = text.slice(0, text.lastIndexOf("\n") + 1);
-  return whole
+/** The values of NDJSON. Bun.JSONL.parse would end without an error before a line that is not JSON. */
+export function jsonLines(text: string): ReturnType<typeof JSON.parse>[] {
+  return text
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
+}
+
+/** The lines of a log, those that are whole. */
+export function logLines(text: string): LogLine[] {
+  return jsonLines(text.slice(0, text.lastIndexOf("\n") + 1));
 }
 
 /**

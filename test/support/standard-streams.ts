@@ -5,10 +5,11 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
-import { statesOf } from "./commands.ts";
 import { plantJson, post } from "./http.ts";
+import { jsonLines } from "./output.ts";
 import { type CommandResult, RunningServer, runIn, TemporaryFolder, withStore } from "./server.ts";
 import { exported, storePlants } from "./stored-plants.ts";
+import { statesOf } from "./stored-tokens.ts";
 
 const password = "correct horse battery staple";
 
@@ -101,8 +102,8 @@ export function testStandardStreams(program: string): void {
     expect(readFileSync(folder.file("plants.ndjson"), "utf8")).toBe(`${plantJson(1n, "Monstera")}\n`);
     expect(await exported(databaseOf(folder))).toBe(`${plantJson(1n, "Monstera")}\n`);
     if (line !== "import wrong.ndjson") return;
-    const report = readFileSync(folder.file("wrong.ndjson.rejected.ndjson"), "utf8").trimEnd().split("\n");
-    expect(report.map((each) => JSON.parse(each).line)).toEqual([1]);
+    const report = jsonLines(readFileSync(folder.file("wrong.ndjson.rejected.ndjson"), "utf8"));
+    expect(report.map(({ line }) => line)).toEqual([1]);
   });
 
   test("a server with closed standard input and error serves, and its store contains only plants", async () => {

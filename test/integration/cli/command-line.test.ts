@@ -3,9 +3,8 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { groups, serverSettingNames } from "../../../src/cli/config/settings.ts";
-import { commandError } from "../../support/commands.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { Output } from "../../support/output.ts";
+import { jsonLines, Output } from "../../support/output.ts";
 import { testIfInstalled } from "../../support/programs.ts";
 import {
   plantstore,
@@ -153,10 +152,7 @@ test("token create prints only the token, list prints its state, revoke revokes 
   expect(list.stdout).not.toContain(created.stdout.trim());
 
   expect(await command("token", "revoke", "ci")).toMatchObject({ exitCode: 0, stdout: "" });
-  const json = (await command("token", "list", "--json")).stdout
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line));
+  const json = jsonLines((await command("token", "list", "--json")).stdout);
   expect(json).toMatchObject([
     { name: "first", state: "active", expires: null, revoked: null, lastUsed: null },
     { name: "ci", state: "revoked", expires: expect.any(String), revoked: expect.any(String) },
@@ -252,7 +248,7 @@ const usageErrors: readonly [args: string[], message: string][] = [
   [["token", "create", "--name", "x", "--expires", "2001-01-01"], "is not never, or a time in the future"],
 ];
 test.each(usageErrors)("%j is a usage error: exit code 2 and one line", async (args, message) => {
-  const { exitCode, stderr } = await commandError(args);
+  const { exitCode, stderr } = await runCommand(args);
   expect(exitCode).toBe(2);
   expect(stderr).toContain(message);
   expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
@@ -260,7 +256,7 @@ test.each(usageErrors)("%j is a usage error: exit code 2 and one line", async (a
 
 test("a process prints the line of a usage error, and nothing on standard output", async () => {
   const examples = [0, 2, usageErrors.length - 1].map((index) => usageErrors[index]?.[0] ?? []);
-  for (const args of examples) expect(await run(args)).toEqual({ ...(await commandError(args)), stdout: "" });
+  for (const args of examples) expect(await run(args)).toEqual({ ...(await runCommand(args)), stdout: "" });
 });
 
 test("a failure is exit code 1 and one line that says what to do", async () => {
@@ -268,7 +264,7 @@ test("a failure is exit code 1 and one line that says what to do", async () => {
   writeFileSync(folder.file("text.db"), "not a database file ".repeat(100));
   const none = `sqlite:${folder.file("none.db")}`;
   for (const database of [`sqlite:${folder.file("no/folder/plants.db")}`, `sqlite:${folder.path}`]) {
-    const { exitCode, stderr } = await commandError(["migrate", "--database", database]);
+    const { exitCode, stderr } = await runCommand(["migrate", "--database", database]);
     expect({ database, exitCode }).toEqual({ database, exitCode: 1 });
     expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
   }

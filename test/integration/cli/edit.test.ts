@@ -2,9 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
-import { commandError } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
-import { logLines } from "../../support/output.ts";
+import { jsonLines, logLines } from "../../support/output.ts";
 import { programPath } from "../../support/programs.ts";
 import { createStore, runCommand, withStore } from "../../support/server.ts";
 import { csvLine, exported, storeLines } from "../../support/stored-plants.ts";
@@ -29,7 +28,6 @@ for (const engine of engines) {
         LOGNAME: "mallory",
         SUDO_USER: "ada",
       });
-    const error = (...args: string[]) => commandError([...args, "--database", database]);
 
     const renamed = await command("update", "-7", "--name", "Ficus \u{1f331}\n'; --", "--tag", "");
     expect(renamed).toMatchObject({ exitCode: 0, stdout: "" });
@@ -55,13 +53,10 @@ for (const engine of engines) {
       [["update", "8", "--name", "x"], 1, "there is no plant with the id 8 in this store\n"],
       [["delete", "9223372036854775808"], 2, "is not a 64-bit integer"],
     ] as const)
-      expect(await error(...args)).toEqual({ exitCode, stderr: expect.stringContaining(message) });
+      expect(await command(...args)).toMatchObject({ exitCode, stderr: expect.stringContaining(message) });
 
     const { stdout } = await command("history", "--json");
-    const entries = stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    const entries = jsonLines(stdout);
     const editor = { by: "command", uid: process.getuid?.(), user, sudoUser: "ada" };
     expect(entries).toEqual([
       expect.objectContaining({ before: expect.objectContaining({ name: "Hoya" }), after: null, editor }),
@@ -93,7 +88,7 @@ for (const engine of engines) {
     expect([left.exitCode, left.stderr]).toEqual([3, expect.stringContaining("Left: -7.")]);
     for (const { run } of entries) await command("history", "--undo", run);
     expect(await exported(database)).toBe(before);
-    expect(await error("history", "7", "--undo", update)).toEqual({
+    expect(await command("history", "7", "--undo", update)).toMatchObject({
       exitCode: 1,
       stderr: `plantstore: the history has no run ${update} with the plant 7; "plantstore history" lists the runs\n`,
     });
@@ -108,10 +103,7 @@ for (const engine of engines) {
       await store.create(toEntries([{ id: 2n, name: "import" }]));
     });
     const { stdout } = await runCommand(["export", "--with-creation", "--database", database]);
-    const plants = stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    const plants = jsonLines(stdout);
     expect(plants).toEqual([
       { id: 1, name: "tab\tand\\slash", tag: "b", createdAt: expect.any(String), token: 'a "b",\tc' },
       { id: 2, name: "import", createdAt: expect.any(String), token: null },

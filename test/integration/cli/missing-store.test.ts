@@ -3,7 +3,6 @@
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
-import { commandError } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
 import { plantstore, runCommand, runIn, TemporaryFolder } from "../../support/server.ts";
@@ -76,8 +75,9 @@ describe.each(engines.map((engine) => [engine.name, engine] as const))("%s", (_,
       ["import", folder.file("plants.ndjson")],
       ["check"],
     ])
-      expect(await commandError([...args, "--database", place.database])).toEqual({
+      expect(await runCommand([...args, "--database", place.database])).toEqual({
         exitCode: 1,
+        stdout: "",
         stderr: expect.stringMatching(/^plantstore: there is no (?:plant store|store) [^\n]+\n$/),
       });
   });

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { rules } from "../../../src/conformance/rules.ts";
 import { makeCertificate } from "../../support/certificates.ts";
-import { commandError } from "../../support/commands.ts";
 import { TerminalProgram } from "../../support/output.ts";
 import { reservePort } from "../../support/ports.ts";
 import { testIfInstalled } from "../../support/programs.ts";
@@ -152,7 +151,7 @@ test("a server that cannot be reached is an error of one line", async () => {
     [`http://127.0.0.1:${port}`, /ECONNREFUSED/],
     ["http://plants.invalid", /ENOTFOUND|EAI_AGAIN|ESERVFAIL|getaddrinfo|DNS/i],
   ] as const) {
-    const { exitCode, stderr } = await commandError(["conformance", "--url", url, "--token", "x"]);
+    const { exitCode, stderr } = await runCommand(["conformance", "--url", url, "--token", "x"]);
     expect(exitCode).toBe(3);
     expect(stderr).toMatch(/^plantstore: cannot connect to [^\n]+; start the server, or correct --url\n$/);
     expect(stderr).toMatch(reason);
@@ -211,14 +210,14 @@ const usageErrors: readonly (readonly [args: string[], message: string])[] = [
   ],
 ];
 test.each(usageErrors)("%j is a usage error", async (args, message) => {
-  const { exitCode, stderr } = await commandError(["conformance", ...args]);
+  const { exitCode, stderr } = await runCommand(["conformance", ...args]);
   expect(exitCode).toBe(2);
   expect(stderr).toContain(message);
   expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
 });
 
 test("a token that cannot be sent is a usage error that does not repeat it", async () => {
-  const { exitCode, stderr } = await commandError(["conformance", "--url", server.url, "--token", "se cret"]);
+  const { exitCode, stderr } = await runCommand(["conformance", "--url", server.url, "--token", "se cret"]);
   expect(exitCode).toBe(2);
   expect(stderr).toBe(
     "plantstore: --token: the value is not a token: one or more visible ASCII characters without spaces\n",

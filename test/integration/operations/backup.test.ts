@@ -14,7 +14,6 @@ import {
   writeFileSync,
 } from "node:fs";
 import { writeFailureMarker } from "../../../src/core/store/sqlite/errors.ts";
-import { commandError } from "../../support/commands.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
@@ -118,7 +117,7 @@ test("an incomplete backup is rejected before anything is changed", async () => 
       ["--database", target],
       ["--database", database, "--force"],
     ]) {
-      const { exitCode, stderr } = await commandError(["restore", folder.file(name), ...args]);
+      const { exitCode, stderr } = await runCommand(["restore", folder.file(name), ...args]);
       expect({ name, exitCode, stderr }).toEqual({
         name,
         exitCode: 1,
@@ -132,7 +131,7 @@ test("an incomplete backup is rejected before anything is changed", async () => 
 
   // The newest plants of an open store are in its WAL.
   await using server = await RunningServer.startInProcess({ database });
-  const inUse = await commandError(["restore", folder.file("plants.db"), "--database", target]);
+  const inUse = await runCommand(["restore", folder.file("plants.db"), "--database", target]);
   expect(inUse).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining("is a store and not a backup"),

@@ -3,9 +3,9 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { progressText } from "../../../src/operations/progress.ts";
-import { commandError } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
+import { jsonLines } from "../../support/output.ts";
 import { createStore, plantstore, runCommand, runIn, TemporaryFolder } from "../../support/server.ts";
 import { exported } from "../../support/stored-plants.ts";
 
@@ -45,10 +45,7 @@ for (const engine of engines) {
         exitCode: 3,
         stderr: `2 created, 0 already stored, 5 rejected; see ${file}.rejected.ndjson\n`,
       });
-      const reports = readFileSync(`${file}.rejected.ndjson`, "utf8")
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line));
+      const reports = jsonLines(readFileSync(`${file}.rejected.ndjson`, "utf8"));
       expect(reports.map(({ line, error, text }) => [line, error, text])).toEqual([
         [2, 40001, bad[0]],
         [4, 40002, bad[1]],
@@ -75,7 +72,7 @@ test("standard input is imported like a file, and a missing file is an error", a
   expect(stderr).toBe("1 created, 0 already stored, 1 rejected; see stdin.rejected.ndjson\n");
   expect(exitCode).toBe(3);
   expect(existsSync(folder.file("stdin.rejected.ndjson"))).toBe(true);
-  const none = await commandError(["import", folder.file("none.ndjson"), "--database", database]);
+  const none = await runCommand(["import", folder.file("none.ndjson"), "--database", database]);
   expect(none).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("there is no file") });
 });
 

@@ -2,7 +2,6 @@
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, watch, writeFileSync } from "node:fs";
-import { commandError } from "../../support/commands.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { TerminalProgram } from "../../support/output.ts";
@@ -45,8 +44,9 @@ describe("a start", () => {
     expect(
       (await post({ ...sandbox, url: sandbox.url, token: "sandbox" }, plantJson(2n, "Ficus"))).status,
     ).toBe(401);
-    expect(await commandError(["sandbox", "--token", "two words"])).toEqual({
+    expect(await runCommand(["sandbox", "--token", "two words"])).toEqual({
       exitCode: 2,
+      stdout: "",
       stderr:
         "plantstore: --token: the value is not a bearer token: letters, digits and the characters - . _ ~ + /\n",
     });
@@ -55,8 +55,9 @@ describe("a start", () => {
   test("cannot be pointed at a store: it has no --database, and ignores the setting", async () => {
     using folder = new TemporaryFolder();
     const database = `sqlite:${folder.file("plants.db")}`;
-    expect(await commandError(["sandbox", "--database", database])).toEqual({
+    expect(await runCommand(["sandbox", "--database", database])).toEqual({
       exitCode: 2,
+      stdout: "",
       stderr: "plantstore: unknown option '--database'; see --help\n",
     });
     writeFileSync(folder.file("config"), `PLANTSTORE_DATABASE=${database}\n`);
@@ -90,7 +91,7 @@ describe("a start", () => {
   });
 
   test("beyond loopback the admin listener requires a password, as that of a server does", async () => {
-    const { exitCode, stderr } = await commandError(["sandbox", "--admin-host", "0.0.0.0"]);
+    const { exitCode, stderr } = await runCommand(["sandbox", "--admin-host", "0.0.0.0"]);
     expect(exitCode).toBe(2);
     expect(stderr).toStartWith(
       "plantstore: --admin-host 0.0.0.0 is not loopback, so a console password is required;",
@@ -253,14 +254,16 @@ describe("the ready file", () => {
 
     for (const text of ["precious", "{}", "[]", "null"]) {
       writeFileSync(folder.file("notes"), text);
-      expect(await commandError(["sandbox", "--ready-file", folder.file("notes")])).toEqual({
+      expect(await runCommand(["sandbox", "--ready-file", folder.file("notes")])).toEqual({
         exitCode: 2,
+        stdout: "",
         stderr: `plantstore: --ready-file ${folder.file("notes")} is not a file that a sandbox has written; name another\n`,
       });
       expect(readFileSync(folder.file("notes"), "utf8")).toBe(text);
     }
-    expect(await commandError(["sandbox", "--ready-file", "/nowhere/ready.json"])).toEqual({
+    expect(await runCommand(["sandbox", "--ready-file", "/nowhere/ready.json"])).toEqual({
       exitCode: 1,
+      stdout: "",
       stderr:
         "plantstore: --ready-file /nowhere/ready.json cannot be written (ENOENT); name a file in a folder that is writable\n",
     });

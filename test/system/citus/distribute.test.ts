@@ -6,7 +6,6 @@ import { Client } from "pg";
 import { openServerStore, storeAt } from "../../../src/core/store/open-store.ts";
 import { newestVersion } from "../../../src/core/store/postgres/migrations.ts";
 import { CitusCluster, type CitusDatabases, describeCitus, sharedCitus } from "../../support/citus.ts";
-import { commandError } from "../../support/commands.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { createStore, RunningServer, runCommand, withStore } from "../../support/server.ts";
@@ -140,7 +139,7 @@ describeCitus("plantstore migrate --distribute citus", () => {
     ])
       await cluster.coordinator.query(name, sql);
     const database = address.replace("postgres@", `${role}@`);
-    const { stderr } = await commandError(distribute(database));
+    const { stderr } = await runCommand(distribute(database));
     expect(stderr).toMatch(
       /^plantstore: Citus cannot distribute the store: [^\n]+; run it as the owner of the tables, a role that every node lets in\n$/,
     );
@@ -227,7 +226,7 @@ describeCitus("plantstore migrate --distribute citus", () => {
       await other.connect();
       await other.query("BEGIN; LOCK TABLE plants");
     }
-    const { exitCode, stderr } = await commandError(distribute(address));
+    const { exitCode, stderr } = await runCommand(distribute(address));
     expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
     const line = stderr.slice("plantstore: ".length, -1);
     if (typeof message === "string") expect(line).toBe(message);
@@ -241,10 +240,14 @@ describeCitus("plantstore migrate --distribute citus", () => {
     if (worker === undefined) throw new Error("the cluster has no worker");
     const message = `plantstore: this node is a worker of Citus, and only the coordinator can change the schema; name 127.0.0.1:${cluster.coordinator.port} alone in --database\n`;
     const atWorker = worker.address(name);
-    expect(await commandError(["migrate", "--database", atWorker])).toEqual({ exitCode: 1, stderr: message });
+    expect(await runCommand(["migrate", "--database", atWorker])).toEqual({
+      exitCode: 1,
+      stdout: "",
+      stderr: message,
+    });
     await createStore(address);
     await storeAt(address).distribute?.();
-    expect(await commandError(distribute(atWorker))).toEqual({ exitCode: 1, stderr: message });
+    expect(await runCommand(distribute(atWorker))).toEqual({ exitCode: 1, stdout: "", stderr: message });
   });
 
   test("names the node that cannot be reached, and changes nothing", async () => {
@@ -254,7 +257,7 @@ describeCitus("plantstore migrate --distribute citus", () => {
     const before = await exported(address);
     const [worker] = ownCluster.workers;
     await worker.stop("SIGKILL");
-    const { exitCode, stderr } = await commandError(distribute(address));
+    const { exitCode, stderr } = await runCommand(distribute(address));
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^plantstore: Citus cannot distribute the store: [^\n]+\n$/);
     expect(stderr).toContain(String(worker.port));

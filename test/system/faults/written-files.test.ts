@@ -21,7 +21,6 @@ import {
   writeFileSync,
 } from "node:fs";
 import { writeFailureMarker } from "../../../src/core/store/sqlite/errors.ts";
-import { statesOf } from "../../support/commands.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson } from "../../support/http.ts";
 import { programPath } from "../../support/programs.ts";
@@ -35,6 +34,7 @@ import {
   withStore,
 } from "../../support/server.ts";
 import { exported, storePlants } from "../../support/stored-plants.ts";
+import { statesOf } from "../../support/stored-tokens.ts";
 import { mounted, notMounted } from "./mounts.ts";
 import { makeReadOnly, whyNotReadOnly } from "./read-only.ts";
 

@@ -9,10 +9,10 @@ import { Client } from "pg";
 import { storedPlants } from "../../../scripts/update-stores.ts";
 import { newestVersion as newestPostgres } from "../../../src/core/store/postgres/migrations.ts";
 import { newestVersion as newestSqlite } from "../../../src/core/store/sqlite/migrations.ts";
-import { listedTokens } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, runCommand } from "../../support/server.ts";
+import { listedTokens } from "../../support/stored-tokens.ts";
 import tokens from "./stores/tokens.json";
 
 /**

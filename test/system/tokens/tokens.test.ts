@@ -2,7 +2,6 @@
 // test/integration/core/store/tokens.test.ts has the rules of a rotation.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listedTokens, statesOf } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
@@ -14,6 +13,7 @@ import {
   runCommand,
   TemporaryFolder,
 } from "../../support/server.ts";
+import { listedTokens, statesOf } from "../../support/stored-tokens.ts";
 
 const bareToken = /^pst_[A-Za-z0-9_-]{43}\n$/;
 /** `npm run faults` kills 200 times. */

@@ -4,7 +4,6 @@ import { expect, test } from "bun:test";
 import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { CertificateReloader, readCertificate } from "../../../../src/core/http/certificate.ts";
 import { type KeyType, makeCertificate, makeCertificateOf } from "../../../support/certificates.ts";
-import { commandError } from "../../../support/commands.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { plantJson } from "../../../support/http.ts";
 import { describeIfInstalled, programPath } from "../../../support/programs.ts";
@@ -199,8 +198,9 @@ describeIfInstalled("openssl", "TLS", () => {
     );
     const serve = (...args: string[]) =>
       runCommand(["serve", "--port", "0", "--admin-port", "off", "--database", database, ...args]);
-    expect(await commandError(["serve", "--tls-certificate", tls.certificate])).toEqual({
+    expect(await runCommand(["serve", "--tls-certificate", tls.certificate])).toEqual({
       exitCode: 2,
+      stdout: "",
       stderr: "plantstore: --tls-certificate and --tls-key require each other; give both or neither\n",
     });
     for (const [key, message] of [

@@ -204,6 +204,8 @@ const contradictions: readonly [args: string[], message: string][] = [
   [["--jwt-issuer", "https://id.example/"], "--jwt-audience is missing"],
   [["--jwt-audience", "plants"], "--jwt-issuer is missing"],
   [["--jwks-url", "https://id.example/keys"], "--jwt-issuer is missing"],
+  [["--jwt-issuer", "https://id.example/", "--jwks-url", "https://id.example/keys"], "--jwt-audience is"],
+  [["--jwt-audience", "plants", "--jwks-url", "https://id.example/keys"], "--jwt-issuer is missing"],
   ...["0.0.0.0", "::", "10.0.0.1", "plants.example"].map((host): [string[], string] => [
     ["--admin-host", host],
     `--admin-host ${host} is not loopback, so a console password is required; print its hash with "plantstore password"`,
@@ -214,6 +216,44 @@ test.each(contradictions)("%j is a contradiction", (args, message) => {
   expect(error.exitCode).toBe(2);
   expect(error.message).toStartWith(message);
 });
+
+const identityProvider = ["--jwt-audience", "plants", "--jwt-issuer"];
+
+test.each([
+  "http://id.example",
+  "http://10.0.0.1",
+  "http://127.0.0.1.id.example",
+  "http://127.0.0.1@id.example/",
+  "http://localhost.id.example",
+  "https://id.example/?tenant=1",
+  "https://id.example/#tenant",
+  "https://user:secret@id.example/",
+  "ftp://id.example",
+  "id.example",
+  "",
+])("the issuer %p is rejected", (issuer) => {
+  const { exitCode, message } = configurationError([...identityProvider, issuer]);
+  expect(exitCode).toBe(2);
+  expect(message).toMatch(/^--jwt-issuer: .*http is for loopback addresses only$/);
+});
+
+test.each(["http://[::1]:1", "http://localhost:1", "http://127.0.0.2:1", "https://id.example"])(
+  "the issuer %p is one",
+  (issuer) => {
+    const config = configured([...identityProvider, issuer]);
+    expect(config.get("PLANTSTORE_JWT_ISSUER")?.value).toBe(issuer);
+  },
+);
+
+test.each(["http://id.example/keys", "https://user:secret@id.example/keys", "file:///etc/passwd", "/keys"])(
+  "the key address %p is rejected",
+  (url) => {
+    const args = [...identityProvider, "https://id.example/", "--jwks-url", url];
+    const { exitCode, message } = configurationError(args);
+    expect(exitCode).toBe(2);
+    expect(message).toMatch(/^--jwks-url: .*http is for loopback addresses only$/);
+  },
+);
 
 test("an admin listener that is off needs no password", () => {
   const config = configured(["--admin-host", "0.0.0.0", "--admin-port", "off"]);

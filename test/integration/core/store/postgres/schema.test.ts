@@ -6,7 +6,6 @@ import { existsSync } from "node:fs";
 import { describeError } from "../../../../../src/cli/main.ts";
 import type { OpenMode } from "../../../../../src/core/store/plant-store.ts";
 import { newestVersion } from "../../../../../src/core/store/postgres/migrations.ts";
-import { commandError } from "../../../../support/commands.ts";
 import { plantJson, post } from "../../../../support/http.ts";
 import { sharedPostgres } from "../../../../support/postgres.ts";
 import {
@@ -88,7 +87,7 @@ test("without a schema, and with a newer one, the error says what to do", async 
   };
   const none = 'there is no plant store in this database; run "plantstore migrate" first';
   await expectRefusal(serve(address, "--migrate", "off"), none);
-  await expectRefusal(commandError(["export", "--database", address]), none);
+  await expectRefusal(runCommand(["export", "--database", address]), none);
 
   await createStore(address);
   await database.query(name, "UPDATE plantstore_schema SET version = 99");
@@ -96,7 +95,7 @@ test("without a schema, and with a newer one, the error says what to do", async 
   for (const refused of [
     serve(address),
     openingError(address, "writable"),
-    commandError(["migrate", "--database", address]),
+    runCommand(["migrate", "--database", address]),
   ]) {
     await expectRefusal(refused, newer);
   }
@@ -104,20 +103,22 @@ test("without a schema, and with a newer one, the error says what to do", async 
 
 test("a database without Citus is not distributed, nor is a file", async () => {
   const { address } = await database.newDatabase();
-  expect(await commandError(["migrate", "--distribute", "citus", "--database", address])).toEqual({
+  expect(await runCommand(["migrate", "--distribute", "citus", "--database", address])).toEqual({
     exitCode: 1,
+    stdout: "",
     stderr: expect.stringContaining(
       "\nplantstore: this database has no Citus; run CREATE EXTENSION citus in it on every node, and SELECT citus_add_node(…) on the coordinator\n",
     ),
   });
   using folder = new TemporaryFolder();
   const file = folder.file("plants.db");
-  expect(await commandError(["migrate", "--distribute", "citus", "--database", `sqlite:${file}`])).toEqual({
+  expect(await runCommand(["migrate", "--distribute", "citus", "--database", `sqlite:${file}`])).toEqual({
     exitCode: 2,
+    stdout: "",
     stderr: "plantstore: --distribute is for PostgreSQL with Citus; a SQLite store is one file\n",
   });
   expect(existsSync(file)).toBe(false);
-  expect(await commandError(["migrate", "--distribute", "crdb", "--database", address])).toMatchObject({
+  expect(await runCommand(["migrate", "--distribute", "crdb", "--database", address])).toMatchObject({
     exitCode: 2,
     stderr: expect.stringMatching(/^plantstore: --distribute: "crdb" is not citus\n$/),
   });

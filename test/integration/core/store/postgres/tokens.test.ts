@@ -2,7 +2,6 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { storeAt } from "../../../../../src/core/store/open-store.ts";
-import { listedTokens } from "../../../../support/commands.ts";
 import { ConsoleClient } from "../../../../support/console.ts";
 import { eventually } from "../../../../support/eventually.ts";
 import { freshId, plantJson, post } from "../../../../support/http.ts";
@@ -10,6 +9,7 @@ import { logLines } from "../../../../support/output.ts";
 import { PostgresServer, sharedPostgres } from "../../../../support/postgres.ts";
 import { RunningServer, runCommand } from "../../../../support/server.ts";
 import { openedStore } from "../../../../support/stored-plants.ts";
+import { listedTokens } from "../../../../support/stored-tokens.ts";
 
 const database = await sharedPostgres();
 afterAll(() => database[Symbol.asyncDispose]());
