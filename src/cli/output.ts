@@ -44,11 +44,6 @@ async function* escapeAll(texts: Texts): AsyncGenerator<string> {
   for await (const text of texts) yield terminalLines(text);
 }
 
-/** Writes lines, and rejects if the reader exits before it has read them. */
-export async function printAll(lines: Iterable<string>): Promise<void> {
-  await host().output.write(withLineEnds(lines));
-}
-
 function withLineEnds(lines: Iterable<string>): string[] {
   return Array.from(lines, (line) => `${line}\n`);
 }

@@ -2,7 +2,7 @@
 
 /** An error that a command prints as one line, without a stack. Its message contains what to do. */
 export class OperatorError extends Error {
-  /** 1: the command failed; 2: called incorrectly; 3: `conformance` could not check. */
+  /** 1: the command failed; 2: called incorrectly; 3: as the command documents it. */
   readonly exitCode: 1 | 2 | 3;
 
   constructor(message: string, exitCode: 1 | 2 | 3 = 1) {

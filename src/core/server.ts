@@ -3,7 +3,7 @@
 // the service all start one here.
 
 import packageJson from "../../package.json";
-import { type AdminRoutes, type AdminServer, startAdminServer } from "./admin/server.ts";
+import { type AdminRoutes, startAdminServer } from "./admin/server.ts";
 import { Authenticator } from "./auth/authenticator.ts";
 import type { IdentityProvider } from "./auth/jwks.ts";
 import type { JwtVerifier } from "./auth/jwt-verifier.ts";
@@ -176,13 +176,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     connectionsMax: limits.connectionsMax,
     closeIdle() {
       listener.closeIdle();
-      admin?.closeIdle();
+      admin?.closeIdleConnections();
     },
     onExceeded: (open) => emit({ kind: "connectionsShed", open }),
   });
   resources.defer(() => connectionLimit.stop());
   let isStopping = false;
-  const startAdmin = (address: ListenerAddress): AdminServer => {
+  const startAdmin = (address: ListenerAddress) => {
     const gauges = {
       queue: () => groupCommit.metrics(),
       bodyBytesInFlight: () => bodyReader.bytesInFlight,
@@ -206,7 +206,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   const { admin: adminAddress } = options;
   const admin = adminAddress && listen("admin", adminAddress, () => startAdmin(adminAddress));
-  if (admin !== undefined) resources.defer(() => admin.stop());
+  if (admin !== undefined) resources.defer(() => admin.stop(true));
 
   const { host = "127.0.0.1", port = 0, certificate } = options.listener ?? {};
   const listener = listen(
@@ -236,7 +236,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   return {
     url: listener.origin + basePath,
-    adminUrl: admin?.url,
+    adminUrl: admin?.url.origin,
     fetch: (request) => handle(request, inProcess),
     reloadTokens: () => tokens.reload(),
     stop,

@@ -1,4 +1,4 @@
-// Responses of the admin listener, with the headers that protect the page of the console.
+// Responses of the admin listener, with headers that protect its pages.
 
 /** Scripts, requests and forms of this origin only, and no frame around the page. */
 const contentSecurityPolicy = [

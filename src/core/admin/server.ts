@@ -1,4 +1,4 @@
-// The admin listener: liveness, readiness, metrics, and the console.
+// The admin listener: liveness, readiness, metrics, and the routes of others.
 
 import { CoalescedWork } from "../coalesced-work.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -8,7 +8,7 @@ import { AdminError } from "./request-bodies.ts";
 import { RequestPacer } from "./request-pacer.ts";
 import { respond, respondError, respondText } from "./responses.ts";
 
-/** Further routes of the listener, such as the console. */
+/** Further routes of the listener. */
 export interface AdminRoutes {
   /** Whether requests wait for their turn, see RequestPacer. */
   readonly isPaced: boolean;
@@ -35,22 +35,13 @@ export interface AdminOptions {
   readonly onInternalError: (error: unknown) => void;
 }
 
-/** An open admin listener. */
-export interface AdminServer {
-  readonly url: string;
-  /** Closes the connections that wait for their next request. */
-  closeIdle(): void;
-  /** Closes it without waiting for its requests. */
-  stop(): Promise<void>;
-}
-
-/** A search without an index, or a create of a slow store, may take some seconds. */
+/** A search in a large store may take some seconds. */
 const idleSecondsMax = 60;
 
 /** Longer than a database takes to respond, shorter than probes wait. */
 const readinessMsMax = 5_000;
 
-/** A plant that is added in the console: the JSON text of its body is a string in JSON again. */
+/** Above the limits that the routes have themselves: beyond it Bun rejects a body. */
 const requestBytesMax = 16 * 2 ** 20;
 
 /** Opens the admin listener. Throws what Bun.serve throws if the address cannot be bound. */
@@ -61,7 +52,7 @@ export function startAdminServer({
   metrics,
   routes,
   onInternalError,
-}: AdminOptions): AdminServer {
+}: AdminOptions): Bun.Server<undefined> {
   const pacer = new RequestPacer();
   const metricsText = new CoalescedWork(() => metrics.text());
   const livez = () => respondText(200, "live");
@@ -82,7 +73,7 @@ export function startAdminServer({
     const handle = () => routed.handle(request, url, server.requestIP(request)?.address ?? "");
     return routed.isPaced ? pacer.run(request, handle) : handle();
   };
-  const listener = Bun.serve({
+  return Bun.serve({
     hostname: host,
     port,
     // In development mode Bun sends the stack of an exception to the client.
@@ -104,11 +95,6 @@ export function startAdminServer({
       return respondError({ status: 500, message: "Internal error; see the server's log." });
     },
   });
-  return {
-    url: listener.url.origin,
-    closeIdle: () => listener.closeIdleConnections(),
-    stop: () => listener.stop(true),
-  };
 }
 
 /** The path and query of a request, with another host: Bun's may be invalid in a URL. */

@@ -22,13 +22,13 @@ test("an exception of a route is answered 500 and reported, and does not change 
     onInternalError: (error) => reported.push(error),
   });
   try {
-    const response = await fetch(`${server.url}/metrics`);
+    const response = await fetch(`${server.url.origin}/metrics`);
     expect(response.status).toBe(500);
     expect(await response.json()).toEqual({ message: "Internal error; see the server's log." });
     expect(reported).toEqual([failure]);
-    expect((await fetch(`${server.url}/livez`)).status).toBe(200);
+    expect((await fetch(`${server.url.origin}/livez`)).status).toBe(200);
     expect(process.exitCode ?? 0).toBe(0);
   } finally {
-    await server.stop();
+    await server.stop(true);
   }
 });

@@ -6,7 +6,7 @@ import { eventually } from "../../../support/eventually.ts";
 import { type Answer, freshId, plantJson, post } from "../../../support/http.ts";
 import { GatedServer, InProcessServer } from "../../../support/in-process-server.ts";
 import { createHead, stuckCreate } from "../../../support/raw-connection.ts";
-import { RunningServer, runCommand } from "../../../support/server.ts";
+import { RunningServer } from "../../../support/server.ts";
 import { exported } from "../../../support/stored-plants.ts";
 
 const shared = new AsyncDisposableStack();
@@ -223,13 +223,4 @@ test("past connectionsMax idle connections are closed, busy ones after their res
     async () => (await post(target, plantJson(2n, "Monstera"))).headers.get("connection"),
     (connection) => connection !== "close",
   );
-});
-
-test.each([
-  [["--token-burst", "5"], "--token-burst requires --token-rate; give both or neither"],
-  [["--in-flight-bytes-max", "1000"], "--in-flight-bytes-max 1000 is less than --body-bytes-max 1048576"],
-])("settings that contradict each other are a usage error: %p", async (args, message) => {
-  const { exitCode, stderr } = await runCommand(["serve", ...args]);
-  expect(exitCode).toBe(2);
-  expect(stderr).toStartWith(`plantstore: ${message}`);
 });
