@@ -5,14 +5,7 @@ import { checkHost, checkOrigin } from "../console/request-origin.ts";
 import { AdminError, RequestBodies } from "../core/admin/request-bodies.ts";
 import { respond } from "../core/admin/responses.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
-
-declare global {
-  interface JSON {
-    // https://github.com/tc39/proposal-json-parse-with-source
-    /** A value that JSON.stringify writes as this text. */
-    rawJSON(text: string): object;
-  }
-}
+import { toExactJson } from "../core/contract/exact-json.ts";
 
 interface ControlRequest {
   /** The parameter in the path, decoded; "" without one. */
@@ -115,10 +108,7 @@ async function describeControl(): Promise<Response> {
 
 /** A response of control with a JSON body, in which a bigint is a number with all of its digits. */
 export function respondControl(value: unknown, status = 200): Response {
-  const text = JSON.stringify(value, (_, field) =>
-    typeof field === "bigint" ? JSON.rawJSON(String(field)) : field,
-  );
-  return respond(text, status, { "Content-Type": "application/json" });
+  return respond(toExactJson(value), status, { "Content-Type": "application/json" });
 }
 
 /** 204: done, and there is nothing to say. */

@@ -170,17 +170,14 @@ function textError(text: string) {
   return undefined;
 }
 
-/**
- * The JSON text of a NewPlant with the digits of the id as typed: a number in JavaScript is not
- * exact past 2^53.
- */
+/** The JSON text of a NewPlant, with the digits of the id as typed. */
 function newPlantJson({ id = "", ...texts }: Draft) {
   const isNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(id.trim());
   const present = fieldNames.filter(
     (field) => texts[field] !== "" || (isRequired(field) && typeOf(field) === "text"),
   );
-  const rest = JSON.stringify(
-    Object.fromEntries(present.map((field) => [field, toFieldValue(field, texts[field] ?? "")])),
-  );
-  return `{"id":${isNumber ? id.trim() : JSON.stringify(id)},${rest.slice(1)}`;
+  return JSON.stringify({
+    id: isNumber ? JSON.rawJSON(id.trim()) : id,
+    ...Object.fromEntries(present.map((field) => [field, toFieldValue(field, texts[field] ?? "")])),
+  });
 }

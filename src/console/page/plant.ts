@@ -1,6 +1,7 @@
 // The dialog of one plant: all of its fields, when and by whom it was created, and its change or
 // deletion.
 
+import { toExactJson } from "../../core/contract/exact-json.ts";
 import { type FieldName, fieldNames, isRequired, toFieldValue } from "../../core/contract/fields.ts";
 import { get, post, RequestError } from "./api.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
@@ -240,10 +241,10 @@ function texts({ id: _, ...fields }: Fields) {
   `;
 }
 
-/** The plant as a body of POST /plants: the id has digits that a number in JavaScript would lose. */
+/** The plant as a body of POST /plants. */
 function bodyOf({ id, ...fields }: Fields) {
-  const present = Object.fromEntries(Object.entries(fields).filter(([, text]) => text !== null));
-  return `{"id":${id},${JSON.stringify(present).slice(1)}`;
+  const present = Object.entries(fields).filter(([, value]) => value !== null);
+  return toExactJson({ id: BigInt(id), ...Object.fromEntries(present) });
 }
 
 function formatLength(text: string) {

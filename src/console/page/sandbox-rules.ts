@@ -1,10 +1,10 @@
 // The rules of a sandbox: a list, and a form that adds one, field by field or as JSON.
 
 import { errorRegistry } from "../../core/contract/errors.ts";
+import { toExactJson } from "../../core/contract/exact-json.ts";
 import { control } from "./api.ts";
 import { ActionDialog, ErrorMessage } from "./dialogs.ts";
-import { formatExactJson } from "./exact-json.ts";
-import { html, untrustedText } from "./format.ts";
+import { html, textsOf, untrustedText } from "./format.ts";
 import { useCall } from "./hooks.ts";
 import { useState } from "./library.js";
 import { Choice, TextField } from "./text-field.ts";
@@ -64,138 +64,124 @@ function appliedText({ applied, times }: Rule) {
 function describe({ match = {}, outcome }: Rule) {
   const plain = (part: object) =>
     Object.entries(part)
-      .map(([name, value]) => `${name} ${formatExactJson(value).replaceAll(/\s+/g, " ")}`)
+      .map(([name, value]) => `${name} ${toExactJson(value)}`)
       .join(", ");
   const when = Object.keys(match).length === 0 ? "every request" : plain(match);
   return `${when} → ${plain(outcome)}`;
 }
 
-const emptyFields = {
-  ...{ method: "POST", tag: "", id: "", header: "", headerValue: "", share: "", times: "" },
-  ...{ error: "42900", commit: false, delay: "", drop: "", body: "", bytesPerSecond: "" },
-};
-
-type Fields = typeof emptyFields;
-
 function AddRule({ onAdded, onClose }: { onAdded: () => Promise<void>; onClose: () => void }) {
-  const [fields, setFields] = useState(emptyFields);
-  /** The rule that is sent. It follows the fields until the operator edits it as JSON. */
-  const [json, setJson] = useState(toJson(emptyFields));
-  const [isJson, setIsJson] = useState(false);
-  const change = (changed: Partial<Fields>) => {
-    const all = { ...fields, ...changed };
-    setFields(all);
-    setJson(toJson(all));
-  };
+  /** The rule as the operator edits it; null while it is written by fields. */
+  const [json, setJson] = useState<string | null>(null);
+  const editJson = ({ currentTarget: { form } }: { currentTarget: HTMLInputElement }) =>
+    form !== null && setJson(toJson(textsOf(form)));
   return html`
     <${ActionDialog}
       title="Add a rule"
       action="Add rule"
-      onAction=${() => control("POST", "/rules", json).then(onAdded).then(onClose)}
+      onAction=${(form: HTMLFormElement) =>
+        control("POST", "/rules", json ?? toJson(textsOf(form)))
+          .then(onAdded)
+          .then(onClose)}
       onClose=${onClose}
     >
       <fieldset class="choices">
         <legend>Written</legend>
-        <label><input type="radio" name="form" checked=${!isJson} onChange=${() => setIsJson(false)} /> by fields</label>
-        <label><input type="radio" name="form" checked=${isJson} onChange=${() => setIsJson(true)} /> as JSON</label>
+        <label><input type="radio" name="form" checked=${json === null} onChange=${() => setJson(null)} /> by fields</label>
+        <label><input type="radio" name="form" checked=${json !== null} onChange=${editJson} /> as JSON</label>
       </fieldset>
-      ${
-        isJson
-          ? html`<${TextField} label="Rule" name="rule" isMultiline rows="14" class="mono" spellcheck=${false} value=${json} onText=${setJson} />`
-          : html`<${RuleFields} fields=${fields} onChange=${change} />`
-      }
+      <div hidden=${json !== null}><${RuleFields} /></div>
+      ${json !== null && html`<${TextField} label="Rule" name="rule" isMultiline rows="14" class="mono" spellcheck=${false} value=${json} onText=${setJson} />`}
     <//>
   `;
 }
 
-function RuleFields({ fields, onChange }: { fields: Fields; onChange: (change: Partial<Fields>) => void }) {
-  const select = (name: keyof Fields, label: string, options: [value: string, text: string][]) => html`
-    <${Choice}
-      label=${label}
-      value=${fields[name]}
-      options=${options}
-      onText=${(value: string) => onChange({ [name]: value })}
-    />
-  `;
-  const text = (name: keyof Fields, label: string, hint: string) => html`
-    <${TextField}
-      label=${label}
-      name=${`rule-${name}`}
-      placeholder=${hint}
-      value=${String(fields[name])}
-      onText=${(typed: string) => onChange({ [name]: typed })}
-    />
-  `;
+const initialError = "42900";
+
+function RuleFields() {
+  const [error, setError] = useState(initialError);
   return html`
     <fieldset class="group">
       <legend>Which requests</legend>
       <div class="options">
-        ${select("method", "Method", [
-          ["POST", "POST"],
-          ["", "any"],
-          ["GET", "GET"],
-          ["OPTIONS", "OPTIONS"],
-        ])}
-        ${text("tag", "Tag of the plant", "any")}
-        ${text("id", "Id of the plant", "any")}
-        ${text("header", "Header", "such as X-Test")}
-        ${text("headerValue", "Its value", "")}
-        ${text("share", "Share in %", "100")}
-        ${text("times", "At most, times", "unlimited")}
+        <${Choice}
+          label="Method"
+          name="method"
+          options=${[["POST", "POST"], ["", "any"], ["GET", "GET"], ["OPTIONS", "OPTIONS"]]}
+        />
+        <${TextField} label="Tag of the plant" name="tag" placeholder="any" />
+        <${TextField} label="Id of the plant" name="id" placeholder="any" />
+        <${TextField} label="Header" name="header" placeholder="such as X-Test" />
+        <${TextField} label="Its value" name="headerValue" />
+        <${TextField} label="Share in %" name="share" placeholder="100" />
+        <${TextField} label="At most, times" name="times" placeholder="unlimited" />
       </div>
     </fieldset>
     <fieldset class="group">
       <legend>What happens</legend>
       <div class="options">
-        ${select("error", "Error", [
-          ["", "none"],
-          ...Object.values(errorRegistry).map(
-            ({ error, meaning }) => [String(error), `${error} ${meaning}`] as [string, string],
-          ),
-        ])}
-        ${text("delay", "Delay in seconds", "0")}
-        ${select("drop", "Connection", [
-          ["", "stays open"],
-          ["beforeCommit", "closed before the commit"],
-          ["afterCommit", "closed after the commit"],
-        ])}
-        ${select("body", "Body", [
-          ["", "complete"],
-          ["truncated", "cut off"],
-          ["wrongLength", "with a wrong length"],
-          ["brokenChunk", "with a broken chunk"],
-          ["garbage", "bytes that are not HTTP"],
-        ])}
-        ${text("bytesPerSecond", "Bytes per second", "unlimited")}
+        <${Choice}
+          label="Error"
+          name="error"
+          initial=${initialError}
+          options=${[
+            ["", "none"],
+            ...Object.values(errorRegistry).map(({ error: code, meaning }) => [
+              String(code),
+              `${code} ${meaning}`,
+            ]),
+          ]}
+          onText=${setError}
+        />
+        <${TextField} label="Delay in seconds" name="delay" placeholder="0" />
+        <${Choice}
+          label="Connection"
+          name="drop"
+          options=${[
+            ["", "stays open"],
+            ["beforeCommit", "closed before the commit"],
+            ["afterCommit", "closed after the commit"],
+          ]}
+        />
+        <${Choice}
+          label="Body"
+          name="body"
+          options=${[
+            ["", "complete"],
+            ["truncated", "cut off"],
+            ["wrongLength", "with a wrong length"],
+            ["brokenChunk", "with a broken chunk"],
+            ["garbage", "bytes that are not HTTP"],
+          ]}
+        />
+        <${TextField} label="Bytes per second" name="bytesPerSecond" placeholder="unlimited" />
         <label class="check">
-          <input type="checkbox" checked=${fields.commit} disabled=${fields.error === ""} onChange=${() => onChange({ commit: !fields.commit })} />
-          ${" "}The plant is stored before the error is sent
+          <input type="checkbox" name="commit" disabled=${error === ""} /> The plant is stored before the error is sent
         </label>
       </div>
     </fieldset>
   `;
 }
 
-/** The rule of the fields, as JSON. The server rejects values that are no numbers. */
-function toJson(fields: Fields) {
+/** The rule of the form's fields, as JSON. The server rejects values that are no numbers. */
+function toJson({ header = "", share = "", ...texts }: Record<string, string>) {
   const number = (text: string) => (text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text));
-  const share = number(fields.share);
+  const { id = "", error = "", delay = "", times = "", bytesPerSecond = "" } = texts;
+  const percent = number(share);
   const match = {
-    ...(fields.method !== "" && { method: fields.method }),
-    ...(fields.header !== "" && { headers: { [fields.header]: fields.headerValue } }),
-    ...(fields.id !== "" && {
-      id: /^-?\d{1,30}$/.test(fields.id.trim()) ? BigInt(fields.id.trim()) : fields.id,
-    }),
-    ...(fields.tag !== "" && { tag: fields.tag }),
-    ...(fields.share !== "" && { share: typeof share === "number" ? share / 100 : share }),
+    ...(texts.method !== "" && { method: texts.method }),
+    ...(header !== "" && { headers: { [header]: texts.headerValue } }),
+    ...(id !== "" && { id: /^-?\d{1,30}$/.test(id.trim()) ? BigInt(id.trim()) : id }),
+    ...(texts.tag !== "" && { tag: texts.tag }),
+    ...(share !== "" && { share: typeof percent === "number" ? percent / 100 : percent }),
   };
   const outcome = {
-    ...(fields.error !== "" && { error: Number(fields.error) }),
-    ...(fields.error !== "" && fields.commit && { commit: true }),
-    ...(fields.delay !== "" && { delay: { seconds: number(fields.delay) } }),
-    ...(fields.drop !== "" && { drop: fields.drop }),
-    ...(fields.body !== "" && { body: fields.body }),
-    ...(fields.bytesPerSecond !== "" && { bytesPerSecond: number(fields.bytesPerSecond) }),
+    ...(error !== "" && { error: Number(error) }),
+    ...(texts.commit !== undefined && { commit: true }),
+    ...(delay !== "" && { delay: { seconds: number(delay) } }),
+    ...(texts.drop !== "" && { drop: texts.drop }),
+    ...(texts.body !== "" && { body: texts.body }),
+    ...(bytesPerSecond !== "" && { bytesPerSecond: number(bytesPerSecond) }),
   };
-  return formatExactJson({ match, ...(fields.times !== "" && { times: number(fields.times) }), outcome });
+  return toExactJson({ match, ...(times !== "" && { times: number(times) }), outcome }, 2);
 }

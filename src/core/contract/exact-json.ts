@@ -1,11 +1,15 @@
 // JSON whose integers keep all of their digits, which numbers of JavaScript lose past 2^53.
 
-/**
- * Parses JSON; an integer that is not safe becomes a bigint. Browsers from before 2025 do not give
- * its digits to a reviver: there it stays a number.
- */
+// https://github.com/tc39/proposal-json-parse-with-source
+declare global {
+  interface JSON {
+    /** A value that JSON.stringify writes as this text. */
+    rawJSON(text: string): object;
+  }
+}
+
+/** Parses JSON; an integer that is not safe becomes a bigint. */
 export function parseExactJson(text: string): unknown {
-  // https://github.com/tc39/proposal-json-parse-with-source
   const reviver = (_: string, value: unknown, ...[context]: { source?: string }[]) => {
     const digits = context?.source ?? "";
     return typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(digits)
@@ -13,4 +17,11 @@ export function parseExactJson(text: string): unknown {
       : value;
   };
   return JSON.parse(text, reviver);
+}
+
+/** Writes JSON; a bigint becomes a number with all of its digits. */
+export function toExactJson(value: unknown, space = 0): string {
+  const replacer = (_: string, field: unknown) =>
+    typeof field === "bigint" ? JSON.rawJSON(String(field)) : field;
+  return JSON.stringify(value, replacer, space);
 }
