@@ -20,12 +20,10 @@ export function Backup({ engine }: { engine: string }) {
 }
 
 function StoreBackup() {
-  /** Whether this page has started the backup, or its download. */
-  const isOwn = useRef(false);
   const loaded = useLoaded(
     () => get<Status | null>("backup"),
     [],
-    (last) => last?.state === "copying" || (last?.state === "ready" && (isOwn.current || last.sent > 0)),
+    (last) => last?.state === "copying" || last?.state === "ready",
   );
   const status = loaded.data;
   const { isBusy, error, call } = useCall();
@@ -41,16 +39,10 @@ function StoreBackup() {
   const start = () =>
     call(async () => {
       await post("backup", {});
-      isOwn.current = true;
       isAwaited.current = true;
       await loaded.reload();
     });
   const cancel = () => call(() => post("backup/cancel", {}).then(loaded.reload));
-  const downloadAgain = () => {
-    startDownload();
-    isOwn.current = true;
-    void loaded.reload();
-  };
   return html`
     <p class="note">A verified, consistent copy of all plants and tokens. Creates continue while it is made.</p>
     <div role="status">${status !== null && statusText(status)}</div>
@@ -60,7 +52,7 @@ function StoreBackup() {
           ? html`<button type="button" disabled=${isBusy} onClick=${cancel}>Cancel</button>`
           : html`<button type="button" disabled=${isBusy} onClick=${start}>Back up now</button>`
       }
-      ${status?.state === "ready" && html`<button type="button" onClick=${downloadAgain}>Download</button>`}
+      ${status?.state === "ready" && html`<button type="button" onClick=${startDownload}>Download</button>`}
     </div>
     <${ErrorMessage} text=${error === "" ? loaded.error : error} />
   `;

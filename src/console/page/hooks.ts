@@ -17,7 +17,7 @@ export function useCall() {
   return { isBusy, error, setError, call };
 }
 
-/** Unfinished data is loaded again after this time, which is shorter than a tick. */
+/** Unfinished data is loaded again after this time, also after an error. It is shorter than a tick. */
 const unfinishedMs = 500;
 
 /**
@@ -29,28 +29,25 @@ export function useLoaded<Data>(
   dependencies: readonly unknown[],
   isUnfinished: (data: Data) => boolean = () => false,
 ) {
-  const [data, setData] = useState<Data | null>(null);
-  const [error, setError] = useState("");
+  const [result, setResult] = useState<{ data: Data | null; error: string }>({ data: null, error: "" });
+  const { data, error } = result;
   const loads = useRef(new NewestResult());
   const newest = useRef(load);
   newest.current = load;
   const reload = async () => {
     const isNewest = loads.current.start();
-    try {
-      const loaded = await newest.current();
-      if (!isNewest()) return;
-      setData(loaded);
-      setError("");
-    } catch (failure) {
-      if (isNewest()) setError(errorMessage(failure));
-    }
+    const loaded = await newest.current().then(
+      (found) => ({ data: found, error: "" }),
+      (failure) => ({ error: errorMessage(failure) }),
+    );
+    if (isNewest()) setResult((last) => ({ ...last, ...loaded }));
   };
   useEffect(() => void reload(), dependencies);
   useEffect(() => {
     if (data === null || !isUnfinished(data)) return undefined;
     const timer = setTimeout(reload, unfinishedMs);
     return () => clearTimeout(timer);
-  }, [data]);
+  }, [result]);
   return { data, error, reload };
 }
 
