@@ -1,13 +1,13 @@
 // The import dialog: a file is chosen or dropped, previewed, and sent in parts, with the progress
 // and the rejected lines.
 
-import { fieldNames, isRequired } from "../../core/contract/fields.ts";
+import { fieldNames, isRequired, otherFields } from "../../core/contract/fields.ts";
 import type { previewImport } from "../import-settings.ts";
 import type { Imports } from "../imports.ts";
 import { type Answer, apiUrl, errorMessage, get, post, postBytes, RequestError } from "./api.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
 import { html, untrustedText } from "./format.ts";
-import { useListener } from "./hooks.ts";
+import { useCall, useListener } from "./hooks.ts";
 import { useEffect, useRef, useState } from "./library.js";
 import { labelOf } from "./plant-fields.ts";
 import { Choice } from "./text-field.ts";
@@ -17,6 +17,11 @@ type Content = Record<string, string | number | boolean>;
 
 /** `columns` are the indexes of id and of each field, -1 for none, and whether there is a header: "0,1,-1,true". */
 type Preview = Answer<typeof previewImport>;
+
+interface Chosen {
+  file: File;
+  preview: Preview;
+}
 
 type ImportStatus = NonNullable<Answer<Imports["status"]>>;
 
@@ -40,8 +45,6 @@ const delimiters = [
 
 const columnNames = ["id", ...fieldNames];
 
-const contentFields = fieldNames.filter((field) => field !== "name");
-
 export function ImportDialog({
   file: dropped,
   onImported,
@@ -52,18 +55,17 @@ export function ImportDialog({
   onClose: () => void;
 }) {
   /** The file, and its start as the server reads it. */
-  const [chosen, setChosen] = useState<{ file: File; preview: Preview } | null>(null);
+  const [chosen, setChosen] = useState<Chosen | null>(null);
   /** Whether the preview is not that of the settings that are chosen. */
   const [isPreviewing, setPreviewing] = useState(false);
   /** Whether plants that differ are replaced, of which a dry run tells first. */
   const [replaces, setReplaces] = useState(false);
   const [status, setStatus] = useState<ImportStatus | null>(null);
-  const [isRunning, setRunning] = useState(false);
   /** Whether the last request had no response, and is sent again. */
   const [isRetrying, setRetrying] = useState(false);
   /** An import of another page that is running. */
   const [other, setOther] = useState<ImportStatus | null>(null);
-  const [error, setError] = useState("");
+  const { isBusy: isRunning, error, setError, call } = useCall();
   const previews = useRef(0);
   const isCancelled = useRef(false);
   /** The import of this page that is running. */
@@ -107,32 +109,25 @@ export function ImportDialog({
     if (isRunning) void post("import/cancel", { import: id.current }, { keepalive: true });
   });
 
-  const start = async (update: "off" | "dry-run" | "replace" = replaces ? "dry-run" : "off") => {
-    if (chosen === null) return;
-    const { format, delimiter, columns } = chosen.preview;
-    isCancelled.current = false;
-    setRunning(true);
-    setError("");
-    setStatus(null);
-    setOther(null);
-    try {
-      const started = await post<{ import: string }>("import", { format, delimiter, update, columns });
-      id.current = started.import;
-      await send(chosen.file);
+  /** @param running an import to stop first, such as one whose tab has crashed. */
+  const start = ({ file, preview }: Chosen, update = replaces ? "dry-run" : "off", running?: ImportStatus) =>
+    call(async () => {
+      if (running !== undefined) await post("import/cancel", { import: running.import });
+      const { format, delimiter, columns } = preview;
+      isCancelled.current = false;
+      setRetrying(false);
+      setStatus(null);
+      setOther(null);
+      try {
+        const started = await post<{ import: string }>("import", { format, delimiter, update, columns });
+        id.current = started.import;
+      } catch (failure) {
+        if (failure instanceof RequestError && failure.status === 409) setOther(await get("import"));
+        throw failure;
+      }
+      await send(file);
       if (update !== "dry-run") onImported();
-    } catch (failure) {
-      setError(errorMessage(failure));
-      if (failure instanceof RequestError && failure.status === 409) setOther(await get("import"));
-    }
-    setRunning(false);
-    setRetrying(false);
-  };
-  /** Stops the import of another page, such as one whose tab has crashed, and starts this one. */
-  const replace = ({ import: running }: ImportStatus) =>
-    post("import/cancel", { import: running }).then(
-      () => start(),
-      (failure) => setError(errorMessage(failure)),
-    );
+    });
   const send = async (file: File) => {
     for (let offset = 0; offset < file.size && !isCancelled.current; offset += partBytes) {
       const part = file.slice(offset, offset + partBytes);
@@ -169,7 +164,7 @@ export function ImportDialog({
     <${Dialog} title="Import plants" isWide isPinned=${isRunning} onClose=${onClose}>
       ${content()}
       <${ErrorMessage} text=${error} />
-      ${other !== null && html`<p><button type="button" onClick=${() => replace(other)}>Stop that import (${countsText(other)}), and start this one</button></p>`}
+      ${chosen !== null && other !== null && html`<p><button type="button" onClick=${() => start(chosen, undefined, other)}>Stop that import (${countsText(other)}), and start this one</button></p>`}
     <//>
   `;
 
@@ -186,7 +181,7 @@ export function ImportDialog({
             status.update === "dry-run" && status.ending === "complete"
               ? html`
                   <button type="button" onClick=${onClose}>Cancel</button>
-                  <button type="button" class="main" autofocus onClick=${() => start("replace")}>Import, and replace ${formatCount(status.replaced, "plant")}</button>
+                  <button type="button" class="main" autofocus onClick=${() => start(chosen, "replace")}>Import, and replace ${formatCount(status.replaced, "plant")}</button>
                 `
               : html`<button type="button" class="main" autofocus onClick=${onClose}>Done</button>`
           }
@@ -220,7 +215,7 @@ export function ImportDialog({
       </label>
       <div class="actions">
         <button type="button" onClick=${onClose}>Cancel</button>
-        <button type="button" class="main" disabled=${!hasColumns(preview) || !preview.isUtf8 || isPreviewing} onClick=${() => start()}>${replaces ? "Dry run" : "Import"}</button>
+        <button type="button" class="main" disabled=${!hasColumns(preview) || !preview.isUtf8 || isPreviewing} onClick=${() => start(chosen)}>${replaces ? "Dry run" : "Import"}</button>
       </div>
     `;
   }
@@ -232,23 +227,13 @@ export function ImportDialog({
 }
 
 function DropZone({ onChoose }: { onChoose: (file: File) => void }) {
-  const [isTarget, setTarget] = useState(false);
   const choose = (files: FileList | null | undefined) => {
     const [file] = files ?? [];
     if (file !== undefined) onChoose(file);
   };
-  const onDrag = (isOver: boolean) => (event: DragEvent) => {
-    event.preventDefault();
-    setTarget(isOver);
-    if (event.type === "drop") choose(event.dataTransfer?.files);
-  };
+  useListener<DragEvent>(document, "drop", ({ dataTransfer }) => choose(dataTransfer?.files));
   return html`
-    <label
-      class=${`drop ${isTarget ? "target" : ""}`}
-      onDragOver=${onDrag(true)}
-      onDragLeave=${onDrag(false)}
-      onDrop=${onDrag(false)}
-    >
+    <label class="drop">
       <b>Drop a CSV or NDJSON file here</b>
       <span class="faint">or choose one</span>
       <input
@@ -389,7 +374,7 @@ function PlantPreview({ records }: { records: Preview["records"] }) {
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label="Preview">
       <table class="list preview">
-        <thead><tr><th scope="col" class="number">Id</th><th scope="col">Name</th>${contentFields.map((field) => html`<th scope="col" class="tag">${labelOf(field)}</th>`)}</tr></thead>
+        <thead><tr><th scope="col" class="number">Id</th><th scope="col">Name</th>${otherFields.map((field) => html`<th scope="col" class="tag">${labelOf(field)}</th>`)}</tr></thead>
         <tbody>
           ${records.map((record) => {
             // A record that would be rejected is shown as it is.
@@ -399,7 +384,7 @@ function PlantPreview({ records }: { records: Preview["records"] }) {
               <tr>
                 <td class="number id">${plant.id}</td>
                 <td class="text main"><span title=${title}>${untrustedText(String(plant.name))}</span></td>
-                ${contentFields.map((field) => html`<td class="text tag">${chip(plant[field])}</td>`)}
+                ${otherFields.map((field) => html`<td class="text tag">${chip(plant[field])}</td>`)}
               </tr>
             `;
           })}
@@ -413,7 +398,7 @@ function PlantPreview({ records }: { records: Preview["records"] }) {
 function Differences({ differences, replaced, update }: ImportStatus) {
   if (differences.length === 0) return null;
   const shown = (plant: Content) =>
-    html`${untrustedText(String(plant.name))} ${contentFields.map((field) => chip(plant[field]))}`;
+    html`${untrustedText(String(plant.name))} ${otherFields.map((field) => chip(plant[field]))}`;
   return html`
     <h3>${update === "dry-run" ? "To be replaced" : "Replaced"}${replaced > differences.length ? `, the first ${differences.length}` : ""}</h3>
     <ul class="rows" aria-label="Differences">
