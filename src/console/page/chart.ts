@@ -1,6 +1,6 @@
 // A chart with its read-out, its keys and its zoom, drawn by uPlot.
 
-import { formatNumber, formatTime, html } from "./format.ts";
+import { formatTime, html } from "./format.ts";
 import { useListener } from "./hooks.ts";
 import { uPlot, useLayoutEffect, useRef, useState } from "./library.js";
 
@@ -21,10 +21,11 @@ export interface ChartProperties {
   caption: string;
   empty: string;
   unit: string;
-  isStacked: boolean;
+  /** Bars and areas are stacked. */
+  kind: "bars" | "areas" | "lines";
   times: number[];
   lines: Line[];
-  format: (value: number | null | undefined) => string;
+  format: (value: number) => string;
   errorsSeconds?: number;
 }
 
@@ -37,10 +38,13 @@ interface ShownChart extends ChartProperties {
 
 const height = 132;
 
+/** Such as "1.5K". */
+const axisFormat = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 });
+
 const darkScheme = matchMedia("(prefers-color-scheme: dark)");
 
 export function Chart(chart: ShownChart) {
-  const { title, caption, unit, times, lines, empty, format } = chart;
+  const { title, caption, unit, times, lines, empty } = chart;
   /** The index of the value that is read out. */
   const [hovered, setHovered] = useState<number | null>(null);
   const time = hovered === null ? undefined : times[hovered];
@@ -61,7 +65,7 @@ export function Chart(chart: ShownChart) {
                 ({ label, colour, values }) => html`
                   <span class="key">
                     <i aria-hidden="true" style=${{ color: `var(${colour})` }}>■ </i>${label}
-                    ${hovered !== null && html` <b>${format(values[hovered])}</b>`}
+                    ${hovered !== null && html` <b>${valueText(chart, values[hovered])}</b>`}
                   </span>
                 `,
               )}
@@ -78,7 +82,7 @@ function Plot({
   onHover,
   ...chart
 }: ShownChart & { hovered: number | null; onHover: (index: number | null) => void }) {
-  const { title, unit, times, lines, format, isStacked, shown, errorsSeconds, onZoom, onErrors } = chart;
+  const { title, unit, times, lines, kind, shown, errorsSeconds, onZoom, onErrors } = chart;
   const container = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const shownRange = useRef(shown);
@@ -87,10 +91,10 @@ function Plot({
   useListener(darkScheme, "change", () => setDark(darkScheme.matches));
 
   // The largest sum of a stack is drawn first, so that the others are visible before it.
-  const drawn = isStacked ? stack(lines).toReversed() : lines.map(({ values }) => values);
+  const drawn = kind === "lines" ? lines.map(({ values }) => values) : stack(lines).toReversed();
   const data = [times, ...drawn] as uPlot.AlignedData;
   /** The plot is made again if it changes. */
-  const key = `${lines.map(({ label, colour }) => label + colour).join()} ${isBars(chart)} ${isDark}`;
+  const key = `${lines.map(({ label, colour }) => label + colour).join()} ${kind} ${isDark}`;
   useLayoutEffect(() => {
     const element = container.current;
     if (element === null) return undefined;
@@ -138,7 +142,7 @@ function Plot({
     plot.current.setCursor({ left: plot.current.valToPos(time, "x"), top: 10 });
   };
   const values = lines.map(
-    (line) => `${line.label} ${format(line.values[hovered ?? line.values.length - 1])}`,
+    (line) => `${line.label} ${valueText(chart, line.values[hovered ?? line.values.length - 1])}`,
   );
   return html`
     <div
@@ -153,11 +157,6 @@ function Plot({
       onDblClick=${() => onZoom(null)}
     ></div>
   `;
-}
-
-/** Few counts are bars; rates are areas. */
-function isBars({ isStacked, unit }: ChartProperties) {
-  return isStacked && !unit.endsWith("per second");
 }
 
 function plotOptions(
@@ -178,15 +177,15 @@ function plotOptions(
     ticks: { show: false },
     font: "11px system-ui, sans-serif",
   };
-  const { isStacked, onZoom } = chart;
-  const hasBars = isBars(chart);
+  const { kind, onZoom } = chart;
+  const hasBars = kind === "bars";
   const paths = hasBars ? uPlot.paths.bars?.({ size: [0.8, 28, 2] }) : uPlot.paths.linear?.();
   const series = chart.lines.map(({ label, colour: name }) => ({
     label,
     stroke: colour(name),
     width: hasBars ? 0 : 1.5,
     ...(paths === undefined ? {} : { paths }),
-    ...(isStacked ? { fill: hasBars ? colour(name) : pale(name) } : {}),
+    ...(kind === "lines" ? {} : { fill: hasBars ? colour(name) : pale(name) }),
     // A sample between two gaps has no line.
     points: { show: !hasBars, size: 5, fill: colour(name), filter: isolatedPoints },
   }));
@@ -215,13 +214,12 @@ function plotOptions(
       },
       {
         ...axis,
+        size: 44,
         space: 34,
-        // As wide as its widest label: no label is cut or drawn over the plot.
-        size: (plot, labels) => axisWidth(plot, labels),
-        values: (_, ticks) => ticks.map(formatAxisNumber),
+        values: (_, ticks) => ticks.map((tick) => axisFormat.format(tick)),
       },
     ],
-    series: [{}, ...(isStacked ? series.toReversed() : series)],
+    series: [{}, ...(kind === "lines" ? series : series.toReversed())],
     hooks: {
       setCursor: [(plot) => onHover(plot.cursor.idx ?? null)],
       setSelect: [
@@ -254,8 +252,12 @@ function isolatedPoints(plot: uPlot, series: number): number[] {
   );
 }
 
-function isValue(value: number | null | undefined) {
+function isValue(value: number | null | undefined): value is number {
   return value !== null && value !== undefined;
+}
+
+function valueText({ format }: ChartProperties, value: number | null | undefined) {
+  return isValue(value) ? format(value) : "–";
 }
 
 /** The maximum of an axis, rounded up so that it does not change with every sample. */
@@ -265,19 +267,6 @@ function axisMax(max: number | null, isCount: boolean) {
   if (isCount && max <= 4) return Math.max(2, max);
   const unit = 10 ** Math.floor(Math.log10(max));
   return unit * ([1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((step) => step * unit >= max) ?? 10);
-}
-
-function axisWidth(plot: uPlot, labels: string[] | null) {
-  plot.ctx.save();
-  plot.ctx.font = "11px system-ui, sans-serif";
-  const widths = (labels ?? []).map((label) => plot.ctx.measureText(label ?? "").width);
-  plot.ctx.restore();
-  return Math.ceil(Math.max(16, ...widths)) + 14;
-}
-
-function formatAxisNumber(value: number) {
-  if (value >= 10_000) return `${formatNumber(value / 1_000)}k`;
-  return Number.isInteger(value) || value < 1 ? formatNumber(value) : String(Number(value.toFixed(1)));
 }
 
 /** @param step of the axis, in seconds. */

@@ -12,19 +12,18 @@ type RangeName = keyof typeof ranges;
 
 type Value = (sample: Partial<Sample>) => number | null | undefined;
 
-/** `bucketSeconds`: what one point of a chart sums up, unless there is much to show. */
 const ranges = {
-  "5 min": { seconds: 300, bucketSeconds: 10, isMinutes: false, name: "5 minutes" },
-  "1 h": { seconds: 3_600, bucketSeconds: 60, isMinutes: false, name: "hour" },
-  "24 h": { seconds: 86_400, bucketSeconds: 900, isMinutes: true, name: "24 hours" },
+  "5 min": { seconds: 300, isMinutes: false, name: "5 minutes" },
+  "1 h": { seconds: 3_600, isMinutes: false, name: "hour" },
+  "24 h": { seconds: 86_400, isMinutes: true, name: "24 hours" },
 };
 
-/** From this rate on a chart shows rates of samples; below it, counts. */
+/** From this rate on a chart shows rates; below it, counts. */
 const ratePerSecondMin = 2;
 
-/** From this length on, points of latency and batch size are merged to this many seconds. */
-const mergedSecondsMin = 6 * 3_600;
-const mergedSeconds = 300;
+/** Bars of counts, and points of a line, in the width of a chart. */
+const barsPerChart = 30;
+const pointsPerChart = 240;
 
 /** CSS variables: one for each code; all further codes share the last. */
 const errorColours = ["--line-5", "--line-1", "--line-6", "--line-3", "--line-4"];
@@ -116,12 +115,12 @@ function chartsOf(
   const codes = topCodes(samples);
   const nothing = `in the last ${range.name}`;
 
+  const bucketOf = (count: number) => Math.max(seconds, niceSeconds((shown.max - shown.min) / count));
   const countsOf = (value: (sample: Partial<Sample>) => number, noun: string) => {
-    const busiest = Math.max(0, ...samples.map(value));
-    const isRate = busiest / seconds >= ratePerSecondMin;
-    const zoomed = (shown.max - shown.min) / range.seconds;
-    const bucket = isRate ? seconds : Math.max(seconds, niceSeconds(range.bucketSeconds * zoomed));
-    return { bucket, isRate, unit: isRate ? `${noun} per second` : `${noun} per ${spanName(bucket)}` };
+    const isRate = Math.max(0, ...samples.map(value)) / seconds >= ratePerSecondMin;
+    const bucket = bucketOf(isRate ? pointsPerChart : barsPerChart);
+    const unit = `${noun} per ${isRate ? "second" : spanName(bucket)}`;
+    return { bucket, unit, kind: isRate ? ("areas" as const) : ("bars" as const) };
   };
   const timesOf = (bucket: number) => bucketTimes(start, samples.length * seconds, bucket);
   /** One value for each bucket: null where no sample has one. */
@@ -134,13 +133,12 @@ function chartsOf(
     }
     return buckets.map((values) => (values.length === 0 ? null : reduce(values)));
   };
-  const summed = (value: Value, { bucket, isRate }: { bucket: number; isRate: boolean }) => {
-    const sums = bucketed((sample) => value(sample) ?? 0, bucket, sumOf);
+  const counted = (value: Value, { bucket, kind }: { bucket: number; kind: "areas" | "bars" }) => {
+    const reduce = kind === "bars" ? sumOf : (values: number[]) => meanOf(values) / seconds;
+    const counts = bucketed((sample) => value(sample) ?? 0, bucket, reduce);
     // A bucket that began before what is shown is not complete.
-    const from = timesOf(bucket).map((time) => time - bucket / 2);
-    return sums.map((sum, at) =>
-      sum === null || (from[at] ?? 0) < shown.min ? null : isRate ? sum / bucket : sum,
-    );
+    const times = timesOf(bucket);
+    return counts.map((count, at) => ((times[at] ?? 0) - bucket / 2 < shown.min ? null : count));
   };
 
   const creates = countsOf(
@@ -148,10 +146,8 @@ function chartsOf(
     "plants",
   );
   const failures = countsOf(({ errors = {} }) => sumOf(Object.values(errors)), "errors");
-  // More points than pixels are merged: medians and batch sizes to their mean, and 99th percentiles
-  // to the worst.
-  const merged = shown.max - shown.min > mergedSecondsMin ? mergedSeconds : seconds;
-  const meanOf = (values: number[]) => sumOf(values) / values.length;
+  // Medians and batch sizes are merged to their mean, and 99th percentiles to the worst.
+  const merged = bucketOf(pointsPerChart);
   const worstOf = (values: number[]) => Math.max(...values);
   const batchSize: Value = ({ batches = 0, batchPlants = 0 }) =>
     batches === 0 ? null : batchPlants / batches;
@@ -161,13 +157,13 @@ function chartsOf(
       caption: presentText(recent, ({ created = 0, imported = 0 }) => created + imported, " created"),
       unit: creates.unit,
       empty: `No plant was created ${nothing}.`,
-      isStacked: true,
+      kind: creates.kind,
       format: formatNumber,
       times: timesOf(creates.bucket),
       lines: [
-        { label: "created", colour: "--accent", values: summed(({ created }) => created, creates) },
-        { label: "imported", colour: "--line-4", values: summed(({ imported }) => imported, creates) },
-        { label: "duplicates", colour: "--line-2", values: summed(({ unchanged }) => unchanged, creates) },
+        { label: "created", colour: "--accent", values: counted(({ created }) => created, creates) },
+        { label: "imported", colour: "--line-4", values: counted(({ imported }) => imported, creates) },
+        { label: "duplicates", colour: "--line-2", values: counted(({ unchanged }) => unchanged, creates) },
       ],
     },
     {
@@ -175,8 +171,8 @@ function chartsOf(
       caption: latencyText(recent),
       unit: "milliseconds",
       empty: `No create to measure ${nothing}.`,
-      isStacked: false,
-      format: (value) => (value === null || value === undefined ? "–" : formatMs(value)),
+      kind: "lines",
+      format: formatMs,
       times: timesOf(merged),
       lines: [
         { label: "p50", colour: "--accent", values: bucketed(({ p50Ms }) => p50Ms, merged, meanOf) },
@@ -188,7 +184,7 @@ function chartsOf(
       caption: "",
       unit: "plants per commit",
       empty: `No commit ${nothing}.`,
-      isStacked: false,
+      kind: "lines",
       format: formatNumber,
       times: timesOf(merged),
       lines: [{ label: "plants", colour: "--accent", values: bucketed(batchSize, merged, meanOf) }],
@@ -198,14 +194,14 @@ function chartsOf(
       caption: presentText(recent, ({ errors = {} }) => sumOf(Object.values(errors)), ""),
       unit: failures.unit,
       empty: `No errors ${nothing}.`,
-      isStacked: true,
+      kind: failures.kind,
       format: formatNumber,
       errorsSeconds: Math.max(60, failures.bucket),
       times: timesOf(failures.bucket),
       lines: codes.map(({ label, colour, isOf }) => ({
         label,
         colour,
-        values: summed(
+        values: counted(
           ({ errors = {} }) => sumOf(Object.entries(errors).map(([code, count]) => (isOf(code) ? count : 0))),
           failures,
         ),
@@ -216,6 +212,10 @@ function chartsOf(
 
 function sumOf(values: number[]) {
   return values.reduce((sum, value) => sum + value, 0);
+}
+
+function meanOf(values: number[]) {
+  return sumOf(values) / values.length;
 }
 
 /** The most frequent codes with a colour each, and one line for all others. */

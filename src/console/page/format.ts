@@ -26,8 +26,7 @@ export function textsOf(form: HTMLFormElement): Record<string, string> {
 const integerFormat = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const decimalFormat = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
 
-export function formatNumber(value: number | null | undefined) {
-  if (value === null || value === undefined) return "–";
+export function formatNumber(value: number) {
   return value >= 100 ? integerFormat.format(value) : decimalFormat.format(value);
 }
 
@@ -36,15 +35,11 @@ export function formatTime(time: string | number) {
   return new Date(time).toLocaleTimeString("en-GB");
 }
 
-/**
- * The day and the minute.
- *
- * @param style short without the year, if it is this one.
- */
-export function formatDate(iso: string, style: "complete" | "short" = "complete") {
+/** The day and the minute, with the year unless it is this one. */
+export function formatDate(iso: string) {
   const isThisYear = new Date(iso).getFullYear() === new Date().getFullYear();
   const text = new Date(iso).toLocaleString("en-GB", {
-    ...(!(style === "short" && isThisYear) && { year: "numeric" }),
+    ...(!isThisYear && { year: "numeric" }),
     month: "short",
     day: "numeric",
     hour: "2-digit",

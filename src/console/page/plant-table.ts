@@ -103,7 +103,7 @@ export function PlantTable({
                 </td>
                 ${otherFields.map((field) => html`<td class="text">${shownValue(others[field] ?? null)}</td>`)}
                 <td class="text created">
-                  ${createdAt !== null && html`<span title=${token === null ? exactTime(createdAt) : `${exactTime(createdAt)} by ${token}`}>${formatDate(createdAt, "short")}${token !== null && html` <span class="faint">by ${untrustedText(token)}</span>`}</span>`}
+                  ${createdAt !== null && html`<span title=${token === null ? exactTime(createdAt) : `${exactTime(createdAt)} by ${token}`}>${formatDate(createdAt)}${token !== null && html` <span class="faint">by ${untrustedText(token)}</span>`}</span>`}
                 </td>
               </tr>
             `,
