@@ -54,7 +54,6 @@ export function Tokens({ tick, onIssued }: { tick: number; onIssued: (token: str
   const { data: tokens, error, reload } = useLoaded(() => get<TokenSummary[]>("tokens"), [tick]);
   const [opened, open] = useState<Opened | null>(null);
   const [issued, setIssued] = useState<Issued | null>(null);
-  const [showsEnded, setShowsEnded] = useState(false);
   const ended = tokens?.filter(hasEnded).toReversed() ?? [];
   const active = tokens?.filter((token) => !hasEnded(token)).toReversed() ?? [];
   const close = () => open(null);
@@ -64,6 +63,11 @@ export function Tokens({ tick, onIssued }: { tick: number; onIssued: (token: str
     onIssued(shown.token);
     void reload();
   };
+  const rows = (listed: TokenSummary[]) => html`
+    <ul class="rows">
+      ${listed.map((token) => html`<${Row} key=${`${token.name} ${token.created}`} token=${token} onOpen=${open} />`)}
+    </ul>
+  `;
   return html`
     <section class="card tokens" aria-labelledby="tokens-title">
       <header>
@@ -72,23 +76,14 @@ export function Tokens({ tick, onIssued }: { tick: number; onIssued: (token: str
       </header>
       <${ErrorMessage} text=${error} />
       ${tokens !== null && active.length === 0 && html`<p class="empty">No token is active. Issue one for each client that creates plants.</p>`}
-      <ul class="rows">
-        ${active.map((token) => html`<${Row} key=${`${token.name} ${token.created}`} token=${token} onOpen=${open} />`)}
-      </ul>
+      ${rows(active)}
       ${
         ended.length > 0 &&
         html`
-          <button type="button" class="link" aria-expanded=${showsEnded} onClick=${() => setShowsEnded(!showsEnded)}>
-            ${showsEnded ? "Hide" : "Show"} ${ended.length} expired or revoked
-          </button>
-          ${
-            showsEnded &&
-            html`
-              <ul class="rows ended">
-                ${ended.map((token) => html`<${Row} key=${`${token.name} ${token.created}`} token=${token} onOpen=${open} />`)}
-              </ul>
-            `
-          }
+          <details>
+            <summary>${ended.length} expired or revoked</summary>
+            ${rows(ended)}
+          </details>
         `
       }
       ${opened?.kind === "issue" && html`<${IssueToken} onIssued=${show} onClose=${close} />`}
