@@ -44,8 +44,6 @@ export function Console({
   const [tick, setTick] = useState(0);
   const [about, setAbout] = useState<About | null>(null);
   const [history, setHistory] = useState(emptyHistory);
-  /** Counts the page's changes to the sandbox. */
-  const [changes, setChanges] = useState(0);
   /** The token that was issued or pasted last. */
   const [token, setToken] = useState("");
   const [dialog, setDialog] = useState<"add" | "import" | "export" | null>(null);
@@ -118,14 +116,8 @@ export function Console({
         ${
           isSandbox &&
           html`
-            <${SandboxSection}
-              tick=${slowTick}
-              onChanged=${() => {
-                setTick((last) => last + ticksPerSlowTick);
-                setChanges((last) => last + 1);
-              }}
-            />
-            <${SandboxRequests} changes=${changes} />
+            <${SandboxSection} tick=${slowTick} onChanged=${() => setTick((last) => last + ticksPerSlowTick)} />
+            <${SandboxRequests} tick=${slowTick} />
           `
         }
         ${about !== null && !isSandbox && html`<${Requests} tick=${slowTick} span=${span} onAll=${() => setSpan(null)} />`}

@@ -3,7 +3,7 @@
 import { fieldNames, typeOf } from "../../core/contract/fields.ts";
 import type { Order } from "../plant-list.ts";
 import { type Address, linkTo, readAddress, showAddress } from "./address.ts";
-import { errorMessage, get, RequestError } from "./api.ts";
+import { errorMessage, get } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
 import { html, onSubmit, onValue, untrustedText } from "./format.ts";
 import { useListener } from "./hooks.ts";
@@ -73,6 +73,11 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   /** How long the last search took. */
   const lastMs = useRef(0);
 
+  const getPage = (asked: Address) =>
+    get<Page>(`plants?${apiParameters(asked)}`).then(
+      (found) => ({ page: found, error: "" }),
+      (failure) => ({ page: null, error: errorMessage(failure) }),
+    );
   const load = async (next: Address) => {
     const isUnderstood = parseQuery(next.query).problem === "";
     // A search that is not understood leaves the list in place, and ticks load that list again.
@@ -81,10 +86,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
     if (!isUnderstood) return;
     const startedAt = performance.now();
     // An error replaces the results, which would be those of another search.
-    const loaded = await get<Page>(`plants?${apiParameters(next)}`).then(
-      (found) => ({ page: found, error: "" }),
-      (failure) => ({ page: null, error: errorMessage(failure) }),
-    );
+    const loaded = await getPage(next);
     if (next.query !== "") lastMs.current = performance.now() - startedAt;
     if (newest.current !== next) return;
     setResult({ address: next, newIds: new Set(), ...loaded });
@@ -94,21 +96,15 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   const reload = async () => {
     if (isReloading.current || newest.current !== shown) return;
     isReloading.current = true;
-    try {
-      const loaded = await get<Page>(`plants?${apiParameters(shown)}`);
-      const previousIds = new Set((page ?? loaded).plants.map(({ id }) => id));
-      const added = loaded.plants.map(({ id }) => id).filter((id) => !previousIds.has(id));
-      // A page of new plants only is not marked: its animation with every reload took a browser
-      // half of a processor.
-      const marked = new Set(added.length < loaded.plants.length ? added : []);
-      if (newest.current === shown) setResult({ address: shown, page: loaded, newIds: marked, error: "" });
-    } catch (failure) {
-      // The header of the page shows whether the server is reachable.
-      const isReachable = !(failure instanceof RequestError) || failure.status !== 0;
-      if (newest.current === shown && isReachable)
-        setResult((last) => ({ ...last, error: errorMessage(failure) }));
-    }
+    const loaded = await getPage(shown);
     isReloading.current = false;
+    if (newest.current !== shown) return;
+    if (loaded.page === null) return setResult((last) => ({ ...last, error: loaded.error }));
+    const idsOf = ({ plants }: Page) => new Set(plants.map(({ id }) => id));
+    const added = idsOf(loaded.page).difference(idsOf(page ?? loaded.page));
+    // On a page of new plants only, marks would tell nothing.
+    const marked = added.size < loaded.page.plants.length ? added : new Set<string>();
+    setResult({ address: shown, page: loaded.page, newIds: marked, error: "" });
   };
 
   useEffect(() => {

@@ -27,6 +27,10 @@ interface RecordedRequest {
   ended: string;
 }
 
+interface Log {
+  requests: { first: number; next: number };
+}
+
 const pageMax = 50;
 
 /** Until the log is asked for again after an error. */
@@ -51,34 +55,27 @@ const endings: Record<string, string> = {
   notHttp: "not HTTP",
 };
 
-/**
- * `changes` counts what the page has changed in the sandbox, such as a reset, after which older
- * requests may be gone.
- */
-export function SandboxRequests({ changes }: { changes: number }) {
+/** Older requests may be gone with each tick, such as by a reset. */
+export function SandboxRequests({ tick }: { tick: number }) {
   /** Newest first. */
   const [records, setRecords] = useState<RecordedRequest[]>([]);
   /** The records that a paused list shows; null while it is live. */
   const [frozen, setFrozen] = useState<RecordedRequest[] | null>(null);
-  /** The number of the oldest request that the sandbox has. */
-  const [first, setFirst] = useState(1);
   const [isLive, setLive] = useState(false);
   const [isHex, setHex] = useState(false);
   const { error, setError, call } = useCall();
+  /** The numbers of the oldest request that the sandbox has, and of the next one. */
+  const numbers = useLoaded(async () => (await control<Log>("GET", "")).requests, [tick]);
+  const { first = 1, next } = numbers.data ?? {};
+  const isKnown = next !== undefined;
 
-  const loadNumbers = async () => {
-    const { requests } = await control<{ requests: { first: number; next: number } }>("GET", "");
-    setFirst(requests.first);
-    return requests;
-  };
-  /** Shows the newest requests, and follows those that come. */
-  const follow = async (signal: AbortSignal) => {
-    let after: number | undefined;
+  /** Shows the requests after a number, and those that come. */
+  const follow = async (start: number, signal: AbortSignal) => {
+    let after = start;
     // The first call returns at once: it shows whether the sandbox can be reached.
     let waitSeconds = 0;
     while (!signal.aborted) {
       try {
-        after ??= Math.max(0, (await loadNumbers()).next - pageMax);
         const page: { requests: RecordedRequest[]; next: number } = await control(
           "GET",
           `/requests?after=${after}&wait=${waitSeconds}`,
@@ -100,13 +97,11 @@ export function SandboxRequests({ changes }: { changes: number }) {
     }
   };
   useEffect(() => {
+    if (!isKnown) return undefined;
     const shown = new AbortController();
-    void follow(shown.signal);
+    void follow(Math.max(0, next - pageMax), shown.signal);
     return () => shown.abort();
-  }, []);
-  useEffect(() => {
-    if (changes > 0) void call(loadNumbers);
-  }, [changes]);
+  }, [isKnown]);
 
   const shown = (frozen ?? records).filter(({ number }) => number >= first);
   const oldest = shown.at(-1)?.number ?? 1;
@@ -119,7 +114,7 @@ export function SandboxRequests({ changes }: { changes: number }) {
     const earlier = page.requests.filter(({ number }) => number < oldest).toReversed();
     if (frozen === null) setRecords((newer) => [...newer, ...earlier]);
     else setFrozen([...frozen, ...earlier]);
-    if (earlier.length === 0) setFirst(oldest);
+    if (earlier.length === 0) await numbers.reload();
   };
   return html`
     <section class="card requests" aria-labelledby="requests-title">
@@ -127,9 +122,9 @@ export function SandboxRequests({ changes }: { changes: number }) {
         <h2 id="requests-title">Recorded requests</h2>
         <span class=${`connection ${isLive ? "up" : "down"}`} role="status"><i aria-hidden="true"></i>${frozen !== null ? "Paused" : isLive ? "Live" : "Connecting…"}</span>
         <button type="button" aria-pressed=${frozen !== null} onClick=${() => setFrozen(frozen === null ? records : null)}>${frozen === null ? "Pause" : "Continue"}</button>
-        <button type="button" disabled=${shown.length === 0} onClick=${() => call(() => control("DELETE", "/requests").then(loadNumbers))}>Empty the log</button>
+        <button type="button" disabled=${shown.length === 0} onClick=${() => call(() => control("DELETE", "/requests").then(numbers.reload))}>Empty the log</button>
       </header>
-      <${ErrorMessage} text=${error} />
+      <${ErrorMessage} text=${error === "" ? numbers.error : error} />
       ${shown.length === 0 ? html`<p class="empty">No request yet. Each appears here with its response, byte for byte.</p>` : html`<${LogTable} columns=${["Number", "Status", "Request", "Outcome"]} rows=${shown.map((record) => toRow(record, isHex, setHex))} />`}
       ${oldest > first && html`<button type="button" class="link" onClick=${() => call(loadEarlier)}>Show earlier requests, before number ${oldest}</button>`}
     </section>
