@@ -29,7 +29,8 @@ for (const engine of engines) {
     });
     const { bytesOnDisk, schemaVersion } = printed;
     expect(bytesOnDisk).toBeGreaterThan(1_234 * 100);
-    expect(bytesOnDisk).toBeLessThan(1_234 * 1_000);
+    // On Citus each shard has pages of its own.
+    expect(bytesOnDisk).toBeLessThan(1_234 * 2_000);
 
     expect(await command("stats")).toEqual({
       exitCode: 0,

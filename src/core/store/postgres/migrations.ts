@@ -105,9 +105,12 @@ const changeMsMax = 6 * 3_600_000;
 /** How long a change waits for its lock: creates queue behind it. */
 const lockMsMax = 500;
 
-/** Who may read and insert tokens may do so with creators. */
+/**
+ * Who may read, insert and update tokens may do so with creators. Citus checks UPDATE for an
+ * INSERT with ON CONFLICT into a reference table.
+ */
 function grantCreators(connection: PoolClient): Promise<void> {
-  return grantAs(connection, "tokens", "creators", { SELECT: "SELECT", INSERT: "INSERT" });
+  return grantAs(connection, "tokens", "creators", { SELECT: "SELECT", INSERT: "INSERT", UPDATE: "UPDATE" });
 }
 
 /** Who may edit plants may record that, and remove what is too old. */
