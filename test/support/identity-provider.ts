@@ -2,10 +2,10 @@
 
 import { constants, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import type { IdentityProvider } from "../../src/core/auth/jwks.ts";
+import type { ServerOptions } from "../../src/core/server.ts";
 import { eventually } from "./eventually.ts";
 import { type Answer, freshId, plantJson, post } from "./http.ts";
 import { InProcessServer } from "./in-process-server.ts";
-import { RunningServer } from "./server.ts";
 
 const openIdPath = "/.well-known/openid-configuration";
 
@@ -146,8 +146,6 @@ function newPair(algorithm: Algorithm, rsaBits: number): { publicKey: KeyObject;
 
 export const audience = "urn:example:plants";
 
-export const ageOfOneSecond = ["--jwks-age-seconds-max", "1"];
-
 /** The responses to a rejected token, and to a token that cannot be verified. */
 export const notAccepted = { status: 401, json: { error: 40101 } };
 export const keysUnavailable = {
@@ -159,7 +157,7 @@ export const keysUnavailable = {
   },
 };
 
-interface ProviderSetup {
+interface IdentitySetup extends Pick<ServerOptions, "rateLimit"> {
   /** Undefined to discover it. */
   readonly jwksUrl?: string;
   /** Milliseconds since the epoch. */
@@ -167,48 +165,28 @@ interface ProviderSetup {
   readonly intervals?: Pick<IdentityProvider, "keysAgeMsMax" | "keysIntervalMsMin">;
 }
 
-/** A server that accepts an issuer's JWTs, with its own store, which is removed with it. */
-export class ServerWithIdentity<Server extends RunningServer | InProcessServer> implements AsyncDisposable {
-  readonly server: Server;
+/** A server in this process that accepts an issuer's JWTs, with a store of its own. */
+export class ServerWithIdentity implements AsyncDisposable {
+  readonly server: InProcessServer;
 
-  private constructor(server: Server) {
+  private constructor(server: InProcessServer) {
     this.server = server;
   }
 
-  /** Starts a server in this process, without the command. */
   static async start(
     issuer: string,
-    { jwksUrl, now = Date.now, intervals = { keysAgeMsMax: 600_000 } }: ProviderSetup = {},
-  ): Promise<ServerWithIdentity<InProcessServer>> {
+    { jwksUrl, now = Date.now, intervals = { keysAgeMsMax: 600_000 }, rateLimit }: IdentitySetup = {},
+  ): Promise<ServerWithIdentity> {
     const identityProvider = { issuer, audience, jwksUrl, ...intervals };
     return new ServerWithIdentity(
-      await InProcessServer.start({ identityProvider, wallNow: now, admin: undefined }),
-    );
-  }
-
-  /** @param env of a separate process, for variables that Bun itself reads. */
-  static async startCommand(
-    issuer: string,
-    args: readonly string[] = [],
-    env?: Record<string, string>,
-  ): Promise<ServerWithIdentity<RunningServer>> {
-    const setup = { args: ["--jwt-issuer", issuer, "--jwt-audience", audience, ...args] };
-    return new ServerWithIdentity(
-      await (env === undefined
-        ? RunningServer.startInProcess(setup)
-        : RunningServer.start({ ...setup, env })),
+      await InProcessServer.start({ identityProvider, wallNow: now, rateLimit, admin: undefined }),
     );
   }
 
   /** Waits for the first error of the provider's keys, and returns its reason. */
   async keysTrouble(): Promise<string> {
-    const server: RunningServer | InProcessServer = this.server;
-    if (server instanceof RunningServer) {
-      const { reason } = await server.logged(({ msg }) => msg.startsWith("JWKS refresh failed"));
-      return String(reason);
-    }
     const failed = await eventually("an error of the keys", () =>
-      server.events.find((event) => event.kind === "jwksRefreshFailed"),
+      this.server.events.find((event) => event.kind === "jwksRefreshFailed"),
     );
     return failed?.reason ?? "";
   }
@@ -216,6 +194,15 @@ export class ServerWithIdentity<Server extends RunningServer | InProcessServer> 
   /** Creates a plant with this token. */
   create(token: string): Promise<Answer> {
     return post({ url: this.server.url, token }, plantJson(freshId(), "Monstera"));
+  }
+
+  /** Creates plants with this token until a response has this status. */
+  createUntil(status: number, token: string): Promise<Answer> {
+    return eventually(
+      `a response ${status}`,
+      () => this.create(token),
+      (answer) => answer.status === status,
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -232,11 +219,6 @@ export function nowSeconds(): number {
 export function claimsOf(issuer: string, others: Json = {}): Json {
   const now = nowSeconds();
   return { iss: issuer, aud: audience, sub: "gardener", iat: now, exp: now + 600, ...others };
-}
-
-/** Repeats a request until a response has this status. */
-export function answerWith(status: number, create: () => Promise<Answer>): Promise<Answer> {
-  return eventually(`a response ${status}`, create, (answer) => answer.status === status);
 }
 
 /** A token without its last part, with other ones instead. */

@@ -3,6 +3,8 @@
 
 import { expect, test } from "bun:test";
 import { makeCertificate } from "../../../support/certificates.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { plantJson, post } from "../../../support/http.ts";
 import {
   audience,
   claimsOf,
@@ -13,7 +15,7 @@ import {
   SigningKey,
 } from "../../../support/identity-provider.ts";
 import { describeIfInstalled } from "../../../support/programs.ts";
-import { TemporaryFolder } from "../../../support/server.ts";
+import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
 
 const key = new SigningKey();
 
@@ -106,16 +108,22 @@ describeIfInstalled("openssl", "over TLS", () => {
       fetch: ({ url }) => fetch(`${provider.issuer}${new URL(url).pathname}`),
     });
     const issuer = `https://localhost:${front.port}`;
-    const args = ["--jwks-url", `${issuer}/keys`];
+    const jwksUrl = `${issuer}/keys`;
     const token = key.sign(claimsOf(issuer));
 
-    await using trusting = await ServerWithIdentity.startCommand(issuer, args, {
-      NODE_EXTRA_CA_CERTS: certificate,
-    });
-    expect((await trusting.create(token)).status).toBe(200);
-    await using distrusting = await ServerWithIdentity.startCommand(issuer, args);
+    await using distrusting = await ServerWithIdentity.start(issuer, { jwksUrl });
     expect(await distrusting.create(token)).toMatchObject(keysUnavailable);
     expect(await distrusting.keysTrouble()).toContain(issuer);
-    expect(provider.fetches).toBe(1);
+    expect(provider.fetches).toBe(0);
+    await using trusting = await RunningServer.start({
+      args: [
+        ...["--jwt-issuer", issuer, "--jwt-audience", audience],
+        ...["--jwks-url", jwksUrl, "--jwks-age-seconds-max", "1"],
+      ],
+      env: { NODE_EXTRA_CA_CERTS: certificate },
+    });
+    const answer = await post({ url: trusting.url, token }, plantJson(1n, "Monstera"));
+    expect(answer.status).toBe(200);
+    await eventually("a further fetch of the keys", () => provider.fetches > 1);
   });
 });

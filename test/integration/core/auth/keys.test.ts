@@ -4,7 +4,6 @@
 import { expect, test } from "bun:test";
 import { eventually } from "../../../support/eventually.ts";
 import {
-  answerWith,
   claimsOf,
   KeyServer,
   notAccepted,
@@ -43,11 +42,11 @@ test("a removed key is rejected after the interval between fetches, without any 
   const before = provider.fetches;
   await eventually("a further fetch of the keys", () => provider.fetches > before);
   // The server has the keys, or is about to.
-  await answerWith(401, () => identity.create(oldToken ?? ""));
+  await identity.createUntil(401, oldToken ?? "");
   expect((await identity.create(youngToken ?? "")).status).toBe(200);
 
   provider.publish();
-  await answerWith(401, () => identity.create(youngToken ?? ""));
+  await identity.createUntil(401, youngToken ?? "");
 });
 
 test("a verified token is rejected exactly from its exp on", async () => {

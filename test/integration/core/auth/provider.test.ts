@@ -13,12 +13,12 @@ import {
 } from "../../../support/identity-provider.ts";
 import { OidcProvider } from "./oidc-provider.ts";
 
-test.each(["discovery", "--jwks-url"])(
+test.each(["discovery", "the URL of the keys"])(
   "with %s, access tokens for the audience are accepted, beside the store's own",
   async (way) => {
     await using provider = await OidcProvider.start(new SigningKey("RS256"), "gardener");
-    const args = way === "discovery" ? [] : ["--jwks-url", await provider.jwksUrl()];
-    await using identity = await ServerWithIdentity.startCommand(provider.issuer, args);
+    const setup = way === "discovery" ? {} : { jwksUrl: await provider.jwksUrl() };
+    await using identity = await ServerWithIdentity.start(provider.issuer, setup);
     const token = await provider.accessToken("gardener", audience);
     for (const accepted of [token, token, await identity.server.createToken("ci")])
       expect(await identity.create(accepted)).toMatchObject({ status: 200, json: { name: "Monstera" } });
@@ -41,7 +41,9 @@ test.each(algorithms)("%s is accepted", async (algorithm) => {
 test("without a sub the rate limit is the client's, and without both the issuer's", async () => {
   const key = new SigningKey();
   await using keys = new KeyServer(key);
-  await using identity = await ServerWithIdentity.startCommand(keys.issuer, ["--token-rate", "1"]);
+  await using identity = await ServerWithIdentity.start(keys.issuer, {
+    rateLimit: { createsPerSecond: 1, burst: 1 },
+  });
   const burst = async (...callers: readonly object[]) => {
     const tokens = callers.map((caller, jti) => key.sign(claimsOf(keys.issuer, { ...caller, jti })));
     const answers = await Promise.all(tokens.map((token) => identity.create(token)));

@@ -13,7 +13,6 @@ import {
   SigningKey,
   withPart,
 } from "../../../support/identity-provider.ts";
-import type { InProcessServer } from "../../../support/in-process-server.ts";
 
 const why = {
   unknown: "it is unknown, malformed, revoked or expired. Ask the operator for a new one.",
@@ -36,7 +35,7 @@ const published = [key, twin, rsaKey, weakKey, encryptionKey];
 const resources = new AsyncDisposableStack();
 let provider: KeyServer;
 let attackersServer: KeyServer;
-let identity: ServerWithIdentity<InProcessServer>;
+let identity: ServerWithIdentity;
 
 beforeAll(async () => {
   provider = resources.use(new KeyServer());
