@@ -6,9 +6,7 @@ import { ConsoleClient } from "../../support/console.ts";
 import { freshId } from "../../support/http.ts";
 import { RawConnection, rawAnswers, stuckCreate } from "../../support/raw-connection.ts";
 import { bodyOf } from "./hostile-request.ts";
-import { HostileSession, idleConnections, openIdle, residentBytesMax } from "./hostile-session.ts";
-
-const idleCount = idleConnections(1);
+import { HostileSession, idleCount, openIdle, residentBytesMax } from "./hostile-session.ts";
 
 test.concurrent(`${idleCount} idle connections are held and released, and other clients are not affected`, async () => {
   await using session = await HostileSession.start(["--connections-max", "20000"]);

@@ -18,14 +18,8 @@ const hardLimit = Number((await Bun.$`sh -c "ulimit -Hn"`.text()).trim().replace
 /** The number of descriptors that a process needs for other purposes. */
 const descriptorsBeside = 500;
 
-/**
- * The number of idle connections that a test opens, each of which takes some descriptors of a
- * process.
- */
-export function idleConnections(descriptorsOfEach: number): number {
-  const wanted = sendsAll ? 10_000 : 2_000;
-  return Math.min(wanted, Math.floor((hardLimit - descriptorsBeside) / descriptorsOfEach));
-}
+/** The number of idle connections that a test opens. */
+export const idleCount = Math.min(sendsAll ? 10_000 : 2_000, hardLimit - descriptorsBeside);
 
 export interface Footprint {
   readonly residentBytes: number;

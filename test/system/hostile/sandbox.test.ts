@@ -13,7 +13,6 @@ import { badBodies } from "./bodies.ts";
 import { framing } from "./framing.ts";
 import { heads } from "./heads.ts";
 import { HostileClient } from "./hostile-client.ts";
-import { idleConnections, openIdle } from "./hostile-session.ts";
 
 const MiB = 2 ** 20;
 
@@ -56,60 +55,7 @@ test("the corpus of hostile requests has the outcomes that it has without a pipe
   expect((await requestPage(sandbox)).requests.length).toBeGreaterThan(50);
 }, 120_000);
 
-/** The sandbox has three descriptors for each. */
-const idleCount = idleConnections(3);
-
-test(`${idleCount} idle connections are held and released, and other clients are not affected`, async () => {
-  await using sandbox = await RunningSandbox.start({ args: ["--connections-max", "20000"] });
-  const before = await descriptors(sandbox);
-  const idle = await openIdle(sandbox.url, idleCount);
-  expect(await residentBytes(sandbox)).toBeLessThan(residentBytesMax);
-  await expectServes(sandbox);
-  for (const connection of idle) connection.terminate();
-  await descriptorsAreBackTo(sandbox, before);
-  await expectServes(sandbox);
-}, 120_000);
-
 // Most of their time is waits for limits.
-test.concurrent("past connectionsMax the connections of the pipe are closed with those of the server", async () => {
-  await using sandbox = await RunningSandbox.start({ args: ["--connections-max", "20"] });
-  const before = await descriptors(sandbox);
-  const idle = await openIdle(sandbox.url, 200);
-  for (const { closed } of idle.slice(0, 100)) expect(await closed).toStartWith("HTTP/1.1 401");
-  for (const connection of idle) connection.terminate();
-  await descriptorsAreBackTo(sandbox, before);
-  await expectServes(sandbox);
-}, 60_000);
-
-test.concurrent("heads that never end are closed as the server closes them, a megabyte of fields at once", async () => {
-  await using sandbox = await RunningSandbox.start();
-  const slow = await Promise.all(
-    Array.from({ length: 50 }, async () => {
-      const connection = await RawConnection.open(sandbox.url);
-      connection.write("POST /plants HTTP/1.1\r\nHost: x\r\nX-Slow: ");
-      return connection;
-    }),
-  );
-  const trickle = setInterval(() => {
-    for (const connection of slow) connection.write("a");
-  }, 500);
-  const large = await Promise.all(
-    Array.from({ length: 50 }, async () => {
-      const connection = await RawConnection.open(sandbox.url);
-      connection.write(`GET / HTTP/1.1\r\nHost: x\r\nX: ${"a".repeat(MiB)}\r\n\r\n`);
-      return connection.closed;
-    }),
-  );
-  expect(new Set(large)).toEqual(
-    new Set(["HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n"]),
-  );
-  await expectServes(sandbox);
-  const ends = await Promise.all(slow.map(({ closed }) => closed));
-  clearInterval(trickle);
-  expect(new Set(ends)).toEqual(new Set([""]));
-  await expectServes(sandbox);
-}, 60_000);
-
 test.concurrent("responses that are not read, and bodies that do not end, take bounded memory", async () => {
   await using sandbox = await RunningSandbox.start();
   const before = await descriptors(sandbox);
