@@ -69,12 +69,9 @@ export class CheckpointSignals {
     return value === running || value === stopped;
   }
 
-  /**
-   * The database file, opened by the checkpoint thread for all threads of the process; undefined
-   * before that.
-   */
-  get databaseDescriptor(): number | undefined {
-    return Atomics.load(this.#integers, databaseDescriptor) || undefined;
+  /** The database file, opened by the committing thread for both. */
+  get databaseDescriptor(): number {
+    return Atomics.load(this.#integers, databaseDescriptor);
   }
 
   set databaseDescriptor(descriptor: number) {

@@ -1,6 +1,6 @@
 // The worker that copies the WAL into the database file on its own connection, during commits.
 
-import { closeSync, fdatasyncSync, openSync } from "node:fs";
+import { fdatasyncSync } from "node:fs";
 import { checkpoint } from "./checkpoint.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
@@ -25,27 +25,14 @@ const lastPagesMin = 500;
 /** The pause after an error, such as a full disk. */
 const errorIntervalMs = 1_000;
 
-interface Opened {
-  readonly database: Database;
-  readonly files: OpenFiles;
-  /**
-   * The database file, to fsync it. Closed last: a process that closes a file loses every POSIX
-   * lock that it holds on it.
-   */
-  readonly descriptor: number;
-}
-
 let nextTryAt = 0;
 
 serveCalls(openCheckpoints);
 
 export async function openCheckpoints(path: string, memory: SharedArrayBuffer) {
   const database = openDatabase(path, "existing");
-  const descriptor = openSync(path, "r");
-  const files = new OpenFiles(path, database, () => descriptor);
   const signals = new CheckpointSignals(memory);
-  signals.databaseDescriptor = descriptor;
-  const store = { database, files, descriptor };
+  const files = new OpenFiles(path, database, signals.databaseDescriptor);
   return {
     checkpoints: {
       /**
@@ -54,25 +41,22 @@ export async function openCheckpoints(path: string, memory: SharedArrayBuffer) {
        */
       async run() {
         try {
-          signals.afterCommits(intervalMs, () => copyIfLong(store));
+          signals.afterCommits(intervalMs, () => copyIfLong(database, files, signals.databaseDescriptor));
           // Closing may run a checkpoint, from pages that may not be on the disk.
-          if (signals.mayClose) database.close();
+          if (!signals.mayClose) return;
+          files.close();
+          database.close();
         } catch (error) {
           if (!isFailedFsync(error)) throw error;
           signals.failDisk();
           throw recordDiskFailure(path, error);
         }
       },
-      /** Call it when no other thread has the store open. */
-      async close() {
-        files.close();
-        closeSync(descriptor);
-      },
     },
   };
 }
 
-function copyIfLong({ database, files, descriptor }: Opened): void {
+function copyIfLong(database: Database, files: OpenFiles, databaseDescriptor: number): void {
   if (performance.now() < nextTryAt) return;
   try {
     const { pages, copied } = checkpoint(database, "NOOP");
@@ -81,7 +65,7 @@ function copyIfLong({ database, files, descriptor }: Opened): void {
     checkpoint(database, "PASSIVE");
     // During commits SQLite never fsyncs the database file, and the commit that copies the rest
     // would do all of it.
-    fdatasyncSync(descriptor);
+    fdatasyncSync(databaseDescriptor);
   } catch (error) {
     if (isFailedFsync(error)) throw error;
     notify(batchFailure(error).reason);

@@ -23,7 +23,7 @@ const checkIntervalMs = 250;
 export class OpenFiles {
   readonly #path: string;
   readonly #database: Database;
-  readonly #databaseDescriptor: (() => number | undefined) | undefined;
+  readonly #databaseDescriptor: number | undefined;
   readonly #files: readonly {
     path: string;
     identify: () => string | undefined;
@@ -44,11 +44,10 @@ export class OpenFiles {
   /**
    * Call it as soon as SQLite has opened the database, the WAL and its index.
    *
-   * @param databaseDescriptor returns undefined while the file is not open. This object never opens
-   *   it: a process that closes a file loses every POSIX lock that it holds on it. Without this
-   *   function nothing is found overwritten: a command is over before its operator does that.
+   * @param databaseDescriptor the open file. Without it nothing is found overwritten: a command is
+   *   over before its operator does that.
    */
-  constructor(path: string, database: Database, databaseDescriptor?: () => number | undefined) {
+  constructor(path: string, database: Database, databaseDescriptor?: number) {
     this.#path = path;
     this.#database = database;
     this.#databaseDescriptor = databaseDescriptor;
@@ -99,7 +98,7 @@ export class OpenFiles {
   /** Remembers a finding: later writes of this process could hide it. */
   #findOverwritten(): string | undefined {
     if (this.#databaseDescriptor === undefined || this.#overwritten !== undefined) return this.#overwritten;
-    const isDatabase = this.#isDatabaseOverwritten(this.#databaseDescriptor());
+    const isDatabase = this.#isDatabaseOverwritten(this.#databaseDescriptor);
     const suffix = isDatabase ? "" : this.#isWalOverwritten() ? "-wal" : undefined;
     if (suffix !== undefined)
       this.#overwritten = `${this.#path}${suffix} was overwritten while it was open, so plants may be lost; stop the server, and restore a backup`;
@@ -125,8 +124,7 @@ export class OpenFiles {
     return frame.length === frameHeaderBytes && frame.subarray(8, 16).equals(header.subarray(16, 24));
   }
 
-  #isDatabaseOverwritten(descriptor: number | undefined): boolean {
-    if (descriptor === undefined) return false;
+  #isDatabaseOverwritten(descriptor: number): boolean {
     const before = this.#databaseHeader;
     const header = readDatabaseHeader(descriptor);
     this.#databaseHeader = header;

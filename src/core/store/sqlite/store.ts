@@ -1,7 +1,7 @@
 // The SQLite engine in the thread that opens it. Its promises are settled when they are returned:
 // every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
 
-import { existsSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { resolve } from "node:path";
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
@@ -71,8 +71,8 @@ export class SqliteStore implements ReadablePlantStore {
     this.#walOptions = walOptions;
     const { checkpointThread } = walOptions;
     this.#checkpointThread = checkpointThread;
-    const databaseDescriptor = checkpointThread && (() => checkpointThread.databaseDescriptor);
-    this.#files = new OpenFiles(path, this.#database, databaseDescriptor);
+    if (checkpointThread !== undefined) checkpointThread.databaseDescriptor = openSync(path, "r");
+    this.#files = new OpenFiles(path, this.#database, checkpointThread?.databaseDescriptor);
     this.#wal = new Wal(this.#database, onUnavailable, { ...walOptions, files: this.#files });
     this.#plants = new SqlitePlants(this.#database, onUnavailable, this.#wal);
     this.tokens = new SqliteTokens(this.#database, (access, run) =>
@@ -165,6 +165,8 @@ export class SqliteStore implements ReadablePlantStore {
     if (hasFault || this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed) return;
     this.#plants.finalize();
     this.#database.close();
+    // Last: a process that closes a file loses every POSIX lock that it holds on it.
+    if (this.#checkpointThread !== undefined) closeSync(this.#checkpointThread.databaseDescriptor);
   }
 
   /** Why commits to the open files would be lost: removed, replaced, overwritten or unreadable. */

@@ -103,14 +103,8 @@ export class SqliteWorkerStore implements PlantStore {
     this.#signals.stop();
     await this.#checkpointsEnded;
     await this.#commitThread.served.thread.close();
-    if (!this.#signals.mayClose) {
-      this.#commitThread.abandon();
-      this.#checkpointThread?.abandon();
-      return;
-    }
-    this.#commitThread.terminate();
-    // Closes its files, which no other thread may have open by then.
-    await this.#checkpointThread?.served.checkpoints.close();
-    this.#checkpointThread?.terminate();
+    const end = this.#signals.mayClose ? "terminate" : "abandon";
+    this.#commitThread[end]();
+    this.#checkpointThread?.[end]();
   }
 }

@@ -2,7 +2,7 @@
 // test/system/faults/overwritten.test.ts has servers whose files are overwritten at any time.
 
 import { expect, test } from "bun:test";
-import { truncateSync } from "node:fs";
+import { closeSync, openSync, truncateSync } from "node:fs";
 import { checkpoint } from "../../../../../src/core/store/sqlite/checkpoint.ts";
 import { openDatabase } from "../../../../../src/core/store/sqlite/connection.ts";
 import { OpenFiles } from "../../../../../src/core/store/sqlite/open-files.ts";
@@ -15,7 +15,8 @@ test.each([
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   using database = openDatabase(path, "create");
-  const files = new OpenFiles(path, database, () => undefined);
+  const descriptor = openSync(path, "r");
+  const files = new OpenFiles(path, database, descriptor);
   const findFault = () => files.findFaultBeforeCommit(checkpoint(database, "NOOP").pages);
   const commit = () => database.run("INSERT INTO plants (id, name, created_at) VALUES (random(), 'x', 0)");
   for (let count = 0; count < 10; count++) {
@@ -26,4 +27,5 @@ test.each([
   commit();
   expect(findFault()).toContain("plants.db-wal was overwritten");
   files.close();
+  closeSync(descriptor);
 });
