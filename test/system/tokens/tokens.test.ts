@@ -95,15 +95,6 @@ for (const engine of engines) {
       expect(listed?.expires).toBe("2099-01-31T00:00:00.000Z");
     });
 
-    test("concurrent rotations are serialized: all tokens are printed, and one has no end", async () => {
-      const tokens = [await issue("concurrent")];
-      const results = await Promise.all(Array.from({ length: 4 }, () => rotate("concurrent")));
-      tokens.push(...results.map(printed));
-      expect(new Set(tokens).size).toBe(5);
-      for (const token of tokens) expect(await statuses(token)).toEqual([200, 200]);
-      expect(await statesOf(database, "concurrent")).toEqual([...Array(4).fill("rotated"), "active"]);
-    });
-
     test(`a killed rotation is complete or absent, ${kills} times (PLANTSTORE_TEST_SEED=${seed})`, async () => {
       const tokens = [await issue("killed")];
       const random = new Random(seed);

@@ -197,7 +197,8 @@ for (const engine of engines) {
             overlapEndsAt: day,
           }),
         );
-        await Promise.all([...recordings.flat(), ...rotations]);
+        await Promise.all(recordings.flat());
+        for (const outcome of await Promise.all(rotations)) expect(outcome).toBeObject();
         const records = await first.list();
         const latest = records.filter(({ lastUsedAt }) => lastUsedAt === 29 * 60_000);
         expect(latest.map(({ hash }) => hash).toSorted()).toEqual(hashes.toSorted());
