@@ -116,7 +116,6 @@ interface Panel {
   readonly type: string;
   readonly title: string;
   readonly datasource?: { readonly type: string; readonly uid: string };
-  readonly gridPos: { readonly h: number; readonly w: number; readonly x: number; readonly y: number };
   readonly targets?: readonly {
     readonly refId: string;
     readonly expr: string;
@@ -125,9 +124,6 @@ interface Panel {
 }
 
 interface Dashboard {
-  readonly uid: string;
-  readonly title: string;
-  readonly schemaVersion: number;
   readonly templating: { readonly list: readonly Variable[] };
   readonly panels: readonly Panel[];
 }
@@ -137,12 +133,11 @@ export async function readDashboard(): Promise<Dashboard> {
 }
 
 /** The queries of all panels, with Grafana's variables replaced, for all servers of a job. */
-export function queriesOf({ panels }: Dashboard, rateInterval: string): { title: string; query: string }[] {
+export function queriesOf({ panels }: Dashboard, rateInterval: string): string[] {
   const variables = { $job: "plantstore", $instance: ".*", $__rate_interval: rateInterval };
-  return panels.flatMap(({ title, targets = [] }) =>
-    targets.map(({ expr }) => ({
-      title,
-      query: Object.entries(variables).reduce((query, [name, value]) => query.replaceAll(name, value), expr),
-    })),
+  return panels.flatMap(({ targets = [] }) =>
+    targets.map(({ expr }) =>
+      Object.entries(variables).reduce((query, [name, value]) => query.replaceAll(name, value), expr),
+    ),
   );
 }

@@ -1,47 +1,40 @@
-// The Grafana dashboard is valid for import, and every panel queries the chosen data source.
+// The Grafana dashboard and the alerts: the data source and the metrics that they query.
 
 import { expect, test } from "bun:test";
-import { readDashboard } from "../../support/prometheus.ts";
+import { deployed, metricsOfClusters, queriesOf, readDashboard } from "../../support/prometheus.ts";
+import { RunningServer } from "../../support/server.ts";
 
-const columns = 24;
-
-test("it has a schema version, variables with the data source first, and panels that do not overlap", async () => {
-  const { uid, title, schemaVersion, templating, panels } = await readDashboard();
-  expect({ uid, title }).toEqual({ uid: "plantstore", title: "Plant Store" });
-  // The schema of Grafana 10, which later versions migrate on import.
-  expect(schemaVersion).toBe(39);
-  expect(templating.list.map(({ name, type }) => [name, type])).toEqual([
-    ["datasource", "datasource"],
-    ["job", "query"],
-    ["instance", "query"],
-  ]);
-  expect(templating.list[0]?.query).toBe("prometheus");
+test("every panel but a row has an id of its own and queries the chosen data source", async () => {
+  const { panels, templating } = await readDashboard();
+  const [chosen] = templating.list;
+  expect(chosen).toMatchObject({ type: "datasource", query: "prometheus" });
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
-
-  const occupied = new Set<string>();
-  for (const { gridPos } of panels) {
-    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
-      expect(x).toBeLessThan(columns);
-      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
-        expect(occupied.has(`${x},${y}`)).toBe(false);
-        occupied.add(`${x},${y}`);
-      }
-    }
+  const querying = panels.filter(({ type }) => type !== "row");
+  expect(querying.length).toBeGreaterThan(15);
+  const uid = `\${${chosen?.name}}`;
+  for (const { title, datasource, targets = [] } of querying) {
+    expect({ title, datasource }).toEqual({ title, datasource: { type: "prometheus", uid } });
+    expect(targets.length).toBeGreaterThan(0);
+    expect(new Set(targets.map(({ refId }) => refId)).size).toBe(targets.length);
+    for (const target of targets) expect(target.datasource.uid).toBe(uid);
   }
 });
 
-test("every panel but a row queries the chosen data source", async () => {
-  const { panels, templating } = await readDashboard();
-  const chosen = `\${${templating.list[0]?.name}}`;
-  const querying = panels.filter(({ type }) => type !== "row");
-  expect(querying.length).toBeGreaterThan(15);
-  for (const { title, datasource, targets = [] } of querying) {
-    expect({ title, datasource }).toEqual({
-      title,
-      datasource: { type: "prometheus", uid: chosen },
-    });
-    expect(targets.length).toBeGreaterThan(0);
-    expect(new Set(targets.map(({ refId }) => refId)).size).toBe(targets.length);
-    for (const { datasource: target } of targets) expect(target.uid).toBe(chosen);
-  }
+function findMetricNames(text: string): Set<string> {
+  return new Set(text.match(/\b(?:plantstore|process|nodejs)_\w+/g));
+}
+
+test("the server has every metric that is queried, and the dashboard shows every metric of the service", async () => {
+  await using server = await RunningServer.startInProcess();
+  const metrics = await (await fetch(`${await server.adminUrl()}/metrics`)).text();
+  const samples = new Set([...(metrics.match(/^[a-z]\w+(?=[ {])/gm) ?? []), ...metricsOfClusters]);
+  const own: readonly string[] = metrics.match(/(?<=^# TYPE )plantstore_\w+/gm) ?? [];
+
+  const shown = findMetricNames(queriesOf(await readDashboard(), "1m").join("\n"));
+  const alerting = findMetricNames(await Bun.file(deployed("plantstore-rules.yml")).text());
+  const missing = [...shown, ...alerting].filter((name) => !samples.has(name));
+  // The text of an alert may have the name of a histogram without a suffix.
+  expect(missing.filter((name) => !own.includes(name))).toEqual([]);
+  expect(alerting.size).toBeGreaterThan(8);
+  expect(own.filter((name) => ![...shown].some((one) => one.startsWith(name)))).toEqual([]);
 });

@@ -91,7 +91,7 @@ function live(): void {
       let empty = queriesOf(await readDashboard(), "30s");
       while (empty.length > 0) {
         await createAndFail(target);
-        const values = await Promise.all(empty.map(({ query }) => prometheus.query(query)));
+        const values = await Promise.all(empty.map((query) => prometheus.query(query)));
         empty = empty.filter((_, index) => !values[index]?.some(Number.isFinite));
       }
 
