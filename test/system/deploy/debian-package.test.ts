@@ -157,20 +157,6 @@ function missingBoot(): string | undefined {
   return spawnSync(programPath("unshare"), args).status === 0 ? undefined : "systemd-nspawn cannot run";
 }
 
-/** Sets variables of this process until it goes out of scope. */
-function withEnvironment(variables: Readonly<Record<string, string>>): Disposable {
-  const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
-  Object.assign(process.env, variables);
-  return {
-    [Symbol.dispose]: () => {
-      for (const [name, value] of before) {
-        if (value === undefined) delete process.env[name];
-        else process.env[name] = value;
-      }
-    },
-  };
-}
-
 function suite(): void {
   const folder = new TemporaryFolder();
   let packages: readonly [installed: string, rebuilt: string, upgrade: string];
@@ -181,8 +167,11 @@ function suite(): void {
       mkdirSync(folder.file(name));
       return buildDeb({ target, executable, version, compression: "none" }, folder.file(name));
     };
+    delete process.env.DEBFULLNAME;
+    delete process.env.DEBEMAIL;
     const [first, rebuilt] = [await create("a", "0.1.0-rc.1"), await create("b", "0.1.0-rc.1")];
-    using _ = withEnvironment({ DEBFULLNAME: "Ada Lovelace", DEBEMAIL: "ada@plants.test" });
+    process.env.DEBFULLNAME = "Ada Lovelace";
+    process.env.DEBEMAIL = "ada@plants.test";
     packages = [first, rebuilt, await create("c", "0.1.0")];
   }, testMsMax);
   afterAll(() => folder[Symbol.dispose]());
