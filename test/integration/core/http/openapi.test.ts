@@ -6,12 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type SchemaObject, validate } from "@hyperjump/json-schema/openapi-3-0";
 import fc from "fast-check";
 import openapi from "../../../../openapi.yaml";
-import type { Authenticator } from "../../../../src/core/auth/authenticator.ts";
 import { type ErrorCode, errorRegistry, statusOf } from "../../../../src/core/contract/errors.ts";
 import { newPlantJson } from "../../../../src/core/contract/plant.ts";
-import { BodyReader } from "../../../../src/core/http/body-reader.ts";
-import { createHandler, inProcess } from "../../../../src/core/http/handler.ts";
 import { type Answer, plantJson, post, send, type Target } from "../../../support/http.ts";
+import { InProcessServer } from "../../../support/in-process-server.ts";
 import { anyNewPlant, anyString } from "../../../support/random.ts";
 import { createHead, rawAnswers, sendRaw } from "../../../support/raw-connection.ts";
 import { RunningServer } from "../../../support/server.ts";
@@ -82,26 +80,9 @@ async function rawResponse(bytes: string): Promise<Answer> {
  * The response to a create whose commit throws: an internal error cannot be provoked from outside.
  */
 async function internalError(): Promise<Answer> {
-  const handler = createHandler({
-    authenticator: { authenticate: () => ({ key: "", name: "" }) } as unknown as Authenticator,
-    rateLimit: undefined,
-    bodyReader: new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 10_000, arrivalMsMax: 20_000 }),
-    groupCommit: {
-      isFullFor: () => false,
-      create: (pending) => pending.fail(new Error()),
-    },
-    basePath: "",
-    makeRequestId: () => "test-1",
-    now: () => 0,
-    emit: () => undefined,
-  });
-  const headers = new Headers({ "Content-Type": "application/json" });
-  const response = await handler(
-    new Request("http://localhost/plants", { method: "POST", headers, body: plantJson(1n, "Monstera") }),
-    inProcess,
-  );
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, text, json: JSON.parse(text) };
+  await using server = await InProcessServer.start();
+  server.store.create = () => Promise.reject(new Error());
+  return await post(await server.target(), plantJson(1n, "Monstera"));
 }
 
 /** Provokes the response of each example. */
