@@ -26,7 +26,7 @@ function startWith(...args: string[]): Promise<RunningServer> {
 /** A server without arguments, for the tests that change none of its settings. */
 const plain = resources.use(await startWith());
 
-test("the page and its files have a content security policy for this origin only, and ETags", async () => {
+test("the page and its files have a content security policy for this origin only", async () => {
   const url = await plain.adminUrl();
   const page = await fetch(`${url}/`);
   expect(page.url).toBe(`${url}/console/`);
@@ -43,21 +43,11 @@ test("the page and its files have a content security policy for this origin only
   );
   const seen = new Set<string>();
   for (const address of addresses) {
-    const file = await fetch(address);
-    expect(file.status).toBe(200);
-    expect(file.headers.get("x-content-type-options")).toBe("nosniff");
-    const head = await fetch(address, { method: "HEAD" });
-    expect(head.headers.get("content-length")).toBe(file.headers.get("content-length"));
-    const etag = file.headers.get("etag") ?? "";
-    const revalidated = await fetch(address, { headers: { "If-None-Match": etag } });
-    expect(revalidated.status).toBe(304);
-    seen.add(file.headers.get("content-type") ?? "");
+    const { status, headers } = await fetch(address);
+    expect([status, headers.get("x-content-type-options")]).toEqual([200, "nosniff"]);
+    seen.add(headers.get("content-type")?.split(";")[0] ?? "");
   }
-  expect([...seen].toSorted()).toEqual([
-    "image/svg+xml",
-    "text/css; charset=utf-8",
-    "text/javascript; charset=utf-8",
-  ]);
+  expect([...seen].toSorted()).toEqual(["image/svg+xml", "text/css", "text/javascript"]);
   expect((await fetch(`${url}/console/../../package.json`)).status).toBe(404);
   expect((await fetch(`${url}/console/tsconfig.json`)).status).toBe(404);
 });
@@ -146,18 +136,22 @@ test("with a password the API requires a session, and probes do not", async () =
   expect((await anonymous.read("tokens", { Cookie: guess })).status).toBe(401);
   await operator.write("session-end", {});
   expect((await operator.read("tokens")).status).toBe(401);
+  const overTls = await anonymous.write("session", { password }, { Origin: url.replace("http:", "https:") });
+  expect(overTls.headers.get("set-cookie")).toEndWith("; SameSite=Strict; Secure");
 
   // Attempts are counted before they are checked: the right password is rejected, too.
-  for (let attempt = 3; attempt <= 5; attempt++)
+  for (let attempt = 4; attempt <= 5; attempt++)
     expect((await anonymous.write("session", { password: "wrong" })).status).toBe(403);
   expect((await anonymous.write("session", { password })).status).toBe(429);
   expect((await anonymous.write("session", { password: "x".repeat(5_000) })).status).toBe(413);
 });
 
 test("the headers of a trusted proxy tell clients apart, and those of other peers are ignored", async () => {
-  const args = ["--admin-password-hash", cheapHash];
-  {
-    await using server = await startWith(...args, "--trusted-proxies", "127.0.0.0/8, ::1");
+  for (const [trusted, expected] of [
+    [["--trusted-proxies", "127.0.0.0/8, ::1"], 200],
+    [[], 429],
+  ] as const) {
+    await using server = await startWith("--admin-password-hash", cheapHash, ...trusted);
     const client = await ConsoleClient.of(server);
     const attempt = async (value: string, headers: Record<string, string>) =>
       (await client.write("session", { password: value }, headers)).status;
@@ -165,18 +159,9 @@ test("the headers of a trusted proxy tell clients apart, and those of other peer
     for (let forged = 1; forged <= 5; forged++)
       expect(await attempt("wrong", { "X-Forwarded-For": `192.0.2.${forged}, 198.51.100.7` })).toBe(403);
     expect(await attempt(password, { "X-Forwarded-For": "192.0.2.9, 198.51.100.7" })).toBe(429);
-    expect(await attempt(password, { Forwarded: 'for="198.51.100.7:4711"' })).toBe(429);
-    expect(await attempt(password, { Forwarded: 'for="[2001:db8::1]:4711";proto=https' })).toBe(200);
-    expect(await attempt(password, { "X-Forwarded-For": "203.0.113.5" })).toBe(200);
+    expect(await attempt(password, { Forwarded: 'for="[2001:db8::1]:4711"' })).toBe(expected);
+    expect(await attempt(password, { "X-Forwarded-For": "203.0.113.5" })).toBe(expected);
   }
-  await using server = await startWith(...args);
-  const client = await ConsoleClient.of(server);
-  const statuses: number[] = [];
-  for (let forged = 1; forged <= 6; forged++) {
-    const headers = { "X-Forwarded-For": `192.0.2.${forged}` };
-    statuses.push((await client.write("session", { password: "wrong" }, headers)).status);
-  }
-  expect(statuses).toEqual([403, 403, 403, 403, 403, 429]);
 });
 
 test("a trusted proxy that is not an address is a configuration error", async () => {
@@ -225,24 +210,6 @@ test("bodies have limits: framing, bytes of one body, bytes of all bodies in fli
     Cookie: cookie.slice(8, -2),
   }).write("tokens/revoke", { name: "unknown" });
   expect(revoking.status).toBe(404);
-});
-
-test("the cookie of a session that was started over TLS is Secure", async () => {
-  await using server = await startWith(
-    "--admin-password-hash",
-    cheapHash,
-    "--admin-names",
-    "console.example",
-  );
-  const { port } = new URL(await server.adminUrl());
-  const body = JSON.stringify({ password });
-  const response = await sendRaw(
-    `http://127.0.0.1:${port}`,
-    `POST /console/api/session HTTP/1.1\r\nHost: console.example\r\nOrigin: https://console.example\r\n` +
-      `Content-Type: application/json\r\nX-Plantstore-Console: 1\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-  );
-  expect(response).toMatch(/^HTTP\/1.1 200/);
-  expect(response).toMatch(/SameSite=Strict; Secure\r\n/);
 });
 
 test("a password has a minimum length, and only plantstore password prints its hash", async () => {

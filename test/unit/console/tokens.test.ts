@@ -1,0 +1,48 @@
+// The console's calls for tokens, on a store in memory.
+
+import { expect, test } from "bun:test";
+import { Tokens } from "../../../src/console/tokens.ts";
+import { MemoryStore } from "../../../src/sandbox/memory-store.ts";
+
+const dayMs = 86_400_000;
+
+test("tokens are issued, rotated with an overlap, and revoked, and other requests are rejected with their reason", async () => {
+  await using store = new MemoryStore(() => undefined);
+  let now = Date.UTC(2026, 0, 1);
+  const tokens = new Tokens(store.tokens, () => now);
+  const list = async () =>
+    (await tokens.list()).map(({ name, state, expires }) => [name, state, Date.parse(expires ?? "") - now]);
+  await tokens.issue({ name: "shop", expires: "90d" });
+  now += dayMs;
+  const { predecessorEnds } = await tokens.rotate({ name: "shop", overlap: "7d", expires: "same" });
+  expect(Date.parse(predecessorEnds) - now).toBe(7 * dayMs);
+  await tokens.issue({ name: "never ends", expires: "" });
+  expect(new Set(await list())).toEqual(
+    new Set([
+      ["shop", "rotated", 7 * dayMs],
+      ["never ends", "active", Number.NaN],
+      ["shop", "active", 90 * dayMs],
+    ]),
+  );
+
+  const statusOf = (work: Promise<unknown>) =>
+    work.then(
+      () => 200,
+      ({ status }) => status,
+    );
+  const rotate = (changed: object) =>
+    statusOf(tokens.rotate({ name: "shop", overlap: "1d", expires: "", ...changed }));
+  expect(await statusOf(tokens.issue({ name: "shop", expires: "" }))).toBe(409);
+  expect(await statusOf(tokens.issue({ name: "a\nb", expires: "" }))).toBe(400);
+  expect(await statusOf(tokens.issue({ name: "x", expires: "yesterday" }))).toBe(400);
+  expect(await rotate({ overlap: "soon" })).toBe(400);
+  expect(await rotate({ expires: "yesterday" })).toBe(400);
+  for (const name of ["unknown", "a\0", "\ud800"]) {
+    expect(await rotate({ name })).toBe(404);
+    expect(await statusOf(tokens.revoke({ name }))).toBe(404);
+  }
+  await tokens.revoke({ name: "never ends" });
+  now += 91 * dayMs;
+  expect(await rotate({})).toBe(409);
+  expect((await list()).map(([, state]) => state).toSorted()).toEqual(["expired", "expired", "revoked"]);
+});
