@@ -181,8 +181,6 @@ export const describedOperations = Object.entries(paths).flatMap(([path, operati
 
 /** The operation of a request; undefined if none is described. */
 function findOperation(method: string, path: string): DescribedOperation | undefined {
-  const literal = paths[path]?.[method.toLowerCase()];
-  if (literal !== undefined) return literal;
   const match = Object.entries(paths).find(
     ([template, operations]) =>
       method.toLowerCase() in operations &&

@@ -3,7 +3,7 @@
 // docs/sandbox-in-tests.md, whose examples are run as they are.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
@@ -54,7 +54,7 @@ let tarball: string;
 beforeAll(async () => {
   tarball = await packServer(folder);
   for (const name of runners) {
-    exampleOf(name).copyTo(folderOf(name));
+    cpSync(exampleOf(name).folder, folderOf(name), { recursive: true });
     writeFileSync(join(folderOf(name), "package.json"), "{}");
   }
   writeFileSync(join(project, "package.json"), "{}");
@@ -148,7 +148,7 @@ test("it takes less than 120 MB with Bun, and is enough to run the server and a 
 test("the page has an example for each test runner", () => {
   const names = sandboxExamples.map(({ name }) => name);
   expect(names.slice(0, runners.length)).toEqual(runners);
-  expect(sandboxPage).toContain(exampleOf("Vitest").read("plants.test.ts"));
+  expect(sandboxPage).toContain(readFileSync(join(exampleOf("Vitest").folder, "plants.test.ts"), "utf8"));
 });
 
 test.each(Object.entries(builtIn))(
@@ -253,7 +253,7 @@ describeUnless(toolsMissing, "with test runners that are downloaded", () => {
     "the examples compile with %s, strictly",
     async (compiler) => {
       const files = runners.flatMap((runner) =>
-        exampleOf(runner).files.map((name) => join(folderOf(runner), name)),
+        readdirSync(exampleOf(runner).folder).map((name) => join(folderOf(runner), name)),
       );
       const typeScript = files.filter((file) => file.endsWith(".ts"));
       expect(typeScript).toHaveLength(3);

@@ -9,7 +9,6 @@ import { startSandbox } from "../../../packages/sandbox/src/index.ts";
 import { build, hostTarget } from "../../../scripts/build.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
-import { RunningSandbox } from "../../support/sandbox.ts";
 import { RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
 import { testStandardStreams } from "../../support/standard-streams.ts";
 
@@ -75,28 +74,18 @@ test("replaced under a running server by `install`, which then still loads what 
   expect((await after.stop()).exitCode).toBe(0);
 });
 
-test("startSandbox runs it, with seeds", async () => {
+test("startSandbox runs it, with seeds, and control has its description", async () => {
   await using sandbox = await startSandbox({ executable, seed: [{ id: 2n ** 62n, name: "Ficus lyrata" }] });
   expect((await post(sandbox, plantJson(1n, "Monstera"))).status).toBe(200);
   expect((await sandbox.plants()).map(({ id }) => id)).toEqual([1n, 2n ** 62n]);
   expect((await sandbox.requests()).map(({ response }) => response?.status)).toEqual([200]);
+  await sandbox.reset();
+  expect((await sandbox.plants()).map(({ id }) => id)).toEqual([2n ** 62n]);
+  const description = await fetch(`${sandbox.adminUrl}/sandbox/openapi.json`);
+  expect(await description.json()).toMatchObject({ openapi: "3.1.0" });
 });
 
 describe("with standard streams that are closed or not writable", () => testStandardStreams(executable));
-
-test("a sandbox of it has seeds, and control with its description", async () => {
-  writeFileSync(folder.file("seeds.csv"), "id,name,tag\n9007199254740993,Monstera,tropical\n");
-  await using sandbox = await RunningSandbox.start({
-    program: executable,
-    args: ["--seed", folder.file("seeds.csv"), "--exit-with-parent"],
-  });
-  expect((await post(sandbox, plantJson(1n, "Ficus"))).status).toBe(200);
-  expect((await sandbox.control("POST", "/reset")).status).toBe(204);
-  expect(await sandbox.plants()).toEqual([{ id: 9_007_199_254_740_993n, name: "Monstera", tag: "tropical" }]);
-  expect((await sandbox.control("GET", "/openapi.json")).json).toMatchObject({ openapi: "3.1.0" });
-  await sandbox.endInput();
-  expect((await sandbox.ended()).exitCode).toBe(0);
-});
 
 /** A user and group that no account needs to have. */
 const unprivileged = 65_532;
