@@ -3,6 +3,7 @@
 // errors are not sentences.
 
 import { AdminError } from "../core/admin/request-bodies.ts";
+import { toExactJson } from "../core/contract/exact-json.ts";
 import document from "./openapi-control.yaml";
 
 /** The keywords that are checked: a test asserts that the schemas of bodies have no others. */
@@ -160,10 +161,7 @@ function fieldsOf({ properties = {} }: Schema): string {
 const shownChars = 100;
 
 export function invalidValue(name: string, expected: string, value: unknown): InvalidValueError {
-  const text =
-    typeof value === "bigint"
-      ? String(value)
-      : JSON.stringify(value, (_, each) => (typeof each === "bigint" ? String(each) : each));
+  const text = toExactJson(value);
   const shown = text.length > shownChars ? `${text.slice(0, shownChars)}…` : text;
   return new InvalidValueError(`${name === "" ? "The body" : name} must be ${expected}, but is ${shown}.`);
 }

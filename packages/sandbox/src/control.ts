@@ -22,9 +22,9 @@ export class Control {
   }
 
   /** The JSON of the response, with exact integers; undefined if it has no body. */
-  async call(method: Method, path: string, body?: unknown): Promise<unknown> {
+  async call<Result = undefined>(method: Method, path: string, body?: unknown): Promise<Result> {
     const bytes = await this.bytes(method, path, body);
-    return bytes.length === 0 ? undefined : parseExactJson(bytes.toString());
+    return (bytes.length === 0 ? undefined : parseExactJson(bytes.toString())) as Result;
   }
 
   /** The body of the response. */

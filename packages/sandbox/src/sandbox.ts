@@ -70,9 +70,9 @@ export class Sandbox implements AsyncDisposable {
     this.pid = addresses.pid;
     this.#process = process;
     this.#control = new Control(addresses.controlUrl, (error) => this.#networkError(error));
-    const setClock = (change: unknown) => this.#control.call("PUT", "/clock", change) as Promise<Clock>;
+    const setClock = (change: unknown) => this.#control.call<Clock>("PUT", "/clock", change);
     this.clock = {
-      get: () => this.#control.call("GET", "/clock") as Promise<Clock>,
+      get: () => this.#control.call("GET", "/clock"),
       set: (now) => setClock({ now: now.toISOString() }),
       advance: (advanceSeconds) => setClock({ advanceSeconds }),
       reset: () => setClock({ offsetSeconds: 0 }),
@@ -96,10 +96,10 @@ export class Sandbox implements AsyncDisposable {
       const query = new URLSearchParams();
       if (tag !== undefined) query.set("tag", tag);
       if (after !== null) query.set("after", String(after));
-      const page = (await this.#control.call("GET", `/plants?${query}`)) as {
-        plants: ParsedPlant[];
-        next: AnyId | null;
-      };
+      const page = await this.#control.call<{ plants: ParsedPlant[]; next: AnyId | null }>(
+        "GET",
+        `/plants?${query}`,
+      );
       plants.push(...page.plants.map(toStoredPlant));
       after = page.next;
     } while (after !== null);
@@ -112,8 +112,7 @@ export class Sandbox implements AsyncDisposable {
    */
   async plant(id: AnyId): Promise<StoredPlant | undefined> {
     try {
-      const plant = await this.#control.call("GET", `/plants/${exactId(id)}`);
-      return toStoredPlant(plant as ParsedPlant);
+      return toStoredPlant(await this.#control.call("GET", `/plants/${exactId(id)}`));
     } catch (error) {
       if (error instanceof SandboxControlError && error.status === 404) return undefined;
       throw error;
@@ -127,14 +126,13 @@ export class Sandbox implements AsyncDisposable {
     for (let from = after; ; wait = undefined) {
       const query = new URLSearchParams({ after: String(from), limit: String(requestsPerPage) });
       if (wait !== undefined) query.set("wait", String(wait));
-      const page = (await this.#control.call("GET", `/requests?${query}`)) as {
-        requests: RecordedRequest[];
-        next: number;
-      };
-      const last = page.requests.at(-1);
-      if (last === undefined) return requests;
+      const page = await this.#control.call<{ requests: RecordedRequest[]; next: number }>(
+        "GET",
+        `/requests?${query}`,
+      );
+      if (page.requests.length === 0) return requests;
       requests.push(...page.requests);
-      from = last.number;
+      from = page.next;
     }
   }
 
@@ -155,16 +153,14 @@ export class Sandbox implements AsyncDisposable {
 
   /** Adds a rule: what happens to which requests. */
   async force(rule: Rule): Promise<ForcedRule> {
-    const { id } = (await this.#control.call("POST", "/rules", withExactId(rule))) as StoredRule;
+    const { id } = await this.#control.call<StoredRule>("POST", "/rules", withExactId(rule));
     const remove = () => this.#removeRule(id);
     return { id, remove, [Symbol.asyncDispose]: remove };
   }
 
   /** The rules in their order, also those that have ended. */
   async rules(): Promise<StoredRule[]> {
-    const { rules } = (await this.#control.call("GET", "/rules")) as {
-      rules: (Rule & Pick<StoredRule, "id" | "applied">)[];
-    };
+    const { rules } = await this.#control.call<{ rules: StoredRule[] }>("GET", "/rules");
     return rules.map(withExactId);
   }
 
@@ -189,7 +185,7 @@ export class Sandbox implements AsyncDisposable {
   }
 
   async snapshots(): Promise<Snapshot[]> {
-    const { snapshots } = (await this.#control.call("GET", "/snapshots")) as { snapshots: Snapshot[] };
+    const { snapshots } = await this.#control.call<{ snapshots: Snapshot[] }>("GET", "/snapshots");
     return snapshots;
   }
 
@@ -199,7 +195,7 @@ export class Sandbox implements AsyncDisposable {
 
   /** Issues a token, which is accepted at once. */
   async createToken(newToken: NewToken): Promise<string> {
-    const { token } = (await this.#control.call("POST", "/tokens", newToken)) as { token: string };
+    const { token } = await this.#control.call<{ token: string }>("POST", "/tokens", newToken);
     return token;
   }
 
@@ -239,14 +235,10 @@ export class Sandbox implements AsyncDisposable {
 }
 
 /** A plant as parseExactJson returns it. */
-interface ParsedPlant {
-  readonly id: AnyId;
-  readonly name: string;
-  readonly tag?: string;
-}
+type ParsedPlant = Omit<StoredPlant, "id"> & { readonly id: AnyId };
 
-function toStoredPlant({ id, name, tag }: ParsedPlant): StoredPlant {
-  return tag === undefined ? { id: BigInt(id), name } : { id: BigInt(id), name, tag };
+function toStoredPlant(plant: ParsedPlant): StoredPlant {
+  return { ...plant, id: BigInt(plant.id) };
 }
 
 /** A rule with its id as a bigint. Throws a TypeError for a number that is not a safe integer. */
