@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect } from "node:tls";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
-import { plantJson } from "../../support/http.ts";
+import { plantJson, post as postPlant } from "../../support/http.ts";
 import { Nginx } from "../../support/nginx.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
 import { rawAnswers } from "../../support/raw-connection.ts";
@@ -141,6 +141,16 @@ function siteSuite(): void {
       status: 200,
       text: '{"name":"Monstera"}',
     });
+  });
+
+  test("refusals come through as the servers make them", async () => {
+    const target = { url: nginx.url, ca: nginx.ca, token };
+    const anonymous = await postPlant(target, plantJson(1n, "Monstera"), { Authorization: "" });
+    expect(anonymous).toMatchObject({ status: 401, json: { error: 40100 } });
+    expect(anonymous.headers.get("www-authenticate")).toBe('Bearer realm="plantstore"');
+    const tooLarge = await postPlant(target, plantJson(1n, "x".repeat(2 * 2 ** 20)));
+    expect(tooLarge).toMatchObject({ status: 413, json: { error: 41300 } });
+    expect(tooLarge.headers.has("x-request-id")).toBe(true);
   });
 
   test("the error codes in the site file match the registry, apart from those of nginx itself", async () => {

@@ -124,38 +124,13 @@ function siteSuite(): void {
       const target = await site.target();
       expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
       await Promise.all(both.map((index) => site.server(index).stop()));
-      const { status, headers, json } = await post(target, plantJson(2n, "Monstera"));
-      expect({ status, json }).toEqual({
+      const refused = await post(target, plantJson(2n, "Monstera"));
+      expect(refused).toMatchObject({
         status: 503,
         json: { error: 50300, message: "No server can be reached; retrying in 1 second is safe." },
       });
-      expect(headers.get("content-type")).toBe("application/json");
-      expect(headers.get("retry-after")).toBe("1");
-      expect(headers.get("access-control-allow-origin")).toBe("*");
       await site.startServer(1);
       expect((await post(target, plantJson(2n, "Monstera"))).status).toBe(200);
-    },
-    testMsMax,
-  );
-
-  test(
-    "refusals come through as the servers make them, and a body that nginx refuses is refused alike",
-    async () => {
-      using folder = new TemporaryFolder();
-      await using site = await Site.start(`sqlite:${folder.file("plants.db")}`);
-      const target = await site.target();
-      const anonymous = await post(target, plantJson(1n, "Monstera"), { Authorization: "" });
-      expect(anonymous).toMatchObject({ status: 401, json: { error: 40100 } });
-      expect(anonymous.headers.get("www-authenticate")).toBe('Bearer realm="plantstore"');
-      for (const [bytes, by] of [
-        [2 * 2 ** 20, "a server"],
-        [9 * 2 ** 20, "nginx"],
-      ] as const) {
-        const tooLarge = await post(target, plantJson(1n, "x".repeat(bytes)));
-        expect(tooLarge).toMatchObject({ status: 413, json: { error: 41300 } });
-        expect(tooLarge.headers.get("content-type")).toBe("application/json");
-        expect(tooLarge.headers.has("x-request-id")).toBe(by === "a server");
-      }
     },
     testMsMax,
   );
