@@ -17,7 +17,6 @@ import {
 } from "../support/postgres.ts";
 import { chromiumPath, programPath } from "../support/programs.ts";
 import { TemporaryFolder } from "../support/server.ts";
-import { skippedLine } from "./skipped.ts";
 
 interface Tier {
   readonly folders: readonly string[];
@@ -208,4 +207,20 @@ function killSession(leader: number | undefined): void {
       if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
     }
   }
+}
+
+/** Why tests were skipped: one line with the reasons in a JUnit report, each with its number. */
+function skippedLine(xml: string): string {
+  const tests = xml.matchAll(/<testcase name="([^"]*)" classname="([^"]*)"[^>]*>\s*<skipped/g);
+  const reasons = Map.groupBy(tests, ([, name, groups]) => {
+    const text = unescapeXml(`${groups} ${name}`);
+    return /\(skipped: (.*?)\)/.exec(text)?.[1] ?? text.trim();
+  });
+  const counted = Array.from(reasons, ([reason, { length }]) => `${reason} (${length})`);
+  return `skipped: ${counted.length === 0 ? "none" : counted.toSorted().join(", ")}\n`;
+}
+
+function unescapeXml(text: string): string {
+  const entities: Record<string, string> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
+  return text.replaceAll(/&(\w+);/g, (entity, name) => entities[name] ?? entity);
 }

@@ -16,36 +16,21 @@ interface CertificateFiles {
   readonly key: string;
 }
 
-/** Makes NAME.crt and NAME.key in a folder, with an EC key; the paths of both. */
+/** Makes NAME.crt and NAME.key in a folder; the paths of both. */
 export function makeCertificate(
   folder: TemporaryFolder,
   name: string,
   subject: string,
-  ...names: string[]
-): CertificateFiles {
-  return makeCertificateOf("ec", folder, name, subject, ...names);
-}
-
-/** Like makeCertificate, with a key of a type. */
-export function makeCertificateOf(
-  keyType: KeyType,
-  folder: TemporaryFolder,
-  name: string,
-  subject: string,
-  ...names: string[]
+  /** Such as "DNS:localhost,IP:127.0.0.1". */
+  names?: string,
+  keyType: KeyType = "ec",
 ): CertificateFiles {
   const files = { certificate: folder.file(`${name}.crt`), key: folder.file(`${name}.key`) };
-  const kind = ["-x509", ...keyOptions[keyType], "-nodes", "-days", "2"];
-  const extension = names.length === 0 ? [] : ["-addext", `subjectAltName=${names.join(",")}`];
-  const paths = ["-keyout", files.key, "-out", files.certificate];
   const made = Bun.spawnSync([
     programPath("openssl"),
-    "req",
-    ...kind,
-    "-subj",
-    subject,
-    ...extension,
-    ...paths,
+    ...["req", "-x509", ...keyOptions[keyType], "-nodes", "-days", "2", "-subj", subject],
+    ...(names === undefined ? [] : ["-addext", `subjectAltName=${names}`]),
+    ...["-keyout", files.key, "-out", files.certificate],
   ]);
   if (made.exitCode !== 0) throw new Error(made.stderr.toString());
   return files;

@@ -115,27 +115,25 @@ export async function runScriptOrThrow(...args: Parameters<typeof runScript>): P
 
 /** A command that runs until it goes out of scope, with everything that it starts. */
 export class BackgroundScript implements AsyncDisposable {
-  readonly #child: Bun.Subprocess<"ignore", "ignore", "ignore">;
-  readonly #log: Bun.BunFile;
+  readonly #child: Bun.Subprocess<"ignore", "pipe", "ignore">;
+  readonly #output: Output;
 
-  /** Starts commands; their output goes to a file. */
-  constructor(script: string, cwd: string, logPath: string) {
-    this.#log = Bun.file(logPath);
-    writeFileSync(logPath, "");
+  constructor(script: string, cwd: string) {
     // A new process group, because npx starts other processes.
-    this.#child = Bun.spawn(["sh", "-ec", `exec >>"$LOG" 2>&1\n${script}`], {
+    this.#child = Bun.spawn(["sh", "-ec", `exec 2>&1\n${script}`], {
       cwd,
       detached: true,
-      env: scriptEnvironment({ LOG: logPath }),
+      env: scriptEnvironment({}),
       stdin: "ignore",
-      stdout: "ignore",
+      stdout: "pipe",
       stderr: "ignore",
     });
+    this.#output = new Output(this.#child.stdout);
   }
 
   /** Everything that it has printed. */
   output(): Promise<string> {
-    return this.#log.text();
+    return this.#output.until((text) => text);
   }
 
   /** Waits until it accepts connections. Throws with its output if it ends. */

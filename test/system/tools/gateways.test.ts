@@ -63,7 +63,7 @@ describeIfInstalled(
       const replacements = [...addressesOf(sandbox), ["127.0.0.1:8000", `127.0.0.1:${port}`]] as const;
       await copyExample("nginx.conf", place, replacements);
       const command = guide.block("sh", "nginx -p", [["nginx -p", `exec ${programPath("nginx")} -p`]]);
-      await using nginx = new BackgroundScript(command, place, folder.file("nginx.log"));
+      await using nginx = new BackgroundScript(command, place);
       await nginx.listens(port);
       const conformance = guide.block("sh", "plantstore conformance", [
         ["http://127.0.0.1:8000", `http://127.0.0.1:${port}`],
@@ -116,7 +116,7 @@ describeUnless(toolsMissing ?? (await npxMissing(prism)), "Prism as a proxy", ()
     const port = reservePort();
     url = `http://127.0.0.1:${port}`;
     const command = guide.block("sh", prism, [...addressesOf(sandbox), ["4010", String(port)]]);
-    proxy = resources.use(new BackgroundScript(command, folder.path, folder.file("prism.log")));
+    proxy = resources.use(new BackgroundScript(command, folder.path));
     await proxy.listens(port);
   }, 120_000);
 

@@ -41,7 +41,7 @@ describeUnless(toolsMissing ?? (await missing()), "from another origin", () => {
     await copyExample("swagger.html", folder.path, addressesOf(sandbox));
     await copyExample("scalar.html", folder.path, addressesOf(sandbox));
     const command = serve.replace("8090", String(port));
-    const server = resources.use(new BackgroundScript(command, folder.path, folder.file("http-server.log")));
+    const server = resources.use(new BackgroundScript(command, folder.path));
     await server.listens(port);
   }, 120_000);
   beforeEach(() => sandbox.control("POST", "/reset"));

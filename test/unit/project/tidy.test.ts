@@ -101,7 +101,7 @@ test("imports point one way, from higher layers to lower ones", () => {
 /** Of the tests, benchmarks and scripts: what each folder imports beside itself and the product. */
 const toolLayers: Readonly<Record<string, readonly string[]>> = {
   "test/support": [],
-  "test/unit": ["test/support", "test/runner", "bench", "scripts"],
+  "test/unit": ["test/support", "bench", "scripts"],
   "test/integration": ["test/support", "bench/loads/open-loop.ts", "scripts"],
   "test/system": ["test/support", "scripts"],
   "test/long": ["test/support", "test/system"],

@@ -127,19 +127,6 @@ test.each([
   expect((await post(target, large)).status).toBe(200);
 });
 
-test("two Content-Lengths that are equal: 40000, the connection is closed, and nothing is reserved", async () => {
-  const server = await sharedServer({ bodyBytesMax: 2_000, inFlightBytesMax: 2_000 });
-  const target = { url: server.url, token: await server.createToken() };
-  const framing = "Content-Length: 26\r\nContent-Length: 26";
-  const connection = await stuckCreate(target, framing, plantJson(1n, "Monstera"));
-  const answer = await connection.closed;
-  expect(answer).toStartWith("HTTP/1.1 400 Bad Request\r\n");
-  expect(answer.toLowerCase()).toContain("connection: close\r\n");
-  expect(answer).toContain('{"error":40000,"message":"The Content-Length is ');
-  expect(await server.metric("plantstore_body_bytes")).toBe(0);
-  expect(await exported(server.database)).toBe("");
-});
-
 test("memory is reserved for the bytes received, not for the Content-Length", async () => {
   const server = await sharedServer({ inFlightBytesMax: 1_100_000 });
   const one = { url: server.url, token: await server.createToken() };

@@ -3,13 +3,13 @@
 import { expect, test } from "bun:test";
 import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { CertificateReloader, readCertificate } from "../../../../src/core/http/certificate.ts";
-import { type KeyType, makeCertificate, makeCertificateOf } from "../../../support/certificates.ts";
+import { type KeyType, makeCertificate } from "../../../support/certificates.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { plantJson } from "../../../support/http.ts";
 import { describeIfInstalled, programPath } from "../../../support/programs.ts";
 import { RunningServer, runCommand, runProgram, TemporaryFolder } from "../../../support/server.ts";
 
-const names = ["DNS:localhost", "IP:127.0.0.1"];
+const names = "DNS:localhost,IP:127.0.0.1";
 
 async function openssl(...args: string[]): Promise<{ exitCode: number; text: string }> {
   const { exitCode, stdout, stderr } = await runProgram([programPath("openssl"), ...args]);
@@ -40,7 +40,7 @@ class TlsServer implements AsyncDisposable {
 
   /** Replaces the server's pair, each file atomically, as certbot does. */
   install(name: string, keyType: KeyType = "ec"): void {
-    const { certificate, key } = makeCertificateOf(keyType, this.folder, name, `/CN=${name}`, ...names);
+    const { certificate, key } = makeCertificate(this.folder, name, `/CN=${name}`, names, keyType);
     renameSync(certificate, this.certificate);
     renameSync(key, this.key);
     copyFileSync(this.certificate, this.folder.file(`${name}.crt`));
