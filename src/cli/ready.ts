@@ -1,9 +1,7 @@
 // plantstore ready: whether the server with these settings is ready, for health checks.
 
-import { get as httpGet } from "node:http";
-import { get as httpsGet } from "node:https";
 import { Command } from "commander";
-import { OperatorError } from "../core/operator-error.ts";
+import { errorMessage, OperatorError } from "../core/operator-error.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
 import { printLines } from "./output.ts";
@@ -29,7 +27,7 @@ export function readyCommand(): Command {
       const problem = await findProblem(url);
       if (problem === undefined) return printLines(["ready"]);
       if (performance.now() + retryMs > deadline) throw new OperatorError(`not ready: ${problem}`);
-      await new Promise((resolve) => setTimeout(resolve, retryMs));
+      await Bun.sleep(retryMs);
     }
   });
 }
@@ -50,18 +48,21 @@ function authority(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Returns why the server is not ready. Avoids fetch, which would use the environment's proxy. */
-function findProblem(url: URL): Promise<string | undefined> {
-  const { promise, resolve } = Promise.withResolvers<string | undefined>();
-  // The certificate is for the name that clients use.
-  const request = (url.protocol === "https:" ? httpsGet : httpGet)(url, { rejectUnauthorized: false });
-  request.setTimeout(responseMsMax, () => request.destroy(new Error(`no response in ${responseMsMax} ms`)));
-  request.on("error", (error) => resolve(`${url.origin}: ${error.message}`));
-  request.on("response", async (response) => {
-    let body = "";
-    for await (const chunk of response.setEncoding("utf8")) body += chunk;
-    const isReady = url.pathname === "/" || response.statusCode === 200;
-    resolve(isReady ? undefined : `${url.href} responded with ${response.statusCode}: ${body.trim()}`);
-  });
-  return promise;
+/** Returns why the server is not ready. */
+async function findProblem(url: URL): Promise<string | undefined> {
+  try {
+    const response = await fetch(url, {
+      // One of the environment need not reach the addresses of this machine.
+      proxy: false,
+      redirect: "manual",
+      // The certificate is for the name that clients use.
+      tls: { rejectUnauthorized: false },
+      signal: AbortSignal.timeout(responseMsMax),
+    });
+    const body = await response.text();
+    const isReady = url.pathname === "/" || response.status === 200;
+    return isReady ? undefined : `${url.href} responded with ${response.status}: ${body.trim()}`;
+  } catch (error) {
+    return `${url.origin}: ${errorMessage(error)}`;
+  }
 }

@@ -155,18 +155,3 @@ testIfInstalled("mandoc", "mandoc finds no fault in the man page", async () => {
   // A date would have to be changed with each release.
   expect(lint.stdout.split("\n").filter((line) => line !== "" && !line.includes("missing date"))).toEqual([]);
 });
-
-testIfInstalled(
-  "man",
-  "man renders the page",
-  async () => {
-    const { stdout: page } = await runCommand(["man"]);
-    writeFileSync(folder.file("plantstore.1"), page);
-    const env = ["env", "LC_ALL=C.UTF-8", "MANWIDTH=80", "MAN_KEEP_FORMATTING="];
-    const shown = await runIn(folder.path, [...env, "man", "--warnings", "-l", "./plantstore.1"]);
-    expect(shown.stderr).toBe("");
-    expect(shown.stdout).toContain("plantstore token rotate [options] <name>");
-    expect(shown.stdout).toContain("--admin-port <number>");
-  },
-  "man-db",
-);

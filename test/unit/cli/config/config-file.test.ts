@@ -76,23 +76,6 @@ function hostIn(content: string | Uint8Array): unknown {
 const errorOf = (content: string | Uint8Array) =>
   configurationError(args, {}, filesInMemory({ [path]: content }));
 
-const assignments: readonly [content: string, value: string][] = [
-  ["PLANTSTORE_HOST=plants.example", "plants.example"],
-  ["PLANTSTORE_HOST=a=b=c==", "a=b=c=="],
-  ["PLANTSTORE_HOST=plants.example # the public one", "plants.example"],
-  ["# it's a comment\n\n\t#\nPLANTSTORE_HOST=plants.example\n#", "plants.example"],
-  ["PLANTSTORE_HOST=it's", "it's"],
-  [`PLANTSTORE_HOST='a$HOME $\{HOME} \\n'`, `a$HOME $\{HOME} \\n`],
-  ['PLANTSTORE_HOST="a\nPLANTSTORE_PORT=x\nb"\nPLANTSTORE_TOKEN_RATE=1', "a\nPLANTSTORE_PORT=x\nb"],
-  ["PLANTSTORE_PORT=1\r\nPLANTSTORE_HOST=plants.example\r\n# end\r\n", "plants.example"],
-  ["", "127.0.0.1"],
-  ["\n\n", "127.0.0.1"],
-  ["# nothing yet", "127.0.0.1"],
-];
-test.each(assignments)("%j", (content, value) => {
-  expect(hostIn(content)).toBe(value);
-});
-
 test("an empty value is a value", () => {
   for (const content of [
     "PLANTSTORE_BASE_PATH=",
