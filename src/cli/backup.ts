@@ -1,7 +1,6 @@
 // plantstore backup FILE: copies the store to a file while the server runs.
 
 import { Command } from "commander";
-import { storeAt } from "../core/store/open-store.ts";
 import { withSettings } from "./config/command-options.ts";
 import { formatCount, printError } from "./output.ts";
 
@@ -17,7 +16,8 @@ export function backupCommand(): Command {
     command,
     ["database", "force", "quiet"],
     async ({ database, force, quiet }, file: string) => {
-      const { plants } = await storeAt(database).backUp(file, force);
+      const { backUp } = await import("../operations/backup/backup.ts");
+      const { plants } = backUp(database, file, force);
       if (!quiet) printError(`${file}: ${formatCount(plants)}, verified.`);
     },
   );

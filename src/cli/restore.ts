@@ -1,7 +1,6 @@
 // plantstore restore FILE: replaces the store with a backup.
 
 import { Command } from "commander";
-import { storeAt } from "../core/store/open-store.ts";
 import { withSettings } from "./config/command-options.ts";
 import { formatCount, printError } from "./output.ts";
 
@@ -17,7 +16,8 @@ export function restoreCommand(): Command {
     command,
     ["database", "force", "quiet"],
     async ({ database, force, quiet }, file: string) => {
-      const { plants } = await storeAt(database).restore(file, force);
+      const { restore } = await import("../operations/backup/backup.ts");
+      const { plants } = restore(database, file, force);
       if (!quiet) printError(`Restored ${formatCount(plants)} and the tokens of the backup.`);
     },
   );

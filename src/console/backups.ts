@@ -6,7 +6,7 @@ import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { errorMessage } from "../core/operator-error.ts";
-import type { PrivateFolder } from "../core/store/sqlite/private-folder.ts";
+import type { PrivateFolder } from "../operations/backup/private-folder.ts";
 import { respondDownload } from "./responses.ts";
 
 /** A copy that is being made by another process. */
@@ -139,7 +139,7 @@ class Backup {
         `The copy needs ${this.#storeBytes.toLocaleString("en-US")} bytes in ${folder}, where ${freeBytes.toLocaleString("en-US")} are free. Run "plantstore backup" to another disk.`,
       );
     // Loaded here because it loads SQLite, which a server needs only in its threads.
-    const { PrivateFolder } = await import("../core/store/sqlite/private-folder.ts");
+    const { PrivateFolder } = await import("../operations/backup/private-folder.ts");
     if (this.#isRemoved) return;
     this.#folder = PrivateFolder.create(folder);
     this.#copy = copy(this.#folder.copy);

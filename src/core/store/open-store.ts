@@ -9,24 +9,21 @@ import type {
   OpenMode,
   ReadablePlantStore,
   StoreEvents,
-  StoreSize,
   StoreWait,
 } from "./plant-store.ts";
 import { parsePostgresUrl, toLocation } from "./postgres/connection-url.ts";
 import { reservedSuffix } from "./sqlite/files.ts";
 
-/** The operations on a store that need only its address. Each rejects with an OperatorError. */
+/** What can be done with the address of a store. Each call rejects with an OperatorError. */
 interface StoreAddress {
   /** A path, or hosts and a database without a password, for operators. */
   readonly location: string;
+  /** The path of the store's file; undefined on PostgreSQL. */
+  readonly file?: string;
   /** Opens the store for a server. */
   openForServer(mode: OpenMode, events: StoreEvents, wait: StoreWait): Promise<ServerStore>;
   /** Opens the store for one command. */
   open(mode: OpenMode, onUnavailable: OnUnavailable, wait?: StoreWait): Promise<ReadablePlantStore>;
-  /** Copies the store to a file, or rejects with the name of the tool for it. */
-  backUp(file: string, overwrite: boolean): Promise<StoreSize>;
-  /** Replaces the store with a backup, or rejects with the name of the tool for it. */
-  restore(file: string, overwrite: boolean): Promise<StoreSize>;
   /**
    * Distributes the plants by id over the nodes of the database's Citus cluster, also those that
    * are stored already, in one transaction. Safe to repeat. Undefined if the engine has no clusters.
@@ -50,6 +47,7 @@ function sqlite(path: string): StoreAddress {
     );
   return {
     location: resolve(path),
+    file: path,
     openForServer: async (mode, events) => {
       const { SqliteWorkerStore } = await import("./sqlite/worker-store.ts");
       return SqliteWorkerStore.open(path, mode, events);
@@ -58,15 +56,8 @@ function sqlite(path: string): StoreAddress {
       const { SqliteStore } = await import("./sqlite/store.ts");
       return new SqliteStore(path, mode, onUnavailable);
     },
-    backUp: async (file, overwrite) => (await import("./sqlite/backup.ts")).backUp(path, file, overwrite),
-    restore: async (file, overwrite) => (await import("./sqlite/backup.ts")).restore(file, path, overwrite),
   };
 }
-
-/** PostgreSQL is backed up and restored with its own tools, which the error names. */
-const useTool = (message: string) => async () => {
-  throw new OperatorError(message, 2);
-};
 
 function postgres(address: string): StoreAddress {
   const open = async (
@@ -82,12 +73,6 @@ function postgres(address: string): StoreAddress {
     openForServer: open,
     open: (mode, onUnavailable, wait = {}) =>
       open(mode, { onUnavailable, onDegraded: () => undefined }, wait),
-    backUp: useTool(
-      'backup is for SQLite; for PostgreSQL use "pg_dump --format=custom --file=FILE DATABASE", or pg_basebackup for the whole cluster',
-    ),
-    restore: useTool(
-      'restore is for SQLite; for PostgreSQL use "pg_restore --clean --if-exists --dbname=DATABASE FILE" with a file that pg_dump has written',
-    ),
     distribute: async (wait = {}) =>
       (await import("./postgres/citus/distribution.ts")).distribute(address, wait),
   };

@@ -15,8 +15,8 @@ import {
 } from "node:fs";
 import { basename, dirname } from "node:path";
 import { OperatorError } from "../../../src/core/operator-error.ts";
-import { storeAt } from "../../../src/core/store/open-store.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
+import { backUp, restore } from "../../../src/operations/backup/backup.ts";
 import { TemporaryFolder, withStore } from "../../support/server.ts";
 
 export const commandNames = ["backup", "restore"] as const;
@@ -90,8 +90,8 @@ export async function execute(
 ): Promise<OperatorError | undefined> {
   const [, file = "", , database = ""] = argumentsOf(command, folder, target, source);
   try {
-    if (command === "backup") await storeAt(database).backUp(file, force);
-    else await storeAt(database).restore(file, force);
+    if (command === "backup") backUp(database, file, force);
+    else restore(database, file, force);
     return undefined;
   } catch (error) {
     if (error instanceof OperatorError) return error;

@@ -14,7 +14,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { storeAt } from "../../../src/core/store/open-store.ts";
+import { backUp } from "../../../src/operations/backup/backup.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
@@ -64,7 +64,7 @@ beforeAll(async () => {
     using other = new Database(template.file("plants.db"));
     if (first === 0n) other.query("PRAGMA wal_checkpoint(PASSIVE)").values();
   }
-  await storeAt(database).backUp(template.file("backup.db"), false);
+  backUp(database, template.file("backup.db"), false);
   await server.stop("SIGKILL");
 });
 

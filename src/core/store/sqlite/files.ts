@@ -79,11 +79,6 @@ function readMountPoints(): Set<string> {
   );
 }
 
-/** Creates an empty file that only its owner can read. Throws if the name exists. */
-export function createExclusively(path: string): void {
-  closeSync(openSync(path, "wx", 0o600));
-}
-
 export function bytesOnDisk(path: string): number {
   return [path, ...sidecarFilesAt(resolvedPath(path))]
     .map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0)
@@ -103,12 +98,6 @@ export function walBytes(path: string): number | undefined {
 export function fileId(path: string): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
   return stat && `${stat.dev}:${stat.ino}`;
-}
-
-/** A text that changes whenever a file is written or replaced. */
-export function fileVersion(path: string): string {
-  const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
-  return `${dev}:${ino}:${size}:${mtimeNs}`;
 }
 
 /** Whether a file is empty, or does not exist. */

@@ -1,12 +1,27 @@
 // Backup and restore: copies a store to a file while servers write to it, and replaces a store with
 // such a file.
 
-import { constants, copyFileSync, existsSync, rmSync } from "node:fs";
+import { constants, copyFileSync, existsSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { OperatorError } from "../../operator-error.ts";
-import type { StoreSize } from "../plant-store.ts";
-import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
-import { hasFailureMarker } from "./errors.ts";
+import { OperatorError } from "../../core/operator-error.ts";
+import { storeAt } from "../../core/store/open-store.ts";
+import type { StoreSize } from "../../core/store/plant-store.ts";
+import { Database, lockWaitMs, SQLiteError } from "../../core/store/sqlite/driver.ts";
+import { hasFailureMarker } from "../../core/store/sqlite/errors.ts";
+import {
+  assertOnePath,
+  assertOwnWal,
+  bytesOnDisk,
+  failureMarkerSuffix,
+  fsyncFile,
+  isEmpty,
+  isInWalMode,
+  readHeader,
+  resolvedPath,
+  sidecarFilesAt,
+} from "../../core/store/sqlite/files.ts";
+import { isPlantStore, schemaVersion } from "../../core/store/sqlite/migrations.ts";
+import { countPlants } from "../../core/store/sqlite/plants.ts";
 import { whileLocked } from "./file-lock.ts";
 import {
   assertRegularFile,
@@ -16,21 +31,6 @@ import {
   setPermissions,
   storeFilesAt,
 } from "./file-replacement.ts";
-import {
-  assertOnePath,
-  assertOwnWal,
-  bytesOnDisk,
-  failureMarkerSuffix,
-  fileVersion,
-  fsyncFile,
-  isEmpty,
-  isInWalMode,
-  readHeader,
-  resolvedPath,
-  sidecarFilesAt,
-} from "./files.ts";
-import { isPlantStore, schemaVersion } from "./migrations.ts";
-import { countPlants } from "./plants.ts";
 import { PrivateFolder } from "./private-folder.ts";
 
 /**
@@ -38,7 +38,11 @@ import { PrivateFolder } from "./private-folder.ts";
  * name. Leaves no file next to it that SQLite would replay into it. Throws an OperatorError if that
  * is not possible.
  */
-export function backUp(path: string, file: string, overwrite: boolean): StoreSize {
+export function backUp(database: string, file: string, overwrite: boolean): StoreSize {
+  const path = fileOf(
+    database,
+    'backup is for SQLite; for PostgreSQL use "pg_dump --format=custom --file=FILE DATABASE", or pg_basebackup for the whole cluster',
+  );
   try {
     if (!existsSync(path))
       throw new OperatorError(`there is no store at ${path}; name the store with --database`);
@@ -67,6 +71,13 @@ export function backUp(path: string, file: string, overwrite: boolean): StoreSiz
   } catch (error) {
     throw backupError(error, file);
   }
+}
+
+/** The file of a store. Throws an OperatorError with this message if the store is PostgreSQL's. */
+function fileOf(database: string, message: string): string {
+  const { file } = storeAt(database);
+  if (file === undefined) throw new OperatorError(message, 2);
+  return file;
 }
 
 function assertNotStore(target: string, file: string, overwrite: boolean): void {
@@ -121,10 +132,14 @@ function backupError(error: unknown, file: string): unknown {
 }
 
 /**
- * Replaces the store at a path with a backup, which is verified first. Throws an OperatorError if
+ * Replaces a store with a backup, which is verified first. Throws an OperatorError if
  * there is a store that may not be overwritten, or that a process has open.
  */
-export function restore(backup: string, path: string, overwrite: boolean): StoreSize {
+export function restore(database: string, backup: string, overwrite: boolean): StoreSize {
+  const path = fileOf(
+    database,
+    'restore is for SQLite; for PostgreSQL use "pg_restore --clean --if-exists --dbname=DATABASE FILE" with a file that pg_dump has written',
+  );
   try {
     if (!existsSync(backup)) throw new OperatorError(`there is no backup ${backup}`);
     assertRegularFile(backup);
@@ -177,6 +192,12 @@ function copyBackup(backup: string, copy: string): void {
   assertNoStoreFiles(backup);
   if (fileVersion(backup) !== before)
     throw new OperatorError(`${backup} was changed while it was copied; try again once it is written`);
+}
+
+/** A text that changes whenever a file is written or replaced. */
+function fileVersion(path: string): string {
+  const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
+  return `${dev}:${ino}:${size}:${mtimeNs}`;
 }
 
 function assertFree(target: string, path: string, overwrite: boolean): void {

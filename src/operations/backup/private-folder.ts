@@ -4,9 +4,8 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Database } from "./driver.ts";
-import { tryLock } from "./file-lock.ts";
-import { createExclusively } from "./files.ts";
+import type { Database } from "../../core/store/sqlite/driver.ts";
+import { createExclusively, tryLock } from "./file-lock.ts";
 
 const folderPattern = /^plantstore-[0-9a-f]{16}\.partial$/;
 const copyName = "copy";

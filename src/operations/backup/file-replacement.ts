@@ -14,18 +14,17 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { OperatorError } from "../../operator-error.ts";
-import type { Database } from "./driver.ts";
-import { whileLocked } from "./file-lock.ts";
+import { OperatorError } from "../../core/operator-error.ts";
+import type { Database } from "../../core/store/sqlite/driver.ts";
 import {
-  createExclusively,
   failureMarkerSuffix,
   fileId,
   fsyncDirectory,
   isEmpty,
   reservedSuffix,
   sidecarFilesAt,
-} from "./files.ts";
+} from "../../core/store/sqlite/files.ts";
+import { createExclusively, whileLocked } from "./file-lock.ts";
 
 /**
  * The path without links of a database file that is to be written: the names of SQLite's sidecar

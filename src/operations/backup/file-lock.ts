@@ -1,9 +1,10 @@
-// Locks a database file, so that no other process has it open.
+// Locks a database file, so that no other process has it open, and creates files to lock.
 
-import { OperatorError } from "../../operator-error.ts";
-import { Database, lockWaitMs } from "./driver.ts";
-import { isLocked } from "./errors.ts";
-import { fileId, isEmpty } from "./files.ts";
+import { closeSync, openSync } from "node:fs";
+import { OperatorError } from "../../core/operator-error.ts";
+import { Database, lockWaitMs } from "../../core/store/sqlite/driver.ts";
+import { isLocked } from "../../core/store/sqlite/errors.ts";
+import { fileId, isEmpty } from "../../core/store/sqlite/files.ts";
 
 const lockPauseMs = 10;
 
@@ -55,4 +56,9 @@ export function tryLock(path: string): Database | undefined {
   }
   database.close();
   return undefined;
+}
+
+/** Creates an empty file that only its owner can read. Throws if the name exists. */
+export function createExclusively(path: string): void {
+  closeSync(openSync(path, "wx", 0o600));
 }
