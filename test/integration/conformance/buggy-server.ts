@@ -2,7 +2,7 @@
 // what the handler receives, what it returns, or how connections are handled. Without a bug every
 // rule holds.
 
-import { createServer, type Socket } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { findHeadEnd, readChunks } from "../../../src/sandbox/message.ts";
 
 /** A request or response; its characters are bytes. */
@@ -16,14 +16,14 @@ export interface Message {
 }
 
 /** What a bug may remember. */
-export interface BugState {
+interface BugState {
   readonly token: string;
   readonly seen: Map<string, string>;
   count: number;
 }
 
 /** What a bug may remember of a connection. */
-export interface ConnectionState {
+interface ConnectionState {
   isAccepted: boolean;
   readonly id: string;
 }
@@ -66,40 +66,19 @@ export interface Bug {
 
 type Handle = (request: Request) => Promise<Response>;
 
-export class BuggyServer implements Disposable {
-  readonly #server = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket));
-  readonly #sockets = new Set<Socket>();
-  readonly #handle: Handle;
-  readonly #bug: Bug;
-  readonly #state: BugState;
+export async function startBuggyServer(
+  handle: Handle,
+  token: string,
+  bug: Bug,
+): Promise<Disposable & { readonly url: string }> {
+  const { connectionsMax = Number.POSITIVE_INFINITY, closesSilentlyAfter, dropsPipelined } = bug;
+  const state: BugState = { token, seen: new Map(), count: 0 };
+  const sockets = new Set<Socket>();
 
-  private constructor(handle: Handle, token: string, bug: Bug) {
-    this.#handle = handle;
-    this.#bug = bug;
-    this.#state = { token, seen: new Map(), count: 0 };
-  }
-
-  static async start(handle: Handle, token: string, bug: Bug): Promise<BuggyServer> {
-    const server = new BuggyServer(handle, token, bug);
-    await new Promise<void>((resolve) => server.#server.listen(0, "127.0.0.1", resolve));
-    return server;
-  }
-
-  get url(): string {
-    const address = this.#server.address();
-    return `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
-  }
-
-  [Symbol.dispose](): void {
-    this.#server.close();
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  #accept(socket: Socket): void {
-    const { connectionsMax = Number.POSITIVE_INFINITY, closesSilentlyAfter, dropsPipelined } = this.#bug;
-    if (this.#sockets.size >= connectionsMax) return void socket.destroy();
-    this.#sockets.add(socket);
-    socket.on("error", () => undefined).on("close", () => this.#sockets.delete(socket));
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    if (sockets.size >= connectionsMax) return void socket.destroy();
+    sockets.add(socket);
+    socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
     let received = Buffer.alloc(0);
     let isBusy = false;
     let isEnded = false;
@@ -108,13 +87,13 @@ export class BuggyServer implements Disposable {
 
     const next = async () => {
       if (isBusy || !socket.writable) return;
-      const request = takeRequest(received, isEnded, this.#bug);
+      const request = takeRequest(received, isEnded, bug);
       if (request === "malformed") return void socket.end(serialize(await toMessage(badRequest())), "latin1");
       if (request === "continue") return void socket.write("HTTP/1.1 100 Continue\r\n\r\n");
       if (request === undefined) return isEnded ? void socket.end() : undefined;
       isBusy = true;
       received = received.subarray(request.end);
-      const isLast = await this.#exchange(request.message, socket, connection);
+      const isLast = await exchange(request.message, socket, connection);
       isBusy = false;
       const isDropped = dropsPipelined === true && received.length > 0;
       if (isLast || isDropped || ++responses === closesSilentlyAfter) socket.end();
@@ -128,25 +107,31 @@ export class BuggyServer implements Disposable {
       isEnded = true;
       void next();
     });
-  }
+  });
 
   /** Responds to a request. Returns whether the connection must be closed. */
-  async #exchange(request: Message, socket: Socket, connection: ConnectionState): Promise<boolean> {
-    const { request: alter, response: alterResponse, lost } = this.#bug;
+  async function exchange(request: Message, socket: Socket, connection: ConnectionState): Promise<boolean> {
     const asSent = structuredClone(request);
-    if (lost !== undefined && (await endsSoon(socket))) lost(request, this.#state);
-    const instead = await alter?.(request, this.#state, connection);
+    if (bug.lost !== undefined && (await endsSoon(socket))) bug.lost(request, state);
+    const instead = await bug.request?.(request, state, connection);
     if (instead === "hang") return new Promise(() => undefined);
     const isValid = isWellFramed(request);
-    const response = await toMessage(
-      instead ?? (isValid ? await this.#handle(toRequest(request)) : badRequest()),
-    );
+    const response = await toMessage(instead ?? (isValid ? await handle(toRequest(request)) : badRequest()));
     if (request.start.startsWith("HEAD ")) response.body = "";
-    alterResponse?.(response, asSent, this.#state, connection);
+    bug.response?.(response, asSent, state, connection);
     socket.write(serialize(response), "latin1");
     const [option] = headerValues(request, "connection");
     return !isValid || option === "close" || (option === undefined && request.start.endsWith("/1.0"));
   }
+
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.dispose]() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
 }
 
 const badRequest = () => new Response(null, { status: 400 });

@@ -7,17 +7,17 @@ import { rules } from "../../../src/conformance/rules.ts";
 import { documentation } from "../../../src/docs-page/documentation.ts";
 import { checkConformance, reportText, rulesNamed, rulesOf } from "../../support/conformance.ts";
 import { InProcessServer } from "../../support/in-process-server.ts";
-import { type Bug, BuggyServer } from "./buggy-server.ts";
+import { type Bug, startBuggyServer } from "./buggy-server.ts";
 import { bugs } from "./bugs.ts";
 
 const resources = new AsyncDisposableStack();
-let start: (bug: Bug) => Promise<BuggyServer>;
+let start: (bug: Bug) => ReturnType<typeof startBuggyServer>;
 let token: string;
 beforeAll(async () => {
   const wrapHandler = documentation({ basePath: "", publicUrl: undefined, hasPage: false });
   const service = resources.use(await InProcessServer.start({ wrapHandler }));
   token = await service.createToken();
-  start = (bug) => BuggyServer.start((request) => service.server.fetch(request), token, bug);
+  start = (bug) => startBuggyServer((request) => service.server.fetch(request), token, bug);
 });
 afterAll(() => resources.disposeAsync());
 

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import packageJson from "../../../package.json";
 import { describeUnless, pathOf, programPath, toolsMissing } from "../../support/programs.ts";
-import { collectResult, runIn } from "../../support/server.ts";
+import { runIn, runProgram } from "../../support/server.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const actionlint = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
@@ -14,23 +14,15 @@ const actionlint = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
 /** Why actionlint cannot run here; undefined if it can. */
 async function missing(): Promise<string | undefined> {
   if (pathOf("go") === null) return "install golang-go";
-  const child = Bun.spawn([programPath("go"), "mod", "download", actionlint.replace("/cmd/actionlint", "")], {
-    env: process.env,
-    stdout: "ignore",
-    stderr: "ignore",
-  });
-  return (await child.exited) === 0 ? undefined : "go cannot download actionlint";
+  const download = [programPath("go"), "mod", "download", actionlint.replace("/cmd/actionlint", "")];
+  const { exitCode } = await runProgram(download, { env: process.env });
+  return exitCode === 0 ? undefined : "go cannot download actionlint";
 }
 
 describeUnless(toolsMissing ?? (await missing()), "actionlint", () => {
   test("finds nothing", async () => {
-    const child = Bun.spawn([programPath("go"), "run", actionlint, "-no-color"], {
-      cwd: root,
-      env: process.env,
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    const { exitCode, stdout, stderr } = await collectResult(child);
+    const command = [programPath("go"), "run", actionlint, "-no-color"];
+    const { exitCode, stdout, stderr } = await runProgram(command, { cwd: root, env: process.env });
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "" });
     expect(stderr).not.toContain("no project was found");
   }, 120_000);
