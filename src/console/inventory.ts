@@ -34,23 +34,23 @@ const betweenMsMin = 2_000;
 
 const hourMs = 3_600_000;
 const periods = { hour: hourMs, day: 24 * hourMs, week: 7 * 24 * hourMs, month: 30 * 24 * hourMs } as const;
-const periodNames = Object.keys(periods) as (keyof typeof periods)[];
-
-/** How many plants were created lately. */
-type Growth = Record<keyof typeof periods, number>;
+type Period = keyof typeof periods;
+const periodNames = Object.keys(periods) as Period[];
 
 /** The sums of a count that is running. */
-interface Sums {
-  plants: number;
-  readonly created: Growth;
+class Sums {
+  plants = 0;
+  /** How many plants were created lately. */
+  readonly created: Record<Period, number> = { hour: 0, day: 0, week: 0, month: 0 };
+  readonly tags = new Map<string, number>();
+  tagsAreExact = true;
 }
 
-interface Count extends Readonly<Sums> {
+interface Count extends Readonly<Pick<Sums, "plants" | "created" | "tagsAreExact">> {
   /** Whether this server created and deleted no plant since the count began. */
   readonly isExact: boolean;
   /** The tags that most plants have, in this order. */
   readonly tags: readonly (readonly [tag: string, plants: number])[];
-  readonly tagsAreExact: boolean;
   /** The changes by this server until the count began. */
   readonly changes: number;
   readonly endedAt: number;
@@ -123,9 +123,9 @@ export class Inventory {
   }
 
   #startCount() {
-    // Each count has its own sum: one that began before the plants were replaced may still be
+    // Each count has its own sums: one that began before the plants were replaced may still be
     // running.
-    const found: Sums = { plants: 0, created: { hour: 0, day: 0, week: 0, month: 0 } };
+    const found = new Sums();
     return { ended: this.#recount(found), found };
   }
 
@@ -134,15 +134,12 @@ export class Inventory {
     const startedAt = now();
     const [changes, edits] = [this.#netChanges(), this.#edits()];
     try {
-      const { tags, tagsAreExact } = await this.#countParts(found);
+      await this.#countParts(found);
       if (this.#counting?.found !== found) return;
-      const isExact = this.#edits() === edits;
-      const top = [...tags].toSorted(([, one], [, other]) => other - one).slice(0, shownTagsMax);
       this.#count = {
         ...found,
-        isExact,
-        tags: top,
-        tagsAreExact,
+        isExact: this.#edits() === edits,
+        tags: [...found.tags].toSorted(([, one], [, other]) => other - one).slice(0, shownTagsMax),
         changes,
         endedAt: now(),
         durationMs: now() - startedAt,
@@ -159,17 +156,16 @@ export class Inventory {
     return this.#created + this.#deleted;
   }
 
-  async #countParts(found: Sums): Promise<{ tags: Map<string, number>; tagsAreExact: boolean }> {
+  async #countParts(found: Sums): Promise<void> {
     const { reader, now } = this.#context;
     const sql = await reader();
     const times = periodNames.map((name) => Math.floor(Date.now() - periods[name]));
-    const tags = new Map<string, number>();
-    let tagsAreExact = true;
+    const { tags } = found;
     let partPlants = partPlantsFirst;
     for (let afterId: bigint | undefined; ; ) {
       const startedAt = now();
       const groups = await countPart(sql, afterId, partPlants, times);
-      if (groups.length === 0) return { tags, tagsAreExact };
+      if (groups.length === 0) return;
       for (const group of groups) {
         const { tag, last } = group;
         const plants = Number(group.plants);
@@ -180,7 +176,7 @@ export class Inventory {
       }
       if (tags.size > countedTagsMax) {
         forgetRare(tags);
-        tagsAreExact = false;
+        found.tagsAreExact = false;
       }
       const tookMs = Math.max(now() - startedAt, partMs / 4);
       partPlants = Math.min(partPlantsMax, Math.max(1_000, Math.ceil((partPlants * partMs) / tookMs)));
@@ -189,7 +185,7 @@ export class Inventory {
 }
 
 type TagGroup = { readonly tag: string | null; readonly plants: bigint; readonly last: bigint } & Readonly<
-  Record<keyof typeof periods, bigint>
+  Record<Period, bigint>
 >;
 
 /** The plants of a tag each, of at most `plantsMax` plants with greater ids than `afterId`. */

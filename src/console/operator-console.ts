@@ -21,14 +21,7 @@ import { createPlant, type PostPublicly } from "./new-plant.ts";
 import { changePlant, deletePlant, getPlant, listPage, parseSearch } from "./plants.ts";
 import { Reader } from "./reader.ts";
 import { RecentRequests } from "./recent-requests.ts";
-import {
-  countedFields,
-  minuteMs,
-  minutesMax,
-  RecentSamples,
-  sampleMs,
-  samplesMax,
-} from "./recent-samples.ts";
+import { countedFields, RecentSamples } from "./recent-samples.ts";
 import { checkHost, checkSameOrigin } from "./request-origin.ts";
 import { BadRequestError, respondJson } from "./responses.ts";
 import { Sessions } from "./sessions.ts";
@@ -243,11 +236,10 @@ export class OperatorConsole implements AdminRoutes {
     if (!Number.isSafeInteger(since) || since < 0)
       throw new BadRequestError("since must be the number of a sample.");
     const isMinutes = parameters.get("length") === "minute";
-    const { first, samples } = this.#history.since(isMinutes ? minuteMs : sampleMs, since, now());
+    const found = isMinutes ? this.#history.minutesSince(since, now()) : this.#history.since(since, now());
     return {
-      first,
-      samples: samples.map(countedFields),
-      ...(isMinutes ? { sampleMs: minuteMs, samplesMax: minutesMax } : { sampleMs, samplesMax }),
+      ...found,
+      samples: found.samples.map(countedFields),
       about: { version, engine: store.engine },
     };
   }

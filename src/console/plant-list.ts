@@ -8,7 +8,6 @@ import { OperatorError } from "../core/operator-error.ts";
 import { type SqlConnection, SqlTimeout, type SqlValue } from "../core/store/sql-connection.ts";
 import { searchIndexState } from "./search-index.ts";
 import {
-  foldedSql,
   hasIndexedText,
   isAscii,
   isIndexedWord,
@@ -136,8 +135,7 @@ const dialects = {
   sqlite: {
     collation: "",
     fence: "",
-    contains: (column: string, pattern: string, text: string) =>
-      `${foldedSql(column, text)} LIKE ${pattern} ESCAPE '\\'`,
+    contains: (column: string, pattern: string) => `${column} LIKE ${pattern} ESCAPE '\\'`,
   },
   postgres: {
     // The order of code points, whatever that of the database.
@@ -157,7 +155,8 @@ interface Found {
 /** A read. Its direction is the opposite of the order's for a page backward. */
 interface Reading {
   readonly sql: SqlConnection;
-  readonly isIndexed: boolean;
+  /** Whether the search index finds some of the filter's text. */
+  readonly hasIndex: boolean;
   readonly filter: Filter & { readonly creators?: readonly bigint[] | undefined };
   readonly after: Cursor | undefined;
   readonly isDescending: boolean;
@@ -206,7 +205,14 @@ async function listMatching(sql: SqlConnection, search: Search, isIndexed: boole
   const isBackward = search.isBackward && cursor !== undefined;
   const isDescendingPage = order === search.order ? search.isDescending : true;
   const isDescending = isDescendingPage !== isBackward;
-  const reading = { sql, isIndexed, filter, after: cursor, isDescending, plantsMax: search.plantsMax + 1 };
+  const reading = {
+    sql,
+    hasIndex: isIndexed && hasIndexedText(filter),
+    filter,
+    after: cursor,
+    isDescending,
+    plantsMax: search.plantsMax + 1,
+  };
   const { found, rest } =
     isSearch(search) && !isOnlyTime ? await readMatches(reading) : await readAll(reading, order);
   const searchedTo = rest === undefined ? undefined : adjacentId(rest, !isDescending);
@@ -297,15 +303,11 @@ async function readMatches(reading: Reading): Promise<Findings> {
   const first = firstId(reading);
   if (first === undefined || filter.creators?.length === 0) return { found: [] };
   const deadline = performance.now() + searchMsMax;
-  const isIndexed = reading.isIndexed && hasIndexedText(filter);
-  if (!isIndexed) return scan(reading, first, { deadline, isIndexed });
+  if (!reading.hasIndex) return scan(reading, first, deadline);
   const isSqlite = reading.sql.dialect === "sqlite";
   const rareParts = isSqlite ? await planRareParts(reading.sql, filter) : undefined;
   if (rareParts !== undefined) return { found: await readFts5(reading, first, rareParts) };
-  const scanned = await scan(reading, first, {
-    deadline: performance.now() + commonTextMsMax,
-    isIndexed,
-  });
+  const scanned = await scan(reading, first, performance.now() + commonTextMsMax);
   if (scanned.rest === undefined) return scanned;
   const others = { ...reading, plantsMax: reading.plantsMax - scanned.found.length };
   const whole = isSqlite ? await planWholeText(reading.sql, filter) : undefined;
@@ -315,7 +317,7 @@ async function readMatches(reading: Reading): Promise<Findings> {
       ? await readFts5(others, scanned.rest, whole)
       : undefined;
   if (found !== undefined) return { found: [...scanned.found, ...found] };
-  const further = await scan(others, scanned.rest, { deadline, isIndexed });
+  const further = await scan(others, scanned.rest, deadline);
   return { ...further, found: [...scanned.found, ...further.found] };
 }
 
@@ -355,15 +357,11 @@ async function readPgTrgm(reading: Reading, from: bigint): Promise<Found[] | und
 }
 
 /** Scans until the page is full, no plant is left, or the time is over. */
-async function scan(
-  reading: Reading,
-  first: bigint,
-  { deadline, isIndexed }: { readonly deadline: number; readonly isIndexed: boolean },
-): Promise<Findings> {
-  const { sql, filter, isDescending, plantsMax } = reading;
+async function scan(reading: Reading, first: bigint, deadline: number): Promise<Findings> {
+  const { sql, hasIndex, filter, isDescending, plantsMax } = reading;
   const { direction, last } = directionOf(isDescending);
   const { fence } = dialects[sql.dialect];
-  const folded = isIndexed && sql.dialect === "sqlite" ? filter.words.filter(isFoldedByFts5) : [];
+  const folded = hasIndex && sql.dialect === "sqlite" ? filter.words.filter(isFoldedByFts5) : [];
   const found: Found[] = [];
   let rangePlants = rangePlantsFirst;
   for (let from: bigint | undefined = first; from !== undefined; ) {
@@ -430,7 +428,7 @@ function matching(
   }
   for (const word of words) {
     const pattern = parameter(`%${word.replaceAll(/[\\%_]/g, "\\$&")}%`);
-    const columns = textFields.map((field) => contains(`plants.${field}`, pattern, word));
+    const columns = textFields.map((field) => contains(`plants.${field}`, pattern));
     conditions.push(`(${columns.join(" OR ")})`);
   }
   return conditions.map((condition) => `AND ${condition}`).join(" ");

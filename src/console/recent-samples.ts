@@ -3,20 +3,15 @@
 
 import { createHistogram } from "node:perf_hooks";
 import { errorRegistry, isErrorCode } from "../core/contract/errors.ts";
-import type {
-  BatchCommitted,
-  PlantsChanged,
-  RequestRecord,
-  ServerEvent,
-} from "../core/observability/server-event.ts";
+import type { RequestRecord, ServerEvent } from "../core/observability/server-event.ts";
 
 export const sampleMs = 5_000;
-export const minuteMs = 60_000;
+const minuteMs = 60_000;
 const samplesPerMinute = minuteMs / sampleMs;
 
 /** The samples of an hour, and the minutes of a day. */
 export const samplesMax = 720;
-export const minutesMax = 1_440;
+const minutesMax = 1_440;
 
 /** Latencies are recorded in microseconds, up to an hour, with an error of less than 1 %. */
 const latencyOptions = { lowest: 1, highest: 3_600_000_000, figures: 2 } as const;
@@ -48,9 +43,9 @@ export interface Sample {
 interface Samples {
   readonly first: number;
   readonly samples: readonly Sample[];
+  readonly sampleMs: number;
+  readonly samplesMax: number;
 }
-
-type SampleLength = typeof sampleMs | typeof minuteMs;
 
 const noCounts = () => ({
   created: 0,
@@ -87,24 +82,38 @@ export class RecentSamples {
   constructor(startsAt: number, epochMs: number) {
     this.#epochOffset = epochMs - startsAt;
     this.#number = Math.floor(epochMs / sampleMs);
-    this.#samples = new SampleSeries(this.#number, samplesMax);
-    this.#minutes = new SampleSeries(Math.floor(this.#number / samplesPerMinute), minutesMax);
+    this.#samples = new SampleSeries(this.#number, sampleMs, samplesMax);
+    this.#minutes = new SampleSeries(this.#minute, minuteMs, minutesMax);
     this.#endsAt = this.#startOf(this.#number + 1);
   }
 
   handle(event: ServerEvent): void {
     if (event.kind === "requestCompleted") this.#countRequest(event.request);
-    else if (event.kind === "batchCommitted") this.#countBatch(event);
-    else if (event.kind === "plantsChanged") this.#countImport(event);
+    else if (event.kind === "batchCommitted") {
+      this.#endSamples(event.endedAt);
+      this.#counts.batches++;
+      this.#counts.batchPlants += event.plants;
+    } else if (event.kind === "plantsChanged") {
+      this.#endSamples(event.endedAt);
+      this.#counts.imported += event.created;
+      this.#counts.unchanged += event.unchanged;
+    }
   }
 
   /** The samples that have ended, from a number on. */
-  since(length: SampleLength, number: number, now: number): Samples {
+  since(number: number, now: number): Samples {
     this.#endSamples(now);
-    // The minute that has not ended is shown as far as it is counted.
-    return length === sampleMs
-      ? this.#samples.since(number, this.#number)
-      : this.#minutes.since(number, Math.floor(this.#number / samplesPerMinute) + 1);
+    return this.#samples.since(number, this.#number);
+  }
+
+  /** The minutes from a number on; the one that has not ended is counted as far as it is. */
+  minutesSince(number: number, now: number): Samples {
+    this.#endSamples(now);
+    return this.#minutes.since(number, this.#minute + 1);
+  }
+
+  get #minute(): number {
+    return Math.floor(this.#number / samplesPerMinute);
   }
 
   #startOf(number: number): number {
@@ -115,7 +124,8 @@ export class RecentSamples {
     this.#endSamples(endedAt);
     if (result === "created" || result === "unchanged") {
       this.#counts[result]++;
-      this.#recordLatency(endedAt - startedAt);
+      const micros = Math.ceil((endedAt - startedAt) * 1_000);
+      this.#createMicros.record(Math.max(latencyOptions.lowest, Math.min(latencyOptions.highest, micros)));
     } else if (isErrorCode(result)) {
       const { errors } = this.#counts;
       const { error } = errorRegistry[result];
@@ -123,57 +133,39 @@ export class RecentSamples {
     }
   }
 
-  #countBatch({ plants, endedAt }: BatchCommitted): void {
-    this.#endSamples(endedAt);
-    this.#counts.batches++;
-    this.#counts.batchPlants += plants;
-  }
-
-  #countImport({ created, unchanged, endedAt }: PlantsChanged): void {
-    this.#endSamples(endedAt);
-    this.#counts.imported += created;
-    this.#counts.unchanged += unchanged;
-  }
-
   #endSamples(now: number): void {
     if (now < this.#endsAt) return;
     const sample = this.#takeSample();
     this.#samples.add(this.#number, sample);
-    this.#minutes.add(Math.floor(this.#number / samplesPerMinute), sample);
+    this.#minutes.add(this.#minute, sample);
     this.#number = Math.floor((now + this.#epochOffset) / sampleMs);
     this.#endsAt = this.#startOf(this.#number + 1);
   }
 
   /** The sample that is being counted, which starts again from zero. */
   #takeSample(): Sample {
-    const p50Ms = this.#latencyPercentile(50);
-    const p99Ms = this.#latencyPercentile(99);
-    const sample = { ...this.#counts, p50Ms, p99Ms };
+    const creates = this.#createMicros;
+    const percentileMs = (percentile: number) =>
+      creates.count === 0 ? null : creates.percentile(percentile) / 1_000;
+    const sample = { ...this.#counts, p50Ms: percentileMs(50), p99Ms: percentileMs(99) };
     this.#counts = noCounts();
-    this.#createMicros.reset();
+    creates.reset();
     return sample;
-  }
-
-  #recordLatency(ms: number): void {
-    const { lowest, highest } = latencyOptions;
-    this.#createMicros.record(Math.max(lowest, Math.min(highest, Math.ceil(ms * 1_000))));
-  }
-
-  #latencyPercentile(percentile: number): number | null {
-    return this.#createMicros.count === 0 ? null : this.#createMicros.percentile(percentile) / 1_000;
   }
 }
 
 /** The newest samples of one length; those without events are not stored. */
 class SampleSeries {
   readonly #start: number;
+  readonly #sampleMs: number;
   readonly #samplesMax: number;
   /** In the order of the numbers. */
   readonly #byNumber = new Map<number, Sample>();
 
   /** @param start the number of the first sample. */
-  constructor(start: number, samplesMax: number) {
+  constructor(start: number, sampleMs: number, samplesMax: number) {
     this.#start = start;
+    this.#sampleMs = sampleMs;
     this.#samplesMax = samplesMax;
   }
 
@@ -190,8 +182,11 @@ class SampleSeries {
   /** The samples from a number on, before `end`. */
   since(number: number, end: number): Samples {
     const first = Math.min(end, Math.max(number, this.#start, end - this.#samplesMax));
-    const numbers = Array.from({ length: end - first }, (_, index) => first + index);
-    return { first, samples: numbers.map((each) => this.#byNumber.get(each) ?? emptySample) };
+    const samples = Array.from(
+      { length: end - first },
+      (_, index) => this.#byNumber.get(first + index) ?? emptySample,
+    );
+    return { first, samples, sampleMs: this.#sampleMs, samplesMax: this.#samplesMax };
   }
 }
 

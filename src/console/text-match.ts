@@ -109,21 +109,6 @@ export function isAscii(text: string): boolean {
 }
 
 /**
- * The two characters that FTS5 folds to ASCII: the sign of Kelvin to k, and the long s to s. LIKE
- * folds the case of ASCII itself.
- */
-const foldedToAscii = [
-  ["k", 0x212a],
-  ["s", 0x17f],
-] as const;
-
-/** A column as LIKE finds an ASCII text in it wherever FTS5 does. */
-export function foldedSql(column: string, text: string): string {
-  const used = foldedToAscii.filter(([letter]) => text.toLowerCase().includes(letter));
-  return used.reduce((sql, [letter, point]) => `replace(${sql}, char(${point}), '${letter}')`, column);
-}
-
-/**
  * About how many pages of the index each trigram of some words takes, from the tables of FTS5: in
  * each segment of the index one has the first page of every term that begins a page, and the other
  * the pages themselves, the leaves first. A term that is not there would get the size of the one

@@ -3,13 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { appendSamples } from "../../../src/console/page/samples.ts";
-import {
-  minuteMs,
-  minutesMax,
-  RecentSamples,
-  sampleMs,
-  samplesMax,
-} from "../../../src/console/recent-samples.ts";
+import { RecentSamples, sampleMs, samplesMax } from "../../../src/console/recent-samples.ts";
 import type { Result, ServerEvent } from "../../../src/core/observability/server-event.ts";
 
 function completed(result: Result, endedAt: number, ms = 1): ServerEvent {
@@ -36,9 +30,9 @@ test("each event is in the sample of its time, and errors by their number", () =
   recent.handle(completed("tooManyRequests", 4_999));
   recent.handle(completed("clientAborted", 4_999));
   recent.handle(completed("clientAborted", 4_999));
-  expect(recent.since(sampleMs, 0, 4_999)).toEqual({ first: 0, samples: [] });
+  expect(recent.since(0, 4_999)).toMatchObject({ first: 0, samples: [] });
   recent.handle(completed("unchanged", 5_000));
-  const { first, samples } = recent.since(sampleMs, 0, 10_000);
+  const { first, samples } = recent.since(0, 10_000);
   expect(first).toBe(0);
   expect(samples).toEqual([
     {
@@ -60,8 +54,8 @@ test("each event is in the sample of its time, and errors by their number", () =
       batchPlants: 0,
     }),
   ]);
-  expect(recent.since(sampleMs, 1, 10_000)).toEqual({ first: 1, samples: samples.slice(1) });
-  expect(recent.since(sampleMs, 2, 10_000)).toEqual({ first: 2, samples: [] });
+  expect(recent.since(1, 10_000)).toMatchObject({ first: 1, samples: samples.slice(1) });
+  expect(recent.since(2, 10_000)).toMatchObject({ first: 2, samples: [] });
 });
 
 test("samples are numbered by the time since the epoch, whatever the clock of the events starts at", () => {
@@ -69,7 +63,7 @@ test("samples are numbered by the time since the epoch, whatever the clock of th
   const recent = new RecentSamples(77, epochMs);
   recent.handle(completed("created", 77 + 2_999));
   recent.handle(completed("created", 77 + 3_000));
-  const { first, samples } = recent.since(sampleMs, 0, 77 + 8_000);
+  const { first, samples } = recent.since(0, 77 + 8_000);
   expect([first, samples.map((sample) => sample?.created)]).toEqual([1_000, [1, 1]]);
 });
 
@@ -81,14 +75,16 @@ test("the last hour is stored, whatever the pauses, and samples keep their numbe
     recent.handle(completed("created", number * sampleMs + 1));
     numbers.set(number, 1);
     number += pause;
-    const { first, samples } = recent.since(sampleMs, 0, number * sampleMs);
+    const { first, samples } = recent.since(0, number * sampleMs);
     expect(first + samples.length).toBe(number);
     expect(samples.length).toBe(Math.min(number, samplesMax));
     for (const [index, sample] of samples.entries())
       expect(sample?.created).toBe(numbers.get(first + index) ?? 0);
-    const minutes = recent.since(minuteMs, 0, number * sampleMs);
-    expect(minutes.samples.length).toBeLessThanOrEqual(minutesMax);
-    expect(minutes.first + minutes.samples.length).toBe(Math.floor((number * sampleMs) / minuteMs) + 1);
+    const minutes = recent.minutesSince(0, number * sampleMs);
+    expect(minutes.samples.length).toBeLessThanOrEqual(minutes.samplesMax);
+    expect(minutes.first + minutes.samples.length).toBe(
+      Math.floor((number * sampleMs) / minutes.sampleMs) + 1,
+    );
   }
 });
 
@@ -98,7 +94,7 @@ test("a minute sums up its samples: the mean of the medians, and the worst 99th 
   recent.handle(completed("unchanged", 6_000, 10));
   recent.handle(completed("conflict", 6_000));
   recent.handle({ kind: "batchCommitted", plants: 4, startedAt: 6_000, endedAt: 6_001 });
-  const { first, samples } = recent.since(minuteMs, 0, 30_000);
+  const { first, samples } = recent.minutesSince(0, 30_000);
   expect(first).toBe(0);
   expect(samples).toEqual([
     {
@@ -120,7 +116,7 @@ test("p50 and p99 are those of the creates of a sample, whatever their latency",
   /** The latencies of a sample of some creates. */
   const latenciesOf = (creates: readonly number[]) => {
     for (const ms of creates) recent.handle(completed("created", number * sampleMs + 1, ms));
-    const [sample] = recent.since(sampleMs, number, ++number * sampleMs).samples;
+    const [sample] = recent.since(number, ++number * sampleMs).samples;
     return [sample?.p50Ms, sample?.p99Ms];
   };
   expect(latenciesOf([])).toEqual([null, null]);
