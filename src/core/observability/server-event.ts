@@ -69,7 +69,7 @@ export interface BatchCommitted {
 }
 
 /** Plants were created or deleted by an operator or an import, not by a client's request. */
-export interface PlantsChanged {
+interface PlantsChanged {
   readonly kind: "plantsChanged";
   readonly created: number;
   /** Plants to be created that were stored already. */
