@@ -19,71 +19,55 @@ interface Logged {
 
 const siteFile = new URL("../../deploy/nginx/plantstore.conf", import.meta.url);
 
-/** nginx in front of two servers, as in deploy/ but for ports and paths. Killed out of scope. */
-export class Nginx implements AsyncDisposable {
-  readonly url: string;
-  /** The certificate that it presents, in PEM. */
-  readonly ca: string;
-  readonly #folder: TemporaryFolder;
-  readonly #child: Bun.Subprocess;
+export type Nginx = Awaited<ReturnType<typeof startNginx>>;
 
-  private constructor(folder: TemporaryFolder, child: Bun.Subprocess, port: number, ca: string) {
-    this.#folder = folder;
-    this.#child = child;
-    this.url = `https://127.0.0.1:${port}`;
-    this.ca = ca;
-  }
-
-  /**
-   * Starts nginx in front of two servers on the given ports, and waits until it takes connections.
-   *
-   * @param changes what else is replaced in the site file, by what.
-   */
-  static async start(serverPorts: readonly [number, number], changes: Changes = []): Promise<Nginx> {
-    const folder = new TemporaryFolder();
-    const port = reservePort();
-    const { certificate, key } = makeCertificate(folder, "site", "/CN=plants.example", "IP:127.0.0.1");
-    const site = replaced(await Bun.file(siteFile).text(), [
-      ["listen 443 ssl;", `listen 127.0.0.1:${port} ssl;`],
-      ["listen [::]:443 ssl;", ""],
-      ["/etc/letsencrypt/live/plants.example/fullchain.pem", certificate],
-      ["/etc/letsencrypt/live/plants.example/privkey.pem", key],
-      ["server 127.0.0.1:8080 ", `server 127.0.0.1:${serverPorts[0]} `],
-      ["server 127.0.0.1:8082 ", `server 127.0.0.1:${serverPorts[1]} `],
-      ...changes,
-    ]);
-    writeFileSync(folder.file("site.conf"), site);
-    writeFileSync(folder.file("nginx.conf"), mainConfiguration(folder));
-    const command = [
-      programPath("nginx"),
-      ...["-p", folder.path, "-c", folder.file("nginx.conf"), "-e", folder.file("error.log")],
-    ];
-    assertValid(command);
-    const child = Bun.spawn(command, { stdin: "ignore", stdout: "ignore", stderr: "inherit" });
-    const nginx = new Nginx(folder, child, port, await Bun.file(certificate).text());
-    await nginx.#listens(port);
-    return nginx;
-  }
-
-  /** The requests so far. */
-  async log(): Promise<Logged[]> {
-    const lines = (await Bun.file(this.#folder.file("access.log")).text()).split("\n");
-    return lines.filter(Boolean).map((line) => JSON.parse(line));
-  }
-
-  async #listens(port: number): Promise<void> {
-    await eventually("nginx accepts connections", async () => {
-      if (this.#child.exitCode !== null)
-        throw new Error(`nginx did not start: ${await Bun.file(this.#folder.file("error.log")).text()}`);
-      return acceptsConnections(port);
-    });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.kill("SIGTERM");
-    await this.#child.exited;
-    this.#folder[Symbol.dispose]();
-  }
+/**
+ * Starts nginx in front of two servers on the given ports, as in deploy/ but for ports and paths,
+ * and waits until it accepts connections. Killed out of scope.
+ *
+ * @param changes what else is replaced in the site file, by what.
+ */
+export async function startNginx(serverPorts: readonly [number, number], changes: Changes = []) {
+  const folder = new TemporaryFolder();
+  const port = reservePort();
+  const { certificate, key } = makeCertificate(folder, "site", "/CN=plants.example", "IP:127.0.0.1");
+  const site = replaced(await Bun.file(siteFile).text(), [
+    ["listen 443 ssl;", `listen 127.0.0.1:${port} ssl;`],
+    ["listen [::]:443 ssl;", ""],
+    ["/etc/letsencrypt/live/plants.example/fullchain.pem", certificate],
+    ["/etc/letsencrypt/live/plants.example/privkey.pem", key],
+    ["server 127.0.0.1:8080 ", `server 127.0.0.1:${serverPorts[0]} `],
+    ["server 127.0.0.1:8082 ", `server 127.0.0.1:${serverPorts[1]} `],
+    ...changes,
+  ]);
+  writeFileSync(folder.file("site.conf"), site);
+  writeFileSync(folder.file("nginx.conf"), mainConfiguration(folder));
+  const command = [
+    programPath("nginx"),
+    ...["-p", folder.path, "-c", folder.file("nginx.conf"), "-e", folder.file("error.log")],
+  ];
+  assertValid(command);
+  const child = Bun.spawn(command, { stdin: "ignore", stdout: "ignore", stderr: "inherit" });
+  await eventually("nginx accepts connections", async () => {
+    if (child.exitCode !== null)
+      throw new Error(`nginx did not start: ${await Bun.file(folder.file("error.log")).text()}`);
+    return acceptsConnections(port);
+  });
+  return {
+    url: `https://127.0.0.1:${port}`,
+    /** The certificate that it presents, in PEM. */
+    ca: await Bun.file(certificate).text(),
+    /** The requests so far. */
+    async log(): Promise<Logged[]> {
+      const lines = (await Bun.file(folder.file("access.log")).text()).split("\n");
+      return lines.filter(Boolean).map((line) => JSON.parse(line));
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      child.kill("SIGTERM");
+      await child.exited;
+      folder[Symbol.dispose]();
+    },
+  };
 }
 
 /** nginx has neither an error nor a warning for its configuration. */

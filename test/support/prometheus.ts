@@ -21,86 +21,56 @@ interface Rule {
   readonly state: string;
 }
 
-/** Prometheus for one server instead of those that deploy/ names. Killed out of scope. */
-export class Prometheus implements AsyncDisposable {
-  readonly #url: string;
-  readonly #folder: TemporaryFolder;
-  readonly #child: Bun.Subprocess<"ignore", "ignore", "pipe">;
-
-  private constructor(
-    url: string,
-    folder: TemporaryFolder,
-    child: Bun.Subprocess<"ignore", "ignore", "pipe">,
-  ) {
-    this.#url = url;
-    this.#folder = folder;
-    this.#child = child;
-  }
-
-  /** Starts it, and waits until it is ready. It scrapes every 0.2 seconds. */
-  static async start(adminUrl: string): Promise<Prometheus> {
-    const folder = new TemporaryFolder();
-    const configuration = (await Bun.file(deployed("prometheus.yml")).text())
-      .replaceAll("_interval: 15s", "_interval: 200ms")
-      .replace("127.0.0.1:8081", new URL(adminUrl).host)
-      .replace(/^ *- 127\.0\.0\.1:8083\n/m, "");
-    writeFileSync(folder.file("prometheus.yml"), configuration);
-    writeFileSync(
-      folder.file("plantstore-rules.yml"),
-      await Bun.file(deployed("plantstore-rules.yml")).text(),
-    );
-    const address = `127.0.0.1:${reservePort()}`;
-    const child = Bun.spawn(
-      [
-        programPath("prometheus"),
-        `--config.file=${folder.file("prometheus.yml")}`,
-        `--storage.tsdb.path=${folder.file("data")}`,
-        `--web.listen-address=${address}`,
-      ],
-      { stdin: "ignore", stdout: "ignore", stderr: "pipe" },
-    );
-    const prometheus = new Prometheus(`http://${address}`, folder, child);
-    await eventually("Prometheus is ready", async () => {
-      if (child.exitCode !== null) throw new Error(`Prometheus did not start: ${await child.stderr.text()}`);
-      return prometheus.#isReady();
-    });
-    return prometheus;
-  }
-
-  /** The values that a query has now, one for each series. */
-  async query(query: string): Promise<number[]> {
-    const { result } = (await this.#get(`query?${new URLSearchParams({ query })}`)) as {
-      result: { value: [number, string] }[];
-    };
-    return result.map(({ value: [, value] }) => Number(value));
-  }
-
-  async rules(): Promise<Rule[]> {
-    const { groups } = (await this.#get("rules")) as { groups: { rules: Rule[] }[] };
-    return groups.flatMap(({ rules }) => rules);
-  }
-
-  async #get(path: string): Promise<unknown> {
-    const response = await fetch(`${this.#url}/api/v1/${path}`);
-    const { status, data, error } = (await response.json()) as {
-      status: string;
-      data: unknown;
-      error?: string;
-    };
+/**
+ * Starts Prometheus for one server instead of those that deploy/ names, and waits until it is ready.
+ * It scrapes every 0.2 seconds. Killed out of scope.
+ */
+export async function startPrometheus(adminUrl: string) {
+  const folder = new TemporaryFolder();
+  const configuration = (await Bun.file(deployed("prometheus.yml")).text())
+    .replaceAll("_interval: 15s", "_interval: 200ms")
+    .replace("127.0.0.1:8081", new URL(adminUrl).host)
+    .replace(/^ *- 127\.0\.0\.1:8083\n/m, "");
+  writeFileSync(folder.file("prometheus.yml"), configuration);
+  writeFileSync(folder.file("plantstore-rules.yml"), await Bun.file(deployed("plantstore-rules.yml")).text());
+  const address = `127.0.0.1:${reservePort()}`;
+  const child = Bun.spawn(
+    [
+      programPath("prometheus"),
+      `--config.file=${folder.file("prometheus.yml")}`,
+      `--storage.tsdb.path=${folder.file("data")}`,
+      `--web.listen-address=${address}`,
+    ],
+    { stdin: "ignore", stdout: "ignore", stderr: "pipe" },
+  );
+  await eventually("Prometheus is ready", async () => {
+    if (child.exitCode !== null) throw new Error(`Prometheus did not start: ${await child.stderr.text()}`);
+    const response = await fetch(`http://${address}/-/ready`).catch(() => undefined);
+    return response?.ok ?? false;
+  });
+  const get = async <Data>(path: string): Promise<Data> => {
+    const response = await fetch(`http://${address}/api/v1/${path}`);
+    const { status, data, error } = (await response.json()) as { status: string; data: Data; error?: string };
     if (status !== "success") throw new Error(`${path}: ${error}`);
     return data;
-  }
-
-  async #isReady(): Promise<boolean> {
-    const response = await fetch(`${this.#url}/-/ready`).catch(() => undefined);
-    return response?.ok ?? false;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.kill("SIGKILL");
-    await this.#child.exited;
-    this.#folder[Symbol.dispose]();
-  }
+  };
+  return {
+    /** The values that a query has now, one for each series. */
+    async query(query: string): Promise<number[]> {
+      const path = `query?${new URLSearchParams({ query })}`;
+      const { result } = await get<{ result: { value: [number, string] }[] }>(path);
+      return result.map(({ value: [, value] }) => Number(value));
+    },
+    async rules(): Promise<Rule[]> {
+      const { groups } = await get<{ groups: { rules: Rule[] }[] }>("rules");
+      return groups.flatMap(({ rules }) => rules);
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      child.kill("SIGKILL");
+      await child.exited;
+      folder[Symbol.dispose]();
+    },
+  };
 }
 
 const file = new URL("../../deploy/grafana/plantstore.json", import.meta.url);

@@ -11,7 +11,7 @@ import {
   rulesOf,
 } from "../../support/conformance.ts";
 import type { Target } from "../../support/http.ts";
-import { Nginx } from "../../support/nginx.ts";
+import { startNginx } from "../../support/nginx.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
@@ -26,7 +26,7 @@ describeIfInstalled(
       const database = `sqlite:${folder.file("plants.db")}`;
       const server = resources.use(await RunningServer.startInProcess({ database }));
       const port = Number(new URL(server.url).port);
-      const nginx = resources.use(await Nginx.start([port, port]));
+      const nginx = resources.use(await startNginx([port, port]));
       target = { url: nginx.url, token: await server.createToken(), ca: nginx.ca };
     });
     afterAll(() => resources.disposeAsync());

@@ -6,7 +6,7 @@ import { connect as connectPlain, type Socket } from "node:net";
 import { connect } from "node:tls";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { plantJson, post as postPlant } from "../../support/http.ts";
-import { Nginx } from "../../support/nginx.ts";
+import { type Nginx, startNginx } from "../../support/nginx.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
 import { rawAnswers } from "../../support/raw-connection.ts";
 import { RunningServer } from "../../support/server.ts";
@@ -58,7 +58,7 @@ function siteSuite(): void {
     server = await RunningServer.startInProcess();
     token = await server.createToken();
     const port = Number(new URL(server.url).port);
-    nginx = await Nginx.start([port, port], changes);
+    nginx = await startNginx([port, port], changes);
   });
   afterAll(async () => {
     await nginx[Symbol.asyncDispose]();
@@ -168,7 +168,7 @@ function siteSuite(): void {
 
   test("servers that do not respond are an Error with Retry-After", async () => {
     using silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
-    await using before = await Nginx.start([silent.port, silent.port], changes);
+    await using before = await startNginx([silent.port, silent.port], changes);
     const socket = connect({ host: "127.0.0.1", port: Number(new URL(before.url).port), ca: before.ca });
     const response = parseResponse(await send(socket, `GET / HTTP/1.1\r\nHost: a\r\n${end}`));
     expectError(response, 503, 50300);

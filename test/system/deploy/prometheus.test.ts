@@ -7,7 +7,7 @@ import { makeCertificate } from "../../support/certificates.ts";
 import { eventually } from "../../support/eventually.ts";
 import { freshId, plantJson, post, type Target } from "../../support/http.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
-import { deployed, Prometheus, queriesOf, readDashboard } from "../../support/prometheus.ts";
+import { deployed, queriesOf, readDashboard, startPrometheus } from "../../support/prometheus.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 const testMsMax = 60_000;
@@ -85,7 +85,7 @@ function live(): void {
       });
       const ca = await Bun.file(certificate).text();
       const target = { url: server.url, token: await server.createToken(), ca };
-      await using prometheus = await Prometheus.start(await server.adminUrl());
+      await using prometheus = await startPrometheus(await server.adminUrl());
 
       // A rate needs two samples with creates between them.
       let empty = queriesOf(await readDashboard(), "30s");

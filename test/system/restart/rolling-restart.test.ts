@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import { engines } from "../../support/engines.ts";
 import { freshId, plantJson, post, type Target } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { Nginx } from "../../support/nginx.ts";
+import { type Nginx, startNginx } from "../../support/nginx.ts";
 import { reservePort } from "../../support/ports.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
@@ -33,10 +33,10 @@ class Site implements AsyncDisposable {
     this.#database = database;
   }
 
-  static async start(database: string, changes?: Parameters<typeof Nginx.start>[1]): Promise<Site> {
+  static async start(database: string, changes?: Parameters<typeof startNginx>[1]): Promise<Site> {
     const site = new Site(database);
     for (const index of both) await site.startServer(index);
-    site.#nginx = site.#stack.use(await Nginx.start(site.ports, changes));
+    site.#nginx = site.#stack.use(await startNginx(site.ports, changes));
     return site;
   }
 
