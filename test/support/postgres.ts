@@ -15,6 +15,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Client } from "pg";
+import { eventually } from "./eventually.ts";
 import { reservePort } from "./ports.ts";
 import { programPath } from "./programs.ts";
 
@@ -167,6 +168,34 @@ export class PostgresServer extends PostgresDatabases {
     });
     const text = lines.map(([name, value]) => `${name} = '${value}'`).join("\n");
     this.#write("postgresql.auto.conf", `${text}\n`);
+  }
+
+  /** Runs ALTER SYSTEM for each change, and waits until new sessions have them. */
+  async alterSystem(...changes: string[]): Promise<void> {
+    for (const change of changes) await this.query("postgres", `ALTER SYSTEM ${change}`);
+    const loadedAt = async () => {
+      const [row] = await this.query("postgres", "SELECT pg_conf_load_time()::text AS time");
+      return row?.time;
+    };
+    const before = await loadedAt();
+    await this.query("postgres", "SELECT pg_reload_conf()");
+    await eventually("the new configuration", loadedAt, (time) => time !== before);
+  }
+
+  /** Sets a synchronous standby that never comes; resolves when commits wait for it. */
+  async awaitMissingStandby(): Promise<void> {
+    await this.alterSystem("SET synchronous_standby_names = 'missing'");
+    // The checkpointer makes commits wait a moment later: until one of our own has been let go.
+    const commit = "SET synchronous_commit = on; SELECT pg_logical_emit_message(true, 'test', '')";
+    const letGo = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    for (let hasWaited = false; !hasWaited; ) {
+      let isOver = false;
+      const committing = this.query("postgres", commit).finally(() => {
+        isOver = true;
+      });
+      while (!isOver) hasWaited = (await this.query("postgres", letGo)).length > 0 || hasWaited;
+      await committing;
+    }
   }
 
   /** Writes a file of the data folder that the server may change. */

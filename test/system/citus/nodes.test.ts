@@ -181,8 +181,7 @@ describeCitus("Citus nodes", () => {
   test("a commit waits for the worker's disk whatever the worker sets, and a worker without fsync gets no plant", async () => {
     const { name, address, query } = await newStore();
     const [worker, other] = cluster.workers;
-    await worker.query(name, "ALTER SYSTEM SET synchronous_commit = off");
-    await worker.query(name, "SELECT pg_reload_conf()");
+    await worker.alterSystem("SET synchronous_commit = off");
     // The shards record the setting of each insert.
     await worker.query(
       name,
@@ -207,8 +206,7 @@ describeCitus("Citus nodes", () => {
       const ofWorker = ids.filter((id) => service.nodeOf(id) === nodeName(worker));
       expect(settings).toEqual([{ value: "on", count: ofWorker.length }]);
 
-      await worker.query(name, "ALTER SYSTEM SET fsync = off");
-      await worker.query(name, "SELECT pg_reload_conf()");
+      await worker.alterSystem("SET fsync = off");
       // Each connection reads its settings again between two statements, as soon as the signal has
       // reached it.
       let refusing = 1_000n;
@@ -224,8 +222,7 @@ describeCitus("Citus nodes", () => {
       expect(await service.create(inOther)).toBe("created");
       expect(service.unavailable.join()).toContain("has fsync off");
       expect(service.reports).toEqual([]);
-      await worker.query(name, "ALTER SYSTEM SET fsync = on");
-      await worker.query(name, "SELECT pg_reload_conf()");
+      await worker.alterSystem("SET fsync = on");
       // It may be stored since before: the settings of a transaction are known when it has ended.
       await eventually(
         "the worker gets plants again",
@@ -233,9 +230,7 @@ describeCitus("Citus nodes", () => {
         (outcome) => outcome !== "unavailable",
       );
     } finally {
-      for (const setting of ["synchronous_commit", "fsync"])
-        await worker.query(name, `ALTER SYSTEM RESET ${setting}`);
-      await worker.query(name, "SELECT pg_reload_conf()");
+      await worker.alterSystem("RESET synchronous_commit", "RESET fsync");
     }
   });
 
@@ -365,18 +360,18 @@ describeCitus("Citus nodes", () => {
   });
 
   test("plants of workers that only the coordinator can reach go through it", async () => {
-    const { name, address } = await newStore();
+    const { address } = await newStore();
     // The server demands TLS, which the coordinator alone has.
     using folder = new TemporaryFolder();
     const { certificate, key } = makeCertificate(folder, "server", "/CN=plantstore-test");
     chmodSync(folder.path, 0o755);
     chmodSync(key, 0o600);
     if (process.getuid?.() === 0) for (const file of [certificate, key]) chownSync(file, 65_534, 65_534);
-    const setTls = async (settings: readonly string[]) => {
-      for (const setting of [...settings]) await cluster.coordinator.query(name, `ALTER SYSTEM ${setting}`);
-      await cluster.coordinator.query(name, "SELECT pg_reload_conf()");
-    };
-    await setTls([`SET ssl_cert_file = '${certificate}'`, `SET ssl_key_file = '${key}'`, "SET ssl = on"]);
+    await cluster.coordinator.alterSystem(
+      `SET ssl_cert_file = '${certificate}'`,
+      `SET ssl_key_file = '${key}'`,
+      "SET ssl = on",
+    );
     try {
       await using service = await openStore(`${address}?sslmode=require`);
       expect(nodesOf(service).sort()).toEqual(cluster.workers.map(nodeName).sort());
@@ -391,7 +386,7 @@ describeCitus("Citus nodes", () => {
       );
       expect(Object.values(service.nodes())).toEqual([true, true]);
     } finally {
-      await setTls(["RESET ssl", "RESET ssl_cert_file", "RESET ssl_key_file"]);
+      await cluster.coordinator.alterSystem("RESET ssl", "RESET ssl_cert_file", "RESET ssl_key_file");
     }
   });
 });

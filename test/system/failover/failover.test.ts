@@ -111,8 +111,7 @@ async function expectNothingLost({ load, server }: Service): Promise<void> {
 test("the primary is killed and its synchronous standby promoted: writes continue there, and no acknowledged plant is lost", async () => {
   await using primary = await PostgresServer.start();
   await using standby = await PostgresServer.standbyOf(primary, "standby");
-  await primary.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'standby'");
-  await primary.query("postgres", "SELECT pg_reload_conf()");
+  await primary.alterSystem("SET synchronous_standby_names = 'standby'");
   await eventually("the standby is synchronous", async () => {
     const [row] = await primary.query("postgres", "SELECT sync_state FROM pg_stat_replication");
     return row?.sync_state === "sync";

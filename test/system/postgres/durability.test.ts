@@ -11,44 +11,6 @@ import { RunningServer, runCommand } from "../../support/server.ts";
 
 setDefaultTimeout(90_000);
 
-async function set(database: PostgresServer, ...settings: string[]): Promise<void> {
-  for (const setting of settings) await database.query("postgres", `ALTER SYSTEM SET ${setting}`);
-  await database.query("postgres", "SELECT pg_reload_conf()");
-}
-
-/** Waits until a new configuration has reached new sessions. */
-async function untilShown(database: PostgresServer, name: string, value: string): Promise<void> {
-  await eventually(
-    `${name} is ${value}`,
-    async () => (await database.query("postgres", `SHOW ${name}`))[0]?.[name],
-    (shown) => shown === value,
-  );
-}
-
-/**
- * Creates until a commit waits for the standby, by PostgreSQL's own word: a busy machine refuses
- * creates too. Its checkpointer makes commits wait a moment after the setting is shown.
- */
-async function untilCommitsWait(
-  database: PostgresServer,
-  create: (id: bigint) => Promise<unknown>,
-): Promise<void> {
-  let isWaiting = false;
-  const creating = (async () => {
-    for (let id = 3n; !isWaiting; id++) await create(id);
-  })();
-  try {
-    await eventually(
-      "a commit waits for the standby",
-      () => database.query("postgres", "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'"),
-      (commits) => commits.length > 0,
-    );
-  } finally {
-    isWaiting = true;
-  }
-  await creating;
-}
-
 // Most of their time is waits for time-outs, so they run concurrently.
 describe.concurrent("settings with which commits could be lost", () => {
   test.each(["off", "remote_write"])(
@@ -65,10 +27,8 @@ describe.concurrent("settings with which commits could be lost", () => {
 
       // For the sessions of both, which go on, and for those that start afterwards.
       await database.query("postgres", `ALTER ROLE postgres SET synchronous_commit = ${weak}`);
-      await set(database, `synchronous_commit = ${weak}`, "synchronous_standby_names = 'missing'");
-      await untilShown(database, "synchronous_standby_names", "missing");
-      await untilShown(database, "synchronous_commit", weak);
-      await untilCommitsWait(database, create);
+      await database.alterSystem(`SET synchronous_commit = ${weak}`);
+      await database.awaitMissingStandby();
 
       const ids = [1_000_001n, 1_000_002n, 1_000_003n];
       expect(await Promise.all(ids.map(create))).toEqual([503, 503, 503]);
@@ -85,7 +45,7 @@ describe.concurrent("settings with which commits could be lost", () => {
       expect(replay).toBe(503);
       expect(new Set(outcomes)).toEqual(new Set(["unavailable"]));
 
-      await set(database, "synchronous_standby_names = ''");
+      await database.alterSystem("RESET synchronous_standby_names");
       await eventually(
         "the plant is acknowledged",
         () => create(1_000_001n),
@@ -99,8 +59,7 @@ describe.concurrent("settings with which commits could be lost", () => {
     await using database = await PostgresServer.start();
     const address = database.address("postgres", [], "?statement_timeout=20&retry_timeout=1");
     await using store = await storeAt(address).open("create", () => undefined);
-    await set(database, "synchronous_standby_names = 'missing'");
-    await untilShown(database, "synchronous_standby_names", "missing");
+    await database.awaitMissingStandby();
     let isCancelling = true;
     const cancelling = (async () => {
       const waiting = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
@@ -109,7 +68,6 @@ describe.concurrent("settings with which commits could be lost", () => {
         await Bun.sleep(10);
       }
     })();
-    await untilCommitsWait(database, (id) => store.create(toEntries([{ id, name: "Fern" }])));
     const plants = (length: number, first: bigint) =>
       toEntries(Array.from({ length }, (_, index) => ({ id: first + BigInt(index), name: "Fern" })));
     // By INSERT, again, and by COPY.
@@ -119,7 +77,7 @@ describe.concurrent("settings with which commits could be lost", () => {
     await expect(store.tokens.add(token)).rejects.toThrow("standby was cancelled");
     isCancelling = false;
     await cancelling;
-    await set(database, "synchronous_standby_names = ''");
+    await database.alterSystem("RESET synchronous_standby_names");
   });
 
   test.each([
@@ -134,8 +92,7 @@ describe.concurrent("settings with which commits could be lost", () => {
     let id = 0n;
     expect((await post(target, plantJson(id++, "Monstera"))).status).toBe(200);
 
-    await set(database, `${name} = off`);
-    await untilShown(database, name, "off");
+    await database.alterSystem(`SET ${name} = off`);
     // A create that is refused may only have been slow.
     await eventually(
       "creates are refused for this reason",
@@ -146,7 +103,7 @@ describe.concurrent("settings with which commits could be lost", () => {
     expect(started.exitCode).toBe(1);
     expect(started.stderr).toContain(`127.0.0.1:${database.port}: ${reason}`);
 
-    await set(database, `${name} = on`);
+    await database.alterSystem(`SET ${name} = on`);
     await eventually(
       "creates are accepted",
       () => post(target, plantJson(id, "Monstera")),

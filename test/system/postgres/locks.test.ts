@@ -78,14 +78,12 @@ describe.concurrent("statements that time out are cancelled, and afterwards plan
       database: `${address}?statement_timeout=1&retry_timeout=1`,
     });
     const target = { url: server.url, token: await server.createToken() };
-    await own.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'missing'");
-    await own.query("postgres", "SELECT pg_reload_conf()");
+    await own.alterSystem("SET synchronous_standby_names = 'missing'");
     const load = new Load();
     const running = load.untilStopped([target], 16);
     // At most two pools, and backends that are ending.
     expect(await connectionsWhileRefused(load, address)).toBeLessThanOrEqual(11);
-    await own.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = ''");
-    await own.query("postgres", "SELECT pg_reload_conf()");
+    await own.alterSystem("RESET synchronous_standby_names");
     await load.acknowledgedMore(200);
     load.stop();
     await running;

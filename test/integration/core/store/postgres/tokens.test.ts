@@ -25,12 +25,6 @@ test("the retry of a rotation whose commit had no response finds it done", async
   );
   await store.tokens.add({ hash: "a", name: "ci", createdAt: 1_000, expiresAt: 1_000_000 });
 
-  // Every commit now waits for a standby that never comes: the client gives up, and the commit goes
-  // through later.
-  const wait = async (standby: string) => {
-    await own.query(name, `ALTER SYSTEM SET synchronous_standby_names = '${standby}'`);
-    await own.query(name, "SELECT pg_reload_conf()");
-  };
   const waitingPid = async (except = 0) => {
     const sql = `SELECT pid FROM pg_stat_activity
                  WHERE datname = '${name}' AND application_name = 'plantstore' AND wait_event = 'SyncRep' AND pid <> ${except}`;
@@ -40,21 +34,9 @@ test("the retry of a rotation whose commit had no response finds it done", async
       await Bun.sleep(20);
     }
   };
-  // PostgreSQL takes a moment to notice its new configuration: until a commit of our own has
-  // waited, and been let go.
-  const untilCommitsWait = async () => {
-    const letGo = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-    for (let hasWaited = false; !hasWaited; ) {
-      let isOver = false;
-      const commit = own.query(name, "SELECT pg_logical_emit_message(true, 'test', '')").finally(() => {
-        isOver = true;
-      });
-      while (!isOver) hasWaited = (await own.query(name, letGo)).length > 0 || hasWaited;
-      await commit;
-    }
-  };
-  await wait("nobody");
-  await untilCommitsWait();
+  // Every commit now waits for a standby that never comes: the client gives up, and the commit goes
+  // through later.
+  await own.awaitMissingStandby();
   const rotating = store.tokens.rotate({
     hash: "b",
     name: "ci",
@@ -65,7 +47,7 @@ test("the retry of a rotation whose commit had no response finds it done", async
   const first = await waitingPid();
   // The second try finds the row of the first, whose wait was cut short: it waits in its stead.
   await waitingPid(first);
-  await wait("");
+  await own.alterSystem("RESET synchronous_standby_names");
   expect(await rotating).toEqual({
     token: { hash: "b", name: "ci", createdAt: 2_000, expiresAt: 1_001_000 },
     predecessorEndsAt: 500_000,
