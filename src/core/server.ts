@@ -188,7 +188,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       bodyBytesInFlight: () => bodyReader.bytesInFlight,
       connections: () => connectionLimit.open,
       storeBytes: () => store.bytesOnDisk(),
-      walBytes: () => store.walBytes(),
+      walBytes: () => store.walBytes?.(),
     };
     const buildInfo = { version: packageJson.version, bun: Bun.version, engine: store.engine };
     const metrics = new Metrics(gauges, buildInfo);

@@ -76,10 +76,6 @@ export class MemoryStore implements PlantStore {
     return undefined;
   }
 
-  walBytes(): undefined {
-    return undefined;
-  }
-
   async assertWritable(): Promise<void> {
     this.#current.plants.probe();
   }

@@ -25,6 +25,16 @@ export function describeCitus(name: string, suite: () => void): void {
   describeUnless(citusMissing, name, suite);
 }
 
+/** SQL that imitates the catalogs of a node of Citus, as far as they are read. */
+export const imitatedCatalogs = (group: number) => `
+  SET allow_system_table_mods = on;
+  INSERT INTO pg_catalog.pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+    VALUES (999999, 'citus', 10, 11, false, '12.1-1');
+  CREATE TABLE pg_dist_local_group AS SELECT ${group} AS groupid;
+  CREATE TABLE pg_dist_node (groupid int, nodename text, nodeport int, noderole text, isactive bool, hasmetadata bool, metadatasynced bool);
+  CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod "char", partkey text, repmodel "char", colocationid int);
+  CREATE FUNCTION column_to_column_name(regclass, text) RETURNS text LANGUAGE sql AS 'SELECT $2'`;
+
 const settings = {
   shared_preload_libraries: "citus",
   max_connections: "200",

@@ -68,8 +68,8 @@ export interface PlantStore extends AsyncDisposable {
    */
   bytesOnDisk(): Promise<number | undefined>;
 
-  /** The size of SQLite's write-ahead log, which bytesOnDisk contains; undefined on PostgreSQL. */
-  walBytes(): number | undefined;
+  /** The size of SQLite's write-ahead log, which bytesOnDisk contains. */
+  walBytes?(): number | undefined;
 
   /** Commits what a create writes, and leaves no plant; rejects with the reason if it cannot. */
   assertWritable(): Promise<void>;

@@ -120,10 +120,6 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
     return this.#primary.once((pool) => this.#bytesOfTables(pool)).catch(rejectForOperator);
   }
 
-  walBytes(): undefined {
-    return undefined;
-  }
-
   async size(): Promise<StoreSize> {
     const plants = await this.count({});
     return { plants, bytes: await this.bytesOnDisk(), schemaVersion: newestVersion };

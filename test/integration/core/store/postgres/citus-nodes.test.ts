@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { CitusNode } from "../../../../../src/core/store/postgres/citus/node.ts";
 import { metadataSql, ShardMap } from "../../../../../src/core/store/postgres/citus/shard-map.ts";
 import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connection-url.ts";
-import { QueuedStore } from "../../../../support/citus.ts";
+import { imitatedCatalogs, QueuedStore } from "../../../../support/citus.ts";
 import { eventually } from "../../../../support/eventually.ts";
 import { PostgresServer } from "../../../../support/postgres.ts";
 import { createStore } from "../../../../support/server.ts";
@@ -15,20 +15,13 @@ setDefaultTimeout(60_000);
 
 const shards = 8;
 
-/** Citus' catalogs, as far as they are read, in a cluster whose workers have the shards in turn. */
+/** Citus' catalogs in a cluster whose workers have the shards in turn. */
 function catalogs(group: number, workers: readonly PostgresServer[]): string {
   const width = 2 ** 32 / shards;
   return `
-    SET allow_system_table_mods = on;
-    INSERT INTO pg_catalog.pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
-      VALUES (999999, 'citus', 10, 11, false, '12.1-1');
-    CREATE TABLE pg_dist_local_group (groupid int);
-    INSERT INTO pg_dist_local_group VALUES (${group});
-    CREATE TABLE pg_dist_node (groupid int, nodename text, nodeport int, noderole text, isactive bool, hasmetadata bool, metadatasynced bool);
+    ${imitatedCatalogs(group)};
     ${workers.map(({ port }, index) => `INSERT INTO pg_dist_node VALUES (${index + 1}, '127.0.0.1', ${port}, 'primary', true, true, true);`).join("\n")}
-    CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod "char", partkey text);
     INSERT INTO pg_dist_partition VALUES ('plants', 'h', 'id');
-    CREATE FUNCTION column_to_column_name(regclass, text) RETURNS text LANGUAGE sql AS 'SELECT $2';
     CREATE TABLE pg_dist_shard AS
       SELECT 'plants'::regclass AS logicalrelid, 102000 + n AS shardid,
              (-2147483648 + n * ${width})::bigint::text AS shardminvalue, (-2147483648 + (n + 1) * ${width} - 1)::bigint::text AS shardmaxvalue

@@ -3,6 +3,7 @@
 // imitated.
 
 import { expect, test } from "bun:test";
+import { imitatedCatalogs } from "../../../../support/citus.ts";
 import { sharedPostgres } from "../../../../support/postgres.ts";
 import { run } from "../../../../support/server.ts";
 
@@ -51,17 +52,8 @@ test.each([
     method === undefined ? "" : "INSERT INTO pg_dist_partition VALUES ('plants', 'h', 'id', 's', 1)";
   await server.query(
     name,
-    `SET allow_system_table_mods = on;
-     INSERT INTO pg_catalog.pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
-       VALUES (999999, 'citus', 10, 11, false, '12.1-1');
-     CREATE TABLE pg_dist_local_group (groupid int);
-     INSERT INTO pg_dist_local_group VALUES (0);
-     CREATE TABLE pg_dist_node (groupid int, nodename text, nodeport int);
-     CREATE TABLE pg_dist_partition (
-       logicalrelid regclass, partmethod "char", partkey text, repmodel "char", colocationid int
-     );
+    `${imitatedCatalogs(0)};
      ${plants};
-     CREATE FUNCTION column_to_column_name(regclass, text) RETURNS text LANGUAGE sql AS 'SELECT $2';
      CREATE TABLE calls (call text);
      CREATE FUNCTION create_distributed_table(text, text, colocate_with text) RETURNS void LANGUAGE sql AS
        'INSERT INTO calls VALUES ($1 || '' '' || $2 || '' '' || colocate_with)'`,
