@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { OperatorError } from "../core/operator-error.ts";
 import { storeAt } from "../core/store/open-store.ts";
-import type { Distribution } from "../core/store/plant-store.ts";
+import type { Distribution } from "../core/store/postgres/citus/distribution.ts";
 import { withSettings } from "./config/command-options.ts";
 import { printError } from "./output.ts";
 import { withStore } from "./with-store.ts";
@@ -16,8 +16,8 @@ export function migrateCommand(): Command {
     const address = storeAt(database);
     if (distribute !== undefined && address.distribute === undefined)
       throw new OperatorError("--distribute is for PostgreSQL with Citus; a SQLite store is one file", 2);
-    await withStore(database, "create", async (store) => {
-      const { wasCreated, location } = store;
+    const { location } = address;
+    await withStore(database, "create", async ({ wasCreated }) => {
       printError(
         wasCreated
           ? `Created an empty store: ${location}`

@@ -3,14 +3,8 @@
 import { resolve } from "node:path";
 import { OperatorError } from "../operator-error.ts";
 import type { ServerStore } from "./group-commit.ts";
-import type {
-  Distribution,
-  OnUnavailable,
-  OpenMode,
-  ReadablePlantStore,
-  StoreEvents,
-  StoreWait,
-} from "./plant-store.ts";
+import type { OnUnavailable, OpenMode, ReadablePlantStore, StoreEvents, StoreWait } from "./plant-store.ts";
+import type { Distribution } from "./postgres/citus/distribution.ts";
 import { parsePostgresUrl, toLocation } from "./postgres/connection-url.ts";
 import { reservedSuffix } from "./sqlite/files.ts";
 

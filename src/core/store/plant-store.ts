@@ -111,18 +111,8 @@ export interface StoreSize {
   readonly schemaVersion: number;
 }
 
-export interface Distribution {
-  /** The nodes that have plants. */
-  readonly nodes: number;
-  /** False if the store was distributed before. */
-  readonly hasChanged: boolean;
-}
-
 /** A store that can also be read. Reads never wait for creates. */
 export interface ReadablePlantStore extends PlantStore {
-  /** A path, or hosts and a database, for operators. */
-  readonly location: string;
-
   /** Whether there was no store before it was opened. */
   readonly wasCreated: boolean;
 

@@ -18,7 +18,7 @@ import type { SqlAccess } from "../sql-connection.ts";
 import { select } from "./batch.ts";
 import { bytesOnNodesSql, type ClusterEvents, openNodeQueues } from "./citus/citus.ts";
 import type { Queries } from "./connection.ts";
-import { type PostgresUrl, parsePostgresUrl, toLocation } from "./connection-url.ts";
+import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
 import { DatabaseError, type PoolClient } from "./driver.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
 import { countPlants, exportPlants } from "./export.ts";
@@ -36,7 +36,6 @@ const editLockMsMax = 1_000;
 
 export class PostgresStore implements ReadablePlantStore, ServerStore {
   readonly engine = "postgres";
-  readonly location: string;
   readonly wasCreated: boolean;
   readonly tokens: PostgresTokens;
   readonly batchesInFlightMax: number;
@@ -46,7 +45,6 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
   readonly #plants: PostgresPlants;
 
   private constructor(url: PostgresUrl, primary: Primary, wasCreated: boolean, events: ClusterEvents) {
-    this.location = toLocation(url);
     this.wasCreated = wasCreated;
     this.batchesInFlightMax = url.connectionsMax;
     this.#events = events;

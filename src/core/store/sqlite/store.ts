@@ -2,7 +2,6 @@
 // every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
 
 import { closeSync, existsSync, openSync } from "node:fs";
-import { resolve } from "node:path";
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
@@ -47,7 +46,6 @@ const exportEndedMessage =
 export class SqliteStore implements ReadablePlantStore {
   readonly engine = "sqlite";
   readonly batchesInFlightMax = 1;
-  readonly location: string;
   readonly wasCreated: boolean;
   readonly tokens: TokenStore;
   readonly #path: string;
@@ -64,7 +62,6 @@ export class SqliteStore implements ReadablePlantStore {
   /** Opens a store file, see openDatabase. After a DiskFailureError all calls reject with it. */
   constructor(path: string, mode: OpenMode, onUnavailable: OnUnavailable, walOptions: WalOptions = {}) {
     this.#path = path;
-    this.location = resolve(path);
     this.wasCreated = !existsSync(path);
     this.#onUnavailable = onUnavailable;
     this.#database = openDatabase(path, mode);

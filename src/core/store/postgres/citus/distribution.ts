@@ -3,7 +3,7 @@
 // node while the coordinator is down.
 
 import { OperatorError } from "../../../operator-error.ts";
-import type { Distribution, StoreWait } from "../../plant-store.ts";
+import type { StoreWait } from "../../plant-store.ts";
 import type { Queries } from "../connection.ts";
 import { parsePostgresUrl } from "../connection-url.ts";
 import { DatabaseError, type PoolClient } from "../driver.ts";
@@ -33,6 +33,13 @@ const tables = ["plantstore_schema", "tokens", "creators", "plants", "edits"];
 
 /** The column of each table that is distributed by the ids of plants; `edits` with the plants. */
 const idColumns: Readonly<Record<string, string>> = { plants: "id", edits: "plant_id" };
+
+export interface Distribution {
+  /** The nodes that have plants. */
+  readonly nodes: number;
+  /** False if the store was distributed before. */
+  readonly hasChanged: boolean;
+}
 
 /** Distributes the store at a URL without its scheme. See StoreAddress. */
 export async function distribute(address: string, wait: StoreWait): Promise<Distribution> {
