@@ -6,6 +6,7 @@ import { AdminError, RequestBodies } from "../core/admin/request-bodies.ts";
 import { respond } from "../core/admin/responses.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
 import { toExactJson } from "../core/contract/exact-json.ts";
+import document from "./openapi-control.yaml";
 
 interface ControlRequest {
   /** The parameter in the path, decoded; "" without one. */
@@ -57,7 +58,7 @@ export class Control implements AdminRoutes {
   readonly #bodies = new RequestBodies(bodyLimits);
 
   constructor(routes: ControlRoutes, access: ControlAccess) {
-    this.routes = { "GET /sandbox/openapi.json": describeControl, ...routes };
+    this.routes = { "GET /sandbox/openapi.json": () => respondControl(document), ...routes };
     this.#patterns = Object.entries(this.routes).map(([operation, handle]) => {
       const [method = "", path = ""] = operation.split(" ");
       const pattern = path.replaceAll(".", "\\.").replace(/\{\w+\}/, "([^/]+)");
@@ -99,11 +100,6 @@ export class Control implements AdminRoutes {
       json: () => this.#bodies.json(request, peer),
     });
   }
-}
-
-/** Imported when it is first requested: to parse it takes some milliseconds. */
-async function describeControl(): Promise<Response> {
-  return respondControl((await import("./openapi-control.yaml")).default);
 }
 
 /** A response of control with a JSON body, in which a bigint is a number with all of its digits. */

@@ -18,7 +18,7 @@ import { TickBudget } from "../core/http/tick-budget.ts";
 import type { Clock, Emit } from "../core/observability/server-event.ts";
 import { drawDelayMs, type Example, errorCodes, exampleOf, examples, type Outcome } from "./outcome.ts";
 import type { Exchange } from "./pipe.ts";
-import { InvalidPreferenceError, parsePreferredOutcome } from "./prefer.ts";
+import { parsePreferredOutcome } from "./prefer.ts";
 import type { RequestGate } from "./request-gate.ts";
 import type { ForcedBy } from "./request-log.ts";
 import type { Rules } from "./rules.ts";
@@ -114,8 +114,7 @@ export class ForcedOutcomes {
   async #choose(received: Request): Promise<Choice> {
     const prefer = received.headers.get("prefer");
     const preferred = prefer === null ? undefined : parsePreferredOutcome(prefer);
-    if (preferred instanceof InvalidPreferenceError)
-      return { request: received, rejection: new ApiError("badRequest", preferred.message) };
+    if (preferred instanceof ApiError) return { request: received, rejection: preferred };
     if (preferred !== undefined)
       return { request: received, outcome: preferred.outcome, forced: { prefer: preferred.preferences } };
 

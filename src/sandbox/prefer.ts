@@ -1,7 +1,7 @@
 // The request header Prefer (RFC 7240), by which a client asks for an outcome, with the names of
 // Prism: code and example; and delay, in seconds.
 
-import { errorRegistry } from "../core/contract/errors.ts";
+import { ApiError, errorRegistry } from "../core/contract/errors.ts";
 import { delaySecondsMax, type Example, examples, findError, type Outcome } from "./outcome.ts";
 
 export interface PreferredOutcome {
@@ -10,9 +10,6 @@ export interface PreferredOutcome {
   readonly preferences: string;
 }
 
-/** A preference for an unknown outcome. The message is a sentence. */
-export class InvalidPreferenceError extends Error {}
-
 /**
  * The outcome of a Prefer field; undefined if it asks for none. Preferences with other names are
  * ignored (RFC 7240, section 2); one of these names that cannot be met is an error, as a test that
@@ -20,45 +17,47 @@ export class InvalidPreferenceError extends Error {}
  *
  * @param value of the field; of several fields the values, joined by commas.
  */
-export function parsePreferredOutcome(value: string): PreferredOutcome | InvalidPreferenceError | undefined {
+export function parsePreferredOutcome(value: string): PreferredOutcome | ApiError | undefined {
   const preferences = parsePrefer(value);
   const followed = ["code", "example", "delay"]
     .filter((name) => preferences.has(name))
     .map((name) => `${name}=${preferences.get(name)}`);
   if (followed.length === 0) return undefined;
   const response = parseResponse(preferences.get("code"), preferences.get("example"));
-  if (response instanceof InvalidPreferenceError) return response;
+  if (response instanceof ApiError) return response;
   const delay = parseDelay(preferences.get("delay"));
-  if (delay instanceof InvalidPreferenceError) return delay;
+  if (delay instanceof ApiError) return delay;
   return { outcome: { ...response, ...delay }, preferences: followed.join(", ") };
 }
 
-function parseResponse(code: string | undefined, name: string | undefined): Outcome | InvalidPreferenceError {
+function parseResponse(code: string | undefined, name: string | undefined): Outcome | ApiError {
   const example = examples.get(name ?? "");
   if (name !== undefined && example === undefined)
-    return new InvalidPreferenceError(`Prefer: there is no example ${JSON.stringify(name)} in openapi.yaml.`);
+    return invalidPreference(`there is no example ${JSON.stringify(name)} in openapi.yaml.`);
   const number = /^[1-9]\d{2}(?:\d{2})?$/.test(code ?? "") ? Number(code) : undefined;
   if (example !== undefined) {
     if (code === undefined || (number !== undefined && isExampleOf(example, number)))
       return { example: example.name };
-    return new InvalidPreferenceError(`Prefer: ${example.name} is not an example of code=${code}.`);
+    return invalidPreference(`${example.name} is not an example of code=${code}.`);
   }
   if (code === undefined) return {};
   const error = number === undefined ? undefined : findError(number);
   if (error !== undefined) return { error };
   if (number !== undefined && number >= 400 && number <= 599) return { response: { status: number } };
-  return new InvalidPreferenceError(
-    `Prefer: code=${code} is neither a status from 400 to 599 nor the code of an error; for 200, name an example.`,
+  return invalidPreference(
+    `code=${code} is neither a status from 400 to 599 nor the code of an error; for 200, name an example.`,
   );
 }
 
-function parseDelay(text: string | undefined): Pick<Outcome, "delay"> | InvalidPreferenceError {
+function parseDelay(text: string | undefined): Pick<Outcome, "delay"> | ApiError {
   if (text === undefined) return {};
   const seconds = /^\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN;
   if (seconds <= delaySecondsMax) return { delay: { seconds } };
-  return new InvalidPreferenceError(
-    `Prefer: delay=${text} is not a number of seconds up to ${delaySecondsMax}.`,
-  );
+  return invalidPreference(`delay=${text} is not a number of seconds up to ${delaySecondsMax}.`);
+}
+
+function invalidPreference(reason: string): ApiError {
+  return new ApiError("badRequest", `Prefer: ${reason}`);
 }
 
 /** Whether an example is of the response with a status, or of the error with a code. */

@@ -19,21 +19,13 @@ interface RuleList {
   readonly rules: readonly RuleSource[];
 }
 
-export type RuleDescription = Readonly<Record<string, unknown>> & {
-  readonly id: string;
-  readonly applied: number;
-};
+type RuleDescription = RuleSource & { readonly id: string; readonly applied: number };
 
-export interface RuleSubject {
+interface RuleSubject {
   readonly method: string;
   readonly headers: Pick<Headers, "get">;
   /** Undefined where the body is not a plant. */
   readonly plant: NewPlant | undefined;
-}
-
-export interface MatchedRule {
-  readonly id: string;
-  readonly outcome: Outcome;
 }
 
 const rulesMax = 100;
@@ -103,7 +95,7 @@ export class Rules {
   }
 
   /** Applies the first rule that matches. Draws from the sequence for each share that counts. */
-  match(subject: RuleSubject): MatchedRule | undefined {
+  match(subject: RuleSubject): Pick<RuleDescription, "id" | "outcome"> | undefined {
     const rule = this.#rules.find(
       (each) =>
         !isUsedUp(each) &&

@@ -1,14 +1,9 @@
 // The request header Prefer: its syntax, and the outcomes that it asks for.
 
 import { expect, test } from "bun:test";
-import { errorRegistry } from "../../../src/core/contract/errors.ts";
+import { ApiError, errorRegistry } from "../../../src/core/contract/errors.ts";
 import { examples } from "../../../src/sandbox/outcome.ts";
-import {
-  InvalidPreferenceError,
-  type PreferredOutcome,
-  parsePrefer,
-  parsePreferredOutcome,
-} from "../../../src/sandbox/prefer.ts";
+import { type PreferredOutcome, parsePrefer, parsePreferredOutcome } from "../../../src/sandbox/prefer.ts";
 import { processorMs } from "../../support/processes.ts";
 
 test.each([
@@ -53,7 +48,7 @@ test("a field of 16 KiB is parsed in linear time", () => {
 
 function parse(field: string): PreferredOutcome {
   const parsed = parsePreferredOutcome(field);
-  if (parsed === undefined || parsed instanceof InvalidPreferenceError) throw new Error(String(parsed));
+  if (parsed === undefined || parsed instanceof ApiError) throw new Error(String(parsed));
   return parsed;
 }
 
@@ -89,8 +84,8 @@ test.each([
   "code=429, example=withTag, delay=1",
 ])("%p cannot be met, which is an error", (field) => {
   const parsed = parsePreferredOutcome(field);
-  expect(parsed).toBeInstanceOf(InvalidPreferenceError);
-  expect((parsed as Error).message).toMatch(/^Prefer: .*\.$/);
+  expect(parsed).toBeInstanceOf(ApiError);
+  expect(parsed).toMatchObject({ code: "badRequest", message: expect.stringMatching(/^Prefer: .*\.$/) });
 });
 
 test("an example is that of openapi.yaml, and of its code", () => {

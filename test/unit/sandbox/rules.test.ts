@@ -5,7 +5,7 @@ import { drawDelayMs } from "../../../src/sandbox/outcome.ts";
 import { Rules } from "../../../src/sandbox/rules.ts";
 import { SeededRandom } from "../../../src/sandbox/seeded-random.ts";
 
-const overloaded = { error: 50300 };
+const overloaded = { error: 50300 } as const;
 
 const request = (
   headers: Record<string, string> = {},
@@ -29,11 +29,6 @@ describe("validation", () => {
     [{ outcome: overloaded, when: 1 }, "when is unknown; the fields there are match, after, times, outcome."],
     [{ outcome: overloaded, times: 0 }, "times must be an integer from 1 to 1000000000, but is 0."],
     [{ outcome: overloaded, times: 1.5 }, "times must be an integer from 1 to 1000000000, but is 1.5."],
-    [{ outcome: overloaded, match: "POST" }, 'match must be an object, but is "POST".'],
-    [
-      { outcome: overloaded, match: { path: "/" } },
-      "match.path is unknown; the fields there are method, headers, id, name, tag, share.",
-    ],
     [
       { outcome: overloaded, match: { method: "post" } },
       'match.method must be a string that matches ^[A-Z-]{1,32}$, such as "POST", but is "post".',
@@ -44,7 +39,6 @@ describe("validation", () => {
       'match.headers has "a b", which must be a string that matches ^[!#$%&\'*+.^_`|~0-9A-Za-z-]+$, such as "X-Test".',
     ],
     [{ outcome: overloaded, match: { id: "1" } }, 'match.id must be an integer (int64), but is "1".'],
-    [{ outcome: overloaded, match: { id: 1.5 } }, "match.id must be an integer (int64), but is 1.5."],
     [
       { outcome: overloaded, match: { id: 2n ** 63n } },
       "match.id must be an integer (int64), but is 9223372036854775808.",
@@ -55,42 +49,20 @@ describe("validation", () => {
       { outcome: {} },
       "outcome must have at least one of error, response, commit, example, delay, drop, reset, body, bytesPerSecond.",
     ],
-    [
-      { outcome: { status: 500 } },
-      "outcome.status is unknown; the fields there are error, response, commit, example, delay, drop, reset, body, bytesPerSecond.",
-    ],
     [{ outcome: { error: 500 } }, `outcome.error must be one of ${errors}, but is 500.`],
     [{ outcome: { error: 50300, commit: "yes" } }, 'outcome.commit must be true or false, but is "yes".'],
     [
       { outcome: { example: "plant" } },
       /^outcome\.example must be one of withTag, withoutTag, invalidPlant, .*, but is "plant"\.$/,
     ],
-    [{ outcome: { drop: true } }, 'outcome.drop must be one of "beforeCommit", "afterCommit", but is true.'],
     [
       { outcome: { body: "short" } },
       'outcome.body must be one of "truncated", "wrongLength", "brokenChunk", "garbage", but is "short".',
     ],
-    [
-      { outcome: { bytesPerSecond: 0 } },
-      "outcome.bytesPerSecond must be an integer from 1 to 1000000000, but is 0.",
-    ],
-    [{ outcome: { delay: 2.5 } }, "outcome.delay must be an object, but is 2.5."],
     [{ outcome: { delay: {} } }, "outcome.delay must have one of seconds, uniform, normal, exponential."],
-    [
-      { outcome: { delay: { ms: 5 } } },
-      "outcome.delay.ms is unknown; the fields there are seconds, uniform, normal, exponential, when.",
-    ],
     [
       { outcome: { delay: { seconds: 1, uniform: [0, 1] } } },
       "outcome.delay must have one of seconds, uniform, normal, exponential.",
-    ],
-    [
-      { outcome: { delay: { seconds: -1 } } },
-      "outcome.delay.seconds must be a number from 0 to 3600, but is -1.",
-    ],
-    [
-      { outcome: { delay: { seconds: 1, when: "later" } } },
-      'outcome.delay.when must be one of "before", "after", but is "later".',
     ],
     [
       { outcome: { delay: { uniform: [1] } } },
@@ -105,20 +77,12 @@ describe("validation", () => {
       "outcome.delay.normal.deviation is missing; it must be a number from 0 to 3600.",
     ],
     [
-      { outcome: { delay: { exponential: { mean: 1, deviation: 1 } } } },
-      "outcome.delay.exponential.deviation is unknown; the fields there are mean.",
-    ],
-    [
       { outcome: { error: 50300, example: "conflict" } },
       "outcome.error and example exclude each other: each is a response of its own. Remove one.",
     ],
     [
       { outcome: { commit: true, body: "truncated" } },
       "outcome.commit needs error, example or response: without them, the plant is stored anyway. Remove it.",
-    ],
-    [
-      { outcome: { response: {} } },
-      "outcome.response.status is missing; it must be an integer from 200 to 599.",
     ],
     [
       { outcome: { response: { status: 200, headers: { "Content-length": "1" } } } },
