@@ -368,12 +368,6 @@ describe("access", () => {
       expect((await sandbox.control("GET", "/plants", undefined, { ...headers })).status).toBe(status);
   });
 
-  test("the page of the console reaches control below the path of its API", async () => {
-    const { origin } = new URL(sandbox.controlUrl);
-    const response = await fetch(`${origin}/console/api/sandbox/plants/1`);
-    expect(await response.json()).toEqual({ id: 1, name: "Monstera deliciosa", tag: "tropical" });
-  });
-
   test("a client that stops in the middle of a body does not hold control up", async () => {
     const { hostname, port } = new URL(sandbox.controlUrl);
     const socket = connect(Number(port), hostname);

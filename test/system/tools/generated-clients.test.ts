@@ -4,15 +4,8 @@
 // reached. openapi-fetch is in test/integration/client.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
-import {
-  addressesOf,
-  Guide,
-  installOnce,
-  runScript,
-  runScriptOrThrow,
-  toolFolder,
-} from "../../support/guide.ts";
+import { mkdirSync } from "node:fs";
+import { addressesOf, Guide, installOnce, runScriptOrThrow, toolFolder } from "../../support/guide.ts";
 import { npxMissing } from "../../support/npm-packages.ts";
 import { describeUnless, pathOf, toolsMissing } from "../../support/programs.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
@@ -41,13 +34,6 @@ function commands(contains: string): string {
   ]);
 }
 
-/** A new folder for one client. */
-function newFolder(name: string): string {
-  const path = folder.file(name);
-  mkdirSync(path);
-  return path;
-}
-
 /** Why a client cannot be generated here; undefined if it can. */
 async function missing(
   programs: readonly (readonly [program: string, debianPackage: string])[],
@@ -63,58 +49,70 @@ async function missing(
 
 const exactId = 9007199254740993n;
 
-/**
- * Runs a client's program, which takes the address, a token and the name of a plant, and prints
- * what came of it.
- */
-async function expectOutcomes(program: string, cwd: string, id = exactId): Promise<void> {
-  const run = (token: string, name: string) =>
-    runScriptOrThrow(`${program} ${sandbox.url} ${token} '${name}'`, cwd);
-  expect(await run(sandbox.token, "Monstera deliciosa")).toBe("200 Monstera deliciosa tropical\n");
-  expect(await run(sandbox.token, "Ficus lyrata")).toBe("400 40009\n");
-  expect(await run("wrong", "Ficus lyrata")).toBe("401 40101\n");
-  expect(await sandbox.plants()).toEqual([{ id, name: "Monstera deliciosa", tag: "tropical" }]);
+interface GeneratedClient {
+  readonly name: string;
+  /** Why it cannot be generated here; undefined if it can. */
+  readonly missing: string | undefined;
+  /** The documented command. Called when the sandbox has started. */
+  readonly generate: () => string;
+  /** A program that uses the client, by its files. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly compile?: string;
+  /** Runs the program with the address, a token and the name of a plant, and prints the outcome. */
+  readonly run: string;
+  /** The largest id that it can send, if that is not any. */
+  readonly id?: bigint;
 }
 
 const heyApi = "@hey-api/openapi-ts@0.95.0";
-describeUnless(toolsMissing ?? (await npxMissing(heyApi)), "@hey-api/openapi-ts", () => {
-  test("its TypeScript client compiles, and creates plants", async () => {
-    const place = newFolder("hey-api");
-    await runScriptOrThrow(commands(heyApi), place);
-    // The largest id that it can send.
-    const id = BigInt(Number.MAX_SAFE_INTEGER);
-    writeFileSync(
-      `${place}/create.ts`,
-      `import { createPlant } from "./plants";
+const types = new URL("../../../node_modules/@types", import.meta.url).pathname;
+const withoutOpenapiGenerator = await missing(
+  [
+    ["mvn", "maven"],
+    ["java", "default-jre-headless"],
+  ],
+  [
+    "mvn --quiet --batch-mode org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy",
+    `-Dartifact=${openapiGenerator} -DoutputDirectory=${javaFolder}`,
+  ].join(" "),
+  javaFolder,
+);
+const withoutGo = pathOf("go") === null ? "install golang-go" : undefined;
+const withoutCargo = pathOf("cargo") === null ? "install cargo" : undefined;
+const javaClassPath = "plants/target/openapi-java-client-1.0.0.jar:plants/target/lib/*";
+const pythonFolder = toolFolder("python");
+const withoutPython = await missing(
+  [["python3", "python3"]],
+  guide.block("sh", "pip install openapi-python-client"),
+  pythonFolder,
+);
+
+const clients: readonly GeneratedClient[] = [
+  {
+    name: "@hey-api/openapi-ts, for TypeScript",
+    missing: toolsMissing ?? (await npxMissing(heyApi)),
+    generate: () => commands(heyApi),
+    files: {
+      "create.ts": `import { createPlant } from "./plants";
 import { client } from "./plants/client.gen";
 
 const [, , baseUrl = "", token = "", name = ""] = process.argv;
 client.setConfig({ baseUrl, auth: () => token });
-const { data, error, response } = await createPlant({ body: { id: ${id}, name, tag: "tropical" } });
+const { data, error, response } = await createPlant({ body: { id: ${Number.MAX_SAFE_INTEGER}, name, tag: "tropical" } });
 if (data !== undefined) console.log(response.status, data.name, data.tag);
 else console.log(response?.status, error.error);
 `,
-    );
-    const types = new URL("../../../node_modules/@types", import.meta.url).pathname;
-    const options =
-      "--strict --noEmit --skipLibCheck --target esnext --module esnext --moduleResolution bundler";
-    await runScriptOrThrow(
-      `npx --package=typescript@5.9.3 -- tsc ${options} --typeRoots ${types} --types bun create.ts`,
-      place,
-    );
-    await expectOutcomes(`"${process.execPath}" create.ts`, place, id);
-  }, 300_000);
-});
-
-const go = ["go", "golang-go"] as const;
-
-describeUnless(await missing([go], `go mod download ${oapiCodegen}`), "oapi-codegen", () => {
-  test("its Go client compiles, and creates plants", async () => {
-    const module = newFolder("oapi-codegen");
-    await runScriptOrThrow(commands("oapi-codegen@"), module);
-    await buildGo(
-      module,
-      `package main
+    },
+    compile: `npx --package=typescript@5.9.3 -- tsc --strict --noEmit --skipLibCheck --target esnext --module esnext --moduleResolution bundler --typeRoots ${types} --types bun create.ts`,
+    run: `"${process.execPath}" create.ts`,
+    id: BigInt(Number.MAX_SAFE_INTEGER),
+  },
+  {
+    name: "oapi-codegen, for Go",
+    missing: await missing([["go", "golang-go"]], `go mod download ${oapiCodegen}`),
+    generate: () => commands("oapi-codegen@"),
+    files: {
+      "create/main.go": `package main
 
 import (
 	"context"
@@ -150,45 +148,16 @@ func main() {
 	}
 }
 `,
-    );
-    await expectOutcomes("./program", module);
-  }, 300_000);
-});
-
-/** Compiles a Go program beside the generated client in a module. */
-async function buildGo(module: string, source: string): Promise<void> {
-  mkdirSync(`${module}/create`);
-  writeFileSync(`${module}/create/main.go`, source);
-  await runScriptOrThrow("go build -o program ./create", module);
-}
-
-const copyJar = [
-  "mvn --quiet --batch-mode org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy",
-  `-Dartifact=${openapiGenerator} -DoutputDirectory=${javaFolder}`,
-].join(" ");
-const withoutOpenapiGenerator = await missing(
-  [
-    ["mvn", "maven"],
-    ["java", "default-jre-headless"],
-  ],
-  copyJar,
-  javaFolder,
-);
-const withoutGo = pathOf(go[0]) === null ? `install ${go[1]}` : undefined;
-
-describeUnless(withoutOpenapiGenerator ?? withoutGo, "openapi-generator's Go client", () => {
-  /** Runs the documented command, with changes, in a folder of its own; where the module is. */
-  async function generate(name: string, change: (command: string) => string): Promise<string> {
-    const place = newFolder(name);
-    await runScriptOrThrow(change(commands("generate -g go")), place);
-    return `${place}/plants`;
-  }
-
-  test("compiles, and creates plants", async () => {
-    const module = await generate("openapi-generator", (command) => command);
-    await buildGo(
-      module,
-      `package main
+    },
+    compile: "go build -o program ./create",
+    run: "./program",
+  },
+  {
+    name: "openapi-generator, for Go",
+    missing: withoutOpenapiGenerator ?? withoutGo,
+    generate: () => commands("generate -g go"),
+    files: {
+      "plants/create/main.go": `package main
 
 import (
 	"context"
@@ -220,27 +189,16 @@ func main() {
 	}
 }
 `,
-    );
-    await expectOutcomes("./program", module);
-  }, 300_000);
-
-  test("does not compile without the mapping, as docs/client.md says", async () => {
-    const module = await generate("unmapped", (command) =>
-      command.replace("--model-name-mappings NewPlant=PlantCreate", ""),
-    );
-    const { exitCode, output } = await runScript("go build ./...", module);
-    expect(exitCode).not.toBe(0);
-    expect(output).toContain("NewPlant redeclared");
-  }, 300_000);
-});
-
-describeUnless(withoutOpenapiGenerator, "openapi-generator's Java client", () => {
-  test("compiles, and creates plants", async () => {
-    const place = newFolder("java");
-    await runScriptOrThrow(commands("generate -g java").replace("mvn ", "mvn --quiet --batch-mode "), place);
-    writeFileSync(
-      `${place}/Create.java`,
-      `import org.openapitools.client.ApiClient;
+    },
+    compile: "cd plants && go build -o program ./create",
+    run: "plants/program",
+  },
+  {
+    name: "openapi-generator, for Java",
+    missing: withoutOpenapiGenerator,
+    generate: () => commands("generate -g java").replace("mvn ", "mvn --quiet --batch-mode "),
+    files: {
+      "Create.java": `import org.openapitools.client.ApiClient;
 import org.openapitools.client.ApiException;
 import org.openapitools.client.api.PlantsApi;
 import org.openapitools.client.model.NewPlant;
@@ -262,23 +220,16 @@ class Create {
   }
 }
 `,
-    );
-    const classPath = "plants/target/openapi-java-client-1.0.0.jar:plants/target/lib/*";
-    await runScriptOrThrow(`javac -cp '${classPath}' -d . Create.java`, place);
-    await expectOutcomes(`java -cp '${classPath}:.' Create`, place);
-  }, 600_000);
-});
-
-const withoutCargo = pathOf("cargo") === null ? "install cargo" : undefined;
-const withoutRust = withoutOpenapiGenerator ?? withoutCargo;
-describeUnless(withoutRust, "openapi-generator's Rust client", () => {
-  test("compiles, and creates plants", async () => {
-    const place = newFolder("rust");
-    await runScriptOrThrow(commands("generate -g rust"), place);
-    mkdirSync(`${place}/src`);
-    writeFileSync(
-      `${place}/Cargo.toml`,
-      `[package]
+    },
+    compile: `javac -cp '${javaClassPath}' -d . Create.java`,
+    run: `java -cp '${javaClassPath}:.' Create`,
+  },
+  {
+    name: "openapi-generator, for Rust",
+    missing: withoutOpenapiGenerator ?? withoutCargo,
+    generate: () => commands("generate -g rust"),
+    files: {
+      "Cargo.toml": `[package]
 name = "create"
 version = "0.1.0"
 edition = "2021"
@@ -288,10 +239,7 @@ plants = { path = "plants", default-features = false }
 serde_json = "1"
 tokio = { version = "1", features = ["macros", "rt"] }
 `,
-    );
-    writeFileSync(
-      `${place}/src/main.rs`,
-      `use plants::apis::configuration::Configuration;
+      "src/main.rs": `use plants::apis::configuration::Configuration;
 use plants::apis::{plants_api, Error};
 use plants::models::{self, NewPlant};
 
@@ -317,29 +265,19 @@ async fn main() {
     }
 }
 `,
-    );
-    await runScriptOrThrow("cargo build --quiet", place, { CARGO_TARGET_DIR: toolFolder("rust") });
-    await expectOutcomes(`${toolFolder("rust")}/debug/create`, place);
-  }, 600_000);
-});
-
-const pythonFolder = toolFolder("python");
-const withoutPython = await missing(
-  [["python3", "python3"]],
-  guide.block("sh", "pip install openapi-python-client"),
-  pythonFolder,
-);
-describeUnless(withoutPython, "openapi-python-client", () => {
-  test("its Python client creates plants", async () => {
-    const place = newFolder("python");
+    },
+    compile: `CARGO_TARGET_DIR=${toolFolder("rust")} cargo build --quiet`,
+    run: `${toolFolder("rust")}/debug/create`,
+  },
+  {
+    name: "openapi-python-client",
+    missing: withoutPython,
     // With ruff, by which it formats the client.
-    const { PATH } = process.env;
-    await runScriptOrThrow(commands("openapi-python-client generate").replace("python/bin/", ""), place, {
-      PATH: `${pythonFolder}/python/bin:${PATH}`,
-    });
-    writeFileSync(
-      `${place}/create.py`,
-      `import sys
+    generate: () =>
+      `export PATH="${pythonFolder}/python/bin:$PATH"
+${commands("openapi-python-client generate").replace("python/bin/", "")}`,
+    files: {
+      "create.py": `import sys
 
 from plants import AuthenticatedClient
 from plants.api.plants import create_plant
@@ -354,7 +292,27 @@ if isinstance(response.parsed, Plant):
 else:
     print(int(response.status_code), response.parsed.error)
 `,
-    );
-    await expectOutcomes(`${pythonFolder}/python/bin/python create.py`, place);
-  }, 300_000);
-});
+    },
+    run: `${pythonFolder}/python/bin/python create.py`,
+  },
+];
+
+for (const [
+  index,
+  { name, missing: reason, generate, files, compile, run, id = exactId },
+] of clients.entries())
+  describeUnless(reason, name, () => {
+    test("its client compiles, and creates plants", async () => {
+      const place = folder.file(`client-${index}`);
+      mkdirSync(place);
+      await runScriptOrThrow(generate(), place);
+      for (const [file, source] of Object.entries(files)) await Bun.write(`${place}/${file}`, source);
+      if (compile !== undefined) await runScriptOrThrow(compile, place);
+      const outcome = (token: string, plant: string) =>
+        runScriptOrThrow(`${run} ${sandbox.url} ${token} '${plant}'`, place);
+      expect(await outcome(sandbox.token, "Monstera deliciosa")).toBe("200 Monstera deliciosa tropical\n");
+      expect(await outcome(sandbox.token, "Ficus lyrata")).toBe("400 40009\n");
+      expect(await outcome("wrong", "Ficus lyrata")).toBe("401 40101\n");
+      expect(await sandbox.plants()).toEqual([{ id, name: "Monstera deliciosa", tag: "tropical" }]);
+    }, 600_000);
+  });
