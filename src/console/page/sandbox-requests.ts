@@ -1,6 +1,7 @@
 // The requests that a sandbox has recorded: live, each with its exact bytes and those of its
 // response.
 
+import type { RecordedRequest } from "../../../packages/sandbox/src/control-types.ts";
 import { control, controlBytes, controlUrl, errorMessage } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
 import { html, untrustedText } from "./format.ts";
@@ -8,24 +9,6 @@ import { useCall, useLoaded } from "./hooks.ts";
 import { useEffect, useState } from "./library.js";
 import { LogTable } from "./log-table.ts";
 import { exactTime, formatBytes, formatCount } from "./units.ts";
-
-interface Message {
-  headers: [name: string, value: string][];
-  body: string | null;
-  bytes: number;
-}
-
-interface RecordedRequest {
-  number: number;
-  connection: number;
-  startedAt: string;
-  durationMs: number;
-  request: Message & { method: string | null; target: string | null };
-  response: (Message & { status: number | null }) | null;
-  error: number | null;
-  forced: { rule: string } | { prefer: string } | null;
-  ended: string;
-}
 
 interface Log {
   requests: { first: number; next: number };

@@ -1,5 +1,6 @@
 // The rules of a sandbox: a list, and a form that adds one, field by field or as JSON.
 
+import type { StoredRule } from "../../../packages/sandbox/src/control-types.ts";
 import { errorRegistry } from "../../core/contract/errors.ts";
 import { toExactJson } from "../../core/contract/exact-json.ts";
 import { control } from "./api.ts";
@@ -10,17 +11,9 @@ import { useState } from "./library.js";
 import { Choice, TextField } from "./text-field.ts";
 import { formatCount } from "./units.ts";
 
-interface Rule {
-  id: string;
-  applied: number;
-  times?: number;
-  match?: Record<string, unknown>;
-  outcome: Record<string, unknown>;
-}
-
 export interface RuleList {
   seed: number;
-  rules: Rule[];
+  rules: StoredRule[];
 }
 
 export function SandboxRules({ list, onChanged }: { list: RuleList; onChanged: () => Promise<void> }) {
@@ -56,12 +49,12 @@ export function SandboxRules({ list, onChanged }: { list: RuleList; onChanged: (
   `;
 }
 
-function appliedText({ applied, times }: Rule) {
+function appliedText({ applied, times }: StoredRule) {
   return times === undefined ? formatCount(applied, "request") : `${applied} of ${times}`;
 }
 
 /** A rule in one line, as JSON without quotes around names. */
-function describe({ match = {}, outcome }: Rule) {
+function describe({ match = {}, outcome }: StoredRule) {
   const plain = (part: object) =>
     Object.entries(part)
       .map(([name, value]) => `${name} ${toExactJson(value)}`)

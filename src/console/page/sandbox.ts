@@ -1,5 +1,6 @@
 // The section of a sandbox: its addresses, reset, clock, snapshots and rules.
 
+import type { Clock as ClockState, Snapshot } from "../../../packages/sandbox/src/control-types.ts";
 import { control } from "./api.ts";
 import { Confirmation, ErrorMessage } from "./dialogs.ts";
 import { formatDate, html, onSubmit, textsOf, untrustedText } from "./format.ts";
@@ -8,20 +9,12 @@ import { useState } from "./library.js";
 import { type RuleList, SandboxRules } from "./sandbox-rules.ts";
 import { formatCount, relativeTime } from "./units.ts";
 
-interface Snapshot {
-  name: string;
-  plants: number;
-  createdAt: string;
-}
-
 interface Sandbox {
-  url: string;
   plantsUrl: string;
   token: string;
   plants: number;
-  clock: { now: string; offsetSeconds: number };
+  clock: ClockState;
   snapshots: Snapshot[];
-  rules: number;
 }
 
 interface Question {
@@ -114,7 +107,7 @@ export function SandboxSection({ tick, onChanged }: { tick: number; onChanged: (
   `;
 }
 
-function Clock({ now, offsetSeconds, isBusy, onRun }: Sandbox["clock"] & { isBusy: boolean; onRun: Run }) {
+function Clock({ now, offsetSeconds, isBusy, onRun }: ClockState & { isBusy: boolean; onRun: Run }) {
   const set = (body: object, done: string) => () =>
     onRun(() => control("PUT", "/clock", JSON.stringify(body)), done);
   const isReal = offsetSeconds === 0;
