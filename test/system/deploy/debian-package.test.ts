@@ -9,7 +9,7 @@ import { build, hostTarget } from "../../../scripts/build.ts";
 import { buildDeb } from "../../../scripts/build-deb.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { describeIfInstalled, pathOf, programPath } from "../../support/programs.ts";
-import { type CommandResult, RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
 
 const testMsMax = 120_000;
 const target = hostTarget();
@@ -47,102 +47,91 @@ function missing(): string | undefined {
   return status === 0 ? undefined : "an overlay cannot be mounted";
 }
 
-/** A copy of this machine's files in a mount namespace, which ends with it. */
-class MachineCopy implements AsyncDisposable {
-  readonly #folder: TemporaryFolder;
-  /** The prefix of a command in the namespace, which is not in the copy. */
-  readonly #namespace: readonly string[];
-  /** The prefix of a command in the copy. */
-  readonly #enter: readonly string[];
-  readonly #end: () => Promise<unknown>;
-
-  private constructor(
-    folder: TemporaryFolder,
-    { pid }: Bun.Subprocess,
-    enter: readonly string[] | undefined,
-    end: () => Promise<unknown>,
-  ) {
-    this.#folder = folder;
-    this.#namespace = [programPath("nsenter"), "--mount", `--target=${pid}`];
-    this.#enter = enter ?? [...this.#namespace, "chroot", folder.file("root")];
-    this.#end = end;
-  }
-
-  static async create(): Promise<MachineCopy> {
-    const folder = new TemporaryFolder();
-    // Keeps the namespace until its input ends.
-    const script = `${mountOverlay}\n${mountSystemFiles}\necho mounted\nexec cat`;
-    const child = Bun.spawn([programPath("unshare"), "--mount", "sh", "-c", script, "sh", folder.path], {
-      stdin: "pipe",
-      stdout: "pipe",
-      stderr: "inherit",
-    });
-    await child.stdout.getReader().read();
-    return new MachineCopy(folder, child, undefined, () => {
-      child.stdin.end();
-      return child.exited;
-    });
-  }
-
-  /** A copy that systemd has booted, with a network of its own. */
-  static async boot(): Promise<MachineCopy> {
-    const folder = new TemporaryFolder();
-    const script = `${bootOverlay} --boot systemd.unit=basic.target`;
-    const nspawn = Bun.spawn(
-      [programPath("unshare"), "--mount", "sh", "-c", script, "sh", folder.path, basename(folder.path)],
-      { stdin: "ignore", stdout: "ignore", stderr: "ignore" },
-    );
-    const children = Bun.file(`/proc/${nspawn.pid}/task/${nspawn.pid}/children`);
-    for (let attempt = 0; attempt < 600 && nspawn.exitCode === null; attempt++) {
-      // The process id of its init on this machine.
-      const init = (await children.text()).trim();
-      if (/^\d+$/.test(init)) {
-        const enter = [programPath("nsenter"), `--target=${init}`, "--all", "--wdns=/"];
-        const copy = new MachineCopy(folder, nspawn, enter, () => {
-          // Ends everything in it.
-          process.kill(Number(init), "SIGKILL");
-          return nspawn.exited;
-        });
-        const { stdout } = await copy.run("systemctl", "is-system-running");
-        if (/^(?:running|degraded)\n/.test(stdout)) return copy;
-      }
-      await Bun.sleep(100);
-    }
-    nspawn.kill();
-    throw new Error("systemd did not boot the copy");
-  }
-
-  /** The prefix of a command that runs in the copy as a user. */
-  as(user: string): readonly string[] {
-    return [...this.#enter, "setpriv", `--reuid=${user}`, `--regid=${user}`, "--init-groups"];
-  }
-
-  run(...command: string[]): Promise<CommandResult> {
-    return runIn("/", [...this.#enter, ...command]);
-  }
-
+/**
+ * A copy of this machine's files in the mount namespace of a process, which ends with it.
+ *
+ * @param enter the prefix of a command in the copy.
+ */
+function machineCopy(
+  folder: TemporaryFolder,
+  { pid }: Bun.Subprocess,
+  end: () => Promise<unknown>,
+  enter?: readonly string[],
+) {
+  // In the namespace, but not in the copy.
+  const outside = [programPath("nsenter"), "--mount", `--target=${pid}`];
+  const inside = enter ?? [...outside, "chroot", folder.file("root")];
+  const run = (...command: string[]) => runIn("/", [...inside, ...command]);
   /** As run(), and throws if the command fails. */
-  async succeed(...command: string[]): Promise<string> {
-    const { exitCode, stdout, stderr } = await this.run(...command);
+  const succeed = async (...command: string[]) => {
+    const { exitCode, stdout, stderr } = await run(...command);
     expect(exitCode, stderr + stdout).toBe(0);
     return stdout.trimEnd();
-  }
+  };
+  return {
+    run,
+    succeed,
+    /** The prefix of a command that runs in the copy as a user. */
+    as: (user: string) => [...inside, "setpriv", `--reuid=${user}`, `--regid=${user}`, "--init-groups"],
+    async install(file: string): Promise<void> {
+      await runIn("/", [...outside, "cp", file, folder.file("root/package.deb")]);
+      await succeed("dpkg", "--install", "--force-unsafe-io", "--no-triggers", "/package.deb");
+    },
+    /** What differs from this machine and has a name that contains the text. */
+    async changedFiles(text: string): Promise<string[]> {
+      const find = ["find", folder.file("upper"), "-name", `*${text}*`, "-not", "-type", "c"];
+      return (await runIn("/", [...outside, ...find])).stdout.split("\n").filter((path) => path !== "");
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      await end();
+      folder[Symbol.dispose]();
+    },
+  };
+}
 
-  async install(file: string): Promise<void> {
-    await runIn("/", [...this.#namespace, "cp", file, this.#folder.file("root/package.deb")]);
-    await this.succeed("dpkg", "--install", "--force-unsafe-io", "--no-triggers", "/package.deb");
-  }
+async function mountCopy() {
+  const folder = new TemporaryFolder();
+  // Keeps the namespace until its input ends.
+  const script = `${mountOverlay}\n${mountSystemFiles}\necho mounted\nexec cat`;
+  const child = Bun.spawn([programPath("unshare"), "--mount", "sh", "-c", script, "sh", folder.path], {
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  await child.stdout.getReader().read();
+  return machineCopy(folder, child, () => {
+    child.stdin.end();
+    return child.exited;
+  });
+}
 
-  /** What differs from this machine and has a name that contains the text. */
-  async changedFiles(text: string): Promise<string[]> {
-    const find = ["find", this.#folder.file("upper"), "-name", `*${text}*`, "-not", "-type", "c"];
-    return (await runIn("/", [...this.#namespace, ...find])).stdout.split("\n").filter((path) => path !== "");
+/** A copy that systemd has booted, with a network of its own. */
+async function bootCopy() {
+  const folder = new TemporaryFolder();
+  const script = `${bootOverlay} --boot systemd.unit=basic.target`;
+  const nspawn = Bun.spawn(
+    [programPath("unshare"), "--mount", "sh", "-c", script, "sh", folder.path, basename(folder.path)],
+    { stdin: "ignore", stdout: "ignore", stderr: "ignore" },
+  );
+  const children = Bun.file(`/proc/${nspawn.pid}/task/${nspawn.pid}/children`);
+  for (let attempt = 0; attempt < 600 && nspawn.exitCode === null; attempt++) {
+    // The process id of its init on this machine.
+    const init = (await children.text()).trim();
+    if (/^\d+$/.test(init)) {
+      const end = () => {
+        // Ends everything in it.
+        process.kill(Number(init), "SIGKILL");
+        return nspawn.exited;
+      };
+      const enter = [programPath("nsenter"), `--target=${init}`, "--all", "--wdns=/"];
+      const copy = machineCopy(folder, nspawn, end, enter);
+      const { stdout } = await copy.run("systemctl", "is-system-running");
+      if (/^(?:running|degraded)\n/.test(stdout)) return copy;
+    }
+    await Bun.sleep(100);
   }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#end();
-    this.#folder[Symbol.dispose]();
-  }
+  nspawn.kill();
+  throw new Error("systemd did not boot the copy");
 }
 
 /** Why no copy of this machine can be booted. */
@@ -236,7 +225,7 @@ function suite(): void {
   test.skipIf(reason !== undefined)(
     `installed, its user starts it and creates; upgraded under the running server; removed, and purged, the store remains; without it nothing does${reason === undefined ? "" : ` (skipped: ${reason})`}`,
     async () => {
-      await using machine = await MachineCopy.create();
+      await using machine = await mountCopy();
       const version = async () =>
         (await machine.succeed("dpkg-query", "--show", "plantstore")).replace(/^.*\t/, "");
       const [first, , upgrade] = packages;
@@ -337,7 +326,7 @@ function suite(): void {
   test.skipIf(reasonBoot !== undefined)(
     `under systemd the package starts the server, restarts it after an upgrade, and stops it for good${reasonBoot === undefined ? "" : ` (skipped: ${reasonBoot})`}`,
     async () => {
-      await using machine = await MachineCopy.boot();
+      await using machine = await bootCopy();
       const [first, , upgrade] = packages;
       const unit = "plantstore@a";
       const pid = () => machine.succeed("systemctl", "show", "--property=MainPID", "--value", unit);
