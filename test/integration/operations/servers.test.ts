@@ -72,7 +72,7 @@ for (const engine of engines) {
       const reports = jsonLines(readFileSync(`${file}.rejected.ndjson`, "utf8"));
       expect(reports.map(({ line, error }) => [line, error])).toEqual(refused.map((line) => [line, 40009]));
     }
-  }, 60_000);
+  });
 
   test(`${engine.name}: two imports of one file at the same time create each plant once`, async () => {
     using folder = new TemporaryFolder();
@@ -100,7 +100,7 @@ for (const engine of engines) {
     expect((one?.[0] ?? 0) + (other?.[0] ?? 0)).toBe(count);
     for (const [created = 0, unchanged = 0, refused] of [one ?? [], other ?? []])
       expect([created + unchanged, refused]).toEqual([count, 0]);
-  }, 60_000);
+  });
 
   test(`${engine.name}: of lines with one id the first is created, at any distance`, async () => {
     using folder = new TemporaryFolder();
@@ -122,5 +122,5 @@ for (const engine of engines) {
     });
     const reports = jsonLines(readFileSync(`${file}.rejected.ndjson`, "utf8"));
     expect(reports.map(({ line }) => line)).toEqual([1, 3, 5, 7].map((offset) => count + offset));
-  }, 60_000);
+  });
 }

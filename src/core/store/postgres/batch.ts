@@ -32,8 +32,11 @@ const fieldTypes = fieldNames.map((field) => columnTypes[typeOf(field)]);
 const insertedColumns = ["created_at", "id", "creator", ...fieldNames];
 const perRow = insertedColumns.length - 1;
 
-/** From this many rows on COPY is used: 500,000 rows a second, and 100,000 by INSERT. */
-const copyRowsMin = 2_000;
+/**
+ * After a COPY that met a stored id, so that all its rows were written in vain, batches are
+ * inserted by INSERT for this long.
+ */
+const copyPauseMs = 1_000;
 
 /** Rows of one INSERT: the protocol counts the parameters, one a column and row, in 16 bits. */
 const insertRowsMax = Math.floor(60_000 / perRow);
@@ -63,7 +66,7 @@ export async function commitBatch(
   // Two batches that lock their rows in the same order cannot deadlock.
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
   // COPY reports no conflicts: INSERT then decides row by row.
-  const isCopied = rows.length >= copyRowsMin && (await copy(pool, rows, lockMs));
+  const isCopied = mayCopy(pool, rows.length) && (await copy(pool, rows, lockMs));
   const inserted = isCopied ? rows.map(({ plant }) => plant.id) : await insert(pool, rows, lockMs);
   // Avoids sets and maps of bigints, which cost as much as the COPY.
   if (inserted.length === batch.length) return batch.map(() => "created");
@@ -101,6 +104,10 @@ function withoutDuplicates(sorted: readonly NewEntry[]): NewEntry[] {
   return sorted.filter(({ plant }, index) => plant.id !== sorted[index - 1]?.plant.id);
 }
 
+function mayCopy({ traits, copyFailedAt }: HostPool, rows: number): boolean {
+  return rows >= traits.copyRowsMin && performance.now() - copyFailedAt >= copyPauseMs;
+}
+
 /** Thrown to roll a COPY back that has skipped rows. */
 class RowsSkipped extends Error {}
 
@@ -129,9 +136,10 @@ async function copy(pool: HostPool, rows: readonly NewEntry[], lockMs: number): 
     await copying;
     return true;
   } catch (error) {
-    if (error instanceof RowsSkipped) return false;
-    if (error instanceof DatabaseError && error.code === uniqueViolation) return false;
-    throw error;
+    const isConflict = error instanceof DatabaseError && error.code === uniqueViolation;
+    if (!isConflict && !(error instanceof RowsSkipped)) throw error;
+    pool.copyFailedAt = performance.now();
+    return false;
   }
 }
 

@@ -28,6 +28,8 @@ export interface HostTraits {
   /** Whether statements may be prepared by name. */
   readonly namesStatements: boolean;
   readonly insertMethod: InsertMethod;
+  /** Batches with at least as many rows are inserted by COPY. */
+  readonly copyRowsMin: number;
 }
 
 /**
@@ -310,7 +312,10 @@ export class HostPool {
     acceptsTornPages: false,
     namesStatements: false,
     insertMethod: "values",
+    copyRowsMin: Number.POSITIVE_INFINITY,
   };
+  /** When a COPY has last met an id that was stored. */
+  copyFailedAt = Number.NEGATIVE_INFINITY;
   readonly #pool: Pool;
   /** The time limit of a statement. */
   readonly statementMs: number;
