@@ -1,4 +1,4 @@
-// Serves the static files of a page from memory: content types, caching by ETag or for good, gzip.
+// Serves the static files of a page from memory: content types, ETags, gzip.
 // Each has at most some ten KB and fits into a connection's send buffer, so a client that does not
 // read holds no memory of this process.
 
@@ -7,8 +7,6 @@ import { promisify } from "node:util";
 interface StaticFilesOptions {
   /** Reads each file, by the URL path that it is served at. One without an extension is HTML. */
   readonly files: ReadonlyMap<string, () => Promise<Uint8Array<ArrayBuffer>>>;
-  /** `immutable`: a path changes with its content. `revalidate`: browsers ask every time. */
-  readonly caching: "immutable" | "revalidate";
   /** Sent with every file. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -25,11 +23,6 @@ const contentTypes: Readonly<Record<string, string>> = {
   js: "text/javascript; charset=utf-8",
   mjs: "text/javascript; charset=utf-8",
   svg: "image/svg+xml",
-};
-
-const cacheControl = {
-  immutable: "public, max-age=31536000, immutable",
-  revalidate: "no-cache",
 };
 
 /** RFC 9110, section 12.5.3. */
@@ -55,7 +48,7 @@ export class StaticFiles {
     const headers: Record<string, string> = {
       ...this.#options.headers,
       "Content-Type": contentTypes[path.split(".").at(-1) ?? ""] ?? "text/html; charset=utf-8",
-      "Cache-Control": cacheControl[this.#options.caching],
+      "Cache-Control": "no-cache",
       ETag: etag,
       Vary: "Accept-Encoding",
     };

@@ -20,4 +20,4 @@ const files = new Map([
   ["app.js", async () => new TextEncoder().encode(await bundlePage())],
 ]);
 
-export const pageFiles = new StaticFiles({ files, caching: "revalidate", headers: securityHeaders });
+export const pageFiles = new StaticFiles({ files, headers: securityHeaders });

@@ -6,15 +6,6 @@ import packageJson from "../../package.json";
 import { iconPath } from "../product.ts";
 import { escapeUrl } from "./openapi-documents.ts";
 
-interface PageLinks {
-  /** "" or a path with a slash at its end, before every relative link. */
-  readonly prefix: string;
-  readonly style: string;
-  readonly script: string;
-  /** The base address of the server. */
-  readonly url: string;
-}
-
 /** A part of openapi.yaml: what the page shows of it. */
 interface Described {
   readonly $ref?: string;
@@ -105,8 +96,13 @@ const reference = [
 const about = section("About", markdown([operation.description, ...notes].join("\n\n")));
 const navigation = renderNavigation();
 
-/** The page, as one document without inline scripts and styles. */
-export function renderDocumentation({ prefix, style, script, url }: PageLinks): string {
+/**
+ * The page, as one document without inline scripts and styles.
+ *
+ * @param prefix "" or a path with a slash at its end, before every relative link.
+ * @param url the base address of the server.
+ */
+export function renderDocumentation(prefix: string, url: string): string {
   const link = (path: string) => escapeHTML(prefix + path);
   return `<!doctype html>
 <html lang="en">
@@ -116,8 +112,8 @@ export function renderDocumentation({ prefix, style, script, url }: PageLinks): 
     <meta name="color-scheme" content="light dark">
     <title>${escapeHTML(info.title)}</title>
     <link rel="icon" href="data:image/svg+xml,${icon}">
-    <link rel="stylesheet" href="${link(style)}">
-    <script src="${link(script)}" defer></script>
+    <link rel="stylesheet" href="${link("docs/style.css")}">
+    <script src="${link("docs/page.js")}" defer></script>
   </head>
   <body>
     <header>

@@ -1,6 +1,5 @@
 // Serves the interface description and its page to anyone, before the handler of the service.
 
-import { readFileSync } from "node:fs";
 import { ApiError } from "../core/contract/errors.ts";
 import { type Handler, pathOf } from "../core/http/handler.ts";
 import { errorResponse } from "../core/http/responses.ts";
@@ -41,13 +40,11 @@ export function documentation({
 }: DocumentationOptions): (next: Handler) => Handler {
   const documents = new Map(documentNames.map((name) => [`${basePath}/${name}`, name]));
   const pages = hasPage ? [basePath, `${basePath}/`] : [];
-  const links = { script: fileLink("page", "js", scriptFile), style: fileLink("style", "css", styleFile) };
   const files = new StaticFiles({
     files: new Map([
-      [`${basePath}/${links.script}`, () => Bun.file(scriptFile).bytes()],
-      [`${basePath}/${links.style}`, () => Bun.file(styleFile).bytes()],
+      [`${basePath}/docs/page.js`, () => Bun.file(scriptFile).bytes()],
+      [`${basePath}/docs/style.css`, () => Bun.file(styleFile).bytes()],
     ]),
-    caching: "immutable",
     headers: commonHeaders,
   });
   const hasFile = (path: string) => hasPage && files.has(path);
@@ -69,7 +66,7 @@ export function documentation({
     const prefix = path.endsWith("/")
       ? ""
       : lastSegment(publicUrl === undefined ? basePath : new URL(publicUrl).pathname);
-    return new Response(renderDocumentation({ prefix, ...links, url }), {
+    return new Response(renderDocumentation(prefix, url), {
       headers: {
         ...commonHeaders,
         "Content-Type": "text/html; charset=utf-8",
@@ -103,9 +100,4 @@ function requestUrl(request: Request, origin: string): string {
 function lastSegment(path: string): string {
   const segment = path.split("/").findLast((part) => part !== "");
   return segment === undefined ? "" : `${segment}/`;
-}
-
-/** A path that changes with the content of the file, relative to the base address. */
-function fileLink(name: string, extension: string, file: string): string {
-  return `docs/${name}-${Bun.SHA256.hash(readFileSync(file), "hex").slice(0, 16)}.${extension}`;
 }

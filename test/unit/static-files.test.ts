@@ -16,7 +16,6 @@ const assets = new StaticFiles({
     ["/style.css", () => Bun.file(folder.file("style.css")).bytes()],
     ["/script.js", () => Bun.file(folder.file("script.js")).bytes()],
   ]),
-  caching: "revalidate",
   headers: { "X-Content-Type-Options": "nosniff" },
 });
 

@@ -71,6 +71,7 @@ describe("the documentation page", () => {
     const described = openapi as unknown as { paths: { "/plants": { post: { responses: object } } } };
     for (const status of Object.keys(described.paths["/plants"].post.responses))
       expect(html).toContain(`<details id="status-${status}">`);
+    expect(html).toContain(`curl -i ${server.url}/plants`);
     for (const field of ["id", "name", "tag", "error", "message"])
       expect(html).toContain(`<th scope="row"><code>${field}</code></th>`);
     const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
@@ -79,7 +80,7 @@ describe("the documentation page", () => {
     expect(targets.filter((id) => !ids.includes(id))).toEqual([]);
   });
 
-  test("its files need no credentials and are immutable", async () => {
+  test("its files need no credentials", async () => {
     const { files } = await getLinks(`${server.url}/`);
     const types = [];
     for (const file of files) {
@@ -87,7 +88,6 @@ describe("the documentation page", () => {
       expect(response.status).toBe(200);
       types.push(response.headers.get("content-type"));
       expect(response.headers.get("x-content-type-options")).toBe("nosniff");
-      expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     }
     expect(types).toEqual(["text/css; charset=utf-8", "text/javascript; charset=utf-8"]);
   });
@@ -113,7 +113,7 @@ describe("the documentation page", () => {
     }
   });
 
-  test.each(["/docs", "/docs/", "/docs/page.js", "/docs/../package.json", "/docs/style.css", "/index.html"])(
+  test.each(["/docs", "/docs/", "/docs/page.ts", "/docs/../package.json", "/index.html"])(
     "%s is not found, as any other unknown path",
     async (path) => {
       expect((await fetch(server.url + path)).status).toBe(401);
