@@ -11,7 +11,7 @@ import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
-import { csvLine } from "../../support/stored-plants.ts";
+import { csvLine, storePlants } from "../../support/stored-plants.ts";
 
 type FormResponse = Awaited<ReturnType<typeof createPlant>>;
 
@@ -273,6 +273,31 @@ describe("the console", () => {
     expect(copy.query("SELECT name FROM plants WHERE id = 77").get()).toEqual({ name: "Aloe" });
     await eventually("the end of the download", async () => (await status())?.state === "sent");
     expect(copies()).toEqual([]);
+  });
+
+  test("an interrupted export is reported as such, and an interrupted download of a backup can be repeated", async () => {
+    const plants = Array.from({ length: 20_000 }, (_, id) => ({
+      id: BigInt(id + 100),
+      name: "x".repeat(1_000),
+    }));
+    await storePlants(server.database, plants);
+    const url = `${await server.adminUrl()}/console/api`;
+    const interrupt = async (path: string) => {
+      const download = new AbortController();
+      expect((await fetch(`${url}/${path}`, { signal: download.signal })).status).toBe(200);
+      download.abort();
+    };
+    const stateOf = async (path: string) => ((await client.read(path)).json as { state: string }).state;
+    await interrupt("export?run=cut&format=csv");
+    await eventually(
+      "the interruption",
+      async () => (await stateOf("export/progress?run=cut")) === "interrupted",
+    );
+    await client.write("backup", {});
+    await eventually("the copy", async () => (await stateOf("backup")) === "ready");
+    await interrupt("backup/download");
+    expect((await (await fetch(`${url}/backup/download`)).bytes()).length).toBeGreaterThan(20_000_000);
+    await eventually("the end of the download", async () => (await stateOf("backup")) === "sent");
   });
 });
 

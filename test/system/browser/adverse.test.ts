@@ -1,14 +1,12 @@
-// The console in Chromium where things go wrong: a slow network, two tabs, downloads that are
-// interrupted, a server that is gone for a while, and a large file.
+// The console in Chromium where things go wrong: a slow network, two tabs, a server that is gone for
+// a while, and a large file.
 
 import { afterAll, expect, test } from "bun:test";
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { type Page, TestBrowser } from "../../support/browser.ts";
 import { ConsoleClient } from "../../support/console.ts";
-import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer } from "../../support/server.ts";
-import { storePlants } from "../../support/stored-plants.ts";
 import { row, searchFor, withPage } from "./console-page.ts";
 
 const browser = new TestBrowser();
@@ -23,36 +21,6 @@ async function slowDown(page: Page): Promise<void> {
     latency: 400,
     downloadThroughput: 40_000,
     uploadThroughput: 40_000,
-  });
-}
-
-/** More than a response of the page has. */
-const stallsAfterBytes = 2 ** 21;
-
-/**
- * Starts a proxy in which each response stalls after a number of bytes, until it is cancelled: a
- * download in it is never complete. The throttling of Chromium does not slow downloads.
- */
-function stallingNetwork(port: number) {
-  return Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    idleTimeout: 0,
-    async fetch(request) {
-      const { pathname, search } = new URL(request.url);
-      const { signal, method, headers, body } = request;
-      const init = { signal, method, headers, body, decompress: false };
-      const response = await fetch(`http://127.0.0.1:${port}${pathname}${search}`, init);
-      let bytes = 0;
-      const stalling = new TransformStream<Uint8Array, Uint8Array>({
-        transform(chunk, controller) {
-          controller.enqueue(chunk);
-          bytes += chunk.length;
-          return bytes > stallsAfterBytes ? new Promise(() => undefined) : undefined;
-        },
-      });
-      return new Response(response.body?.pipeThrough(stalling) ?? null, response);
-    },
   });
 }
 
@@ -173,45 +141,6 @@ test.concurrent("of two tabs one imports while the other is used, and both succe
     await page.getByText("200,000 created, 0 already stored, 0 rejected").waitFor();
     await page.getByRole("button", { name: "Done" }).click();
     expect((await server.command("get", "-5")).stdout).toContain('"name":"Ficus lyrata"');
-  });
-});
-
-test.concurrent("interrupted downloads are shown as such, hold nothing, and can be repeated", async () => {
-  // In a process: the backup is a command of the program.
-  await withPage(browser, { start: RunningServer.start }, async ({ page, server, console }) => {
-    await storePlants(
-      server.database,
-      Array.from({ length: 20_000 }, (_, id) => ({ id: BigInt(id), name: "x".repeat(1_000), tag: "t" })),
-    );
-    const client = await ConsoleClient.of(server);
-    await using network = stallingNetwork(Number(new URL(console).port));
-    await page.goto(`${network.url}console/`);
-    await page.getByLabel("Inventory").getByText("20,000").first().waitFor();
-    await page.getByRole("button", { name: "Export", exact: true }).click();
-    const dialog = page.getByRole("dialog");
-    const started = page.waitForEvent("download");
-    await dialog.getByRole("button", { name: "Export", exact: true }).click();
-    const download = await started;
-    await dialog.getByText(/so far, \d+ % of about 20,000 plants/).waitFor();
-    await download.cancel();
-    await dialog.getByText(/^Interrupted after .* Export again\.$/).waitFor();
-    const again = page.waitForEvent("download");
-    await dialog.getByRole("button", { name: "Export", exact: true }).click();
-    await (await again).cancel();
-    await dialog.getByText(/^Interrupted after /).waitFor();
-    await page.keyboard.press("Escape");
-
-    const backup = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Back up now" }).click();
-    await (await backup).cancel();
-    const status = async () => (await client.read("backup")).json as { state: string };
-    // Kept, to be downloaded again.
-    expect((await status()).state).toBe("ready");
-    const repeated = await fetch(`${await server.adminUrl()}/console/api/backup/download`);
-    expect((await repeated.bytes()).length).toBeGreaterThan(20_000_000);
-    await eventually("the backup is sent", status, ({ state }) => state === "sent");
-    // Its requests would fail without the network.
-    await page.close();
   });
 });
 
