@@ -64,7 +64,7 @@ export function AddPlant({
     if (created.status !== 200) {
       const found = explain(created, draft);
       if (Object.keys(found).length > 0) return complain(found);
-      throw new Error(String(parseBody(created).message ?? "The plant was not added."));
+      throw new Error(parseBody(created).message);
     }
     onCreated();
     // Text typed since the request belongs to the next plant.
@@ -118,7 +118,7 @@ export function AddPlant({
 }
 
 function ExactResponse({ status, headers, body }: CreateResponse) {
-  const code = parseBody({ status, headers, body }).error;
+  const code = parseBody({ body }).error;
   return html`
     <details class="exact">
       <summary>Response of the interface: ${status}${code === undefined ? "" : `, error ${code}`}</summary>
@@ -127,12 +127,9 @@ function ExactResponse({ status, headers, body }: CreateResponse) {
   `;
 }
 
-function parseBody({ body }: CreateResponse): { error?: number; message?: string; name?: string } {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return {};
-  }
+/** An Error of the interface, or a plant. */
+function parseBody({ body }: { body: string }): { error?: number; message?: string } {
+  return JSON.parse(body);
 }
 
 function successText({ id = "", name = "" }: Draft) {

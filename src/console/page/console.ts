@@ -23,14 +23,17 @@ interface About {
   engine: string;
 }
 
-/** Tokens and indexes are loaded again less often. */
-const ticksPerSlowTick = 2;
-
 const engineNames: Record<string, string> = {
   sqlite: "on SQLite",
   postgres: "on PostgreSQL",
   memory: "in memory: a sandbox, nothing is kept",
 };
+
+/** The dialog that is open, with the file that was dropped to be imported. */
+interface Opened {
+  kind: "add" | "import" | "export";
+  file?: File;
+}
 
 /** `onLoggedOut` is called when the session has ended elsewhere. */
 export function Console({
@@ -46,8 +49,7 @@ export function Console({
   const [history, setHistory] = useState(emptyHistory);
   /** The token that was issued or pasted last. */
   const [token, setToken] = useState("");
-  const [dialog, setDialog] = useState<"add" | "import" | "export" | null>(null);
-  const [file, setFile] = useState<File | null>(null);
+  const [dialog, open] = useState<Opened | null>(null);
   const [isDropTarget, setDropTarget] = useState(false);
   /** The time whose errors are listed. */
   const [span, setSpan] = useState<Span | null>(null);
@@ -80,16 +82,11 @@ export function Console({
   });
   useListener<DragEvent>(document, "drop", (event) => {
     onDrag(false, event);
-    const [dropped] = event.dataTransfer?.files ?? [];
-    if (dropped !== undefined && dialog === null) openDialog("import", dropped);
+    const [file] = event.dataTransfer?.files ?? [];
+    if (file !== undefined && dialog === null) open({ kind: "import", file });
   });
-  const openDialog = (opened: typeof dialog, dropped: File | null = null) => {
-    setDialog(opened);
-    setFile(dropped);
-  };
-  const onClose = () => setDialog(null);
+  const onClose = () => open(null);
 
-  const slowTick = Math.floor(tick / ticksPerSlowTick);
   const isSandbox = about?.engine === "memory";
   return html`
     <header class="top">
@@ -99,34 +96,34 @@ export function Console({
         <i aria-hidden="true"></i>${isReachable ? "Live" : "The server is unreachable; retrying."}
       </p>
       <nav aria-label="Actions">
-        <button type="button" onClick=${() => openDialog("import")}>Import</button>
-        <button type="button" onClick=${() => openDialog("export")}>Export</button>
+        <button type="button" onClick=${() => open({ kind: "import" })}>Import</button>
+        <button type="button" onClick=${() => open({ kind: "export" })}>Export</button>
         ${onLogOut !== undefined && html`<button type="button" class="quiet" onClick=${onLogOut}>Log out</button>`}
       </nav>
     </header>
     <main>
       <div class=${`columns ${isSandbox ? "with-sandbox" : ""}`}>
-        <${Plants} tick=${tick} onAdd=${() => openDialog("add")} />
+        <${Plants} tick=${tick} onAdd=${() => open({ kind: "add" })} />
         <div class="side">
           <${Charts} history=${history} onErrors=${isSandbox ? undefined : setSpan} />
-          <${Tokens} tick=${slowTick} onIssued=${setToken} />
-          <${Indexes} tick=${slowTick} engine=${about?.engine} />
+          <${Tokens} tick=${tick} onIssued=${setToken} />
+          <${Indexes} tick=${tick} engine=${about?.engine} />
           ${about !== null && !isSandbox && html`<${Backup} engine=${about.engine} />`}
         </div>
         ${
           isSandbox &&
           html`
-            <${SandboxSection} tick=${slowTick} onChanged=${() => setTick((last) => last + ticksPerSlowTick)} />
-            <${SandboxRequests} tick=${slowTick} />
+            <${SandboxSection} tick=${tick} onChanged=${reload} />
+            <${SandboxRequests} tick=${tick} />
           `
         }
-        ${about !== null && !isSandbox && html`<${Requests} tick=${slowTick} span=${span} onAll=${() => setSpan(null)} />`}
+        ${about !== null && !isSandbox && html`<${Requests} tick=${tick} span=${span} onAll=${() => setSpan(null)} />`}
       </div>
     </main>
     ${isDropTarget && html`<div class="drop-anywhere" aria-hidden="true">Drop the file to import it</div>`}
-    ${dialog === "import" && html`<${ImportDialog} file=${file} onImported=${reload} onClose=${onClose} />`}
-    ${dialog === "export" && html`<${ExportDialog} onClose=${onClose} />`}
-    ${dialog === "add" && html`<${AddPlant} token=${token} onToken=${setToken} onCreated=${reload} onClose=${onClose} />`}
+    ${dialog?.kind === "import" && html`<${ImportDialog} file=${dialog.file} onImported=${reload} onClose=${onClose} />`}
+    ${dialog?.kind === "export" && html`<${ExportDialog} onClose=${onClose} />`}
+    ${dialog?.kind === "add" && html`<${AddPlant} token=${token} onToken=${setToken} onCreated=${reload} onClose=${onClose} />`}
   `;
 }
 

@@ -50,7 +50,7 @@ export function ImportDialog({
   onImported,
   onClose,
 }: {
-  file: File | null;
+  file: File | undefined;
   onImported: () => void;
   onClose: () => void;
 }) {
@@ -99,7 +99,7 @@ export function ImportDialog({
     }
   };
   useEffect(() => {
-    if (dropped !== null) void choose(dropped);
+    if (dropped !== undefined) void choose(dropped);
     return () => {
       isCancelled.current = true;
     };
