@@ -25,24 +25,21 @@ export function demoCommand(): Command {
   );
   const demonstrate = async (config: Config<(typeof settingNames)[number]>) => {
     const folder = makeFolder();
-    try {
-      removeAtExit(folder);
-      const database = `sqlite:${join(folder, "plantstore.db")}`;
-      await withStore(database, "create", (store) =>
-        store.create(toEntries(demoPlants.map((plant, index) => ({ ...plant, id: BigInt(index + 1) })))),
-      );
-      printError(
-        `A demonstration: its ${formatCount(demoPlants.length)} and ${folder} are removed when the server stops.`,
-      );
-      printError(`Two clients send it plants for ${trafficMinutes} minutes: the console shows them.`);
-      const sources = { ...config.sources, database: "default", migrate: "default" };
-      const { serve } = await import("./serve.ts");
-      await serve({ ...config, database, migrate: "on", sources } satisfies ServeConfig, ({ url }, store) =>
-        startDemoTraffic(url, store),
-      );
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    // Runs even if a second signal ends the process.
+    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+    const database = `sqlite:${join(folder, "plantstore.db")}`;
+    await withStore(database, "create", (store) =>
+      store.create(toEntries(demoPlants.map((plant, index) => ({ ...plant, id: BigInt(index + 1) })))),
+    );
+    printError(
+      `A demonstration: its ${formatCount(demoPlants.length)} and ${folder} are removed when the server stops.`,
+    );
+    printError(`Two clients send it plants for ${trafficMinutes} minutes: the console shows them.`);
+    const sources = { ...config.sources, database: "default", migrate: "default" };
+    const { serve } = await import("./serve.ts");
+    await serve({ ...config, database, migrate: "on", sources } satisfies ServeConfig, ({ url }, store) =>
+      startDemoTraffic(url, store),
+    );
   };
   return withSettings(command, settingNames, demonstrate, defaults);
 }
@@ -55,24 +52,5 @@ function makeFolder(): string {
     throw new OperatorError(
       `no folder can be created in ${tmpdir()} (${code}); set TMPDIR to one that is writable`,
     );
-  }
-}
-
-/**
- * Starts a process that removes the folder when this one ends: the kernel closes the pipe to it,
- * also after SIGKILL. It has its own session, so a terminal's signals do not reach it.
- */
-function removeAtExit(folder: string): void {
-  try {
-    Bun.spawn(["sh", "-c", 'cat; rm -rf -- "$0"', folder], {
-      cwd: "/",
-      stdin: "pipe",
-      stdout: "ignore",
-      stderr: "ignore",
-      detached: true,
-    }).unref();
-  } catch (error) {
-    // Without a shell, only a server that is stopped removes its folder.
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
 }
