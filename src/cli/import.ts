@@ -15,7 +15,7 @@ import {
 } from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
 import { Progress } from "../operations/progress.ts";
-import { RejectedFile, type Report } from "../operations/rejected-file.ts";
+import { RejectedFile } from "../operations/rejected-file.ts";
 import { rejectionReport } from "../operations/rejections.ts";
 import { openSource, type Source } from "../operations/source.ts";
 import { withSettings } from "./config/command-options.ts";
@@ -131,7 +131,7 @@ async function confirm(plants: number, signal: AbortSignal): Promise<boolean> {
 async function importInto(config: ImportConfig, file: string, signal: AbortSignal): Promise<void> {
   const { database, quiet, importUpdate, delimiter, format } = config;
   const counts = newCounts();
-  let report: Report | undefined;
+  let report: string | undefined;
   let runId: string | undefined;
   let isOpen = false;
   const summary = () => {
@@ -175,9 +175,9 @@ async function importInto(config: ImportConfig, file: string, signal: AbortSigna
     if (!isWaitInterrupted) throw error;
   }
   if (signal.aborted) throw new OperatorError(`interrupted; ${resumable()}`);
-  if (!quiet) printError(summary() + (report === undefined ? "" : `; see ${report.path}`));
-  // The name of a numbered report cannot be guessed.
-  else if (report?.isNumbered) printError(`The rejected records are in ${report.path}.`);
+  if (!quiet) printError(summary() + (report === undefined ? "" : `; see ${report}`));
+  // Its name may have a number.
+  else if (report !== undefined) printError(`The rejected records are in ${report}.`);
   host().setExitCode(counts.rejected > 0 ? someRejectedExitCode : 0);
 }
 

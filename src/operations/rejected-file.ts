@@ -21,12 +21,6 @@ import type { SourceAccess } from "./source.ts";
 /** UTF-16 code units that are buffered for one write. */
 const writeCodeUnits = 2 ** 16;
 
-export interface Report {
-  readonly path: string;
-  /** Whether the name has a number because another report has the first name. */
-  readonly isNumbered: boolean;
-}
-
 /** The first bytes of every report in NDJSON. */
 const reportStart = Buffer.from('{"line":');
 
@@ -72,8 +66,8 @@ export class RejectedFile {
     if (this.#buffer.length >= writeCodeUnits) this.#flush();
   }
 
-  /** Writes the buffer, and renames the report; undefined if nothing was rejected. Call it once. */
-  finish(): Report | undefined {
+  /** Writes the buffer, and returns the report's path, if anything was rejected. Call it once. */
+  finish(): string | undefined {
     try {
       this.#flush();
     } catch (error) {
@@ -95,14 +89,14 @@ export class RejectedFile {
     this.#buffer = "";
   }
 
-  #publish(): Report | undefined {
+  #publish(): string | undefined {
     const descriptor = this.#descriptor;
     if (descriptor === undefined) return undefined;
     closeSync(descriptor);
     return this.#orThrow(() => {
       const path = this.#reservePath();
       renameSync(this.#partialPath, path);
-      return { path, isNumbered: path !== this.#firstPath };
+      return path;
     });
   }
 
