@@ -17,7 +17,7 @@ import { createHandler, type Handler, inProcess, withTickBudget } from "./http/h
 import { PublicListener } from "./http/listener.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { Metrics } from "./observability/metrics.ts";
-import { type Clock, type Emit, ServerEvents } from "./observability/server-event.ts";
+import { type Clock, ServerEvents } from "./observability/server-event.ts";
 import { errorMessage } from "./operator-error.ts";
 import { openCreateQueue, type ServerStore } from "./store/group-commit.ts";
 
@@ -225,7 +225,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   resources.defer(() => listener.stop(limits.drainSecondsMax * 1_000));
   const { shortage } = connectionLimit;
   if (shortage !== undefined) emit({ kind: "openFileLimitTooLow", ...shortage });
-  if (certificate !== undefined) reloadCertificate(certificate, { listener, resources, emit });
+  if (certificate !== undefined) {
+    const reloader = new CertificateReloader(certificate, (next) => listener.reloadCertificate(next), emit);
+    resources.defer(() => reloader.stop());
+  }
 
   const running = resources.move();
   let stopped: Promise<void> | undefined;
@@ -242,24 +245,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     stop,
     [Symbol.asyncDispose]: stop,
   };
-}
-
-/** Reloads the certificate when one of its files changes. */
-function reloadCertificate(
-  current: Certificate,
-  { listener, resources, emit }: { listener: PublicListener; resources: AsyncDisposableStack; emit: Emit },
-): void {
-  const emitInUse = ({ subject, expiresAt }: Certificate) =>
-    emit({ kind: "certificateLoaded", subject, expiresAt });
-  const reloader = new CertificateReloader(current, {
-    onReload: (certificate) => {
-      listener.reloadCertificate(certificate);
-      emitInUse(certificate);
-    },
-    onError: (reason) => emit({ kind: "certificateReloadFailed", reason }),
-  });
-  resources.defer(() => reloader.stop());
-  emitInUse(current);
 }
 
 /** Opens a listener. Throws a ListenError if the address cannot be bound. */

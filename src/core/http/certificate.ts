@@ -1,6 +1,7 @@
 // The TLS certificate of the public listener: read from files, and reloaded when they change.
 
 import { readFile, stat } from "node:fs/promises";
+import type { Emit } from "../observability/server-event.ts";
 import { errorMessage, OperatorError } from "../operator-error.ts";
 
 export interface CertificateFiles {
@@ -46,30 +47,34 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
   };
 }
 
-export interface ReloadCallbacks {
-  /** Takes a new certificate into use. If it throws, it is called again at the next poll. */
-  readonly onReload: (certificate: Certificate) => void;
-  /** Called when the changed files are not a valid pair, or cannot be used. */
-  readonly onError: (reason: string) => void;
-}
-
 /** Files are polled, because containers replace mounted files behind symbolic links. */
 const defaultPollIntervalMs = 1_000;
 
 /** Polls the files for a new certificate until it is stopped. */
 export class CertificateReloader {
-  readonly #callbacks: ReloadCallbacks;
+  readonly #use: (certificate: Certificate) => void;
+  readonly #emit: Emit;
   readonly #timer: Timer;
   #current: Certificate;
   /** Reported if the next poll finds it as well, as two files are replaced one by one. */
   #lastError: string | undefined;
   #reportedError: string | undefined;
 
-  /** @param pollIntervalMs is shorter in tests. */
-  constructor(current: Certificate, callbacks: ReloadCallbacks, pollIntervalMs = defaultPollIntervalMs) {
+  /**
+   * @param use takes a new certificate into use. If it throws, it is called again at the next poll.
+   * @param pollIntervalMs is shorter in tests.
+   */
+  constructor(
+    current: Certificate,
+    use: (certificate: Certificate) => void,
+    emit: Emit,
+    pollIntervalMs = defaultPollIntervalMs,
+  ) {
     this.#current = current;
-    this.#callbacks = callbacks;
+    this.#use = use;
+    this.#emit = emit;
     this.#timer = setInterval(() => void this.#poll(), pollIntervalMs);
+    this.#emitLoaded();
   }
 
   stop(): void {
@@ -79,9 +84,11 @@ export class CertificateReloader {
   async #poll(): Promise<void> {
     try {
       const found = await readCertificate(this.#current.files);
-      const isNew = found.cert !== this.#current.cert || found.key !== this.#current.key;
-      if (isNew) this.#callbacks.onReload(found);
-      this.#current = found;
+      if (found.cert !== this.#current.cert || found.key !== this.#current.key) {
+        this.#use(found);
+        this.#current = found;
+        this.#emitLoaded();
+      }
       this.#lastError = undefined;
       this.#reportedError = undefined;
     } catch (error) {
@@ -92,9 +99,14 @@ export class CertificateReloader {
   #handleError(reason: string): void {
     if (this.#lastError === reason && this.#reportedError !== reason) {
       this.#reportedError = reason;
-      this.#callbacks.onError(reason);
+      this.#emit({ kind: "certificateReloadFailed", reason });
     }
     this.#lastError = reason;
+  }
+
+  #emitLoaded(): void {
+    const { subject, expiresAt } = this.#current;
+    this.#emit({ kind: "certificateLoaded", subject, expiresAt });
   }
 }
 

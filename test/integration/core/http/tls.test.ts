@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { CertificateReloader, readCertificate } from "../../../../src/core/http/certificate.ts";
+import type { ServerEvent } from "../../../../src/core/observability/server-event.ts";
 import { type KeyType, makeCertificate } from "../../../support/certificates.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { plantJson } from "../../../support/http.ts";
@@ -160,23 +161,24 @@ describeIfInstalled("openssl", "TLS", () => {
     using folder = new TemporaryFolder();
     const files = makeCertificate(folder, "live", "/CN=first");
     const failures: string[] = [];
-    const used = Promise.withResolvers<string>();
+    const loaded: string[] = [];
     const failed = (count: number) => eventually("a failure", () => failures.length >= count);
-    const callbacks = {
-      onReload({ subject }: { readonly subject: string }) {
-        if (failures.length < 3) throw new Error("the port is gone");
-        used.resolve(subject);
-      },
-      onError: (reason: string) => failures.push(reason),
+    const use = () => {
+      if (failures.length < 3) throw new Error("the port is gone");
     };
-    const reloader = new CertificateReloader(await readCertificate(files), callbacks, 5);
+    const emit = (event: ServerEvent) => {
+      if (event.kind === "certificateReloadFailed") failures.push(event.reason);
+      if (event.kind === "certificateLoaded") loaded.push(event.subject);
+    };
+    const reloader = new CertificateReloader(await readCertificate(files), use, emit, 5);
     writeFileSync(files.key, "no PEM");
     await failed(1);
     const second = makeCertificate(folder, "second", "/CN=second");
     renameSync(second.key, files.key);
     await failed(2);
     renameSync(second.certificate, files.certificate);
-    expect(await used.promise).toBe("CN=second");
+    await eventually("the second is in use", () => loaded.length === 2);
+    expect(loaded).toEqual(["CN=first", "CN=second"]);
     expect(failures).toEqual([
       expect.stringContaining("live.key cannot be used"),
       expect.stringContaining("is not that of the certificate"),
