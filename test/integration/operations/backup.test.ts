@@ -2,17 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import {
-  copyFileSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync, renameSync, writeFileSync } from "node:fs";
 import { writeFailureMarker } from "../../../src/core/store/sqlite/errors.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
@@ -80,77 +70,6 @@ test("a backup is restored: plants, tokens, and a server that runs on them", asy
   expect((await post({ url: server.url, token }, plantJson(0n, "other"))).status).toBe(400);
   // The backup is unchanged, and can be restored again.
   expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
-});
-
-test("an incomplete backup is rejected before anything is changed", async () => {
-  using folder = new TemporaryFolder();
-  const database = await newStore(folder, "plants.db", 5_000);
-  const copy = folder.file("copy.db");
-  await runCommand(["backup", copy, "--quiet", "--database", database]);
-  const bytes = statSync(copy).size;
-
-  copyFileSync(copy, folder.file("short.db"));
-  truncateSync(folder.file("short.db"), bytes - 8_192);
-  const damaged = readFileSync(copy);
-  damaged.fill(0xff, bytes / 2, bytes / 2 + 2_000);
-  writeFileSync(folder.file("damaged.db"), damaged);
-  writeFileSync(folder.file("text.db"), "not a database file ".repeat(1_000));
-  writeFileSync(folder.file("empty.db"), "");
-  const foreign = new Database(folder.file("foreign.db"));
-  foreign.run("CREATE TABLE songs (title TEXT)");
-  foreign.close();
-  copyFileSync(copy, folder.file("newer.db"));
-  const newer = new Database(folder.file("newer.db"));
-  newer.run("PRAGMA user_version = 99");
-  newer.close();
-
-  const target = `sqlite:${folder.file("target.db")}`;
-  for (const [name, message] of [
-    ["short.db", "short.db is"],
-    ["damaged.db", "damaged.db is"],
-    ["text.db", "text.db is damaged, or not a store"],
-    ["empty.db", "empty.db is not a plant store"],
-    ["foreign.db", "foreign.db is a SQLite database, but not a plant store"],
-    ["newer.db", "newer.db has schema version 99"],
-  ] as const) {
-    for (const args of [
-      ["--database", target],
-      ["--database", database, "--force"],
-    ]) {
-      const { exitCode, stderr } = await runCommand(["restore", folder.file(name), ...args]);
-      expect({ name, exitCode, stderr }).toEqual({
-        name,
-        exitCode: 1,
-        stderr: expect.stringContaining(message),
-      });
-      expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
-    }
-  }
-  expect(readdirSync(folder.path).filter((name) => /target|partial/.test(name))).toEqual([]);
-  expect(await exported(database)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
-
-  // The newest plants of an open store are in its WAL.
-  await using server = await RunningServer.startInProcess({ database });
-  const inUse = await runCommand(["restore", folder.file("plants.db"), "--database", target]);
-  expect(inUse).toMatchObject({
-    exitCode: 1,
-    stderr: expect.stringContaining("is a store and not a backup"),
-  });
-  await server.stop();
-});
-
-test("a damaged store is not backed up", async () => {
-  using folder = new TemporaryFolder();
-  const database = await newStore(folder, "plants.db", 5_000);
-  const bytes = readFileSync(folder.file("plants.db"));
-  bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 5_000);
-  writeFileSync(folder.file("plants.db"), bytes);
-  const { exitCode, stderr } = await runCommand(["backup", folder.file("second.db"), "--database", database]);
-  expect({ exitCode, stderr }).toEqual({
-    exitCode: 1,
-    stderr: expect.stringMatching(/^plantstore: [^\n]+\n$/),
-  });
-  expect(readdirSync(folder.path).filter((name) => /second|partial/.test(name))).toEqual([]);
 });
 
 test("a server that opens the store while it is replaced runs on the new one", async () => {

@@ -11,10 +11,12 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import type { OperatorError } from "../../../src/core/operator-error.ts";
@@ -357,6 +359,22 @@ for (const command of commandNames) {
   });
 }
 
+/** Makes from.db: a copy of another file that is then changed. */
+const copyOf = (name: string, change: (path: string) => void) => (folder: TemporaryFolder) => {
+  copyFileSync(folder.file(name), folder.file("from.db"));
+  change(folder.file("from.db"));
+};
+
+function overwriteMiddle(path: string): void {
+  const bytes = readFileSync(path);
+  writeFileSync(path, bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 5_000));
+}
+
+function runIn(path: string, sql: string): void {
+  using database = new Database(path);
+  database.run(sql);
+}
+
 const fifo = (folder: TemporaryFolder) => spawnSync(programPath("mkfifo"), [folder.file("from.db")]);
 const sources: readonly [CommandName, string, (folder: TemporaryFolder) => unknown, RegExp][] = [
   ["restore", "none", () => undefined, /there is no backup/],
@@ -368,11 +386,46 @@ const sources: readonly [CommandName, string, (folder: TemporaryFolder) => unkno
   [
     "restore",
     "a store whose disk has failed",
-    (folder) => {
-      copyFileSync(folder.file("other.db"), folder.file("from.db"));
-      writeFileSync(folder.file("from.db-disk-failed"), "disk I/O error\n");
-    },
+    copyOf("other.db", (path) => writeFileSync(`${path}-disk-failed`, "disk I/O error\n")),
     /is a store and not a backup, as .*from\.db-disk-failed belongs to it/,
+  ],
+  [
+    "restore",
+    "a store that is in use",
+    copyOf("other.db", leaveLog),
+    /is a store and not a backup, as .*from\.db-wal belongs to it/,
+  ],
+  [
+    "restore",
+    "a backup that is cut off",
+    copyOf("backup.db", (path) => truncateSync(path, statSync(path).size - 8_192)),
+    /from\.db is/,
+  ],
+  ["restore", "a damaged backup", copyOf("backup.db", overwriteMiddle), /from\.db is/],
+  [
+    "backup",
+    "a damaged store",
+    copyOf("plants.db", overwriteMiddle),
+    /could not be backed up to .*malformed/,
+  ],
+  [
+    "restore",
+    "text",
+    (folder) => writeFileSync(folder.file("from.db"), "not a database file ".repeat(1_000)),
+    /from\.db is damaged, or not a store/,
+  ],
+  ["restore", "an empty file", copyOf("backup.db", truncateSync), /from\.db is not a plant store/],
+  [
+    "restore",
+    "another program's database",
+    (folder) => runIn(folder.file("from.db"), "CREATE TABLE songs (title TEXT)"),
+    /from\.db is a SQLite database, but not a plant store/,
+  ],
+  [
+    "restore",
+    "a backup of a newer version",
+    copyOf("backup.db", (path) => runIn(path, "PRAGMA user_version = 99")),
+    /from\.db has schema version 99/,
   ],
   [
     "backup",
@@ -391,8 +444,11 @@ test.each(sources)("%s from %s is refused", async (command, _, arrange, refusal)
   using folder = stores.newFolder();
   arrange(folder);
   const before = snapshot(folder.path);
-  expectRefusal(await execute(command, folder, "new.db", { source: "from.db", force: false }), refusal);
-  expect(snapshot(folder.path)).toEqual(before);
+  for (const target of command === "restore" ? ["new.db", "other.db"] : ["new.db"]) {
+    const given = { source: "from.db", force: target === "other.db" };
+    expectRefusal(await execute(command, folder, target, given), refusal);
+    expect(snapshot(folder.path)).toEqual(before);
+  }
 });
 
 test("restore from a store that was stopped leaves it as it is", async () => {
