@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { makeToken, randomBytes } from "../../src/core/auth/token.ts";
 import { storeAt } from "../../src/core/store/open-store.ts";
 import type { OpenMode, ReadablePlantStore } from "../../src/core/store/plant-store.ts";
+import type { Target } from "./http.ts";
 import { InProcessCommand } from "./in-process-command.ts";
 import { type LogLine, logLines, Output } from "./output.ts";
 
@@ -166,6 +167,11 @@ export class RunningServer {
     return new RunningServer(url, database, program, folder.move());
   }
 
+  /** The file of a store on SQLite. */
+  get path(): string {
+    return this.database.replace(/^sqlite:/, "");
+  }
+
   /** The address of the admin listener. */
   async adminUrl(): Promise<string> {
     // Kept: a log may have grown long by the next time.
@@ -193,6 +199,11 @@ export class RunningServer {
   /** Adds a token, as `plantstore token create` does. It expires after `lifetimeMs`, or never. */
   async createToken(name?: string, lifetimeMs?: number): Promise<string> {
     return await withStore(this.database, "writable", ({ tokens }) => addToken(tokens, name, lifetimeMs));
+  }
+
+  /** This server with a new token. */
+  async target(): Promise<Target> {
+    return { url: this.url, token: await this.createToken() };
   }
 
   /** Runs a command on this server's store, in the process of the test. */

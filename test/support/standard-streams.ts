@@ -116,7 +116,7 @@ export function testStandardStreams(program: string): void {
       under: ["sh", "-c", 'exec "$@" <&- 2>&-', "sh"],
     });
     await using _ = server;
-    const target = { url: server.url, token: await server.createToken() };
+    const target = await server.target();
     for (let id = 1n; id <= 50n; id++) {
       expect((await post(target, plantJson(id, `plant ${id}`))).status).toBe(200);
       // Rejections are logged.

@@ -87,7 +87,7 @@ testIfInstalled(
 test("get and export print plants exactly, while the server runs", async () => {
   using folder = new TemporaryFolder();
   await using server = await newServer(folder);
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   await post(target, plantJson(9007199254740993n, "Monstera 🌱", "tropical"));
   await post(target, plantJson(-7n, 'with "quotes"\n'));
 

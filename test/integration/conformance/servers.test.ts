@@ -57,7 +57,7 @@ test.each<[behaviour: string, outcome: Outcome, ids: readonly string[]]>([
   const database = `sqlite:${folder.file("plants.db")}`;
   const args = ["--token-rate", "1", "--token-burst", "1"];
   await using server = await RunningServer.startInProcess({ database, args });
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   const report = await checkConformance(target, { rules: rulesNamed(...ids) });
   const wanted = report.results.filter((each) => each.outcome === outcome);
   if (wanted.length !== ids.length) throw new Error(reportText(report));

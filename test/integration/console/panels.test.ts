@@ -256,7 +256,7 @@ describe("the console", () => {
     await client.write("backup/cancel", {});
     expect([copies(), await status()]).toEqual([[], null]);
 
-    const target = { url: server.url, token: await server.createToken() };
+    const target = await server.target();
     await post(target, plantJson(77n, "Aloe"));
     await client.write("backup", {});
     expect((await client.write("backup", {})).status).toBeOneOf([200, 409]);

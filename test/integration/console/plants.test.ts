@@ -68,7 +68,7 @@ for (const engine of engines) {
     test("a plant is changed and deleted only while it is what the operator was shown, and each edit is logged", async () => {
       await using place = await engine.createTestStore();
       await using server = await RunningServer.start(place);
-      const target = { url: server.url, token: await server.createToken() };
+      const target = await server.target();
       const client = await ConsoleClient.of(server);
       const id = 9007199254740993n;
       const [old, changed] = [plantJson(id, "Monstera", "tropical"), plantJson(id, "Ficus \u{1f331}")];
@@ -118,7 +118,7 @@ for (const engine of engines) {
     test("ids are exact", async () => {
       await using place = await engine.createTestStore();
       await using server = await RunningServer.startInProcess(place);
-      const target = { url: server.url, token: await server.createToken() };
+      const target = await server.target();
       const client = await ConsoleClient.of(server);
       const lines = [
         plantJson(9223372036854775807n, "x".repeat(5_000), "long"),
@@ -150,7 +150,7 @@ for (const engine of engines) {
     test("the index is built on the command line while the server commits without a pause", async () => {
       await using place = await engine.createTestStore();
       await using server = await RunningServer.startInProcess(place);
-      const target = { url: server.url, token: await server.createToken() };
+      const target = await server.target();
       // More than one create waits at any time, so that a commit begins when the one before it
       // ends.
       const load = new Load();

@@ -140,7 +140,7 @@ describe("under a base path", () => {
   );
 
   test("the path is the prefix of every other one, and is in openapi.json", async () => {
-    const target = { url: server.url, token: await server.createToken() };
+    const target = await server.target();
     expect((await post(target, '{"id": 1, "name": "Monstera"}')).status).toBe(200);
     expect((await send(`${server.url}/openapi.json`)).json).toMatchObject({ servers: [{ url: server.url }] });
     const { origin } = new URL(server.url);

@@ -23,7 +23,7 @@ test("a backup under load is one complete snapshot with every plant that was ack
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await using server = await RunningServer.startInProcess({ database });
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   const load = new Load();
   const running = load.untilStopped([target], 16);
   await load.acknowledgedMore(2_000);
@@ -92,7 +92,7 @@ test("a store whose disk has failed is copied, and its failure marker stays", as
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 10);
   await using server = await RunningServer.start({ database });
-  await post({ url: server.url, token: await server.createToken() }, plantJson(100n, "in the log"));
+  await post(await server.target(), plantJson(100n, "in the log"));
   await server.stop("SIGKILL");
   writeFailureMarker(folder.file("plants.db"), "disk I/O error");
   const files = () => ["plants.db", "plants.db-wal"].map((name) => readFileSync(folder.file(name)));

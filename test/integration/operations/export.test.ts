@@ -76,7 +76,7 @@ for (const engine of engines) {
       const lines = Array.from({ length: 6_000 }, (_, index) => plantJson(BigInt(2 * index), name));
       await storeLines(place.database, lines);
       await using server = await RunningServer.startInProcess(place);
-      const target = { url: server.url, token: await server.createToken() };
+      const target = await server.target();
 
       const child = Bun.spawn([plantstore, "export", "--database", place.database], { stdout: "pipe" });
       const reader = child.stdout.getReader();

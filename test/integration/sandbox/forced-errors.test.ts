@@ -143,7 +143,7 @@ test("42900 without a rate is that of the example in openapi.yaml", async () => 
 test("50300 equals that of a full queue", async () => {
   // The store of a sandbox commits at once, so that its queue does not fill.
   await using server = await RunningServer.startInProcess({ args: ["--queue-plants-max", "2"] });
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   const forced = await send(unlimited, { prefer: "code=503" });
   for (;;) {
     const answers = await Promise.all(Array.from({ length: 100 }, () => send(target, {})));

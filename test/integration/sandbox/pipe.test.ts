@@ -12,7 +12,7 @@ let server: Target;
 let sandbox: RunningSandbox;
 beforeAll(async () => {
   const running = resources.use(await RunningServer.startInProcess());
-  server = { url: running.url, token: await running.createToken() };
+  server = await running.target();
   sandbox = resources.use(await RunningSandbox.startInProcess({ args: ["--token", server.token] }));
 });
 afterAll(() => resources.disposeAsync());

@@ -481,7 +481,7 @@ test.concurrent("a server that is started again is live again", async () => {
     await page.getByText("The server is unreachable; retrying.").waitFor();
     const args = ["--admin-port", new URL(adminUrl).port];
     await using second = await RunningServer.start({ database, args });
-    await post({ url: second.url, token: await second.createToken() }, plantJson(1n, "Monstera"));
+    await post(await second.target(), plantJson(1n, "Monstera"));
     await row(page, 1n).waitFor();
     await page.getByText("Live", { exact: true }).waitFor();
   });

@@ -91,7 +91,7 @@ describeCitus("plantstore migrate --distribute citus", () => {
   test("loses no plant that a running server creates meanwhile", async () => {
     const { address } = await cluster.newDatabase();
     await using server = await RunningServer.start({ database: address });
-    const target = { url: server.url, token: await server.createToken() };
+    const target = await server.target();
     const load = new Load();
     const creating = load.untilStopped([target], 8);
     await load.acknowledgedMore(100);
@@ -122,10 +122,7 @@ describeCitus("plantstore migrate --distribute citus", () => {
     await createStore(address);
     const database = address.replace("postgres@", `${role}@`);
     await using server = await RunningServer.start({ database, args: ["--migrate", "off"] });
-    const answer = await post(
-      { url: server.url, token: await server.createToken() },
-      plantJson(-100n, "Fern 0"),
-    );
+    const answer = await post(await server.target(), plantJson(-100n, "Fern 0"));
     expect(answer.status).toBe(200);
     expect(await cluster.coordinator.query(name, "SELECT version FROM plantstore_schema")).toEqual([
       { version: newestVersion },
@@ -152,10 +149,7 @@ describeCitus("plantstore migrate --distribute citus", () => {
     );
     await storeAt(address).distribute?.();
     await using server = await RunningServer.start({ database, args: ["--migrate", "off"] });
-    const answer = await post(
-      { url: server.url, token: await server.createToken() },
-      plantJson(1n, "Monstera"),
-    );
+    const answer = await post(await server.target(), plantJson(1n, "Monstera"));
     expect(answer.status).toBe(200);
   });
 

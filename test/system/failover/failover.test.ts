@@ -34,7 +34,7 @@ interface Service extends AsyncDisposable {
 async function serviceOn(database: string): Promise<Service> {
   const server = await RunningServer.startInProcess({ database });
   const adminUrl = await server.adminUrl();
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   const load = new Load();
   const running = load.untilStopped([target], connections, pauseMs);
   const end = async () => {

@@ -52,7 +52,7 @@ describeIfInstalled("faketime", "a clock that jumps", () => {
     using folder = new TemporaryFolder();
     const clock = folder.file("clock");
     await using server = await serverWithClock(folder, clock);
-    const forever = { url: server.url, token: await server.createToken() };
+    const forever = await server.target();
     const limited = { url: server.url, token: await server.createToken("limited", 3_600_000) };
     const load = new Load();
     const running = load.untilGone([forever], 8);
@@ -91,7 +91,7 @@ describeIfInstalled("faketime", "a clock that jumps", () => {
     // A window of ten minutes: the test is over long before.
     const rate = ["--token-rate", "1", "--token-burst", "600"];
     await using server = await serverWithClock(folder, clock, ...rate);
-    const target = { url: server.url, token: await server.createToken() };
+    const target = await server.target();
     let left = 599;
     for (const ahead of ["+0", "-2h", "+2h", "-20y", "+10y"]) {
       setClock(clock, ahead);

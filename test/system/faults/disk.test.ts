@@ -90,10 +90,9 @@ describeIfStrace("an fsync that fails", () => {
     ["of the log", "fsync", "SQLITE_IOERR_FSYNC"],
     ["of the database file", "fdatasync", "fdatasync (EIO)"],
   ])("%s, in the checkpoint thread: the same, with a commit in flight", async (_, call, reason) => {
-    using folder = new TemporaryFolder();
-    const path = folder.file("plants.db");
-    await using server = await RunningServer.start({ database: `sqlite:${path}` });
-    const target = { url: server.url, token: await server.createToken() };
+    await using server = await RunningServer.start();
+    const { path } = server;
+    const target = await server.target();
     // The first create is preceded by the checkpoint of the committing thread. These are not enough
     // for the checkpoint thread.
     for (let id = -8n; id < 0n; id++)
@@ -178,10 +177,9 @@ describeIfStrace("a write that fails", () => {
   });
 
   test("in the checkpoint thread: the server says so and goes on, and the log is copied afterwards", async () => {
-    using folder = new TemporaryFolder();
-    const path = folder.file("plants.db");
-    await using server = await RunningServer.start({ database: `sqlite:${path}` });
-    const target = { url: server.url, token: await server.createToken() };
+    await using server = await RunningServer.start();
+    const { path } = server;
+    const target = await server.target();
     let id = 0n;
     const create = async () =>
       expect((await post(target, plantJson(id++, "x".repeat(900_000)))).status).toBe(200);
@@ -217,10 +215,9 @@ describeIfStrace("a read that fails", () => {
     ["of the names of the files", "statx,stat,fstat,newfstatat,readlink,readlinkat:error=EIO"],
     ["of the log and the database", "pread64:error=EIO"],
   ])("%s: 503 while it fails, not ready, and 200 afterwards", async (_, fault) => {
-    using folder = new TemporaryFolder();
-    const path = folder.file("plants.db");
-    await using server = await RunningServer.start({ database: `sqlite:${path}` });
-    const target = { url: server.url, token: await server.createToken() };
+    await using server = await RunningServer.start();
+    const { path } = server;
+    const target = await server.target();
     expect((await post(target, plantJson(1n, "before"))).status).toBe(200);
     const { committing, copying } = storeThreads(server.pid);
     {

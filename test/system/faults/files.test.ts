@@ -12,7 +12,7 @@ test("a store removed under a running server: plants get 503 until it is back, a
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   await using server = await RunningServer.startInProcess({ database: `sqlite:${path}` });
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   expect((await post(target, plantJson(1n, "before"))).status).toBe(200);
   renameSync(path, folder.file("away"));
   const refused = await post(target, plantJson(2n, "meanwhile"));
@@ -60,7 +60,7 @@ test("damaged pages: their plants get 503, never a wrong response, and all other
   await storePlants(database, plants);
   damage(path, (pages) => [Math.floor(pages / 2), Math.floor(pages / 2) + 3]);
   await using server = await RunningServer.startInProcess({ database });
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   const statuses = new Map<number, number>();
   for (const plant of plants) {
     const { status } = await post(target, newPlantJson(plant));

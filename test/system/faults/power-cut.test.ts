@@ -138,7 +138,7 @@ describeIfStrace("a power cut", () => {
         database: `sqlite:${path}`,
         args: ["--access-log", "0"],
       });
-      const target = { url: server.url, token: await server.createToken() };
+      const target = await server.target();
       copying = storeThreads(server.pid).copying;
       using probe = new Database(path);
       const pages = () => Number(probe.query("PRAGMA wal_checkpoint(NOOP)").values()[0]?.[1]);

@@ -50,7 +50,7 @@ test("a store with a second hard link is refused by every command, beside its se
   const [path, other] = [folder.file("plants.db"), folder.file("other/plants.db")];
   mkdirSync(folder.file("other"));
   await using server = await RunningServer.start({ database: `sqlite:${path}` });
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
   linkSync(path, other);
   for (const name of [other, path])
@@ -74,7 +74,7 @@ testMount(
     for (const name of ["host", "with space"]) mkdirSync(folder.file(name));
     const [path, mounted] = [folder.file("host/plants.db"), folder.file("with space/plants.db")];
     await using server = await RunningServer.start({ database: `sqlite:${path}` });
-    const target = { url: server.url, token: await server.createToken() };
+    const target = await server.target();
     expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
     writeFileSync(mounted, "");
     symlinkSync(mounted, folder.file("link.db"));

@@ -473,9 +473,8 @@ test("an import that starts beside another of the same file leaves the other's r
 });
 
 test("the files beside a store are as private as the store", async () => {
-  using folder = new TemporaryFolder();
-  const path = folder.file("plants.db");
-  await using server = await RunningServer.start({ database: `sqlite:${path}` });
+  await using server = await RunningServer.start();
+  const { path } = server;
   await server.createToken();
   writeFailureMarker(path, "a disk failed");
   const suffixes = ["", "-wal", "-shm", "-disk-failed"];

@@ -73,7 +73,7 @@ export class HostileSession {
   /** @param under a command that executes the server in its own process. */
   static async start(args: readonly string[] = [], under: readonly string[] = []): Promise<HostileSession> {
     const server = await RunningServer.start({ args, under });
-    return new HostileSession(server, { url: server.url, token: await server.createToken() });
+    return new HostileSession(server, await server.target());
   }
 
   /** The resident memory and the descriptors of the server. */

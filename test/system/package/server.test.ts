@@ -134,7 +134,7 @@ test("it takes less than 120 MB with Bun, and is enough to run the server and a 
     // Loads tracing, of which no package is installed.
     args: ["--otlp-endpoint", "http://127.0.0.1:1"],
   });
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
   for (const path of ["", "app.js", "uplot.css"])
     expect((await fetch(`${await server.adminUrl()}/console/${path}`)).status).toBe(200);

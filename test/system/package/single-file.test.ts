@@ -56,7 +56,7 @@ test("replaced under a running server by `install`, which then still loads what 
   const database = `sqlite:${folder.file("installed.db")}`;
   await using before = await RunningServer.start({ database, program });
   const id = freshId();
-  const target = { url: before.url, token: await before.createToken() };
+  const target = await before.target();
   expect((await install()).exitCode).toBe(0);
   expect((await post(target, plantJson(id, "Monstera"))).status).toBe(200);
   // The page, and the thread that searches.

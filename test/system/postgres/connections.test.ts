@@ -227,7 +227,7 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
   test.concurrent("plants are created over fewer connections than batches in flight", async () => {
     const { name } = await postgres.newDatabase();
     await using server = await RunningServer.startInProcess({ database: bouncer.address(name) });
-    const target = { url: server.url, token: await server.createToken() };
+    const target = await server.target();
     const load = new Load();
     const running = load.untilStopped([target], 32);
     await load.acknowledgedMore(1_000);
@@ -287,7 +287,7 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
     await using server = await RunningServer.startInProcess({
       database: `${bouncer.address(name)}?statement_timeout=1&retry_timeout=1`,
     });
-    const target = { url: server.url, token: await server.createToken() };
+    const target = await server.target();
     const other = new Client({ connectionString: address });
     await other.connect();
     await other.query("BEGIN; LOCK TABLE plants");

@@ -19,7 +19,7 @@ describe.concurrent("settings with which commits could be lost", () => {
       await using database = await PostgresServer.start();
       const address = database.address("postgres", [], "?statement_timeout=1&retry_timeout=1");
       await using server = await RunningServer.startInProcess({ database: address });
-      const target = { url: server.url, token: await server.createToken() };
+      const target = await server.target();
       const create = async (id: bigint) => (await post(target, plantJson(id, "Monstera"))).status;
       await using store = await storeAt(address).open("existing", () => undefined);
       expect(await create(1n)).toBe(200);
@@ -87,7 +87,7 @@ describe.concurrent("settings with which commits could be lost", () => {
     await using database = await PostgresServer.start();
     const address = database.address("postgres", [], "?statement_timeout=1&retry_timeout=1");
     await using server = await RunningServer.startInProcess({ database: address });
-    const target = { url: server.url, token: await server.createToken() };
+    const target = await server.target();
     const ready = async () => (await fetch(`${await server.adminUrl()}/readyz`)).text();
     let id = 0n;
     expect((await post(target, plantJson(id++, "Monstera"))).status).toBe(200);

@@ -58,7 +58,7 @@ describe.concurrent("statements that time out are cancelled, and afterwards plan
     await using server = await RunningServer.startInProcess({
       database: `${address}?statement_timeout=1&retry_timeout=1`,
     });
-    const target = { url: server.url, token: await server.createToken() };
+    const target = await server.target();
     const other = await otherTransaction(address, "LOCK TABLE plants");
     const load = new Load();
     const running = load.untilStopped([target], 16);
@@ -77,7 +77,7 @@ describe.concurrent("statements that time out are cancelled, and afterwards plan
     await using server = await RunningServer.startInProcess({
       database: `${address}?statement_timeout=1&retry_timeout=1`,
     });
-    const target = { url: server.url, token: await server.createToken() };
+    const target = await server.target();
     await own.alterSystem("SET synchronous_standby_names = 'missing'");
     const load = new Load();
     const running = load.untilStopped([target], 16);

@@ -15,7 +15,7 @@ afterAll(() => servers.disposeAsync());
 /** Starts a server with a create of which it has read a part. */
 async function startWithStuckCreate(body: string, length: number, ...args: string[]) {
   const server = servers.use(await RunningServer.start({ args }));
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   const stuck = await stuckCreate(target, `Content-Length: ${length}`, body);
   await eventually(
     "the server reads the body",
@@ -33,7 +33,7 @@ for (const engine of engines) {
         await using place = await engine.createTestStore();
         const server = await RunningServer.start(place);
         const load = new Load();
-        const running = load.untilGone([{ url: server.url, token: await server.createToken() }], 50);
+        const running = load.untilGone([await server.target()], 50);
         await load.acknowledgedMore(50);
         const { exitCode, stderr } = await server.stop(signal);
         await running;

@@ -78,7 +78,7 @@ test.each(servers)(
   "%s: a create succeeds, and nothing is logged as a warning",
   async (name, args, expected) => {
     await using server = await RunningServer.startInProcess({ args });
-    const target = { url: server.url, token: await server.createToken() };
+    const target = await server.target();
     const { status } = await post(target, plantJson(1n, "Monstera"));
     expect(status).toBe(expected);
     const { exitCode, stderr } = await server.stop();

@@ -36,7 +36,7 @@ async function untilBodyBytes(
 
 test("past a full queue 50300 with Retry-After, and every response is true to what is stored", async () => {
   await using server = await InProcessServer.start({ limits: { queuePlantsMax: 2 } });
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   const ids = Array.from({ length: 200 }, () => freshId());
   const answers = await Promise.all(ids.map((id) => post(target, plantJson(id, "x".repeat(2_000)))));
   const refused = answers.filter(({ status }) => status !== 200);
@@ -87,7 +87,7 @@ test.each([
   ["chunked", "Transfer-Encoding: chunked", "1\r\n{\r\n"],
 ])("a body that is %s and does not arrive in time is 40800, and its connection is closed", async (...how) => {
   const server = await sharedServer({ arrivalSecondsMax: 1 });
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   const [, framing, beginning] = how;
   const connection = await stuckCreate(target, framing, beginning);
   // Some bytes at intervals, so that the connection is never idle.
@@ -107,7 +107,7 @@ test.each([
   ["chunked", "Transfer-Encoding: chunked", `dbba0\r\n${"x".repeat(0xdbba0)}`],
 ])("past the bytes in flight a body that is %s is 50300, until there is room again", async (...how) => {
   const server = await sharedServer({ inFlightBytesMax: 1_100_000 });
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   const [, framing, beginning] = how;
   const connection = await stuckCreate(target, framing, beginning);
   await untilBodyBytes(server, 900_000);
@@ -120,7 +120,7 @@ test.each([
         "The server has too many bodies to read and did not read this one; retrying in 1 second is safe.",
     },
   });
-  const other = { url: server.url, token: await server.createToken() };
+  const other = await server.target();
   expect((await post(other, plantJson(freshId(), "small"))).status).toBe(200);
   connection.terminate();
   await untilBodyBytes(server, 0, 0);
@@ -129,13 +129,13 @@ test.each([
 
 test("memory is reserved for the bytes received, not for the Content-Length", async () => {
   const server = await sharedServer({ inFlightBytesMax: 1_100_000 });
-  const one = { url: server.url, token: await server.createToken() };
+  const one = await server.target();
   const stuck = await Promise.all(
     Array.from({ length: 40 }, () => stuckCreate(one, "Content-Length: 1000000", "{")),
   );
   await untilBodyBytes(server, 40);
   expect(await server.metric("plantstore_body_bytes")).toBeLessThan(40 * 16_384 + 1);
-  const other = { url: server.url, token: await server.createToken() };
+  const other = await server.target();
   expect((await post(other, plantJson(freshId(), "x".repeat(200_000)))).status).toBe(200);
   for (const connection of stuck) connection.terminate();
   await untilBodyBytes(server, 0, 0);
@@ -145,7 +145,7 @@ test("bodies of one token leave memory for those of another", async () => {
   await using server = await InProcessServer.start({
     limits: { inFlightBytesMax: 1_600_000, bodyBytesMax: 100_000 },
   });
-  const greedy = { url: server.url, token: await server.createToken() };
+  const greedy = await server.target();
   const stuck = await Promise.all(
     Array.from({ length: 30 }, () => stuckCreate(greedy, "Content-Length: 100000", " ".repeat(99_999))),
   );
@@ -159,7 +159,7 @@ test("bodies of one token leave memory for those of another", async () => {
   expect(held).toBeGreaterThan(1_200_000);
   expect(held).toBeLessThanOrEqual(1_400_000);
   expect(await post(greedy, plantJson(1n, "x".repeat(99_000)))).toMatchObject({ status: 503 });
-  const other = { url: server.url, token: await server.createToken() };
+  const other = await server.target();
   for (let id = 2n; id < 12n; id++)
     expect((await post(other, plantJson(id, "x".repeat(99_000)))).status).toBe(200);
   for (const connection of stuck) connection.terminate();
@@ -195,7 +195,7 @@ test("a queue that one token fills accepts plants of two other tokens", async ()
 
 test("past connectionsMax idle connections are closed, busy ones after their response, and no new one is refused", async () => {
   await using server = await RunningServer.startInProcess({ args: ["--connections-max", "10"] });
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   const stuck = await Promise.all(
     Array.from({ length: 20 }, () => stuckCreate(target, "Content-Length: 29", '{"id":1,"name":"Monster')),
   );

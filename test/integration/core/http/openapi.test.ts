@@ -51,7 +51,7 @@ afterAll(() => resources.disposeAsync());
 
 async function targetOf(args: readonly string[]): Promise<Target> {
   const server = resources.use(await RunningServer.startInProcess({ args }));
-  return { url: server.url, token: await server.createToken() };
+  return await server.target();
 }
 
 /** Sends enough concurrent creates that one is rejected, and returns that response. */

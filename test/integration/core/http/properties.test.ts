@@ -17,7 +17,7 @@ for (const engine of engines) {
     beforeAll(async () => {
       const place = resources.use(await engine.createTestStore());
       server = resources.use(await RunningServer.startInProcess({ database: place.database }));
-      target = { url: server.url, token: await server.createToken() };
+      target = await server.target();
     });
     afterAll(() => resources.disposeAsync());
 

@@ -45,7 +45,7 @@ test("with its log on a full disk a server serves, and stops at the first signal
     under: ["sh", "-c", 'exec "$@" 2>/dev/full', "sh"],
     args: ["--access-log", "1000"],
   });
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   for (let index = 0; index < 20; index++)
     expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
   const { exitCode } = await server.stop();
@@ -112,7 +112,7 @@ test.each(["json", "pretty"])(
 
 test("requests past the limit of lines a second are counted and not logged", async () => {
   await using server = await serverWith("--access-log", "2");
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   for (let sent = 0; sent < 50; sent++) await post(target, plantJson(freshId(), "Monstera"));
   const late = server.logged((line) => isAccess(line) && Number(line.suppressed) > 0);
   for (let seen = false; !seen; ) {
@@ -128,7 +128,7 @@ test.each([
   ["--log-level", "warn"],
 ])("%s %s logs no requests", async (flag, value) => {
   await using server = await serverWith("--admin-port", "off", flag, value);
-  await post({ url: server.url, token: await server.createToken() }, plantJson(1n, "Monstera"));
+  await post(await server.target(), plantJson(1n, "Monstera"));
   expect(logLines((await server.stop()).stderr).filter(isAccess)).toEqual([]);
 });
 

@@ -34,7 +34,7 @@ async function sendText(url: string): Promise<{ status: number; headers: Headers
 
 test("creates by outcome, errors by code, latencies and batches are counted", async () => {
   await using server = await InProcessServer.start();
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   await Promise.all(Array.from({ length: 50 }, (_, id) => post(target, plantJson(BigInt(id), "Monstera"))));
   await post(target, plantJson(7n, "Monstera"));
   await post(target, plantJson(7n, "Ficus"));
@@ -101,7 +101,7 @@ testIfInstalled(
   "promtool",
   "promtool accepts the metrics",
   async () => {
-    await post({ url: shared.url, token: await shared.createToken() }, plantJson(freshId(), "Monstera"));
+    await post(await shared.target(), plantJson(freshId(), "Monstera"));
     const { text } = await scrape(shared);
     const check = Bun.spawnSync([programPath("promtool"), "check", "metrics"], {
       stdin: Buffer.from(text),

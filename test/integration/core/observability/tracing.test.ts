@@ -147,7 +147,7 @@ test("a collector that cannot be reached causes a warning, and delays neither re
     args: ["--otlp-endpoint", "http://127.0.0.1:1"],
     env: { OTEL_BSP_SCHEDULE_DELAY: "100", OTEL_EXPORTER_OTLP_TIMEOUT: "500" },
   });
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
   const warning = await server.logged(({ msg }) => msg === "trace export failed; the spans are lost");
   expect(warning.level).toBe("warn");

@@ -69,10 +69,7 @@ test("the role of a server needs no privilege to create tables", async () => {
   await database.query(name, `GRANT SELECT, INSERT ON plants, creators TO server_${name}`);
   await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens TO server_${name}`);
   await using running = await RunningServer.startInProcess({ database: server });
-  const answer = await post(
-    { url: running.url, token: await running.createToken() },
-    plantJson(1n, "Monstera"),
-  );
+  const answer = await post(await running.target(), plantJson(1n, "Monstera"));
   expect(answer.status).toBe(200);
 
   await database.query(name, "UPDATE plantstore_schema SET version = 1");
@@ -166,7 +163,7 @@ test("missing privileges are named in one line, and make the server not ready", 
   await using server = await RunningServer.startInProcess({ database: poor });
   const adminUrl = await server.adminUrl();
   const ready = async () => (await fetch(`${adminUrl}/readyz`)).status;
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   expect(await ready()).toBe(503);
   expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(503);
   await database.query(name, `GRANT SELECT, INSERT ON plants TO poor_${name}`);
@@ -181,7 +178,7 @@ test("with SERIALIZABLE as the database's default, races have one winner and no 
     `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`,
   );
   await using server = await RunningServer.startInProcess({ database: address });
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   for (let round = 0; round < 10; round++) {
     const id = BigInt(round);
     const answers = await Promise.all(

@@ -133,7 +133,7 @@ test("a server that cannot store last uses logs it when it stops, and works othe
   await database.query(name, `GRANT SELECT ON plantstore_schema TO poor_${name}`);
   await database.query(name, `GRANT SELECT, INSERT ON plants, tokens, creators TO poor_${name}`);
   const server = await RunningServer.startInProcess({ database: poor });
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
   const { exitCode, stderr } = await server.stop();
   expect(exitCode).toBe(0);
@@ -152,7 +152,7 @@ test("while its database is down, a server's console says so, and it stops with 
   const server = await RunningServer.startInProcess({
     database: `${own.address("postgres")}?retry_timeout=1`,
   });
-  const target = { url: server.url, token: await server.createToken() };
+  const target = await server.target();
   expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
   const client = await ConsoleClient.of(server);
   expect((await client.read("inventory")).status).toBe(200);
