@@ -76,8 +76,10 @@ test("it fails with the reason: no server, a store that cannot commit", async ()
 
 test("it reads no secret: the files of a unit or a container may be hidden from it", async () => {
   const { stderr, exitCode } = await runCommand(["ready", "--admin-port", String(reservePort())], {
-    ...{ PLANTSTORE_DATABASE_FILE: "/nonexistent", PLANTSTORE_ADMIN_PASSWORD_HASH_FILE: "/nonexistent" },
-    ...{ PLANTSTORE_ADMIN_HOST: "0.0.0.0", PLANTSTORE_TLS_CERTIFICATE: "/nonexistent" },
+    PLANTSTORE_DATABASE_FILE: "/nonexistent",
+    PLANTSTORE_ADMIN_PASSWORD_HASH_FILE: "/nonexistent",
+    PLANTSTORE_ADMIN_HOST: "0.0.0.0",
+    PLANTSTORE_TLS_CERTIFICATE: "/nonexistent",
   });
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining("not ready") });
 });

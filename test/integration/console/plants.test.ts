@@ -133,7 +133,10 @@ for (const engine of engines) {
       ]);
       expect((await list(client, { word: "9223372036854775807" })).plants).toMatchObject([
         {
-          ...{ id: "9223372036854775807", name: "x".repeat(300), tag: "long", isTruncated: true },
+          id: "9223372036854775807",
+          name: "x".repeat(300),
+          tag: "long",
+          isTruncated: true,
           createdAt: expect.any(String),
         },
       ]);

@@ -180,8 +180,13 @@ test.concurrent("fields of every type are listed, shown, edited and sent, each w
   };
   const plant = {
     id: "9007199254740993",
-    ...{ name: "Monstera", tag: null, latin_name: null, height_cm: 120, is_toxic: true },
-    ...{ createdAt: null, token: null },
+    name: "Monstera",
+    tag: null,
+    latin_name: null,
+    height_cm: 120,
+    is_toxic: true,
+    createdAt: null,
+    token: null,
   };
   await withPage(browser, {}, async ({ page, console }) => {
     const sent: unknown[] = [];

@@ -130,7 +130,9 @@ test("p50 and p99 are those of the creates of a sample, whatever their latency",
 
 test("the page replaces samples with newer ones of their numbers, also of a server that was restarted", () => {
   const history = (first: number, ...counts: number[]) => ({
-    ...{ first, sampleMs, samplesMax: 4 },
+    first,
+    sampleMs,
+    samplesMax: 4,
     samples: counts.map((created) => ({ created })),
   });
   expect(appendSamples(history(10, 1, 2), history(12, 3))).toEqual(history(10, 1, 2, 3));

@@ -11,12 +11,17 @@ test("an exception of a route is answered 500 and reported, and does not change 
     throw failure;
   };
   const gauges = {
-    ...{ queue: fail, bodyBytesInFlight: fail, connections: fail },
-    ...{ storeBytes: fail, walBytes: fail },
+    queue: fail,
+    bodyBytesInFlight: fail,
+    connections: fail,
+    storeBytes: fail,
+    walBytes: fail,
   };
   const reported: unknown[] = [];
   const server = startAdminServer({
-    ...{ host: "127.0.0.1", port: 0, routes: [] },
+    host: "127.0.0.1",
+    port: 0,
+    routes: [],
     assertReady: async () => [],
     metrics: new Metrics(gauges, { version: "0", bun: "0", engine: "none" }),
     onInternalError: (error) => reported.push(error),
