@@ -9,7 +9,8 @@ import { exportText } from "../operations/export.ts";
 import { formatNames } from "../operations/format.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { Inventory } from "./inventory.ts";
-import { type Filter, findPlant, isSearch, type PlantSummary } from "./plant-list.ts";
+import { findPlant, type PlantSummary } from "./plant-rows.ts";
+import { type Filter, isSearch } from "./plant-search.ts";
 import { searchPages } from "./plants.ts";
 import { BadRequestError, respondDownload } from "./responses.ts";
 

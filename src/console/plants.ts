@@ -10,16 +10,9 @@ import type { SqlConnection } from "../core/store/sql-connection.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { Edits } from "./edits.ts";
 import { parseId } from "./parse-id.ts";
-import {
-  type Cursor,
-  type Filter,
-  findPlant,
-  listPlants,
-  type Order,
-  orderedCharacters,
-  orders,
-  type PlantSummary,
-} from "./plant-list.ts";
+import { type Cursor, listPlants, type Order, orderedCharacters, orders } from "./plant-list.ts";
+import { findPlant, type PlantSummary } from "./plant-rows.ts";
+import type { Filter } from "./plant-search.ts";
 import { BadRequestError } from "./responses.ts";
 
 const plantsPerPage = 50;
