@@ -14,7 +14,7 @@ export interface LogOptions {
   /** Whether the terminal has the settings and addresses already: readable lines omit them. */
   readonly hasBanner: boolean;
   /** Less severe lines are not logged. */
-  readonly level: "error" | "warn" | "info";
+  readonly level: (typeof levels)[number];
   /** At most this many lines of requests in a second; 0 for none. */
   readonly accessLinesPerSecond: number;
   readonly now: Clock;
@@ -32,8 +32,12 @@ const pathCharactersMax = 200;
 
 const endMsMax = 1_000;
 
+/** The most severe first. */
+const levels = ["error", "warn", "info"] as const;
+
 export class Log {
   readonly #format: LineFormat;
+  readonly #levels: readonly LogOptions["level"][];
   readonly #accessLimiter: FixedWindowLimiter;
   /** Keyed by the message of a line. */
   readonly #throttles = new Map<string, FixedWindowLimiter>();
@@ -43,10 +47,11 @@ export class Log {
 
   /** Starts a log. Close it with end(). */
   constructor(options: LogOptions) {
-    const { format, accessLinesPerSecond, now } = options;
+    const { format, level, accessLinesPerSecond, now } = options;
     this.#output = options.output ?? openStandardError();
     const { stream } = this.#output;
-    this.#format = format === "json" ? jsonFormat(options, stream) : readableFormat(options, stream);
+    this.#format = format === "json" ? jsonFormat(stream) : readableFormat(options, stream);
+    this.#levels = levels.slice(0, levels.indexOf(level) + 1);
     this.#now = now;
     this.#accessLimiter = new FixedWindowLimiter(accessLinesPerSecond, 1_000);
   }
@@ -64,7 +69,7 @@ export class Log {
   }
 
   #logRequest(request: Readonly<RequestRecord>): void {
-    if (!this.#format.hasLine) return;
+    if (!this.#levels.includes("info")) return;
     const suppressed = this.#accessLimiter.tryAcquire(request.endedAt);
     if (suppressed === undefined) return;
     const path = request.path.slice(0, pathCharactersMax);
@@ -73,6 +78,7 @@ export class Log {
 
   #write(event: LoggedEvent): void {
     const line = toLine(event);
+    if (!this.#levels.includes(line.level)) return;
     if (!line.isThrottled) {
       this.#format.write(line, event);
       return;
@@ -86,7 +92,7 @@ export class Log {
 }
 
 interface Line {
-  readonly level: "info" | "warn" | "error";
+  readonly level: LogOptions["level"];
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;
   /** Whether a line with this message is logged at most once in `warningIntervalMs`. */
@@ -161,16 +167,13 @@ function throttled(message: string, fields: Line["fields"]): Line {
 }
 
 interface LineFormat {
-  /** Whether requests have lines. */
-  readonly hasLine: boolean;
   writeRequest(request: Readonly<RequestRecord>, suppressed: number | undefined): void;
   write(line: Line, event: LoggedEvent): void;
 }
 
-function jsonFormat({ level }: LogOptions, stream: LogOutput["stream"]): LineFormat {
+function jsonFormat(stream: LogOutput["stream"]): LineFormat {
   const logger = pino(
     {
-      level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
@@ -178,7 +181,6 @@ function jsonFormat({ level }: LogOptions, stream: LogOutput["stream"]): LineFor
     stream,
   );
   return {
-    hasLine: true,
     writeRequest(request, suppressed) {
       const { requestId, method, path, status, result, message, caller, startedAt, endedAt } = request;
       const fields = {
@@ -198,16 +200,12 @@ function jsonFormat({ level }: LogOptions, stream: LogOutput["stream"]): LineFor
 }
 
 /** For people, in local time. */
-function readableFormat({ level, style, hasBanner }: LogOptions, stream: LogOutput["stream"]): LineFormat {
-  const severities = ["error", "warn", "info"];
-  const severityMax = severities.indexOf(level);
+function readableFormat({ style, hasBanner }: LogOptions, stream: LogOutput["stream"]): LineFormat {
   return {
-    hasLine: level === "info",
     writeRequest(request, suppressed) {
       stream.write(`${formatRequest(request, suppressed, new Date(), style)}\n`);
     },
     write(line, event) {
-      if (severities.indexOf(line.level) > severityMax) return;
       if (hasBanner && (event.kind === "configured" || event.kind === "listening")) return;
       const fields =
         event.kind === "configured"
