@@ -1,8 +1,7 @@
 // plantstore sandbox: what it prints and writes, its seeds, and its end.
 
 import { describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync, watch, writeFileSync } from "node:fs";
-import { eventually } from "../../support/eventually.ts";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../../support/http.ts";
 import { TerminalProgram } from "../../support/output.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
@@ -214,69 +213,22 @@ describe("seeds", () => {
   });
 });
 
-describe("the ready file", () => {
-  test("has the addresses, appears as a whole, and is gone after the end", async () => {
-    using folder = new TemporaryFolder();
-    const file = folder.file("ready.json");
-    // A rename into place is one event; a file that is written in place has others.
-    const events: string[] = [];
-    const watcher = watch(folder.path, (kind, name) => {
-      if (name === "ready.json") events.push(kind);
-    });
-    const sandbox = await RunningSandbox.start({ args: ["--ready-file", file] });
-    const { origin } = new URL(sandbox.controlUrl);
-    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
-      url: sandbox.url,
-      plantsUrl: `${sandbox.url}/plants`,
-      token: "sandbox",
-      adminUrl: origin,
-      controlUrl: `${origin}/sandbox`,
-      pid: sandbox.pid,
-    });
-    expect(readdirSync(folder.path)).toEqual(["ready.json"]);
-    await sandbox.stop();
-    await eventually("the events of the file", () => events.length > 0);
-    watcher.close();
-    expect(new Set(events)).toEqual(new Set(["rename"]));
-    expect(readdirSync(folder.path)).toEqual([]);
+test("the ready file has the addresses, and is gone after the end", async () => {
+  using folder = new TemporaryFolder();
+  const file = folder.file("ready.json");
+  const sandbox = await RunningSandbox.start({ args: ["--ready-file", file] });
+  const { origin } = new URL(sandbox.controlUrl);
+  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
+    url: sandbox.url,
+    plantsUrl: `${sandbox.url}/plants`,
+    token: "sandbox",
+    adminUrl: origin,
+    controlUrl: `${origin}/sandbox`,
+    pid: sandbox.pid,
   });
-
-  test("replaces that of a sandbox that was killed, and an empty file; any other file is an error", async () => {
-    using folder = new TemporaryFolder();
-    const file = folder.file("ready.json");
-    const args = ["--ready-file", file];
-    writeFileSync(file, "");
-    const killed = await RunningSandbox.start({ args });
-    await killed.stop("SIGKILL");
-    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ pid: killed.pid });
-    await using sandbox = await RunningSandbox.startInProcess({ args });
-    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ pid: sandbox.pid, url: sandbox.url });
-
-    for (const text of ["precious", "{}", "[]", "null"]) {
-      writeFileSync(folder.file("notes"), text);
-      expect(await runCommand(["sandbox", "--ready-file", folder.file("notes")])).toEqual({
-        exitCode: 2,
-        stdout: "",
-        stderr: `plantstore: --ready-file ${folder.file("notes")} is not a file that a sandbox has written; name another\n`,
-      });
-      expect(readFileSync(folder.file("notes"), "utf8")).toBe(text);
-    }
-    expect(await runCommand(["sandbox", "--ready-file", "/nowhere/ready.json"])).toEqual({
-      exitCode: 1,
-      stdout: "",
-      stderr:
-        "plantstore: --ready-file /nowhere/ready.json cannot be written (ENOENT); name a file in a folder that is writable\n",
-    });
-  });
-
-  test("is not removed by a sandbox whose file another one has replaced", async () => {
-    using folder = new TemporaryFolder();
-    const args = ["--ready-file", folder.file("ready.json")];
-    await using one = await RunningSandbox.start({ args });
-    await using other = await RunningSandbox.start({ args });
-    await one.stop();
-    expect(JSON.parse(readFileSync(folder.file("ready.json"), "utf8"))).toMatchObject({ pid: other.pid });
-  });
+  expect(readdirSync(folder.path)).toEqual(["ready.json"]);
+  await sandbox.stop();
+  expect(readdirSync(folder.path)).toEqual([]);
 });
 
 describe("the end", () => {
