@@ -12,7 +12,6 @@ import { newPlantJson } from "../../../src/core/contract/plant.ts";
 import { type ClientTarget, rejectionOf, startClientTarget } from "../../support/client.ts";
 import { anyNewPlant } from "../../support/random.ts";
 import { exported } from "../../support/stored-plants.ts";
-import { SilentListener } from "./silent-listener.ts";
 
 describe("on a real server", () => {
   let target: ClientTarget;
@@ -108,53 +107,4 @@ test("a redirect is not followed", async () => {
   const error = await rejectionOf(client.createPlant({ id: 1, name: "Monstera" }));
   expect(error).toMatchObject({ name: "PlantStoreInvalidResponseError", status: 307 });
   expect(requests).toBe(1);
-});
-
-describe("nothing is sent", () => {
-  test.each([2 ** 53, -(2 ** 53), 1.5, Number.NaN, Number.POSITIVE_INFINITY, "1", null, undefined])(
-    "for the id %p, which is a TypeError",
-    async (id) => {
-      using listener = new SilentListener();
-      const client = listener.client();
-      const error = await rejectionOf(client.createPlant({ id, name: "Monstera" } as NewPlant));
-      expect(error).toBeInstanceOf(TypeError);
-      expect(String(error)).toContain('"id" must be a bigint or a safe integer');
-      expect(listener.connections).toBe(0);
-    },
-  );
-
-  test.each(["", "two words", "line\nend", "naïve"])(
-    "with the token %p, which is a TypeError",
-    async (token) => {
-      using listener = new SilentListener();
-      const client = listener.client({ token });
-      expect(await rejectionOf(client.createPlant({ id: 1, name: "Monstera" }))).toBeInstanceOf(TypeError);
-      expect(listener.connections).toBe(0);
-    },
-  );
-
-  test("if the token function throws: createPlant rejects with its error", async () => {
-    using listener = new SilentListener();
-    const failure = new Error("no token today");
-    const client = listener.client({ token: () => Promise.reject(failure) });
-    expect(await rejectionOf(client.createPlant({ id: 1, name: "Monstera" }))).toBe(failure);
-    expect(listener.connections).toBe(0);
-  });
-});
-
-test.each<[name: string, wrong: Partial<PlantStoreClientOptions>]>([
-  ["baseUrl", { baseUrl: "127.0.0.1:8080" }],
-  ["baseUrl", { baseUrl: "ftp://plants.example" }],
-  ["baseUrl", { baseUrl: "https://plants.example?token=x" }],
-  ["baseUrl", { baseUrl: "https://me:secret@plants.example" }],
-  ["token", { token: undefined as unknown as string }],
-  ["onRetry", { onRetry: "log" as never }],
-  ["attemptTimeoutMs", { attemptTimeoutMs: 0 }],
-  ["timeoutMs", { timeoutMs: 2 ** 31 }],
-  ["maxRetries", { maxRetries: 1.5 }],
-  ["backoffMs", { backoffMs: -1 }],
-  ["maxBackoffMs", { maxBackoffMs: Number.NaN }],
-])("a %s that cannot be right is refused at once, by its name", (name, wrong) => {
-  const make = () => new PlantStoreClient({ baseUrl: "http://127.0.0.1:8080", token: "pst_x", ...wrong });
-  expect(make).toThrow(new RegExp(`^${name} must`));
 });

@@ -3,7 +3,6 @@
 import { expect, test } from "bun:test";
 import { PlantStoreClient, PlantStoreTimeoutError } from "../../../packages/client/src/index.ts";
 import { rejectionOf } from "../../support/client.ts";
-import { reservePort } from "../../support/ports.ts";
 import { SilentListener } from "./silent-listener.ts";
 
 const plant = { id: 1n, name: "Monstera" };
@@ -78,55 +77,4 @@ test.each([
   expect(await created).toBe(reason);
   expect(performance.now() - start).toBeLessThan(5_000);
   expect(listener.connections).toBe(1);
-});
-
-test("an abort during a delay rejects immediately, and nothing more is sent", async () => {
-  let requests = 0;
-  const controller = new AbortController();
-  const client = new PlantStoreClient({
-    baseUrl: "http://plants.example",
-    token: "pst_x",
-    fetch: async () => {
-      requests++;
-      return Response.json({ error: 50300, message: "x" }, { status: 503, headers: { "Retry-After": "30" } });
-    },
-    onRetry: () => setTimeout(() => controller.abort(), 50),
-  });
-  const start = performance.now();
-  expect(await rejectionOf(client.createPlant(plant, { signal: controller.signal }))).toBe(
-    controller.signal.reason,
-  );
-  expect(performance.now() - start).toBeLessThan(5_000);
-  expect(requests).toBe(1);
-});
-
-test("an aborted signal rejects before anything is sent", async () => {
-  using listener = new SilentListener();
-  const client = listener.client();
-  const signal = AbortSignal.abort("changed my mind");
-  expect(await rejectionOf(client.createPlant(plant, { signal }))).toBe("changed my mind");
-  expect(listener.connections).toBe(0);
-});
-
-test("a signal that is used for many creates keeps no listeners", async () => {
-  const client = new PlantStoreClient({
-    baseUrl: `http://127.0.0.1:${reservePort()}`,
-    token: "pst_x",
-    maxRetries: 2,
-    backoffMs: 1,
-  });
-  const { signal } = new AbortController();
-  let listeners = 0;
-  const add = signal.addEventListener.bind(signal);
-  const remove = signal.removeEventListener.bind(signal);
-  signal.addEventListener = (...args: Parameters<typeof add>) => {
-    listeners++;
-    add(...args);
-  };
-  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
-    listeners--;
-    remove(...args);
-  };
-  await rejectionOf(client.createPlant(plant, { signal }));
-  expect(listeners).toBe(0);
 });

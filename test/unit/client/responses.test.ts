@@ -1,8 +1,9 @@
-// The errors of the client, and its retries, with responses that the test gives in place of a
-// network.
+// The client with responses that the test gives in place of a network: what it sends and what it
+// does not, its errors, and its retries.
 
 import { describe, expect, test } from "bun:test";
 import {
+  type NewPlant,
   PlantStoreClient,
   type PlantStoreClientOptions,
   PlantStoreError,
@@ -37,10 +38,62 @@ class CannedClient extends PlantStoreClient {
     this.attempts = attempts;
   }
 
-  rejection(): Promise<unknown> {
-    return this.createPlant(plant).catch((error: unknown) => error);
+  rejection(newPlant: NewPlant = plant, signal?: AbortSignal): Promise<unknown> {
+    return this.createPlant(newPlant, { signal }).catch((error: unknown) => error);
   }
 }
+
+describe("nothing is sent", () => {
+  test.each([2 ** 53, -(2 ** 53), 1.5, Number.NaN, Number.POSITIVE_INFINITY, "1", null, undefined])(
+    "for the id %p, which is a TypeError",
+    async (id) => {
+      const client = new CannedClient([created]);
+      const error = await client.rejection({ id, name: "Monstera" } as NewPlant);
+      expect(error).toBeInstanceOf(TypeError);
+      expect(String(error)).toContain('"id" must be a bigint or a safe integer');
+      expect(client.attempts.count).toBe(0);
+    },
+  );
+
+  test.each(["", "two words", "line\nend", "naïve"])(
+    "with the token %p, which is a TypeError",
+    async (token) => {
+      const client = new CannedClient([created], { token });
+      expect(await client.rejection()).toBeInstanceOf(TypeError);
+      expect(client.attempts.count).toBe(0);
+    },
+  );
+
+  test("if the token function throws: createPlant rejects with its error", async () => {
+    const failure = new Error("no token today");
+    const client = new CannedClient([created], { token: () => Promise.reject(failure) });
+    expect(await client.rejection()).toBe(failure);
+    expect(client.attempts.count).toBe(0);
+  });
+
+  test("if the signal is aborted", async () => {
+    const client = new CannedClient([created]);
+    expect(await client.rejection(plant, AbortSignal.abort("changed my mind"))).toBe("changed my mind");
+    expect(client.attempts.count).toBe(0);
+  });
+});
+
+test.each<[name: string, wrong: Partial<PlantStoreClientOptions>]>([
+  ["baseUrl", { baseUrl: "127.0.0.1:8080" }],
+  ["baseUrl", { baseUrl: "ftp://plants.example" }],
+  ["baseUrl", { baseUrl: "https://plants.example?token=x" }],
+  ["baseUrl", { baseUrl: "https://me:secret@plants.example" }],
+  ["token", { token: undefined as unknown as string }],
+  ["onRetry", { onRetry: "log" as never }],
+  ["attemptTimeoutMs", { attemptTimeoutMs: 0 }],
+  ["timeoutMs", { timeoutMs: 2 ** 31 }],
+  ["maxRetries", { maxRetries: 1.5 }],
+  ["backoffMs", { backoffMs: -1 }],
+  ["maxBackoffMs", { maxBackoffMs: Number.NaN }],
+])("a %s that cannot be right is refused at once, by its name", (name, wrong) => {
+  const make = () => new PlantStoreClient({ baseUrl: "http://127.0.0.1:8080", token: "pst_x", ...wrong });
+  expect(make).toThrow(new RegExp(`^${name} must`));
+});
 
 test.each(Object.values(errorRegistry))("$error is a PlantStoreError with this code", async ({ error }) => {
   const status = Math.trunc(error / 100);
@@ -145,6 +198,35 @@ describe("a retry", () => {
     expect((error as PlantStoreError).retryAfterMs).toBeGreaterThan(3_500_000);
     expect(client.attempts.count).toBe(1);
   });
+});
+
+test("an abort during a delay rejects immediately, and nothing more is sent", async () => {
+  const controller = new AbortController();
+  const later = { status: 503, headers: { "Retry-After": "30" } };
+  const client = new CannedClient([[busy, later], created], {
+    onRetry: () => queueMicrotask(() => controller.abort()),
+  });
+  expect(await client.rejection(plant, controller.signal)).toBe(controller.signal.reason);
+  expect(client.attempts.count).toBe(1);
+});
+
+test("a signal that is used for many creates keeps no listeners", async () => {
+  const { signal } = new AbortController();
+  let listeners = 0;
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    listeners++;
+    add(...args);
+  };
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    listeners--;
+    remove(...args);
+  };
+  const client = new CannedClient([[busy, { status: 503 }]], { maxRetries: 2 });
+  await client.rejection(plant, signal);
+  expect(client.attempts.count).toBe(3);
+  expect(listeners).toBe(0);
 });
 
 describe("the delay", () => {
