@@ -1,7 +1,6 @@
 // plantstore conformance: checks any server against the rules of the contract, and reports.
 
 import { Command, Option } from "commander";
-import { version } from "../../package.json";
 import {
   CommandError,
   description,
@@ -28,7 +27,6 @@ export function conformanceCommand(): Command {
     const { environment, output, error: errorStream, setExitCode } = host();
     try {
       const exitCode = await runCommand(values, {
-        version,
         environment,
         colours: textStyle(output.columns !== undefined, environment).colours,
         print: printLines,

@@ -76,7 +76,6 @@ command was called incorrectly, 3 if the server could not be checked.`;
 export type OptionValues = Readonly<Partial<Record<OptionName, string | true>>>;
 
 export interface CommandContext {
-  readonly version: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly colours: boolean;
   readonly print: (lines: readonly string[]) => Promise<void>;
@@ -122,7 +121,6 @@ export async function runCommand(given: OptionValues, context: CommandContext): 
     rules,
     baseline,
     timeoutMs,
-    version: context.version,
     onRule: showProgress && ((rule, index) => showProgress(`${index + 1}/${rules.length} ${rule.id}`)),
   });
   showProgress?.("");

@@ -143,7 +143,7 @@ export class RuleContext {
   }
 
   /** The bytes of a request: a create with `Connection: close`, unless fields are given. */
-  requestBytes({ method = "POST", path = "/plants", headers = {}, body }: RequestParts = {}): Uint8Array {
+  requestBytes({ method = "POST", path = "/plants", headers = {}, body }: RequestParts): Uint8Array {
     const { url, token } = this.target;
     const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
     const fields: Record<string, string | null> = {

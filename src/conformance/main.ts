@@ -45,7 +45,6 @@ async function main(): Promise<number> {
   }
   const { NO_COLOR = "", TERM } = process.env;
   return runCommand(values, {
-    version,
     environment: process.env,
     colours: process.stdout.isTTY && NO_COLOR === "" && TERM !== "dumb",
     print,

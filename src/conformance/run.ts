@@ -1,6 +1,7 @@
 // Runs rules against a server, one after another, and collects their results.
 
 import { setTimeout as wait } from "node:timers/promises";
+import { version } from "../../package.json";
 import { Connection, type ConnectionLimits } from "./connection.ts";
 import { busyRetriesMax, RuleContext, type RunState, retryMsMax, type Target } from "./context.ts";
 import { rejectedMessage } from "./expectations.ts";
@@ -42,7 +43,6 @@ export interface RunOptions {
   readonly baseline: ReadonlyMap<string, string>;
   /** Time to connect, and for each response, in milliseconds. */
   readonly timeoutMs: number;
-  readonly version: string;
   /** Called before each rule with the number of those before it. */
   readonly onRule?: ((rule: Rule, index: number) => void) | undefined;
 }
@@ -60,7 +60,7 @@ export async function findConnectionProblem(target: Target, timeoutMs: number): 
 
 /** Never rejects because of what the server does. */
 export async function runConformance(options: RunOptions): Promise<ConformanceReport> {
-  const { target, rules, baseline, timeoutMs, version, onRule } = options;
+  const { target, rules, baseline, timeoutMs, onRule } = options;
   const limits: ConnectionLimits = {
     timeoutMs,
     // JSON may escape each byte as six.

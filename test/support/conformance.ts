@@ -31,7 +31,6 @@ export function checkConformance(
     rules,
     baseline,
     timeoutMs,
-    version: "0.0.0",
     target: { url: new URL(url), token, ca, bodyBytesMax },
   });
 }
