@@ -204,24 +204,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       onInternalError: (error) => emit({ kind: "internalError", requestId: "admin", error }),
     });
   };
-  const { admin: adminAddress } = options;
-  const admin = adminAddress && listen("admin", adminAddress, () => startAdmin(adminAddress));
+  const admin = options.admin && listen("admin", options.admin, startAdmin);
   if (admin !== undefined) resources.defer(() => admin.stop(true));
 
   const { host = "127.0.0.1", port = 0, certificate } = options.listener ?? {};
-  const listener = listen(
-    "public",
-    { host, port },
-    () =>
-      new PublicListener(handle, {
-        host,
-        port,
-        certificate,
-        plantsPath: `${basePath}/plants`,
-        idleSecondsMax: Math.max(idleSecondsMin, limits.arrivalSecondsMax + 10),
-        connectionLimit,
-      }),
-  );
+  const startPublic = (address: ListenerAddress) =>
+    new PublicListener(handle, {
+      ...address,
+      certificate,
+      plantsPath: `${basePath}/plants`,
+      idleSecondsMax: Math.max(idleSecondsMin, limits.arrivalSecondsMax + 10),
+      connectionLimit,
+    });
+  const listener = listen("public", { host, port }, startPublic);
   resources.defer(() => listener.stop(limits.drainSecondsMax * 1_000));
   const { shortage } = connectionLimit;
   if (shortage !== undefined) emit({ kind: "openFileLimitTooLow", ...shortage });
@@ -251,10 +246,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 export function listen<Listener>(
   name: "public" | "admin",
   address: ListenerAddress,
-  start: () => Listener,
+  start: (address: ListenerAddress) => Listener,
 ): Listener {
   try {
-    return start();
+    return start(address);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
