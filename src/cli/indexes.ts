@@ -45,7 +45,7 @@ function changeCommand(change: "create" | "drop", description: string): Command 
       await using write = await store.openSql("write");
       if (change === "drop") return await dropSearchIndex(write, read);
       using progress = new Progress(host().error);
-      await buildSearchIndex(write, read, (share) => progress.updateShare(share ?? 0));
+      await buildSearchIndex(write, read, (share) => progress.update(undefined, share ?? 0));
     });
     printError(`Index ${change === "create" ? "created" : "dropped"}.`);
   });

@@ -20,22 +20,16 @@ export class Progress implements Disposable {
     this.#stream = stream;
   }
 
-  /** @param fraction the completed part, from 0 to 1; undefined if the whole is not known */
-  update(plants: number, fraction: number | undefined): void {
-    this.#write(fraction, (seconds) => progressText(plants, fraction, seconds));
-  }
-
-  /** @param fraction The completed part of something else than plants, from 0 to 1. */
-  updateShare(fraction: number): void {
-    this.#write(fraction, (seconds) => formatShare(fraction, seconds));
-  }
-
-  #write(fraction: number | undefined, format: (seconds: number) => string): void {
+  /**
+   * @param plants undefined for work that is not counted in plants.
+   * @param fraction the completed part, from 0 to 1; undefined if the whole is not known.
+   */
+  update(plants: number | undefined, fraction: number | undefined): void {
     const stream = this.#stream;
     const now = performance.now();
     if (stream === undefined || now - this.#last < (stream.isTTY ? barEveryMs : linesEveryMs)) return;
     this.#last = now;
-    const text = format((now - this.#start) / 1_000);
+    const text = progressText(plants, fraction, (now - this.#start) / 1_000);
     stream.write(stream.isTTY ? `${clearLine}${formatBar(fraction)}${text}` : `${text}\n`);
   }
 
@@ -46,17 +40,20 @@ export class Progress implements Disposable {
 }
 
 /** Such as "1,200,000 plants, 310,000 a second, 42 %, 5 s left". */
-export function progressText(plants: number, fraction: number | undefined, seconds: number): string {
-  const rate = Math.round(plants / Math.max(seconds, 0.001));
-  const text = `${plants.toLocaleString("en")} plants, ${rate.toLocaleString("en")} a second`;
-  if (fraction === undefined || fraction <= 0) return text;
-  return `${text}, ${formatShare(fraction, seconds)}`;
-}
-
-function formatShare(fraction: number, seconds: number): string {
-  if (fraction <= 0) return "0 %";
-  const left = Math.ceil((seconds / fraction) * (1 - fraction));
-  return `${Math.floor(fraction * 100)} %, ${left} s left`;
+export function progressText(
+  plants: number | undefined,
+  fraction: number | undefined,
+  seconds: number,
+): string {
+  const parts: string[] = [];
+  if (plants !== undefined) {
+    const rate = Math.round(plants / Math.max(seconds, 0.001));
+    parts.push(`${plants.toLocaleString("en")} plants, ${rate.toLocaleString("en")} a second`);
+  }
+  if (fraction !== undefined) parts.push(`${Math.floor(fraction * 100)} %`);
+  if (fraction !== undefined && fraction > 0)
+    parts.push(`${Math.ceil((seconds / fraction) * (1 - fraction))} s left`);
+  return parts.join(", ");
 }
 
 function formatBar(fraction: number | undefined): string {
