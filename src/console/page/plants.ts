@@ -6,7 +6,7 @@ import { type Address, linkTo, readAddress, showAddress } from "./address.ts";
 import { errorMessage, get } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
 import { html, onSubmit, onValue, untrustedText } from "./format.ts";
-import { useListener } from "./hooks.ts";
+import { useListener, useLoaded } from "./hooks.ts";
 import { Inventory } from "./inventory.ts";
 import { useEffect, useRef, useState } from "./library.js";
 import { PlantDialog } from "./plant.ts";
@@ -43,8 +43,9 @@ const searchedFields = fieldNames
   .map((field) => labelOf(field).toLowerCase())
   .join(" or ");
 
-/** The last page of the list, or why it could not be loaded. */
+/** A page of the list, or why it could not be loaded. */
 interface Result {
+  key: string;
   address: Address;
   page: Page | null;
   newIds: Set<string>;
@@ -55,11 +56,8 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   const [address, setAddress] = useState(readAddress);
   /** The search field, which may not have been submitted. */
   const [query, setQuery] = useState(address.query);
-  const [result, setResult] = useState<Result>({ address, page: null, newIds: new Set(), error: "" });
-  const { address: shown, page, newIds, error } = result;
-  const newestShown = useRef(shown);
-  newestShown.current = shown;
-  const [isBusy, setBusy] = useState(false);
+  /** Counts the searches, orders and pages that were asked for: each is loaded, also the same again. */
+  const [asks, setAsks] = useState(0);
   const [isSlow, setSlow] = useState(false);
   /** The ids of the plants whose boxes are checked, also those on other pages. */
   const [selected, setSelected] = useState(new Set<string>());
@@ -67,59 +65,35 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   const [edits, setEdits] = useState(0);
   const section = useRef<HTMLElement>(null);
   const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  /** The address that was asked for last: only its response is shown. The last render may be older. */
-  const newest = useRef(address);
-  const isReloading = useRef(false);
   /** How long the last search took. */
   const lastMs = useRef(0);
 
-  const getPage = (asked: Address) =>
-    get<Page>(`plants?${apiParameters(asked)}`).then(
+  const { problem } = parseQuery(address.query);
+  /** A search that is not understood leaves the list before it in place. */
+  const understood = useRef<Address>({ ...address, query: "", after: "", before: "" });
+  if (problem === "") understood.current = address;
+  const asked = understood.current;
+  const key = `${asks} ${apiParameters(asked)}`;
+  /** New plants may appear on a first page. */
+  const isLive = asked.query === "" && asked.after === "" && asked.before === "";
+  const last = useRef<Result | null>(null);
+  const load = async (): Promise<Result> => {
+    const startedAt = performance.now();
+    const loaded = await get<Page>(`plants?${apiParameters(asked)}`).then(
       (found) => ({ page: found, error: "" }),
       (failure) => ({ page: null, error: errorMessage(failure) }),
     );
-  const load = async (next: Address) => {
-    const isUnderstood = parseQuery(next.query).problem === "";
-    // A search that is not understood leaves the list in place, and ticks load that list again.
-    newest.current = isUnderstood ? next : newestShown.current;
-    setBusy(isUnderstood);
-    if (!isUnderstood) return;
-    const startedAt = performance.now();
-    // An error replaces the results, which would be those of another search.
-    const loaded = await getPage(next);
-    if (next.query !== "") lastMs.current = performance.now() - startedAt;
-    if (newest.current !== next) return;
-    setResult({ address: next, newIds: new Set(), ...loaded });
-    setBusy(false);
+    if (asked.query !== "") lastMs.current = performance.now() - startedAt;
+    // An error replaces the results of another search, and stands above those of the same one.
+    const before = last.current?.key === key ? last.current.page : null;
+    const page = loaded.page ?? before;
+    return { key, address: asked, page, newIds: newIdsOf(before, page), error: loaded.error };
   };
-  /** Loads the same page again, and marks its new plants. */
-  const reload = async () => {
-    if (isReloading.current || newest.current !== shown) return;
-    isReloading.current = true;
-    const loaded = await getPage(shown);
-    isReloading.current = false;
-    if (newest.current !== shown) return;
-    if (loaded.page === null) return setResult((last) => ({ ...last, error: loaded.error }));
-    const idsOf = ({ plants }: Page) => new Set(plants.map(({ id }) => id));
-    const added = idsOf(loaded.page).difference(idsOf(page ?? loaded.page));
-    // On a page of new plants only, marks would tell nothing.
-    const marked = added.size < loaded.page.plants.length ? added : new Set<string>();
-    setResult({ address: shown, page: loaded.page, newIds: marked, error: "" });
-  };
+  last.current = useLoaded(load, [key, isLive ? tick : 0, edits]).data;
+  const { address: shown = address, page = null, newIds, error = "" } = last.current ?? {};
+  const isBusy = last.current?.key !== key;
 
-  useEffect(() => {
-    // A copy: what is shown is not loaded yet.
-    void load({ ...address });
-    return () => clearTimeout(typing.current);
-  }, []);
-  // A first page is loaded again, as new plants may appear on it.
-  useEffect(() => {
-    const isLive = shown.query === "" && shown.after === "" && shown.before === "";
-    if (tick > 0 && isLive) void reload();
-  }, [tick]);
-  useEffect(() => {
-    if (edits > 0) void reload();
-  }, [edits]);
+  useEffect(() => () => clearTimeout(typing.current), []);
   useEffect(() => setSelected(new Set()), [shown.query]);
   useEffect(() => {
     if (!isBusy) return setSlow(false);
@@ -131,12 +105,15 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
     const next = { ...readAddress(), ...change };
     showAddress(next, how);
     setAddress(next);
-    return next;
+  };
+  const ask = (change: Partial<Address>, how?: "push" | "replace") => {
+    go({ after: "", before: "", ...change }, how);
+    setAsks((all) => all + 1);
   };
   const search = (typed: string, how: "push" | "replace") => {
     clearTimeout(typing.current);
     setQuery(typed);
-    void load(go({ query: typed, after: "", before: "" }, how));
+    ask({ query: typed }, how);
   };
   const type = (typed: string) => {
     setQuery(typed);
@@ -147,23 +124,20 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   const sort = (order: Order) => {
     const isDescending =
       address.order === order ? !address.isDescending : order === "id" || order === "created";
-    void load(go({ order, isDescending, after: "", before: "" }));
+    ask({ order, isDescending });
   };
-  const turn = async ({ after = "", before = "" }: { after?: string; before?: string }) => {
-    await load(go({ after, before }));
-    section.current?.querySelector(".results")?.scrollIntoView({ block: "nearest" });
+  const turn = (to: Partial<Address>) => {
+    ask(to);
     section.current?.scrollIntoView({ block: "start" });
   };
-  const edited = () => setEdits((last) => last + 1);
+  const edited = () => setEdits((all) => all + 1);
   // A step in the history of the browser, or a link.
   useListener(window, "popstate", () => {
     const next = readAddress();
     setAddress(next);
     setQuery(next.query);
-    if (apiParameters(next) !== apiParameters(newest.current)) void load(next);
   });
 
-  const { problem } = parseQuery(address.query);
   const complaint = problem === "" ? error : problem;
   const waitsForEnter = lastMs.current >= quickMs && query !== shown.query;
   const caption = page === null ? (complaint === "" ? "Loading…" : "") : captionOf(page, shown);
@@ -194,7 +168,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
         Any parts of a ${searchedFields}, in any order. Filters: ${filterExamples.map((example) => html`<code>${example}</code> `)}
       </p>
       <${ErrorMessage} text=${complaint} />
-      <div class="results">
+      <div>
         <p class="note" role="status">${isSlow ? html`Searching… <progress aria-label="Searching"></progress>` : caption}</p>
         <${Selection} ids=${selected} query=${shown.query} onSelect=${setSelected} onEdited=${edited} />
         ${
@@ -236,6 +210,14 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
       }
     </section>
   `;
+}
+
+/** The plants that were not on the page before. If all are new, none is marked. */
+function newIdsOf(before: Page | null, after: Page | null) {
+  const idsOf = (page: Page | null) => new Set(page?.plants.map(({ id }) => id));
+  const ids = idsOf(after);
+  const added = ids.difference(idsOf(before));
+  return added.size < ids.size ? added : new Set<string>();
 }
 
 function captionOf(
