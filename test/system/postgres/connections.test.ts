@@ -11,7 +11,7 @@ import { makeCertificate } from "../../support/certificates.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { reservePort } from "../../support/ports.ts";
+import { acceptsConnections, reservePort } from "../../support/ports.ts";
 import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
@@ -190,7 +190,7 @@ async function startPgBouncer(database: PostgresDatabases): Promise<PgBouncer> {
   // It accepts connections a moment after its start.
   await eventually("PgBouncer accepts connections", () => {
     if (bouncer.exitCode !== null) throw new Error("PgBouncer did not start");
-    return accepts(port);
+    return acceptsConnections(port);
   });
   return {
     address: (name) => `postgres://postgres@127.0.0.1:${port}/${name}`,
@@ -200,16 +200,6 @@ async function startPgBouncer(database: PostgresDatabases): Promise<PgBouncer> {
       folder[Symbol.dispose]();
     },
   };
-}
-
-async function accepts(port: number): Promise<boolean> {
-  try {
-    const socket = await Bun.connect({ hostname: "127.0.0.1", port, socket: { data: () => undefined } });
-    socket.end();
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {

@@ -4,14 +4,12 @@
 import { expect, test } from "bun:test";
 import { logLines, Output } from "../../support/output.ts";
 import { reservePort } from "../../support/ports.ts";
-import { sharedPostgres } from "../../support/postgres.ts";
-import { HangingProxy } from "../../support/proxy.ts";
 import { plantstore, runCommand } from "../../support/server.ts";
 
 const patient = "retry_timeout=3600&connect_timeout=3600";
 
 function start(args: readonly string[]) {
-  const child = Bun.spawn([plantstore, ...args], { stdin: "ignore", stdout: "ignore", stderr: "pipe" });
+  const child = Bun.spawn([plantstore, ...args], { stdin: "pipe", stdout: "pipe", stderr: "pipe" });
   return { child, stderr: new Output(child.stderr) };
 }
 
@@ -44,18 +42,31 @@ test.concurrent.each(commands.map((command) => [command.slice(0, 2).join(" "), c
   },
 );
 
-test.concurrent("a wait for a host that does not respond at all is printed too", async () => {
-  await using database = await sharedPostgres();
-  using proxy = new HangingProxy(database.port);
-  proxy.hang();
-  const address = `postgres://postgres@127.0.0.1:${proxy.port}/postgres?${patient}`;
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    const { child, stderr } = start(["get", "1", "--database", address]);
-    await stderr.until((text) => text.includes("(no response yet), up to 3600 s\n") || undefined);
+test.concurrent.each([
+  ["SIGINT", ["get", "1"]],
+  ["SIGTERM", ["export"]],
+  ["SIGINT", ["token", "create", "--name", "ci"]],
+  ["SIGINT", ["import", "-"]],
+] as const)(
+  "a wait for a host that does not respond at all is printed too, and ended by %s: %p",
+  async (signal, command) => {
+    using host = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
+    const database = `postgres://127.0.0.1:${host.port}/plants?${patient}`;
+    const { child, stderr } = start([...command, "--database", database]);
+    const wait = `waiting for PostgreSQL at 127.0.0.1:${host.port} (no response yet), up to 3600 s\n`;
+    await stderr.until((text) => text === wait || undefined);
     child.kill(signal);
     await child.exited;
-  }
-});
+    const isImport = command[0] === "import";
+    expect([child.exitCode, child.signalCode]).toEqual(isImport ? [1, null] : [null, signal]);
+    expect((await stderr.ended).slice(wait.length)).toBe(
+      isImport
+        ? "plantstore: interrupted; 0 created, 0 already stored, 0 rejected so far; run the same command again to continue\n"
+        : "",
+    );
+    expect(await child.stdout.text()).toBe("");
+  },
+);
 
 test.concurrent("a server that starts logs what it waits for, and stops on a signal", async () => {
   const port = reservePort();
