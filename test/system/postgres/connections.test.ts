@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, chownSync, cpSync, writeFileSync } from "node:fs";
 import { Client } from "pg";
-import { HostPool } from "../../../src/core/store/postgres/connection.ts";
 import { parsePostgresUrl } from "../../../src/core/store/postgres/connection-url.ts";
 import { classifyError } from "../../../src/core/store/postgres/errors.ts";
+import { HostPool } from "../../../src/core/store/postgres/host-pool.ts";
 import { Primary } from "../../../src/core/store/postgres/primary.ts";
 import { makeCertificate } from "../../support/certificates.ts";
 import { eventually } from "../../support/eventually.ts";

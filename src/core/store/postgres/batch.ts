@@ -10,9 +10,9 @@ import {
 import { type NewPlant, toColumns, toNewPlant } from "../../contract/plant.ts";
 import { compareWithStored, type NewEntry, type Outcome } from "../plant-store.ts";
 import { toInt4Array, toInt8Array, toTextArray } from "./binary-array.ts";
-import type { HostPool } from "./connection.ts";
 import { toCopyText } from "./copy-format.ts";
 import { copyFrom, DatabaseError, type QueryConfig } from "./driver.ts";
+import type { HostPool } from "./host-pool.ts";
 
 interface PlantRow extends PlantColumns {
   /** The client returns int8 as decimal digits. */

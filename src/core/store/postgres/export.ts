@@ -2,10 +2,10 @@
 
 import { fieldNames } from "../../contract/fields.ts";
 import type { ExportFilter, StoredPlant } from "../plant-store.ts";
-import { socketOf, timerMsMax } from "./connection.ts";
 import { fromCopyText } from "./copy-format.ts";
 import { copyTo, escapeLiteral, type PoolClient } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
+import { timerMsMax } from "./guarded-query.ts";
 import type { Primary } from "./primary.ts";
 
 /** The columns of a plant, in the order in which they are read. */
@@ -32,7 +32,7 @@ export async function* exportPlants(primary: Primary, filter: ExportFilter): Asy
   } finally {
     // The connection is not reused: after an interrupted export rows are still on their way, and a
     // server that cannot send them ends only with the socket.
-    socketOf(connection).destroy();
+    connection.socket.destroy();
     connection.release(true);
   }
 }

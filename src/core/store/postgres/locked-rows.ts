@@ -3,8 +3,8 @@
 
 import type { NewEntry, Outcome } from "../plant-store.ts";
 import { batchLockMsMax, commitBatch } from "./batch.ts";
-import type { HostPool } from "./connection.ts";
 import { isLockTimeout } from "./errors.ts";
+import type { HostPool } from "./host-pool.ts";
 
 /** How long a part of a divided batch waits for such a row. */
 const partLockMsMax = 100;

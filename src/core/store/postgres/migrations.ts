@@ -4,9 +4,9 @@
 import { OperatorError } from "../../operator-error.ts";
 import { storeCreatorsOfTokens, takeOverArrivals } from "../sql-migrations.ts";
 import { assertNotWorker, distributeNewTable } from "./citus/distribution.ts";
-import type { HostPool } from "./connection.ts";
 import { DatabaseError, type PoolClient } from "./driver.ts";
 import { isUndefinedTable } from "./errors.ts";
+import type { HostPool } from "./host-pool.ts";
 import type { Primary } from "./primary.ts";
 import { runWork } from "./sql-work.ts";
 

@@ -4,8 +4,8 @@
 import type { NewPlant } from "../../contract/plant.ts";
 import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } from "../plant-store.ts";
 import { selectDurable } from "./batch.ts";
-import type { HostPool } from "./connection.ts";
 import { classifyError, errorReason } from "./errors.ts";
+import type { HostPool } from "./host-pool.ts";
 import { commitHalves, commitSkippingLocked, LockedIds } from "./locked-rows.ts";
 import type { Commits } from "./primary.ts";
 

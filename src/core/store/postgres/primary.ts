@@ -4,10 +4,11 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import type { StoreWait } from "../plant-store.ts";
-import { backendOf, HostPool, unloggedSql, unsafeReason } from "./connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { type Client, type ClientConfig, DatabaseError } from "./driver.ts";
 import { classifyError, errorReason, NoPrimary } from "./errors.ts";
+import { unloggedSql, unsafeReason } from "./guarded-query.ts";
+import { HostPool } from "./host-pool.ts";
 
 /** The pause before a retry, so that a database that is down is not flooded. */
 const retryPauseMs = 100;
@@ -289,7 +290,7 @@ async function checkPrimary(pool: HostPool, { acceptsTornPages, statements }: Po
   // YugabyteDB's version is that of a PostgreSQL with -YB- in it.
   const isPostgres = /^PostgreSQL (?!.*-YB-)/.test(version ?? "");
   // A pooler has its own process ids.
-  const isDirect = backend === String(backendOf(connection));
+  const isDirect = backend === String(connection.processID);
   if (statements === "named" && !isDirect) await assertTracksNames(connection);
   const isWorker = (node_group ?? null) !== null && (await isCitusWorker(connection));
   connection.release();

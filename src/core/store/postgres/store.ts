@@ -17,11 +17,11 @@ import type {
 import type { SqlAccess } from "../sql-connection.ts";
 import { select } from "./batch.ts";
 import { bytesOnNodesSql, type ClusterEvents, openNodeQueues } from "./citus/citus.ts";
-import type { Queries } from "./connection.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
 import { DatabaseError, type PoolClient } from "./driver.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
 import { countPlants, exportPlants } from "./export.ts";
+import type { Queries } from "./host-pool.ts";
 import { assertSchema, migrate, newestVersion } from "./migrations.ts";
 import { PostgresPlants, probe } from "./plants.ts";
 import { Primary } from "./primary.ts";

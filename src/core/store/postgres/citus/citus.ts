@@ -3,9 +3,9 @@
 
 import type { CreateQueue, GroupCommitLimits, QueueContext, QueueLimits } from "../../group-commit.ts";
 import type { PlantStore, StoreEvents } from "../../plant-store.ts";
-import type { Queries } from "../connection.ts";
 import type { PostgresUrl } from "../connection-url.ts";
 import { classifyError, errorReason } from "../errors.ts";
+import type { Queries } from "../host-pool.ts";
 import type { Commits, Primary } from "../primary.ts";
 import { citusVersion } from "./distribution.ts";
 import { CitusNode, probeMsMax } from "./node.ts";

@@ -4,10 +4,10 @@
 
 import { OperatorError } from "../../../operator-error.ts";
 import type { StoreWait } from "../../plant-store.ts";
-import type { Queries } from "../connection.ts";
 import { parsePostgresUrl } from "../connection-url.ts";
 import { DatabaseError, type PoolClient } from "../driver.ts";
 import { isLockTimeout, oneLine, rejectForOperator } from "../errors.ts";
+import type { Queries } from "../host-pool.ts";
 import { Primary } from "../primary.ts";
 import { citusVersionMin } from "./shard-map.ts";
 

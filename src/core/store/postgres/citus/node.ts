@@ -3,9 +3,9 @@
 
 import { withinTime } from "../../../time-limit.ts";
 import type { NewEntry, OnUnavailable, Outcome } from "../../plant-store.ts";
-import type { HostPool } from "../connection.ts";
 import type { PostgresUrl } from "../connection-url.ts";
 import { errorReason, isUndefinedTable, NoPrimary } from "../errors.ts";
+import type { HostPool } from "../host-pool.ts";
 import { PostgresPlants } from "../plants.ts";
 import { type Commits, Primary, retry } from "../primary.ts";
 import type { NodeStore } from "./node-queues.ts";

@@ -1,0 +1,140 @@
+// The parameters of a transaction that a batch relies on: time limits that the server enforces, and
+// a commit that waits for the disk and the standby.
+
+import { assertReplicated } from "./client.ts";
+import { type Connection, Query, type QueryConfig, type Submittable } from "./driver.ts";
+
+export interface Statement extends QueryConfig {
+  readonly rowMode?: "array";
+  /** The time limit in milliseconds, enforced by the server and by the client. */
+  readonly query_timeout?: number;
+  /** For each wait for a lock; by default only that of the statement. */
+  readonly lockMs?: number;
+  /** For a statement that cannot run in a transaction, and so without its parameters. */
+  readonly isAlone?: boolean;
+}
+
+/** The client waits longer than the server by this much, so that the server ends the statement. */
+const clientGraceMs = 1_000;
+
+/** The longest delay of a timer. */
+export const timerMsMax = 2 ** 31 - 1;
+
+/** The client's limit of a statement. */
+export function clientLimit(statementMs: number): number {
+  return Math.min(statementMs + clientGraceMs, timerMsMax);
+}
+
+/** The SQL for the names of tables that a crash would empty; null if there are none. */
+export const unloggedSql = `(SELECT string_agg(relname, ' and ' ORDER BY relname) FROM pg_class
+  WHERE oid IN (to_regclass('plants'), to_regclass('tokens')) AND relpersistence <> 'p')`;
+
+/** The SQL that sets the parameters of a transaction, and reads those that a client cannot set. */
+export function settingsSql(statementMs: string, lockMs: string, synchronousCommit: string): string {
+  // Without a BEGIN, SET LOCAL would log a warning each time.
+  return `SELECT set_config('statement_timeout', ${statementMs}, true), set_config('lock_timeout', ${lockMs}, true),
+                 set_config('synchronous_commit', ${synchronousCommit}, true),
+                 current_setting('fsync', true), current_setting('full_page_writes', true), ${unloggedSql}`;
+}
+
+const settingsName = "plantstore_settings";
+const settingsText = settingsSql("$1", "$2", "$3");
+
+/**
+ * Why a server can lose commits whatever a client sets, by what settingsSql reads; undefined if it
+ * cannot.
+ */
+export function unsafeReason(
+  [fsync, fullPageWrites, unlogged]: readonly (string | null | undefined)[],
+  acceptsTornPages: boolean,
+): string | undefined {
+  if (unlogged !== null && unlogged !== undefined)
+    return `has ${unlogged} as an unlogged table, which a crash empties; run ALTER TABLE … SET LOGGED`;
+  if (fsync === "off") return "has fsync off, so that commits can be lost; set it to on";
+  if (fullPageWrites === "off" && !acceptsTornPages)
+    return "has full_page_writes off, so that a power cut can tear pages; set it to on, or add full_page_writes=off to --database if the storage never tears pages";
+  return undefined;
+}
+
+/** Members of node-postgres's Query that its types lack. */
+interface QueryInternals extends Submittable {
+  callback: ((error: Error) => void) | undefined;
+  prepare(connection: Connection): void;
+  handleDataRow(message: { readonly fields: readonly (string | null)[] }): void;
+  handleCommandComplete(message: object, connection: Connection): void;
+  handleReadyForQuery(connection: Connection): void;
+}
+
+/** Members of node-postgres's Connection that its types lack. */
+interface ConnectionInternals {
+  /** The text of each statement that was prepared by name. */
+  readonly submittedNamedStatements: Record<string, string>;
+  parse(message: { text: string; name: string; types: [] }): void;
+  bind(message: object): void;
+  execute(message: object): void;
+}
+
+const internals = (connection: Connection) => connection as unknown as ConnectionInternals;
+
+const ExtendedQuery = Query as unknown as new (config: object) => QueryInternals;
+
+/** The values of the parameters of a transaction, and the check of those that were read. */
+export interface Guard {
+  /** As settingsSql takes them. */
+  readonly values: readonly [statementMs: string, lockMs: string, synchronousCommit: string];
+  /** Throws NoPrimary unless the row of settingsSql is that of a server that keeps commits. */
+  readonly check: (row: readonly (string | null)[] | undefined) => void;
+}
+
+/**
+ * A statement after the one that sets the parameters of its transaction. Both are sent with a
+ * single Sync: one round trip, one implicit transaction, and no state left in the connection, so
+ * PgBouncer can share it in transaction mode.
+ */
+export class GuardedQuery extends ExtendedQuery {
+  /** node-postgres's name for the client's time limit. */
+  readonly query_timeout: number;
+  /** The name that the statement is prepared by. */
+  declare readonly name: string | undefined;
+  readonly #guard: Guard;
+  #areSettingsDone = false;
+  #settingsRow: readonly (string | null)[] | undefined;
+
+  constructor(statement: Statement, guard: Guard) {
+    super({ ...statement, queryMode: "extended" });
+    this.query_timeout = clientLimit(Number(guard.values[0]));
+    this.#guard = guard;
+  }
+
+  override prepare(connection: Connection): void {
+    const { submittedNamedStatements } = internals(connection);
+    const name = this.name === undefined ? "" : settingsName;
+    if (submittedNamedStatements[name] === undefined)
+      internals(connection).parse({ text: settingsText, name, types: [] });
+    if (name !== "") submittedNamedStatements[name] = settingsText;
+    internals(connection).bind({ statement: name, values: this.#guard.values });
+    internals(connection).execute({});
+    super.prepare(connection);
+  }
+
+  override handleDataRow(message: { readonly fields: readonly (string | null)[] }): void {
+    if (this.#areSettingsDone) super.handleDataRow(message);
+    else this.#settingsRow = message.fields;
+  }
+
+  override handleCommandComplete(message: object, connection: Connection): void {
+    if (this.#areSettingsDone) super.handleCommandComplete(message, connection);
+    this.#areSettingsDone = true;
+  }
+
+  override handleReadyForQuery(connection: Connection): void {
+    try {
+      this.#guard.check(this.#settingsRow);
+      assertReplicated(connection);
+    } catch (error) {
+      this.callback?.(error as Error);
+      return;
+    }
+    super.handleReadyForQuery(connection);
+  }
+}
