@@ -4,8 +4,8 @@ import { constants, generateKeyPairSync, type KeyObject, sign } from "node:crypt
 import type { IdentityProvider } from "../../src/core/auth/jwks.ts";
 import type { ServerOptions } from "../../src/core/server.ts";
 import { eventually } from "./eventually.ts";
-import { type Answer, freshId, plantJson, post } from "./http.ts";
-import { InProcessServer } from "./in-process-server.ts";
+import { freshId, plantJson, post } from "./http.ts";
+import { startInProcess } from "./in-process-server.ts";
 
 const openIdPath = "/.well-known/openid-configuration";
 
@@ -165,49 +165,33 @@ interface IdentitySetup extends Pick<ServerOptions, "rateLimit"> {
   readonly intervals?: Pick<IdentityProvider, "keysAgeMsMax" | "keysIntervalMsMin">;
 }
 
-/** A server in this process that accepts an issuer's JWTs, with a store of its own. */
-export class ServerWithIdentity implements AsyncDisposable {
-  readonly server: InProcessServer;
-
-  private constructor(server: InProcessServer) {
-    this.server = server;
-  }
-
-  static async start(
-    issuer: string,
-    { jwksUrl, now = Date.now, intervals = { keysAgeMsMax: 600_000 }, rateLimit }: IdentitySetup = {},
-  ): Promise<ServerWithIdentity> {
-    const identityProvider = { issuer, audience, jwksUrl, ...intervals };
-    return new ServerWithIdentity(
-      await InProcessServer.start({ identityProvider, wallNow: now, rateLimit, admin: undefined }),
-    );
-  }
-
-  /** Waits for the first error of the provider's keys, and returns its reason. */
-  async keysTrouble(): Promise<string> {
-    const failed = await eventually("an error of the keys", () =>
-      this.server.events.find((event) => event.kind === "jwksRefreshFailed"),
-    );
-    return failed?.reason ?? "";
-  }
-
-  /** Creates a plant with this token. */
-  create(token: string): Promise<Answer> {
-    return post({ url: this.server.url, token }, plantJson(freshId(), "Monstera"));
-  }
-
-  /** Creates plants with this token until a response has this status. */
-  createUntil(status: number, token: string): Promise<Answer> {
-    return eventually(
-      `a response ${status}`,
-      () => this.create(token),
-      (answer) => answer.status === status,
-    );
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.server[Symbol.asyncDispose]();
-  }
+/** Starts a server in this process that accepts an issuer's JWTs, with a store of its own. */
+export async function startWithIdentity(
+  issuer: string,
+  { jwksUrl, now = Date.now, intervals = { keysAgeMsMax: 600_000 }, rateLimit }: IdentitySetup = {},
+) {
+  const identityProvider = { issuer, audience, jwksUrl, ...intervals };
+  const server = await startInProcess({ identityProvider, wallNow: now, rateLimit, admin: undefined });
+  const create = (token: string) => post({ url: server.url, token }, plantJson(freshId(), "Monstera"));
+  return {
+    ...server,
+    /** Waits for the first error of the provider's keys, and returns its reason. */
+    async keysTrouble(): Promise<string> {
+      const failed = await eventually("an error of the keys", () =>
+        server.events.find((event) => event.kind === "jwksRefreshFailed"),
+      );
+      return failed?.reason ?? "";
+    },
+    /** Creates a plant with this token. */
+    create,
+    /** Creates plants with this token until a response has this status. */
+    createUntil: (status: number, token: string) =>
+      eventually(
+        `a response ${status}`,
+        () => create(token),
+        (answer) => answer.status === status,
+      ),
+  };
 }
 
 /** Seconds since the epoch, as JWTs count. */

@@ -1,7 +1,7 @@
 // A server in the process of the test, on a free port, if the process is not the subject.
 
 import { type ServerEvent, ServerEvents } from "../../src/core/observability/server-event.ts";
-import { type RunningServer, type ServerOptions, startServer } from "../../src/core/server.ts";
+import { type ServerOptions, startServer } from "../../src/core/server.ts";
 import type { ServerStore } from "../../src/core/store/group-commit.ts";
 import { openServerStore } from "../../src/core/store/open-store.ts";
 import { SqliteStore } from "../../src/core/store/sqlite/store.ts";
@@ -15,137 +15,82 @@ type InProcessOptions = Omit<ServerOptions, "store" | "events"> & {
   readonly database?: string;
 };
 
-export class InProcessServer implements AsyncDisposable {
-  readonly server: RunningServer;
-  /** The store's address, as --database takes it. */
-  readonly database: string;
-  readonly store: ServerStore;
-  /** All events so far. */
-  readonly events: readonly ServerEvent[];
-  readonly #resources: AsyncDisposableStack;
+export type InProcessServer = Awaited<ReturnType<typeof startInProcess>>;
 
-  private constructor(
-    server: RunningServer,
-    database: string,
-    store: ServerStore,
-    events: readonly ServerEvent[],
-    resources: AsyncDisposableStack,
-  ) {
-    this.server = server;
-    this.database = database;
-    this.store = store;
-    this.events = events;
-    this.#resources = resources;
-  }
-
-  /** Starts a server with an admin listener, both on free ports. */
-  static async start({
-    database,
-    store: given,
-    ...options
-  }: InProcessOptions = {}): Promise<InProcessServer> {
-    await using resources = new AsyncDisposableStack();
-    const address = database ?? `sqlite:${resources.use(new TemporaryFolder()).file("plants.db")}`;
-    const events: ServerEvent[] = [];
-    const hub = new ServerEvents();
-    hub.subscribe((event) => events.push(event));
-    const store =
-      given ??
-      (await openServerStore(address, "create", {
-        onUnavailable: (reason) => hub.emit({ kind: "storeUnavailable", reason }),
-        onDegraded: (reason) => hub.emit({ kind: "storeDegraded", reason }),
-        onFailed: ({ message }) => hub.emit({ kind: "storeFailed", reason: message }),
-      }));
-    resources.use(store);
-    const admin = { host: "127.0.0.1", port: 0 };
-    const server = resources.use(await startServer({ admin, ...options, store, events: hub }));
-    return new InProcessServer(server, address, store, events, resources.move());
-  }
-
-  /** The base address of the public listener. */
-  get url(): string {
-    return this.server.url;
-  }
-
-  get adminUrl(): string {
-    return this.server.adminUrl ?? "";
-  }
-
+/**
+ * Starts a server with an admin listener, both on free ports. It is stopped, and its store closed,
+ * when it goes out of scope.
+ */
+export async function startInProcess({
+  database: givenDatabase,
+  store: givenStore,
+  ...options
+}: InProcessOptions = {}) {
+  await using starting = new AsyncDisposableStack();
+  const database = givenDatabase ?? `sqlite:${starting.use(new TemporaryFolder()).file("plants.db")}`;
+  const emitted: ServerEvent[] = [];
+  const hub = new ServerEvents();
+  hub.subscribe((event) => emitted.push(event));
+  const store =
+    givenStore ??
+    (await openServerStore(database, "create", {
+      onUnavailable: (reason) => hub.emit({ kind: "storeUnavailable", reason }),
+      onDegraded: (reason) => hub.emit({ kind: "storeDegraded", reason }),
+      onFailed: ({ message }) => hub.emit({ kind: "storeFailed", reason: message }),
+    }));
+  starting.use(store);
+  const admin = { host: "127.0.0.1", port: 0 };
+  const server = starting.use(await startServer({ admin, ...options, store, events: hub }));
+  const resources = starting.move();
+  const { url, adminUrl = "" } = server;
   /** Adds a token to the store. It expires after `lifetimeMs`, or never. */
-  createToken(name?: string, lifetimeMs?: number): Promise<string> {
-    return addToken(this.store.tokens, name, lifetimeMs);
-  }
-
-  /** The current value of a metric without labels. */
-  metric(name: string): Promise<number> {
-    return readMetric(this.adminUrl, name);
-  }
-
-  /** This server with a new token. */
-  async target(): Promise<Target> {
-    return { url: this.url, token: await this.createToken() };
-  }
-
-  /** Stops the server and closes the store, if it was not stopped before. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#resources.disposeAsync();
-  }
+  const createToken = (name?: string, lifetimeMs?: number) => addToken(store.tokens, name, lifetimeMs);
+  /** All events so far. */
+  const events: readonly ServerEvent[] = emitted;
+  return {
+    server,
+    /** The base address of the public listener. */
+    url,
+    adminUrl,
+    /** The store's address, as --database takes it. */
+    database,
+    store,
+    events,
+    createToken,
+    /** The current value of a metric without labels. */
+    metric: (name: string) => readMetric(adminUrl, name),
+    /** This server with a new token. */
+    target: async (): Promise<Target> => ({ url, token: await createToken() }),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
 }
 
-/** A server whose store commits nothing until its gate is open, for tests of a queue. */
-export class GatedServer implements AsyncDisposable {
-  readonly server: InProcessServer;
-  readonly target: Target;
-  readonly #store: GatedStore;
-  readonly #resources: AsyncDisposableStack;
-
-  private constructor(
-    server: InProcessServer,
-    target: Target,
-    store: GatedStore,
-    resources: AsyncDisposableStack,
-  ) {
-    this.server = server;
-    this.target = target;
-    this.#store = store;
-    this.#resources = resources;
-  }
-
-  static async start({ queuePlantsMax }: { readonly queuePlantsMax: number }): Promise<GatedServer> {
-    await using starting = new AsyncDisposableStack();
-    const folder = starting.use(new TemporaryFolder());
-    const store = new GatedStore(folder.file("plants.db"), "create", (reason) => {
-      throw new Error(`The store failed: ${reason}`);
-    });
-    const limits = { queuePlantsMax, drainSecondsMax: 0 };
-    const server = starting.use(await InProcessServer.start({ store, limits }));
-    starting.defer(store.gate.resolve);
-    return new GatedServer(server, await server.target(), store, starting.move());
-  }
-
-  /** Resolves when the first batch waits at the gate. */
-  get batchArrived(): Promise<void> {
-    return this.#store.arrival.promise;
-  }
-
-  /** Lets the batch that waits and all later ones pass. */
-  openGate(): void {
-    this.#store.gate.resolve();
-  }
-
-  /** The number of plants in the queue, by the metrics. */
-  queueLength(): Promise<number> {
-    return this.server.metric("plantstore_queue_plants");
-  }
-
-  /** Creates a plant with a new id. */
-  create(token: string = this.target.token): Promise<Answer> {
-    return post({ ...this.target, token }, plantJson(freshId(), "Monstera"));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#resources.disposeAsync();
-  }
+/** Starts a server whose store commits nothing until its gate is open, for tests of a queue. */
+export async function startGated({ queuePlantsMax }: { readonly queuePlantsMax: number }) {
+  await using starting = new AsyncDisposableStack();
+  const folder = starting.use(new TemporaryFolder());
+  const store = new GatedStore(folder.file("plants.db"), "create", (reason) => {
+    throw new Error(`The store failed: ${reason}`);
+  });
+  const limits = { queuePlantsMax, drainSecondsMax: 0 };
+  const server = starting.use(await startInProcess({ store, limits }));
+  starting.defer(store.gate.resolve);
+  const target = await server.target();
+  const resources = starting.move();
+  return {
+    server,
+    target,
+    /** Resolves when the first batch waits at the gate. */
+    batchArrived: store.arrival.promise,
+    /** Lets the batch that waits and all later ones pass. */
+    openGate: () => store.gate.resolve(),
+    /** The number of plants in the queue, by the metrics. */
+    queueLength: () => server.metric("plantstore_queue_plants"),
+    /** Creates a plant with a new id. */
+    create: (token: string = target.token): Promise<Answer> =>
+      post({ ...target, token }, plantJson(freshId(), "Monstera")),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
 }
 
 class GatedStore extends SqliteStore {

@@ -7,7 +7,7 @@ import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { listEdits } from "../../../src/operations/edits.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { InProcessServer } from "../../support/in-process-server.ts";
+import { startInProcess } from "../../support/in-process-server.ts";
 import { Output } from "../../support/output.ts";
 import { plantstore, run, runCommand, TemporaryFolder } from "../../support/server.ts";
 
@@ -53,7 +53,7 @@ test.each(["SIGTERM", "SIGINT"] as const)(
 );
 
 test("a demonstration has plants of two clients, an edit and errors to show", async () => {
-  await using server = await InProcessServer.start();
+  await using server = await startInProcess();
   const { id, expected, replacement } = demoEdit;
   await server.store.create(toEntries([{ id, ...expected }]));
   await using sql = await server.store.openSql("read");

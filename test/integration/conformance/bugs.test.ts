@@ -6,7 +6,7 @@ import { levels } from "../../../src/conformance/rule.ts";
 import { rules } from "../../../src/conformance/rules.ts";
 import { documentation } from "../../../src/docs-page/documentation.ts";
 import { checkConformance, reportText, rulesNamed, rulesOf } from "../../support/conformance.ts";
-import { InProcessServer } from "../../support/in-process-server.ts";
+import { startInProcess } from "../../support/in-process-server.ts";
 import { type Bug, startBuggyServer } from "./buggy-server.ts";
 import { bugs } from "./bugs.ts";
 
@@ -15,7 +15,7 @@ let start: (bug: Bug) => ReturnType<typeof startBuggyServer>;
 let token: string;
 beforeAll(async () => {
   const wrapHandler = documentation({ basePath: "", publicUrl: undefined, hasPage: false });
-  const service = resources.use(await InProcessServer.start({ wrapHandler }));
+  const service = resources.use(await startInProcess({ wrapHandler }));
   token = await service.createToken();
   start = (bug) => startBuggyServer((request) => service.server.fetch(request), token, bug);
 });

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { type Handler, makeToken, openServerStore, randomBytes, ServerEvents, startServer } from "plantstore";
 import { post, send } from "../../support/http.ts";
-import { InProcessServer } from "../../support/in-process-server.ts";
+import { startInProcess } from "../../support/in-process-server.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
 const plant = '{"id": 9007199254740993, "name": "Monstera deliciosa"}';
@@ -39,7 +39,7 @@ test("a handler around the handler sees each request, the client's port and the 
       if (request.headers.has("x-tea")) return new Response("no coffee", { status: 418 });
       return next(request, connection);
     };
-  await using server = await InProcessServer.start({ wrapHandler });
+  await using server = await startInProcess({ wrapHandler });
   const target = await server.target();
   expect((await post(target, plant)).status).toBe(200);
   expect((await fetch(`${target.url}/plants`, { headers: { "X-Tea": "1" } })).status).toBe(418);
@@ -54,7 +54,7 @@ test("a request that a handler has altered is what the service responds to", asy
     (next: Handler): Handler =>
     (request, connection) =>
       next(new Request(`${connection.origin}/elsewhere`, request), connection);
-  await using server = await InProcessServer.start({ wrapHandler });
+  await using server = await startInProcess({ wrapHandler });
   expect(await post(await server.target(), plant)).toMatchObject({ status: 404, json: { error: 40400 } });
 });
 
@@ -66,15 +66,15 @@ test("routes of the admin listener are beside those of the server", async () => 
       handle: async () => Response.json("own"),
     },
   ];
-  await using server = await InProcessServer.start({ adminRoutes });
+  await using server = await startInProcess({ adminRoutes });
   expect((await send(`${server.adminUrl}/own/thing`)).json).toBe("own");
   expect((await fetch(`${server.adminUrl}/readyz`)).status).toBe(200);
 });
 
 test("an address that is taken rejects the start, and leaves nothing open", async () => {
-  await using first = await InProcessServer.start();
+  await using first = await startInProcess();
   const port = Number(new URL(first.url).port);
-  await expect(InProcessServer.start({ listener: { port } })).rejects.toMatchObject({
+  await expect(startInProcess({ listener: { port } })).rejects.toMatchObject({
     listener: "public",
     code: "EADDRINUSE",
   });

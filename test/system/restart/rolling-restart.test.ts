@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import { engines } from "../../support/engines.ts";
 import { freshId, plantJson, post, type Target } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { type Nginx, startNginx } from "../../support/nginx.ts";
+import { startNginx } from "../../support/nginx.ts";
 import { reservePort } from "../../support/ports.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
@@ -21,48 +21,29 @@ const signals = [
   ["SIGKILL", null],
 ] as const;
 
-/** Two servers on ports that stay theirs, and nginx in front of them. */
-class Site implements AsyncDisposable {
-  readonly ports = [reservePort(), reservePort()] as const;
-  readonly #database: string;
-  readonly #stack = new AsyncDisposableStack();
-  readonly #servers: RunningServer[] = [];
-  #nginx: Nginx | undefined;
-
-  private constructor(database: string) {
-    this.#database = database;
-  }
-
-  static async start(database: string, changes?: Parameters<typeof startNginx>[1]): Promise<Site> {
-    const site = new Site(database);
-    for (const index of both) await site.startServer(index);
-    site.#nginx = site.#stack.use(await startNginx(site.ports, changes));
-    return site;
-  }
-
-  get nginx(): Nginx {
-    if (this.#nginx === undefined) throw new Error("nginx was not started");
-    return this.#nginx;
-  }
-
-  server(index: 0 | 1): RunningServer {
-    const server = this.#servers[index];
-    if (server === undefined) throw new Error(`Server ${index} was not started`);
-    return server;
-  }
-
-  async startServer(index: 0 | 1): Promise<void> {
-    const args = ["--port", String(this.ports[index])];
-    this.#servers[index] = this.#stack.use(await RunningServer.start({ database: this.#database, args }));
-  }
-
-  async target(): Promise<Target> {
-    return { url: this.nginx.url, ca: this.nginx.ca, token: await this.server(0).createToken() };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#stack[Symbol.asyncDispose]();
-  }
+/** Starts two servers on ports that stay theirs, and nginx in front of them. */
+async function startSite(database: string, changes?: Parameters<typeof startNginx>[1]) {
+  const stack = new AsyncDisposableStack();
+  const ports = [reservePort(), reservePort()] as const;
+  const startServer = async (index: 0 | 1) => {
+    const args = ["--port", String(ports[index])];
+    return stack.use(await RunningServer.start({ database, args }));
+  };
+  const servers: [RunningServer, RunningServer] = [await startServer(0), await startServer(1)];
+  const nginx = stack.use(await startNginx(ports, changes));
+  return {
+    nginx,
+    servers,
+    async restartServer(index: 0 | 1): Promise<void> {
+      servers[index] = await startServer(index);
+    },
+    target: async (): Promise<Target> => ({
+      url: nginx.url,
+      ca: nginx.ca,
+      token: await servers[0].createToken(),
+    }),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
 }
 
 function siteSuite(): void {
@@ -71,22 +52,22 @@ function siteSuite(): void {
       `${engine.name}: servers that end by SIGTERM or SIGKILL and start again, one after the other, cost no request`,
       async () => {
         await using place = await engine.createTestStore();
-        await using site = await Site.start(place.database);
+        await using site = await startSite(place.database);
         const load = new Load();
         const running = load.untilStopped([await site.target()], clients, backoffMs);
         for (const [signal, exitCode] of signals) {
           for (const index of both) {
             await load.acknowledgedMore(200);
-            expect((await site.server(index).stop(signal)).exitCode).toBe(exitCode);
+            expect((await site.servers[index].stop(signal)).exitCode).toBe(exitCode);
             await load.acknowledgedMore(200);
-            await site.startServer(index);
+            await site.restartServer(index);
           }
         }
         load.stop();
         await running;
         expect(load.unanswered).toEqual([]);
         expect([...load.statuses.keys()]).toEqual([200]);
-        expect(load.audit((await site.server(0).command("export")).stdout)).toEqual([]);
+        expect(load.audit((await site.servers[0].command("export")).stdout)).toEqual([]);
 
         // Connections were kept, and requests of a server that was gone were passed on.
         const requests = await site.nginx.log();
@@ -103,13 +84,13 @@ function siteSuite(): void {
     async () => {
       using folder = new TemporaryFolder();
       const waits = [["proxy_read_timeout 20s;", "proxy_read_timeout 1s;"]] as const;
-      await using site = await Site.start(`sqlite:${folder.file("plants.db")}`, waits);
+      await using site = await startSite(`sqlite:${folder.file("plants.db")}`, waits);
       const target = await site.target();
-      process.kill(site.server(0).pid, "SIGSTOP");
+      process.kill(site.servers[0].pid, "SIGSTOP");
       const answers = await Promise.all(
         Array.from({ length: 10 }, () => post(target, plantJson(freshId(), "Monstera"))),
       );
-      process.kill(site.server(0).pid, "SIGCONT");
+      process.kill(site.servers[0].pid, "SIGCONT");
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
       expect((await site.nginx.log()).filter(({ asked }) => asked.includes(",")).length).toBeGreaterThan(0);
     },
@@ -120,16 +101,16 @@ function siteSuite(): void {
     "while there is no server the answer is 50300, and it is 200 again by itself",
     async () => {
       using folder = new TemporaryFolder();
-      await using site = await Site.start(`sqlite:${folder.file("plants.db")}`);
+      await using site = await startSite(`sqlite:${folder.file("plants.db")}`);
       const target = await site.target();
       expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
-      await Promise.all(both.map((index) => site.server(index).stop()));
+      await Promise.all(both.map((index) => site.servers[index].stop()));
       const refused = await post(target, plantJson(2n, "Monstera"));
       expect(refused).toMatchObject({
         status: 503,
         json: { error: 50300, message: "No server can be reached; retrying in 1 second is safe." },
       });
-      await site.startServer(1);
+      await site.restartServer(1);
       expect((await post(target, plantJson(2n, "Monstera"))).status).toBe(200);
     },
     testMsMax,

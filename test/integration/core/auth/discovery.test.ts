@@ -11,8 +11,8 @@ import {
   KeyServer,
   keysUnavailable,
   notAccepted,
-  ServerWithIdentity,
   SigningKey,
+  startWithIdentity,
 } from "../../../support/identity-provider.ts";
 import { describeIfInstalled } from "../../../support/programs.ts";
 import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
@@ -29,7 +29,7 @@ test.each(["", "/"])("an issuer with a path, and %p at its end", async (end) => 
   await using provider = new KeyServer(key);
   const issuer = `${provider.issuer}/realms/plants${end}`;
   serveMetadata(provider, issuer, "/realms/plants/.well-known/openid-configuration");
-  await using identity = await ServerWithIdentity.start(issuer);
+  await using identity = await startWithIdentity(issuer);
   expect((await identity.create(key.sign(claimsOf(issuer)))).status).toBe(200);
   expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(notAccepted);
 });
@@ -38,7 +38,7 @@ test("OAuth metadata (RFC 8414) where there is no OpenID discovery", async () =>
   await using provider = new KeyServer(key);
   const issuer = `${provider.issuer}/tenant`;
   serveMetadata(provider, issuer, "/.well-known/oauth-authorization-server/tenant");
-  await using identity = await ServerWithIdentity.start(issuer);
+  await using identity = await startWithIdentity(issuer);
   expect((await identity.create(key.sign(claimsOf(issuer)))).status).toBe(200);
   expect(provider.requests).toEqual([
     "/tenant/.well-known/openid-configuration",
@@ -58,7 +58,7 @@ test.each([
     url.endsWith("/openid-configuration")
       ? Response.json({ issuer: provider.issuer, jwks_uri: provider.jwksUrl, ...differing })
       : undefined;
-  await using identity = await ServerWithIdentity.start(provider.issuer);
+  await using identity = await startWithIdentity(provider.issuer);
   expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
   expect(provider.fetches).toBe(0);
   expect(await identity.keysTrouble()).toContain(reported);
@@ -73,7 +73,7 @@ test.each(["/.well-known/openid-configuration", "/keys"])(
       const { pathname } = new URL(url);
       return pathname === redirected ? Response.redirect(`${elsewhere.issuer}${pathname}`) : undefined;
     };
-    await using identity = await ServerWithIdentity.start(provider.issuer);
+    await using identity = await startWithIdentity(provider.issuer);
     expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
     expect(elsewhere.requests).toEqual([]);
     expect(await identity.keysTrouble()).toContain(`${redirected} answered 302`);
@@ -83,7 +83,7 @@ test.each(["/.well-known/openid-configuration", "/keys"])(
 test("no metadata at all: the log names the addresses, and the remedy", async () => {
   await using provider = new KeyServer(key);
   provider.instead = () => new Response("", { status: 404 });
-  await using identity = await ServerWithIdentity.start(provider.issuer);
+  await using identity = await startWithIdentity(provider.issuer);
   expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
   expect(await identity.keysTrouble()).toContain("set --jwks-url to the address of the keys");
 });
@@ -91,7 +91,7 @@ test("no metadata at all: the log names the addresses, and the remedy", async ()
 test("is not needed with --jwks-url", async () => {
   await using provider = new KeyServer(key);
   const issuer = "https://id.example/";
-  await using identity = await ServerWithIdentity.start(issuer, { jwksUrl: provider.jwksUrl });
+  await using identity = await startWithIdentity(issuer, { jwksUrl: provider.jwksUrl });
   expect((await identity.create(key.sign(claimsOf(issuer, { aud: [audience] })))).status).toBe(200);
   expect(provider.requests).toEqual(["/keys"]);
 });
@@ -111,7 +111,7 @@ describeIfInstalled("openssl", "over TLS", () => {
     const jwksUrl = `${issuer}/keys`;
     const token = key.sign(claimsOf(issuer));
 
-    await using distrusting = await ServerWithIdentity.start(issuer, { jwksUrl });
+    await using distrusting = await startWithIdentity(issuer, { jwksUrl });
     expect(await distrusting.create(token)).toMatchObject(keysUnavailable);
     expect(await distrusting.keysTrouble()).toContain(issuer);
     expect(provider.fetches).toBe(0);

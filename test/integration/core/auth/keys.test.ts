@@ -8,15 +8,15 @@ import {
   KeyServer,
   notAccepted,
   nowSeconds,
-  ServerWithIdentity,
   SigningKey,
+  startWithIdentity,
 } from "../../../support/identity-provider.ts";
 import { runCommand } from "../../../support/server.ts";
 
 test("a new key is accepted at once, and a removed one with its verified tokens is rejected after the next fetch", async () => {
   const [old, young] = [new SigningKey(), new SigningKey()];
   await using provider = new KeyServer(old);
-  await using identity = await ServerWithIdentity.start(provider.issuer, {
+  await using identity = await startWithIdentity(provider.issuer, {
     intervals: { keysAgeMsMax: 600_000, keysIntervalMsMin: 100 },
   });
   const oldToken = old.sign(claimsOf(provider.issuer));
@@ -33,7 +33,7 @@ test("a new key is accepted at once, and a removed one with its verified tokens 
 test("a removed key is rejected after the interval between fetches, without any unknown key", async () => {
   const [old, young] = [new SigningKey(), new SigningKey()];
   await using provider = new KeyServer(old, young);
-  await using identity = await ServerWithIdentity.start(provider.issuer, {
+  await using identity = await startWithIdentity(provider.issuer, {
     intervals: { keysAgeMsMax: 100, keysIntervalMsMin: 50 },
   });
   const [oldToken, youngToken] = [old, young].map((key) => key.sign(claimsOf(provider.issuer)));
@@ -54,7 +54,7 @@ test("a verified token is rejected exactly from its exp on", async () => {
   await using provider = new KeyServer(key);
   const exp = nowSeconds() + 5;
   let now = Date.now();
-  await using identity = await ServerWithIdentity.start(provider.issuer, { now: () => now });
+  await using identity = await startWithIdentity(provider.issuer, { now: () => now });
   const token = key.sign(claimsOf(provider.issuer, { exp }));
   for (const acceptedAt of [now, exp * 1_000 - 1]) {
     now = acceptedAt;
@@ -74,11 +74,11 @@ test("a verified token is rejected exactly from its exp on", async () => {
 test("a plant is stored with the subject that created it, whichever of its tokens it used", async () => {
   const key = new SigningKey();
   await using provider = new KeyServer(key);
-  await using identity = await ServerWithIdentity.start(provider.issuer);
+  await using identity = await startWithIdentity(provider.issuer);
   const token = (sub: string, jti: string) => key.sign(claimsOf(provider.issuer, { sub, jti }));
   const tokens = [token("gardener", "1"), token("botanist", "2"), token("gardener", "3")];
   for (const each of [...tokens, ...tokens]) expect((await identity.create(each)).status).toBe(200);
-  const { database } = identity.server;
+  const { database } = identity;
   const { stdout } = await runCommand(["export", "--with-creation", "--database", database]);
   const creators = stdout
     .trimEnd()
@@ -102,7 +102,7 @@ test("keys of more than a megabyte are not read, also where they are compressed"
     new URL(request.url).pathname === "/keys"
       ? new Response(bomb, { headers: { "Content-Encoding": "gzip", "Content-Type": "application/json" } })
       : undefined;
-  await using identity = await ServerWithIdentity.start(provider.issuer);
+  await using identity = await startWithIdentity(provider.issuer);
   expect(await identity.keysTrouble()).toEndWith("/keys: the response is over 1048576 bytes");
 });
 
@@ -111,7 +111,7 @@ test("an unusable key is logged, and the others stay valid", async () => {
   const broken = new SigningKey("ES256", "broken");
   await using provider = new KeyServer(key);
   provider.jwks = { keys: [{ ...broken.jwk, x: "AA" }, { kty: "unheard of", kid: "x" }, {}, key.jwk] };
-  await using identity = await ServerWithIdentity.start(provider.issuer);
+  await using identity = await startWithIdentity(provider.issuer);
   expect(await identity.create(broken.sign(claimsOf(provider.issuer)))).toMatchObject(notAccepted);
   expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
   expect(await identity.keysTrouble()).not.toBe("");
@@ -121,7 +121,7 @@ test("many tokens with unknown keys cause one fetch in an interval, and none is 
   const intervalMs = 300;
   const [key, young] = [new SigningKey(), new SigningKey()];
   await using provider = new KeyServer(key);
-  await using identity = await ServerWithIdentity.start(provider.issuer, {
+  await using identity = await startWithIdentity(provider.issuer, {
     intervals: { keysAgeMsMax: 600_000, keysIntervalMsMin: intervalMs },
   });
   expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);

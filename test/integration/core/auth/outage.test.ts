@@ -8,8 +8,8 @@ import {
   KeyServer,
   keysUnavailable,
   notAccepted,
-  ServerWithIdentity,
   SigningKey,
+  startWithIdentity,
 } from "../../../support/identity-provider.ts";
 
 /** The server asks for the keys again soon, also after a fetch that failed. */
@@ -21,12 +21,12 @@ describe.concurrent("a provider that is down", () => {
     const key = new SigningKey();
     await using provider = new KeyServer(key);
     await provider.stop();
-    await using identity = await ServerWithIdentity.start(provider.issuer, { intervals });
+    await using identity = await startWithIdentity(provider.issuer, { intervals });
     const token = key.sign(claimsOf(provider.issuer));
     const answer = await identity.create(token);
     expect(answer).toMatchObject(keysUnavailable);
     expect(answer.headers.get("retry-after")).toBe("1");
-    expect((await identity.create(await identity.server.createToken())).status).toBe(200);
+    expect((await identity.create(await identity.createToken())).status).toBe(200);
     // Rejected without any key.
     expect(await identity.create(key.sign(claimsOf(provider.issuer), { alg: "none" }))).toMatchObject(
       notAccepted,
@@ -40,7 +40,7 @@ describe.concurrent("a provider that is down", () => {
   test("cached keys stay valid past the interval, for verified and new tokens; tokens of other keys are 50300", async () => {
     const [known, young] = [new SigningKey(), new SigningKey()];
     await using provider = new KeyServer(known);
-    await using identity = await ServerWithIdentity.start(provider.issuer, { intervals });
+    await using identity = await startWithIdentity(provider.issuer, { intervals });
     const seen = known.sign(claimsOf(provider.issuer));
     expect((await identity.create(seen)).status).toBe(200);
 
@@ -74,7 +74,7 @@ describe.concurrent("a provider that is down", () => {
     const key = new SigningKey();
     await using provider = new KeyServer(key);
     const setup = { jwksUrl: provider.jwksUrl, intervals };
-    await using identity = await ServerWithIdentity.start(provider.issuer, setup);
+    await using identity = await startWithIdentity(provider.issuer, setup);
     const seen = key.sign(claimsOf(provider.issuer));
     expect((await identity.create(seen)).status).toBe(200);
     provider.instead = answer;
@@ -86,7 +86,7 @@ describe.concurrent("a provider that is down", () => {
   test("a provider that hangs delays neither cached keys nor the server's stop", async () => {
     const key = new SigningKey();
     await using provider = new KeyServer(key);
-    await using identity = await ServerWithIdentity.start(provider.issuer, {
+    await using identity = await startWithIdentity(provider.issuer, {
       intervals: { ...intervals, keysAgeMsMax: 600_000 },
     });
     const token = key.sign(claimsOf(provider.issuer));
@@ -109,9 +109,9 @@ describe.concurrent("a provider that is down", () => {
   test("a server that is stopped during its first fetch ends, and reports no error", async () => {
     await using provider = new KeyServer();
     provider.instead = () => new Promise<Response>(() => undefined);
-    const identity = await ServerWithIdentity.start(provider.issuer);
+    const identity = await startWithIdentity(provider.issuer);
     await eventually("a request of the keys", () => provider.requests.length > 0);
     await identity[Symbol.asyncDispose]();
-    expect(identity.server.events.filter(({ kind }) => kind === "jwksRefreshFailed")).toEqual([]);
+    expect(identity.events.filter(({ kind }) => kind === "jwksRefreshFailed")).toEqual([]);
   });
 });

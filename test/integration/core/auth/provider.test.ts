@@ -8,8 +8,8 @@ import {
   claimsOf,
   KeyServer,
   notAccepted,
-  ServerWithIdentity,
   SigningKey,
+  startWithIdentity,
 } from "../../../support/identity-provider.ts";
 import { OidcProvider } from "./oidc-provider.ts";
 
@@ -18,9 +18,9 @@ test.each(["discovery", "the URL of the keys"])(
   async (way) => {
     await using provider = await OidcProvider.start(new SigningKey("RS256"), "gardener");
     const setup = way === "discovery" ? {} : { jwksUrl: await provider.jwksUrl() };
-    await using identity = await ServerWithIdentity.start(provider.issuer, setup);
+    await using identity = await startWithIdentity(provider.issuer, setup);
     const token = await provider.accessToken("gardener", audience);
-    for (const accepted of [token, token, await identity.server.createToken("ci")])
+    for (const accepted of [token, token, await identity.createToken("ci")])
       expect(await identity.create(accepted)).toMatchObject({ status: 200, json: { name: "Monstera" } });
     const other = await provider.accessToken("gardener", "urn:other");
     expect(await identity.create(other)).toMatchObject(notAccepted);
@@ -34,14 +34,14 @@ const algorithms: readonly Algorithm[] = [
 test.each(algorithms)("%s is accepted", async (algorithm) => {
   const key = new SigningKey(algorithm);
   await using keys = new KeyServer(key);
-  await using identity = await ServerWithIdentity.start(keys.issuer);
+  await using identity = await startWithIdentity(keys.issuer);
   expect((await identity.create(key.sign(claimsOf(keys.issuer)))).status).toBe(200);
 });
 
 test("without a sub the rate limit is the client's, and without both the issuer's", async () => {
   const key = new SigningKey();
   await using keys = new KeyServer(key);
-  await using identity = await ServerWithIdentity.start(keys.issuer, {
+  await using identity = await startWithIdentity(keys.issuer, {
     rateLimit: { createsPerSecond: 1, burst: 1 },
   });
   const burst = async (...callers: readonly object[]) => {

@@ -9,8 +9,8 @@ import {
   type Json,
   KeyServer,
   nowSeconds,
-  ServerWithIdentity,
   SigningKey,
+  startWithIdentity,
   withPart,
 } from "../../../support/identity-provider.ts";
 
@@ -35,7 +35,7 @@ const published = [key, twin, rsaKey, weakKey, encryptionKey];
 const resources = new AsyncDisposableStack();
 let provider: KeyServer;
 let attackersServer: KeyServer;
-let identity: ServerWithIdentity;
+let identity: Awaited<ReturnType<typeof startWithIdentity>>;
 
 beforeAll(async () => {
   provider = resources.use(new KeyServer());
@@ -48,7 +48,7 @@ beforeAll(async () => {
   };
   attackersServer = resources.use(new KeyServer(attacker));
   identity = resources.use(
-    await ServerWithIdentity.start(provider.issuer, {
+    await startWithIdentity(provider.issuer, {
       intervals: { keysAgeMsMax: 600_000, keysIntervalMsMin: 200 },
     }),
   );

@@ -2,13 +2,13 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { plantJson, type Target } from "../../../support/http.ts";
-import { InProcessServer } from "../../../support/in-process-server.ts";
+import { startInProcess } from "../../../support/in-process-server.ts";
 import { createHead, RawConnection, rawAnswers, sendRaw } from "../../../support/raw-connection.ts";
 
 const resources = new AsyncDisposableStack();
 let target: Target;
 beforeAll(async () => {
-  target = await resources.use(await InProcessServer.start()).target();
+  target = await resources.use(await startInProcess()).target();
 });
 afterAll(() => resources.disposeAsync());
 

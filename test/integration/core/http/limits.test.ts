@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "bun:test";
 import type { ServerOptions } from "../../../../src/core/server.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { type Answer, freshId, plantJson, post } from "../../../support/http.ts";
-import { GatedServer, InProcessServer } from "../../../support/in-process-server.ts";
+import { type InProcessServer, startGated, startInProcess } from "../../../support/in-process-server.ts";
 import { createHead, stuckCreate } from "../../../support/raw-connection.ts";
 import { RunningServer } from "../../../support/server.ts";
 import { exported } from "../../../support/stored-plants.ts";
@@ -16,7 +16,7 @@ afterAll(() => shared.disposeAsync());
 /** A server with these limits, which the tests that name the same ones share. */
 function sharedServer(limits: NonNullable<ServerOptions["limits"]>): Promise<InProcessServer> {
   const key = JSON.stringify(limits);
-  const started = servers.get(key) ?? InProcessServer.start({ limits }).then((server) => shared.use(server));
+  const started = servers.get(key) ?? startInProcess({ limits }).then((server) => shared.use(server));
   servers.set(key, started);
   return started;
 }
@@ -35,7 +35,7 @@ async function untilBodyBytes(
 }
 
 test("past a full queue 50300 with Retry-After, and every response is true to what is stored", async () => {
-  await using server = await InProcessServer.start({ limits: { queuePlantsMax: 2 } });
+  await using server = await startInProcess({ limits: { queuePlantsMax: 2 } });
   const target = await server.target();
   const ids = Array.from({ length: 200 }, () => freshId());
   const answers = await Promise.all(ids.map((id) => post(target, plantJson(id, "x".repeat(2_000)))));
@@ -58,7 +58,7 @@ test.each([
   ["announced", "Content-Length: 50", "{", " ".repeat(49)],
   ["chunked", "Transfer-Encoding: chunked", "1\r\n{\r\n", "1\r\n \r\n0\r\n\r\n"],
 ])("past a full queue a body that is %s is not waited for, and its connection stays good", async (...how) => {
-  await using server = await GatedServer.start({ queuePlantsMax: 1 });
+  await using server = await startGated({ queuePlantsMax: 1 });
   const committing = server.create();
   await server.batchArrived;
   const queued = server.create();
@@ -142,7 +142,7 @@ test("memory is reserved for the bytes received, not for the Content-Length", as
 });
 
 test("bodies of one token leave memory for those of another", async () => {
-  await using server = await InProcessServer.start({
+  await using server = await startInProcess({
     limits: { inFlightBytesMax: 1_600_000, bodyBytesMax: 100_000 },
   });
   const greedy = await server.target();
@@ -168,7 +168,7 @@ test("bodies of one token leave memory for those of another", async () => {
 });
 
 test("a queue that one token fills accepts plants of two other tokens", async () => {
-  await using server = await GatedServer.start({ queuePlantsMax: 16 });
+  await using server = await startGated({ queuePlantsMax: 16 });
   const others = [await server.server.createToken(), await server.server.createToken()];
   const isOverloaded = ({ text }: Answer) => text.includes("The server is overloaded");
   const creates = [server.create()];

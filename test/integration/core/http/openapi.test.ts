@@ -9,7 +9,7 @@ import openapi from "../../../../openapi.yaml";
 import { type ErrorCode, errorRegistry, statusOf } from "../../../../src/core/contract/errors.ts";
 import { newPlantJson } from "../../../../src/core/contract/plant.ts";
 import { type Answer, plantJson, post, send, type Target } from "../../../support/http.ts";
-import { InProcessServer } from "../../../support/in-process-server.ts";
+import { startInProcess } from "../../../support/in-process-server.ts";
 import { anyNewPlant, anyString } from "../../../support/random.ts";
 import { createHead, rawAnswers, sendRaw } from "../../../support/raw-connection.ts";
 import { RunningServer } from "../../../support/server.ts";
@@ -80,7 +80,7 @@ async function rawResponse(bytes: string): Promise<Answer> {
  * The response to a create whose commit throws: an internal error cannot be provoked from outside.
  */
 async function internalError(): Promise<Answer> {
-  await using server = await InProcessServer.start();
+  await using server = await startInProcess();
   server.store.create = () => Promise.reject(new Error());
   return await post(await server.target(), plantJson(1n, "Monstera"));
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe } from "bun:test";
 import { documentation } from "../../../../src/docs-page/documentation.ts";
 import { engines } from "../../../support/engines.ts";
 import type { Target } from "../../../support/http.ts";
-import { InProcessServer } from "../../../support/in-process-server.ts";
+import { startInProcess } from "../../../support/in-process-server.ts";
 import { RunningSandbox } from "../../../support/sandbox.ts";
 
 /** Runs a suite once for each engine, on a server of its own, and on a sandbox. */
@@ -12,7 +12,7 @@ export function describeConformance(name: string, suite: (target: () => Target) 
   for (const engine of engines)
     describeOn(`${engine.name}: ${name}`, suite, async (resources) => {
       const place = resources.use(await engine.createTestStore());
-      return resources.use(await InProcessServer.start({ database: place.database, wrapHandler })).target();
+      return resources.use(await startInProcess({ database: place.database, wrapHandler })).target();
     });
   if (engines.some((engine) => engine.name === "sqlite"))
     describeOn(`sandbox: ${name}`, suite, async (resources) =>

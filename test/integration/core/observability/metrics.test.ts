@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { eventually } from "../../../support/eventually.ts";
 import { freshId, plantJson, post, send } from "../../../support/http.ts";
-import { InProcessServer } from "../../../support/in-process-server.ts";
+import { type InProcessServer, startInProcess } from "../../../support/in-process-server.ts";
 import { rowsOf } from "../../../support/markdown.ts";
 import { programPath, testIfInstalled } from "../../../support/programs.ts";
 import { metricsOfClusters } from "../../../support/prometheus.ts";
@@ -23,7 +23,7 @@ const resources = new AsyncDisposableStack();
 /** For tests whose figures other requests do not change. */
 let shared: InProcessServer;
 beforeAll(async () => {
-  shared = resources.use(await InProcessServer.start());
+  shared = resources.use(await startInProcess());
 });
 afterAll(() => resources.disposeAsync());
 
@@ -33,7 +33,7 @@ async function sendText(url: string): Promise<{ status: number; headers: Headers
 }
 
 test("creates by outcome, errors by code, latencies and batches are counted", async () => {
-  await using server = await InProcessServer.start();
+  await using server = await startInProcess();
   const target = await server.target();
   await Promise.all(Array.from({ length: 50 }, (_, id) => post(target, plantJson(BigInt(id), "Monstera"))));
   await post(target, plantJson(7n, "Monstera"));
@@ -65,7 +65,7 @@ test("creates by outcome, errors by code, latencies and batches are counted", as
 });
 
 test("a client that disconnects before its response is counted", async () => {
-  await using server = await InProcessServer.start();
+  await using server = await startInProcess();
   const token = await server.createToken();
   const { hostname, port } = new URL(server.url);
   const socket = await Bun.connect({ hostname, port: Number(port), socket: { data: () => undefined } });
