@@ -6,13 +6,18 @@ import { DatabaseError } from "./driver.ts";
 
 /** No host accepts writes now; the message has the reason of each. */
 export class NoPrimary extends Error {
-  /** Whether a host has responded, and plants must not be committed on it. */
+  /** See isRefusal. */
   readonly isRefusal: boolean;
 
   constructor(message: string, isRefusal = false) {
     super(message);
     this.isRefusal = isRefusal;
   }
+}
+
+/** Whether a host has responded, and plants must not be committed on it. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof NoPrimary && error.isRefusal;
 }
 
 /** A commit is on disk, but its wait for the standby was cancelled. A retry waits again. */

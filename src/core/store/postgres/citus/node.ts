@@ -4,7 +4,7 @@
 import { withinTime } from "../../../time-limit.ts";
 import type { NewEntry, OnUnavailable, Outcome } from "../../plant-store.ts";
 import type { PostgresUrl } from "../connection-url.ts";
-import { errorReason, isUndefinedTable, NoPrimary } from "../errors.ts";
+import { errorReason, isRefusal, isUndefinedTable, NoPrimary } from "../errors.ts";
 import type { HostPool } from "../host-pool.ts";
 import { PostgresPlants } from "../plants.ts";
 import { type Commits, Primary, retry } from "../primary.ts";
@@ -248,7 +248,7 @@ async function commitNothing(pool: HostPool, node: MappedNode | undefined): Prom
 
 /** Whether to try the coordinator: not if the node itself has rejected the commit. */
 function mayRoute(error: unknown): boolean {
-  return error !== undefined && !(error instanceof NoPrimary && error.isRefusal);
+  return error !== undefined && !isRefusal(error);
 }
 
 /** The error of a promise; undefined if it succeeds. */
