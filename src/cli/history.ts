@@ -1,7 +1,7 @@
 // plantstore history: lists the edits of plants, and undoes those of a run.
 
 import { Command } from "commander";
-import { newPlantJson } from "../core/contract/plant.ts";
+import { toExactJson } from "../core/contract/exact-json.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import {
@@ -90,11 +90,10 @@ function describeEditor({ by, client, uid, user, sudoUser }: Editor): string {
   return sudoUser === undefined ? name : `${name}, sudo by ${sudoUser}`;
 }
 
-/** Prints plants as request bodies with exact ids. */
+/** Ids are exact, also those of the plants, which are as in request bodies. */
 function entryJson({ run, id, editedAt, editor, before, after }: HistoryEntry): string {
-  const edit = JSON.stringify({ run, editedAt: new Date(editedAt).toISOString(), editor });
-  const [was, became] = [before, after].map((plant) => (plant === undefined ? "null" : newPlantJson(plant)));
-  return `${edit.slice(0, -1)},"id":${id},"before":${was},"after":${became}}`;
+  const at = new Date(editedAt).toISOString();
+  return toExactJson({ run, editedAt: at, editor, id, before: before ?? null, after: after ?? null });
 }
 
 async function undo(database: string, run: string, id: bigint | undefined): Promise<void> {
