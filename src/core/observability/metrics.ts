@@ -1,9 +1,9 @@
 // The metrics in Prometheus' text format: counters and histograms of events, and gauges that are
 // read at each scrape.
 
-import { setTimeout as sleep } from "node:timers/promises";
 import { CoalescedWork } from "../coalesced-work.ts";
 import { type ErrorCode, errorRegistry } from "../contract/errors.ts";
+import { withinTime } from "../time-limit.ts";
 import { ProcessMetrics } from "./process-metrics.ts";
 import {
   counter,
@@ -91,7 +91,8 @@ export class Metrics {
 
   /** All metrics as text, in the format that contentType names. */
   async text(): Promise<string> {
-    const storeBytes = await Promise.race([this.#storeBytes.run(), storeTimeout()]).catch(() => undefined);
+    const measuring = withinTime(this.#storeBytes.run(), storeBytesMsMax, "the store");
+    const storeBytes = await measuring.catch(() => undefined);
     return renderMetrics([
       counter(
         "plantstore_creates_total",
@@ -184,10 +185,6 @@ export class Metrics {
     this.#commitSeconds.add((endedAt - startedAt) / 1_000);
     this.#batchPlants.add(plants);
   }
-}
-
-function storeTimeout(): Promise<undefined> {
-  return sleep(storeBytesMsMax, undefined, { ref: false });
 }
 
 function histogram(name: string, help: string, values: Histogram): Metric {

@@ -3,6 +3,7 @@
 // depend on tracing. OpenTelemetry is imported only if tracing is started.
 
 import { errorRegistry, isErrorCode } from "../contract/errors.ts";
+import { withinTime } from "../time-limit.ts";
 import type { BasicTracerProvider, Context, Tracer } from "./opentelemetry.js";
 import type { BatchCommitted, Clock, RequestRecord, ServerEvent } from "./server-event.ts";
 
@@ -63,11 +64,8 @@ export class Tracing {
 
   /** Exports the remaining spans, for at most two seconds. */
   async end(): Promise<void> {
-    const timeout = Promise.withResolvers<void>();
-    const timer = setTimeout(timeout.resolve, shutdownMsMax);
     // The diag logger has reported the reason of a failure.
-    await Promise.race([this.#provider.shutdown().catch(() => undefined), timeout.promise]);
-    clearTimeout(timer);
+    await withinTime(this.#provider.shutdown(), shutdownMsMax, "the collector").catch(() => undefined);
   }
 
   #traceRequest(request: Readonly<RequestRecord>): void {
