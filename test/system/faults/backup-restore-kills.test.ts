@@ -26,11 +26,12 @@ import { exported } from "../../support/stored-plants.ts";
 import {
   argumentsOf,
   commandNames,
+  createStoreFolders,
   execute,
   leaveLog,
   plantsIn,
   plantsWritten,
-  StoreFolders,
+  type StoreFolders,
   setModes,
   unfinished,
 } from "./backup-restore-setup.ts";
@@ -38,7 +39,7 @@ import { describeIfStrace } from "./strace.ts";
 
 let stores: StoreFolders;
 beforeAll(async () => {
-  stores = await StoreFolders.create();
+  stores = await createStoreFolders();
 });
 afterAll(() => stores[Symbol.dispose]());
 

@@ -15,9 +15,9 @@ import {
 } from "node:fs";
 import { basename, dirname } from "node:path";
 import { OperatorError } from "../../../src/core/operator-error.ts";
-import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { backUp, restore } from "../../../src/operations/backup/backup.ts";
-import { TemporaryFolder, withStore } from "../../support/server.ts";
+import { TemporaryFolder } from "../../support/server.ts";
+import { storePlants } from "../../support/stored-plants.ts";
 
 export const commandNames = ["backup", "restore"] as const;
 export type CommandName = (typeof commandNames)[number];
@@ -31,37 +31,29 @@ export const plantsWritten: Readonly<Record<CommandName, number>> = { backup: 3,
  */
 export const fileNames = ["plants.db", "other.db", "backup.db"];
 
+export type StoreFolders = Awaited<ReturnType<typeof createStoreFolders>>;
+
 /** Makes folders with these files, which are written once and copied. */
-export class StoreFolders implements Disposable {
-  readonly #template = new TemporaryFolder();
-
-  static async create(): Promise<StoreFolders> {
-    const folders = new StoreFolders();
-    const template = folders.#template;
-    for (const [name, count] of [
-      ["plants.db", 3],
-      ["other.db", 1],
-      ["two.db", 2],
-    ] as const) {
-      const plants = Array.from({ length: count }, (_, id) => ({ id: BigInt(id), name: `plant ${id}` }));
-      await withStore(`sqlite:${template.file(name)}`, "create", (store) => store.create(toEntries(plants)));
-    }
-    expect(
-      await execute("backup", template, "backup.db", { source: "two.db", force: false }),
-    ).toBeUndefined();
-    return folders;
+export async function createStoreFolders() {
+  const template = new TemporaryFolder();
+  for (const [name, count] of [
+    ["plants.db", 3],
+    ["other.db", 1],
+    ["two.db", 2],
+  ] as const) {
+    const plants = Array.from({ length: count }, (_, id) => ({ id: BigInt(id), name: `plant ${id}` }));
+    await storePlants(`sqlite:${template.file(name)}`, plants);
   }
-
-  newFolder(): TemporaryFolder {
-    const folder = new TemporaryFolder();
-    for (const name of fileNames) copyFileSync(this.#template.file(name), folder.file(name));
-    setModes(folder, 0o644);
-    return folder;
-  }
-
-  [Symbol.dispose](): void {
-    this.#template[Symbol.dispose]();
-  }
+  expect(await execute("backup", template, "backup.db", { source: "two.db", force: false })).toBeUndefined();
+  return {
+    newFolder(): TemporaryFolder {
+      const folder = new TemporaryFolder();
+      for (const name of fileNames) copyFileSync(template.file(name), folder.file(name));
+      setModes(folder, 0o644);
+      return folder;
+    },
+    [Symbol.dispose]: () => template[Symbol.dispose](),
+  };
 }
 
 /**

@@ -28,12 +28,13 @@ import {
   argumentsOf,
   type CommandName,
   commandNames,
+  createStoreFolders,
   execute,
   fileNames,
   leaveLog,
   plantsIn,
   plantsWritten,
-  StoreFolders,
+  type StoreFolders,
   setModes,
   snapshot,
   unfinished,
@@ -255,7 +256,7 @@ function expectRefusal(error: OperatorError | undefined, message: RegExp, exitCo
 
 let stores: StoreFolders;
 beforeAll(async () => {
-  stores = await StoreFolders.create();
+  stores = await createStoreFolders();
 });
 afterAll(() => stores[Symbol.dispose]());
 

@@ -11,49 +11,44 @@ import { RunningServer, runCommand, type ServerEnd, TemporaryFolder } from "../.
 import { describeIfStrace, injecting, injectingInto, storeThreads } from "./strace.ts";
 
 /**
- * A store whose server was killed under load: its WAL is there, and the first checkpoint has
+ * Makes a store whose server was killed under load: its WAL is there, and the first checkpoint has
  * something to write.
  */
-class KilledStore implements Disposable {
-  readonly #folder = new TemporaryFolder();
-  readonly #load = new Load();
-  #token = "";
-
-  static async create(): Promise<KilledStore> {
-    const store = new KilledStore();
-    await using server = await RunningServer.start({ database: `sqlite:${store.#folder.file("plants.db")}` });
-    store.#token = await server.createToken();
-    const running = store.#load.untilGone([{ url: server.url, token: store.#token }], 8);
-    await store.#load.acknowledgedMore(20);
-    await server.stop("SIGKILL");
-    await running;
-    return store;
-  }
-
-  /**
-   * Runs a server on a copy under load, with faults in its system calls, until it ends or has
-   * acknowledged enough.
-   */
-  async underLoad(path: string, fault: string, enough: number): Promise<{ load: Load; end: ServerEnd }> {
-    cpSync(this.#folder.path, dirname(path), { recursive: true });
-    const load = this.#load.continued();
-    await using server = await RunningServer.start({ database: `sqlite:${path}`, under: injecting(fault) });
-    const running = load.untilGone([{ url: server.url, token: this.#token }], 8);
-    const ended = server.ended();
-    await Promise.race([ended, load.acknowledgedMore(enough)]);
-    load.stop();
-    await running;
-    return { load, end: await server.stop() };
-  }
-
-  [Symbol.dispose](): void {
-    this.#folder[Symbol.dispose]();
-  }
+async function killStore() {
+  const folder = new TemporaryFolder();
+  const loaded = new Load();
+  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
+  const token = await server.createToken();
+  const loading = loaded.untilGone([{ url: server.url, token }], 8);
+  await loaded.acknowledgedMore(20);
+  await server.stop("SIGKILL");
+  await loading;
+  return {
+    /**
+     * Runs a server on a copy under load, with faults in its system calls, until it ends or has
+     * acknowledged enough.
+     */
+    async underLoad(path: string, fault: string, enough: number): Promise<{ load: Load; end: ServerEnd }> {
+      cpSync(folder.path, dirname(path), { recursive: true });
+      const load = loaded.continued();
+      await using server = await RunningServer.start({
+        database: `sqlite:${path}`,
+        under: injecting(fault),
+      });
+      const running = load.untilGone([{ url: server.url, token }], 8);
+      const ended = server.ended();
+      await Promise.race([ended, load.acknowledgedMore(enough)]);
+      load.stop();
+      await running;
+      return { load, end: await server.stop() };
+    },
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  };
 }
 
-let killed: KilledStore;
+let killed: Awaited<ReturnType<typeof killStore>>;
 beforeAll(async () => {
-  killed = await KilledStore.create();
+  killed = await killStore();
 });
 afterAll(() => killed[Symbol.dispose]());
 

@@ -9,7 +9,7 @@ import { parseBody } from "../../support/oracle.ts";
 import { rawAnswers } from "../../support/raw-connection.ts";
 import { bodyOf, createBytes, fill, type Outcome } from "./hostile-request.ts";
 import { HostileSession, sendsAll } from "./hostile-session.ts";
-import { NodeParser, type Understood } from "./node-parser.ts";
+import { startNodeParser, type Understood } from "./node-parser.ts";
 import { outcomesOf } from "./outcome.ts";
 
 /** The replacements of each byte: in `npm run hostile` all byte values. */
@@ -31,7 +31,7 @@ const framings = {
 test.each(Object.entries(framings))(
   "every corruption of one byte of a create, %s, has the outcome of the reference parsers",
   async (_, framed) => {
-    await using parser = await NodeParser.start();
+    await using parser = await startNodeParser();
     await using session = await HostileSession.start(["--arrival-seconds-max", "2"]);
     const { token } = session.target;
 

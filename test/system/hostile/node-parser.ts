@@ -12,34 +12,25 @@ export interface Understood {
   readonly body: string;
 }
 
-export class NodeParser {
-  readonly #url: string;
-  readonly #child: Bun.Subprocess<"ignore", "pipe", "inherit">;
-
-  private constructor(url: string, child: Bun.Subprocess<"ignore", "pipe", "inherit">) {
-    this.#url = url;
-    this.#child = child;
-  }
-
-  static async start(): Promise<NodeParser> {
-    const program = new URL("parser-on-node.mjs", import.meta.url).pathname;
-    const child = Bun.spawn(["node", program], { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
-    const { value } = await child.stdout.getReader().read();
-    return new NodeParser(new TextDecoder().decode(value).trim(), child);
-  }
-
-  /** The first request in the bytes; undefined if they do not start with a complete one. */
-  async understand(bytes: string): Promise<Understood | undefined> {
-    const connection = await RawConnection.open(this.#url);
-    connection.write(bytes);
-    // Node responds to a complete request, and closes the connection otherwise.
-    connection.end();
-    const [answer] = rawAnswers(await connection.closed).answers;
-    return answer?.status === 200 ? JSON.parse(answer.body) : undefined;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.kill();
-    await this.#child.exited;
-  }
+/** Starts Node's parser in a process of its own, killed out of scope. */
+export async function startNodeParser() {
+  const program = new URL("parser-on-node.mjs", import.meta.url).pathname;
+  const child = Bun.spawn(["node", program], { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
+  const { value } = await child.stdout.getReader().read();
+  const url = new TextDecoder().decode(value).trim();
+  return {
+    /** The first request in the bytes; undefined if they do not start with a complete one. */
+    async understand(bytes: string): Promise<Understood | undefined> {
+      const connection = await RawConnection.open(url);
+      connection.write(bytes);
+      // Node responds to a complete request, and closes the connection otherwise.
+      connection.end();
+      const [answer] = rawAnswers(await connection.closed).answers;
+      return answer?.status === 200 ? JSON.parse(answer.body) : undefined;
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      child.kill();
+      await child.exited;
+    },
+  };
 }
