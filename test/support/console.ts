@@ -2,6 +2,10 @@
 
 import type { ConsoleContext } from "../../src/console/context.ts";
 import { fieldNames } from "../../src/core/contract/fields.ts";
+import type { NewPlant } from "../../src/core/contract/plant.ts";
+import type { ServerEvent } from "../../src/core/observability/server-event.ts";
+import { toEntries } from "../../src/core/store/plant-store.ts";
+import { MemoryStore } from "../../src/sandbox/memory-store.ts";
 import { type Answer, send } from "./http.ts";
 import type { RunningServer } from "./server.ts";
 
@@ -27,6 +31,30 @@ export function consoleContext({
     bodyBytesMax: 1_000,
     ...given,
   };
+}
+
+/** The context of parts of the console on a store in memory, and the events that they emit. */
+export class MemoryContext implements ConsoleContext, AsyncDisposable {
+  readonly store = new MemoryStore(() => undefined);
+  readonly bodyBytesMax = 1_000;
+  readonly emitted: ServerEvent[] = [];
+  readonly #reader = this.store.openSql("read");
+
+  readonly reader = () => this.#reader;
+  readonly emit = (event: ServerEvent) => void this.emitted.push(event);
+  readonly now = () => performance.now();
+
+  /** Stores plants, in one batch. */
+  static async of(plants: readonly NewPlant[]): Promise<MemoryContext> {
+    const context = new MemoryContext();
+    await context.store.create(toEntries(plants));
+    return context;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await (await this.#reader)[Symbol.asyncDispose]();
+    await this.store[Symbol.asyncDispose]();
+  }
 }
 
 export class ConsoleClient {

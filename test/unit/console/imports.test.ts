@@ -1,11 +1,12 @@
-// An import of the console whose store commits when the test says so.
+// Imports of the console: in parts, on a store that commits when the test says so, and on one in
+// memory.
 
 import { expect, test } from "bun:test";
 import { Edits } from "../../../src/console/edits.ts";
 import { Imports } from "../../../src/console/imports.ts";
 import { BadRequestError } from "../../../src/console/responses.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
-import { consoleContext, importColumns } from "../../support/console.ts";
+import { consoleContext, importColumns, MemoryContext } from "../../support/console.ts";
 import { plantJson } from "../../support/http.ts";
 
 class HeldStore {
@@ -100,14 +101,84 @@ test("an import that is cancelled ends after the batch in flight, and the next o
   imports.start(settings, "::1");
 });
 
+/** Imports a text in parts of some bytes, and returns how it ended. */
+async function importText(context: MemoryContext, changed: Partial<typeof settings>, text: string) {
+  const imports = new Imports(context, new Edits(context));
+  const { import: id } = imports.start({ ...settings, ...changed }, "::1");
+  const bytes = new TextEncoder().encode(text);
+  for (let offset = 0; offset < bytes.length; offset += 4_999) {
+    const parameters = new URLSearchParams({ import: id, offset: String(offset) });
+    await imports.add(parameters, async () => bytes.slice(offset, offset + 4_999));
+  }
+  const status = await imports.end({ import: id, bytes: String(bytes.length) });
+  return { ...status, report: await imports.rejected(new URLSearchParams({ import: id })).text() };
+}
+
+test("a file is imported by the columns that were chosen, and rejected lines are reported", async () => {
+  await using context = new MemoryContext();
+  const lines = ["Kategorie;Nr;Name"];
+  for (let id = 1_000; id < 4_000; id++) lines.push(`wax;${id};Hoya ${id} ״שלום״`);
+  lines.push("wax;nope;Hoya", 'wax;1000;"another"', ";4000;no tag", 'wax;4001;"two\nlines"', "wax;4002");
+  const csv = { format: "csv", columns: importColumns("1,2,0,true") };
+  // The parts cut lines, and characters.
+  const { report, rejections, ...status } = await importText(context, csv, `${lines.join("\n")}\n`);
+  expect(status).toMatchObject({
+    created: 3_002,
+    unchanged: 0,
+    rejected: 3,
+    reported: 3,
+    ending: "complete",
+  });
+  expect(rejections.map(({ line, error }) => [line, error])).toEqual([
+    [3_002, 40002],
+    [3_003, 40009],
+    [3_007, 40001],
+  ]);
+  expect(report.trimEnd().split("\n")).toEqual([
+    "Kategorie;Nr;Name;reason",
+    expect.stringMatching(/^wax;nope;Hoya;"line 3002: 40002 /),
+    expect.stringMatching(/^wax;1000;"another";"line 3003: 40009 /),
+    expect.stringMatching(/^wax;4002;line 3007: 40001 /),
+  ]);
+  expect(context.store.get(4_001n)).toEqual({ id: 4_001n, name: "two\nlines", tag: "wax" });
+  expect(context.store.get(4_000n)).toEqual({ id: 4_000n, name: "no tag" });
+  const again = await importText(context, csv, 'Kategorie;Nr;Name\nwax;4001;"two\nlines"\nwax;1001;x');
+  expect(again).toMatchObject({ created: 0, unchanged: 1, rejected: 1, ending: "complete" });
+});
+
 test("an import of a file with an open quote says its line", async () => {
-  const store = new HeldStore();
-  store.release();
-  const { add, end } = start(store, { format: "csv", columns: importColumns("0,1,2,true") });
-  const part = new TextEncoder().encode('id;name;tag\n1;"open\n2;x;y\n');
-  await add(0, part);
-  const { ending, message } = await end(part.length);
+  await using context = new MemoryContext();
+  const csv = { format: "csv", columns: importColumns("0,1,2,true") };
+  const { ending, message } = await importText(context, csv, 'id;name;tag\n1;"open\n2;x;y\n');
   expect([ending, message]).toEqual(["failed", expect.stringContaining("line 2")]);
+});
+
+test("an import replaces plants that differ after a dry run that only counts, in one run of the history", async () => {
+  const plants = Array.from({ length: 30 }, (_, index) => ({ id: BigInt(index), name: "Rosa" }));
+  await using context = await MemoryContext.of(plants);
+  const corrected = plants.map(({ id }) => plantJson(id, "Rosa canina"));
+  const text = [...corrected, plantJson(100n, "new"), "nope"].join("\n");
+  const counts = { created: 1, replaced: 30, unchanged: 0, rejected: 1, ending: "complete" };
+  const { differences, ...dry } = await importText(context, { update: "dry-run" }, text);
+  expect(dry).toMatchObject({ ...counts, update: "dry-run", run: null });
+  expect(differences).toHaveLength(10);
+  expect(differences[0]).toEqual({
+    line: 1,
+    id: "0",
+    before: { name: "Rosa" },
+    after: { name: "Rosa canina" },
+  });
+  expect([context.store.count(), context.store.get(0n)?.name]).toEqual([30, "Rosa"]);
+
+  const { run, ...done } = await importText(context, { update: "replace" }, text);
+  expect(done).toMatchObject({ ...counts, update: "replace" });
+  expect(context.store.get(29n)?.name).toBe("Rosa canina");
+  expect(context.emitted).toContainEqual(
+    expect.objectContaining({
+      message: "plants edited",
+      fields: { by: "console", run, updated: 30, deleted: 0, restored: 0, client: "::1" },
+    }),
+  );
 });
 
 test.each([
