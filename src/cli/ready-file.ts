@@ -2,18 +2,8 @@
 
 import { accessSync, constants, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import type { ReadyState } from "../../packages/sandbox/src/sandbox.ts";
 import { OperatorError } from "../core/operator-error.ts";
-
-export interface ReadyState {
-  /** The base URL of the public listener. */
-  readonly url: string;
-  readonly plantsUrl: string;
-  readonly token: string;
-  /** Null where the admin listener is off, as for controlUrl. */
-  readonly adminUrl: string | null;
-  readonly controlUrl: string | null;
-  readonly pid: number;
-}
 
 /** A file that is written atomically when the sandbox is ready, and removed when it ends. */
 export class ReadyFile implements Disposable {

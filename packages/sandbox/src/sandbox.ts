@@ -16,7 +16,7 @@ import type {
   StoredPlant,
   StoredRule,
 } from "./control-types.ts";
-import { SandboxControlError, SandboxEndedError, SandboxError } from "./errors.ts";
+import { SandboxControlError, SandboxEndedError, SandboxError, SandboxStartError } from "./errors.ts";
 import type { SandboxProcess } from "./process.ts";
 
 /** The maximum in one response. */
@@ -26,12 +26,13 @@ const requestsPerPage = 1_000;
  * The content of the ready file.
  * @internal
  */
-export interface Addresses {
+export interface ReadyState {
   readonly url: string;
   readonly plantsUrl: string;
   readonly token: string;
-  readonly adminUrl: string;
-  readonly controlUrl: string;
+  /** Null without an admin listener, as controlUrl. */
+  readonly adminUrl: string | null;
+  readonly controlUrl: string | null;
   readonly pid: number;
 }
 
@@ -62,14 +63,16 @@ export class Sandbox implements AsyncDisposable {
   #closed: Promise<void> | undefined;
 
   /** @internal Use startSandbox. */
-  constructor(addresses: Addresses, process: SandboxProcess) {
-    this.url = addresses.url;
-    this.plantsUrl = addresses.plantsUrl;
-    this.token = addresses.token;
-    this.adminUrl = addresses.adminUrl;
-    this.pid = addresses.pid;
+  constructor({ url, plantsUrl, token, adminUrl, controlUrl, pid }: ReadyState, process: SandboxProcess) {
+    if (adminUrl === null || controlUrl === null)
+      throw new SandboxStartError("The sandbox has no admin listener; start it without --admin-port off.");
+    this.url = url;
+    this.plantsUrl = plantsUrl;
+    this.token = token;
+    this.adminUrl = adminUrl;
+    this.pid = pid;
     this.#process = process;
-    this.#control = new Control(addresses.controlUrl, (error) => this.#networkError(error));
+    this.#control = new Control(controlUrl, (error) => this.#networkError(error));
     const setClock = (change: unknown) => this.#control.call<Clock>("PUT", "/clock", change);
     this.clock = {
       get: () => this.#control.call("GET", "/clock"),

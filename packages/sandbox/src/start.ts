@@ -12,7 +12,7 @@ import { newPlantJson } from "../../client/src/plant.ts";
 import type { SeedPlant } from "./control-types.ts";
 import { SandboxStartError } from "./errors.ts";
 import { SandboxProcess } from "./process.ts";
-import { type Addresses, lastLine, Sandbox } from "./sandbox.ts";
+import { lastLine, type ReadyState, Sandbox } from "./sandbox.ts";
 
 export interface SandboxOptions {
   /** The plants at the start and after each reset, or the path of an NDJSON or CSV file. */
@@ -47,15 +47,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const { executable = ownExecutable(), startTimeoutMs = 30_000 } = options;
   // The sandbox removes it when it ends, so that nothing is left if this process is killed.
   const readyFile = join(tmpdir(), `plantstore-sandbox-${randomUUID()}.json`);
-  const sandbox = spawn(executable, readyFile, options);
+  const child = spawn(executable, readyFile, options);
   try {
-    const addresses = await waitUntilReady(sandbox, readyFile, startTimeoutMs);
-    if (addresses.controlUrl === null)
-      throw new SandboxStartError("The sandbox has no admin listener; start it without --admin-port off.");
-    sandbox.unref();
-    return new Sandbox({ ...addresses, controlUrl: addresses.controlUrl }, sandbox);
+    const sandbox = new Sandbox(await waitUntilReady(child, readyFile, startTimeoutMs), child);
+    child.unref();
+    return sandbox;
   } catch (error) {
-    await sandbox.kill();
+    await child.kill();
     throw error;
   } finally {
     rmSync(readyFile, { force: true });
@@ -120,8 +118,8 @@ async function waitUntilReady(
     isLate = true;
   }, timeoutMs).unref();
   for (;;) {
-    const addresses = readAddresses(readyFile);
-    if (addresses !== undefined) return addresses;
+    const state = readState(readyFile);
+    if (state !== undefined) return state;
     const { end, output } = sandbox;
     if (end !== undefined) throw new SandboxStartError(startMessage(end, output), { output });
     if (isLate) throw new SandboxStartError(lateMessage(timeoutMs, output), { output });
@@ -129,11 +127,8 @@ async function waitUntilReady(
   }
 }
 
-/** The ready file. Without the admin listener there is no address of control. */
-type ReadyState = Omit<Addresses, "controlUrl"> & { readonly controlUrl: string | null };
-
 /** Reads the ready file; undefined while there is none. */
-function readAddresses(readyFile: string): ReadyState | undefined {
+function readState(readyFile: string): ReadyState | undefined {
   try {
     return JSON.parse(readFileSync(readyFile, "utf8"));
   } catch (error) {
