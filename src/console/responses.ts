@@ -47,7 +47,7 @@ function tooManyStreams(): AdminError {
   return new AdminError(503, message, { "Retry-After": "1" });
 }
 
-/** A request that the page of the console does not send. The message is a sentence. */
+/** A request that is not valid. The message is a sentence. */
 export class BadRequestError extends AdminError {
   constructor(message: string) {
     super(400, message);

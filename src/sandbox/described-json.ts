@@ -2,7 +2,7 @@
 // what control accepts. ajv's generated code for these few keywords would be 2,000 lines, and its
 // errors are not sentences.
 
-import { AdminError } from "../core/admin/request-bodies.ts";
+import { BadRequestError } from "../console/responses.ts";
 import { toExactJson } from "../core/contract/exact-json.ts";
 import document from "./openapi-control.yaml";
 
@@ -31,14 +31,10 @@ interface Schema {
 
 const schemas = document.components.schemas as unknown as Readonly<Record<string, Schema>>;
 
-/** The document does not allow a value. The message names the field, and says what is right. */
-export class InvalidValueError extends AdminError {
-  constructor(message: string) {
-    super(400, message);
-  }
-}
-
-/** Returns a body that a schema of the document allows, or throws an InvalidValueError. */
+/**
+ * Returns a body that a schema of the document allows. Throws a BadRequestError that names the field,
+ * and says what is right.
+ */
 export function parseDescribed<Described>(body: unknown, schemaName: string): Described {
   assertValue(body, { $ref: `#/components/schemas/${schemaName}` }, "");
   return body as Described;
@@ -57,17 +53,17 @@ function assertObject(value: object, schema: Schema, name: string): void {
   const pathOf = (field: string) => (name === "" ? field : `${name}.${field}`);
   for (const field of required)
     if (!Object.hasOwn(value, field))
-      throw new InvalidValueError(
+      throw new BadRequestError(
         `${pathOf(field)} is missing; it must be ${describeSchema(resolve(properties[field] ?? {}))}.`,
       );
   for (const [field, member] of Object.entries(value)) {
     const isKnown = Object.hasOwn(properties, field);
     if (isKnown) assertValue(member, properties[field] ?? {}, pathOf(field));
     else if (additionalProperties === false)
-      throw new InvalidValueError(`${pathOf(field)} is unknown; the fields there are ${fieldsOf(schema)}.`);
+      throw new BadRequestError(`${pathOf(field)} is unknown; the fields there are ${fieldsOf(schema)}.`);
     else {
       if (propertyNames !== undefined && !isOfType(field, propertyNames))
-        throw new InvalidValueError(
+        throw new BadRequestError(
           `${name} has ${JSON.stringify(field)}, which must be ${describeSchema(propertyNames)}.`,
         );
       assertValue(member, additionalProperties, `${name}[${JSON.stringify(field)}]`);
@@ -76,7 +72,7 @@ function assertObject(value: object, schema: Schema, name: string): void {
   const { minProperties = 0, maxProperties = Number.POSITIVE_INFINITY } = schema;
   const count = Object.keys(value).length;
   if (count < minProperties || count > maxProperties)
-    throw new InvalidValueError(
+    throw new BadRequestError(
       `${name === "" ? "The body" : name} must have ${maxProperties === 1 ? "one" : "at least one"} of ${fieldsOf(schema)}.`,
     );
 }
@@ -160,8 +156,8 @@ function fieldsOf({ properties = {} }: Schema): string {
 
 const shownChars = 100;
 
-export function invalidValue(name: string, expected: string, value: unknown): InvalidValueError {
+export function invalidValue(name: string, expected: string, value: unknown): BadRequestError {
   const text = toExactJson(value);
   const shown = text.length > shownChars ? `${text.slice(0, shownChars)}…` : text;
-  return new InvalidValueError(`${name === "" ? "The body" : name} must be ${expected}, but is ${shown}.`);
+  return new BadRequestError(`${name === "" ? "The body" : name} must be ${expected}, but is ${shown}.`);
 }

@@ -1,8 +1,9 @@
 // Rules: which requests get which outcome.
 
 import type { Rule as RuleSource } from "../../packages/sandbox/src/control-types.ts";
+import { BadRequestError } from "../console/responses.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
-import { InvalidValueError, invalidValue, parseDescribed } from "./described-json.ts";
+import { invalidValue, parseDescribed } from "./described-json.ts";
 import { examples, type Outcome } from "./outcome.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
@@ -53,16 +54,16 @@ export class Rules {
     return this.#rules.map(describe);
   }
 
-  /** Adds a rule after the others. Throws an InvalidValueError. */
+  /** Adds a rule after the others. Throws a BadRequestError. */
   add(source: unknown): RuleDescription {
     if (this.#rules.length >= rulesMax)
-      throw new InvalidValueError(`There may be ${rulesMax} rules; remove one first.`);
+      throw new BadRequestError(`There may be ${rulesMax} rules; remove one first.`);
     const rule = { ...toRule(parseDescribed(source, "Rule"), ""), id: `r${++this.#lastId}` };
     this.#rules = [...this.#rules, rule];
     return describe(rule);
   }
 
-  /** Replaces all rules, and starts the random sequence again; or throws an InvalidValueError. */
+  /** Replaces all rules, and starts the random sequence again; or throws a BadRequestError. */
   replace(list: unknown): void {
     const { rules: sources, seed = defaultSeed } = parseDescribed<RuleList>(list, "RuleList");
     const rules = sources.map((source, index) => toRule(source, `rules[${index}]`));
@@ -145,7 +146,7 @@ function matchesPlant({ source: { match = {} } }: Rule, plant: NewPlant | undefi
   );
 }
 
-/** Validates a rule, and drops its id. Throws an InvalidValueError that names a field. */
+/** Validates a rule, and drops its id. Throws a BadRequestError that names a field. */
 function toRule(sent: RuleSource, path: string): Omit<Rule, "id"> {
   // A rule that was read back has them.
   const { id: _, applied: __, ...source } = sent as RuleSource & Partial<RuleDescription>;
@@ -160,9 +161,9 @@ function toRule(sent: RuleSource, path: string): Omit<Rule, "id"> {
 
 function checkDelay({ when: _, ...delay }: NonNullable<Outcome["delay"]>, name: string): void {
   if (Object.keys(delay).length !== 1)
-    throw new InvalidValueError(`${name} must have one of seconds, uniform, normal, exponential.`);
+    throw new BadRequestError(`${name} must have one of seconds, uniform, normal, exponential.`);
   if ("uniform" in delay && delay.uniform[1] < delay.uniform[0])
-    throw new InvalidValueError(`${name}.uniform must go from the smaller number to the larger.`);
+    throw new BadRequestError(`${name}.uniform must go from the smaller number to the larger.`);
 }
 
 /** The parts of an outcome that replace the server's response; there may be one of them. */
@@ -170,7 +171,7 @@ const responseParts = ["error", "example", "response"] as const;
 
 function rejectConflicts(outcome: Outcome, name: string): void {
   const { commit, delay, drop, reset, response } = outcome;
-  const conflict = (one: string, reason: string) => new InvalidValueError(`${name}.${one} ${reason}`);
+  const conflict = (one: string, reason: string) => new BadRequestError(`${name}.${one} ${reason}`);
   const [first, second] = responseParts.filter((part) => outcome[part] !== undefined);
   if (first !== undefined && second !== undefined)
     throw conflict(first, `and ${second} exclude each other: each is a response of its own. Remove one.`);
