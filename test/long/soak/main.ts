@@ -5,7 +5,7 @@
 // half a core.
 
 import { parseArgs } from "node:util";
-import { SoakServer, type Vitals } from "./soak-server.ts";
+import { startSoakServer, type Vitals } from "./soak-server.ts";
 
 const { values } = parseArgs({
   options: {
@@ -18,8 +18,8 @@ const rate = positive("rate", values.rate);
 const looks = 240;
 const restarts = 20;
 
-await using untouched = await SoakServer.start(rate);
-await using restarted = await SoakServer.start(rate);
+await using untouched = await startSoakServer(rate);
+await using restarted = await startSoakServer(rate);
 
 const start = performance.now();
 const minutesNow = () => (performance.now() - start) / 60_000;
@@ -58,12 +58,13 @@ for (const [name, numbers] of Object.entries({
   );
 }
 for (const [name, server] of Object.entries({ untouched, restarted })) {
-  const { acknowledged, unanswered } = server.load;
+  const { load, counts, faults } = server;
   report(
-    `${name}: ${acknowledged.size} plants acknowledged and found, ${unanswered.length} creates unanswered, ` +
-      `${server.hostileRequests} hostile requests, ${server.restarts} restarts, ${server.faults.length} faults`,
+    `${name}: ${load.acknowledged.size} plants acknowledged and found, ` +
+      `${load.unanswered.length} creates unanswered, ${counts.hostileRequests} hostile requests, ` +
+      `${counts.restarts} restarts, ${faults.length} faults`,
   );
-  for (const fault of server.faults.slice(0, 20)) report(`  ${fault}`);
+  for (const fault of faults.slice(0, 20)) report(`  ${fault}`);
 }
 if (untouched.faults.length + restarted.faults.length > 0 || untouched.load.unanswered.length > 0)
   process.exitCode = 1;

@@ -1,7 +1,7 @@
 // One server of a soak: its store, its good and hostile clients, and its measurements.
 
 import { newPlantJson } from "../../../src/core/contract/plant.ts";
-import { plantJson, post, type Target } from "../../support/http.ts";
+import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { reservePort } from "../../support/ports.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
@@ -30,93 +30,32 @@ export interface Vitals {
   readonly latenciesMs: readonly number[];
 }
 
-export class SoakServer {
-  readonly load = new Load();
-  readonly faults: string[] = [];
-  restarts = 0;
-  hostileRequests = 0;
-  readonly #folder: TemporaryFolder;
-  readonly #port: number;
-  readonly #target: Target;
-  readonly #hostile: HostileClient;
-  #server: RunningServer;
-  #latenciesMs: number[] = [];
-  #isStopped = false;
-  #clients: Promise<unknown> = Promise.resolve();
+/**
+ * Starts a server and its clients.
+ *
+ * @param rate creates a second of the good clients, at most: the next one waits for an answer, and
+ * then a while.
+ */
+export async function startSoakServer(rate: number) {
+  const folder = new TemporaryFolder();
+  const port = reservePort();
+  let server = await serve(folder, port);
+  const target = await server.target();
+  const load = new Load();
+  const hostile = new HostileClient(target, load);
+  const faults: string[] = [];
+  const counts = { restarts: 0, hostileRequests: 0 };
+  let latenciesMs: number[] = [];
+  let isStopped = false;
 
-  private constructor(folder: TemporaryFolder, port: number, server: RunningServer, token: string) {
-    this.#folder = folder;
-    this.#port = port;
-    this.#server = server;
-    this.#target = { url: server.url, token };
-    this.#hostile = new HostileClient(this.#target, this.load);
-  }
-
-  /**
-   * @param rate creates a second of the good clients, at most: the next one waits for an answer,
-   * and then a while.
-   */
-  static async start(rate: number): Promise<SoakServer> {
-    const folder = new TemporaryFolder();
-    const port = reservePort();
-    const server = await serve(folder, port);
-    const soak = new SoakServer(folder, port, server, await server.createToken());
-    soak.#clients = Promise.all([
-      soak.load.untilStopped([soak.#target], goodConnections, (1000 * goodConnections) / rate),
-      soak.#attack((1000 * hostileAtOnce) / (rate * hostileShare)),
-      soak.#probe(),
-    ]);
-    return soak;
-  }
-
-  /** Ends the server and starts it again on the same store and port. */
-  async restart(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
-    const { exitCode, stderr } = await this.#server.stop(signal);
-    if (signal === "SIGTERM" && exitCode !== 0) this.faults.push(`SIGTERM: exit code ${exitCode}`);
-    this.faults.push(...errorsIn(stderr));
-    this.#server = await serve(this.#folder, this.#port);
-    this.restarts++;
-  }
-
-  async vitals(): Promise<Vitals> {
-    const [residentBytes, descriptors] = await Promise.all([
-      this.#server.metric("process_resident_memory_bytes"),
-      this.#server.metric("process_open_fds"),
-    ]);
-    const latenciesMs = this.#latenciesMs;
-    this.#latenciesMs = [];
-    return { residentBytes, descriptors, latenciesMs };
-  }
-
-  /** Ends all clients and the server, and compares the store with what was acknowledged. */
-  async audit(): Promise<void> {
-    this.#isStopped = true;
-    this.load.stop();
-    await this.#clients;
-    const { stdout } = await this.#server.command("export");
-    const { exitCode, stderr } = await this.#server.stop();
-    if (exitCode !== 0) this.faults.push(`exit code ${exitCode}`);
-    this.faults.push(...errorsIn(stderr), ...this.load.audit(stdout));
-    const unexpected = [...this.load.statuses].filter(([status]) => status !== 200 && status !== 503);
-    this.faults.push(...unexpected.map(([status, count]) => `${count} good creates were answered ${status}`));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#isStopped = true;
-    this.load.stop();
-    await this.#server[Symbol.asyncDispose]();
-    await this.#clients;
-    this.#folder[Symbol.dispose]();
-  }
-
-  /** All hostile requests, again and again. */
-  async #attack(backoffMs: number): Promise<void> {
-    while (!this.#isStopped) {
+  /** Sends all hostile requests, again and again. */
+  async function attack(backoffMs: number): Promise<void> {
+    while (!isStopped) {
       try {
-        for (let at = 0; at < rows.length && !this.#isStopped; at += hostileAtOnce) {
+        for (let at = 0; at < rows.length && !isStopped; at += hostileAtOnce) {
           const some = rows.slice(at, at + hostileAtOnce);
-          this.faults.push(...(await this.#hostile.unexpected(some, hostileAtOnce)));
-          this.hostileRequests += some.length;
+          faults.push(...(await hostile.unexpected(some, hostileAtOnce)));
+          counts.hostileRequests += some.length;
           await Bun.sleep(backoffMs);
         }
       } catch (error) {
@@ -127,22 +66,73 @@ export class SoakServer {
     }
   }
 
-  /** One create after the other, each timed as its client sees it. */
-  async #probe(): Promise<void> {
-    for (let id = -1n; !this.#isStopped; id--) {
+  /** Creates one plant after the other, each timed as its client sees it. */
+  async function probe(): Promise<void> {
+    for (let id = -1n; !isStopped; id--) {
       const plant = { id, name: "probe" };
-      this.load.sent.set(id, newPlantJson(plant));
+      load.sent.set(id, newPlantJson(plant));
       const start = performance.now();
       try {
-        const { status } = await post(this.#target, plantJson(id, plant.name));
-        this.#latenciesMs.push(performance.now() - start);
-        if (status === 200) this.load.acknowledged.add(id);
+        const { status } = await post(target, plantJson(id, plant.name));
+        latenciesMs.push(performance.now() - start);
+        if (status === 200) load.acknowledged.add(id);
       } catch (error) {
-        this.load.unanswered.push(error);
+        load.unanswered.push(error);
       }
       await Bun.sleep(probePauseMs);
     }
   }
+
+  const clients = Promise.all([
+    load.untilStopped([target], goodConnections, (1000 * goodConnections) / rate),
+    attack((1000 * hostileAtOnce) / (rate * hostileShare)),
+    probe(),
+  ]);
+  return {
+    load,
+    faults,
+    counts,
+
+    /** Ends the server and starts it again on the same store and port. */
+    async restart(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
+      const { exitCode, stderr } = await server.stop(signal);
+      if (signal === "SIGTERM" && exitCode !== 0) faults.push(`SIGTERM: exit code ${exitCode}`);
+      faults.push(...errorsIn(stderr));
+      server = await serve(folder, port);
+      counts.restarts++;
+    },
+
+    async vitals(): Promise<Vitals> {
+      const [residentBytes, descriptors] = await Promise.all([
+        server.metric("process_resident_memory_bytes"),
+        server.metric("process_open_fds"),
+      ]);
+      const vitals = { residentBytes, descriptors, latenciesMs };
+      latenciesMs = [];
+      return vitals;
+    },
+
+    /** Ends all clients and the server, and compares the store with what was acknowledged. */
+    async audit(): Promise<void> {
+      isStopped = true;
+      load.stop();
+      await clients;
+      const { stdout } = await server.command("export");
+      const { exitCode, stderr } = await server.stop();
+      if (exitCode !== 0) faults.push(`exit code ${exitCode}`);
+      faults.push(...errorsIn(stderr), ...load.audit(stdout));
+      const unexpected = [...load.statuses].filter(([status]) => status !== 200 && status !== 503);
+      faults.push(...unexpected.map(([status, count]) => `${count} good creates were answered ${status}`));
+    },
+
+    async [Symbol.asyncDispose](): Promise<void> {
+      isStopped = true;
+      load.stop();
+      await server[Symbol.asyncDispose]();
+      await clients;
+      folder[Symbol.dispose]();
+    },
+  };
 }
 
 function serve(folder: TemporaryFolder, port: number): Promise<RunningServer> {
