@@ -101,6 +101,19 @@ export async function checkTypes(
   await succeed(folder, ["node", join(root, "node_modules", compiler, "bin/tsc"), "-p", project]);
 }
 
+/** Checks the types of program.ts in a folder, as Bun runs it. Throws with what the compiler says. */
+export function checkProgram(folder: TemporaryFolder, program: string): Promise<void> {
+  writeFileSync(folder.file("program.ts"), program);
+  return checkTypes(folder.path, ["program.ts"], {
+    target: "esnext",
+    module: "esnext",
+    moduleResolution: "bundler",
+    allowImportingTsExtensions: true,
+    types: ["bun"],
+    typeRoots: [join(root, "node_modules/@types")],
+  });
+}
+
 /** The source of the types. The files of the generator are written to the folder. */
 export async function generateTypes(
   document: string,

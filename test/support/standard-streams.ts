@@ -2,13 +2,12 @@
 // output that could not be written is an error, and no file that the program opens gets the
 // descriptor of a standard stream.
 
-import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "./http.ts";
 import { jsonLines } from "./output.ts";
 import { type CommandResult, RunningServer, runIn, TemporaryFolder, withStore } from "./server.ts";
-import { exported, storePlants } from "./stored-plants.ts";
+import { exported, integrityOf, storePlants } from "./stored-plants.ts";
 import { statesOf } from "./stored-tokens.ts";
 
 const password = "correct horse battery staple";
@@ -27,16 +26,6 @@ async function storeFolder(): Promise<TemporaryFolder> {
 
 /** The store that a command in this directory uses. */
 const databaseOf = (folder: TemporaryFolder) => `sqlite:${folder.file("plantstore.db")}`;
-
-/** Throws if the store in the directory is damaged. */
-function assertWholeStore(folder: TemporaryFolder): void {
-  const database = new Database(folder.file("plantstore.db"), { readonly: true });
-  try {
-    expect(database.query("PRAGMA integrity_check").values()).toEqual([["ok"]]);
-  } finally {
-    database.close();
-  }
-}
 
 const unwritable: readonly [before: string, redirection: string, code: string][] = [
   ["", ">/dev/full", "ENOSPC"],
@@ -98,7 +87,7 @@ export function testStandardStreams(program: string): void {
     using folder = await storeFolder();
     writeFileSync(folder.file("wrong.ndjson"), "nope\n");
     expect(await inShell(`${line} <&- >&- 2>&-`, folder)).toEqual({ exitCode, stdout: "", stderr: "" });
-    assertWholeStore(folder);
+    expect(integrityOf(folder.file("plantstore.db"))).toBe("ok");
     expect(readFileSync(folder.file("plants.ndjson"), "utf8")).toBe(`${plantJson(1n, "Monstera")}\n`);
     expect(await exported(databaseOf(folder))).toBe(`${plantJson(1n, "Monstera")}\n`);
     if (line !== "import wrong.ndjson") return;
@@ -128,9 +117,7 @@ export function testStandardStreams(program: string): void {
         expect(bytes.includes(text)).toBe(false);
     }
     expect((await server.stop()).exitCode).toBe(0);
-    const database = new Database(path, { readonly: true });
-    expect(database.query("PRAGMA integrity_check").values()).toEqual([["ok"]]);
-    database.close();
+    expect(integrityOf(path)).toBe("ok");
   });
 
   test("standard output is full, closed, or a pipe without a reader: the first token is not used up unseen", async () => {

@@ -1,5 +1,6 @@
 // Plants to be stored, and the export of a store.
 
+import { Database } from "bun:sqlite";
 import { ApiError } from "../../src/core/contract/errors.ts";
 import { fieldNames } from "../../src/core/contract/fields.ts";
 import { type NewPlant, parseNewPlantJson } from "../../src/core/contract/plant.ts";
@@ -67,4 +68,10 @@ const furtherFields = fieldNames.slice(fieldNames.indexOf("tag") + 1);
 export function csvLine([id, name, tag, ...rest]: readonly string[], delimiter = ","): string {
   const further = id === "id" ? furtherFields : furtherFields.map(() => "");
   return [id, name, tag, ...further, ...rest].join(delimiter);
+}
+
+/** What SQLite finds wrong with a store in a file: "ok" if nothing is. */
+export function integrityOf(path: string): unknown {
+  using database = new Database(path);
+  return database.query("PRAGMA integrity_check").values().join();
 }

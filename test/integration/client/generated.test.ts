@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ClientTarget, startClientTarget } from "../../support/client.ts";
-import { checkTypes, generateTypes } from "../../support/npm-packages.ts";
+import { checkProgram, generateTypes } from "../../support/npm-packages.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
@@ -54,25 +54,14 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-function check(source: string): Promise<void> {
-  writeFileSync(folder.file("program.ts"), source);
-  return checkTypes(folder.path, ["program.ts"], {
-    target: "esnext",
-    module: "esnext",
-    moduleResolution: "bundler",
-    allowImportingTsExtensions: true,
-    types: ["bun"],
-  });
-}
-
 test("openapi-typescript's types for openapi-fetch are what tsc expects of the contract", async () => {
-  await check(program);
+  await checkProgram(folder, program);
   for (const [text, replacement, message] of [
     ["id: 2,", "", "Property 'id' is missing"],
     ["id: 2,", 'id: "2",', "Type 'string' is not assignable to type 'number'"],
     ["data.name", "data.id", "Property 'id' does not exist"],
   ] as const)
-    await expect(check(program.replace(text, replacement))).rejects.toThrow(message);
+    await expect(checkProgram(folder, program.replace(text, replacement))).rejects.toThrow(message);
 }, 30_000);
 
 test("openapi-fetch creates plants, and tells their refusals apart by the Error's code", async () => {

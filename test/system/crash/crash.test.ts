@@ -1,12 +1,12 @@
 // kill -9 under load, many times: afterwards every acknowledged plant is stored exactly, and no
 // plant is stored that was never sent.
 
-import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { engines } from "../../support/engines.ts";
 import { Load } from "../../support/load.ts";
 import { Random } from "../../support/random.ts";
 import { RunningServer } from "../../support/server.ts";
+import { integrityOf } from "../../support/stored-plants.ts";
 
 /** `npm run faults` kills 200 times. */
 const kills = Number(process.env.PLANTSTORE_TEST_KILLS ?? 5);
@@ -44,11 +44,4 @@ for (const engine of engines) {
       60_000 + kills * 10_000,
     );
   });
-}
-
-function integrityOf(path: string): unknown {
-  const database = new Database(path);
-  const result = database.query("PRAGMA integrity_check").values()[0]?.[0];
-  database.close();
-  return result;
 }

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkTypes, generateTypes } from "../../support/npm-packages.ts";
+import { checkProgram, generateTypes } from "../../support/npm-packages.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
@@ -46,17 +46,9 @@ export const accepted: [
 export const delay = ({ uniform, ...delay }: Helper.Delay & { uniform?: unknown }): Omit<NonNullable<Schemas["Outcome"]["delay"]>, "uniform"> => delay;
 `;
 
-async function check(types: string): Promise<void> {
+function check(types: string): Promise<void> {
   writeFileSync(folder.file("control.ts"), types);
-  writeFileSync(folder.file("program.ts"), source);
-  await checkTypes(folder.path, ["program.ts"], {
-    target: "esnext",
-    module: "esnext",
-    moduleResolution: "bundler",
-    allowImportingTsExtensions: true,
-    types: ["bun"],
-    typeRoots: [join(root, "node_modules/@types")],
-  });
+  return checkProgram(folder, source);
 }
 
 test("each has the members and the values of the other", async () => {
