@@ -36,39 +36,29 @@ const lingerMsMax = 1_000;
 /** The interval of pieces that are sent slowly. */
 const slowStepMsMin = 10;
 
-interface Shared {
-  readonly log: Pick<RequestLog, "add">;
-  readonly serverPort: number;
-  readonly budget: KeptBytesBudget;
-  readonly connections: Set<Connection>;
-  /** The connections by the ports of this process to the public listener. */
-  readonly byServerPort: Map<number, Connection>;
-}
-
 export class Pipe {
   /** Such as http://127.0.0.1:8080. */
   readonly origin: string;
-  readonly #shared: Shared;
+  readonly log: Pick<RequestLog, "add">;
+  readonly serverPort: number;
+  readonly budget: KeptBytesBudget = { used: 0 };
+  readonly connections = new Set<Connection>();
+  /** The connections by the ports of this process to the public listener. */
+  readonly byServerPort = new Map<number, Connection>();
   readonly #listener: Bun.TCPSocketListener<Connection>;
 
   /** Throws the error of Bun.listen if the address cannot be bound. */
   constructor({ host, port, serverPort, log }: PipeOptions) {
-    const shared: Shared = {
-      log,
-      serverPort,
-      budget: { used: 0 },
-      connections: new Set(),
-      byServerPort: new Map(),
-    };
-    let connections = 0;
-    this.#shared = shared;
+    this.log = log;
+    this.serverPort = serverPort;
+    let opened = 0;
     this.#listener = Bun.listen<Connection>({
       hostname: host,
       port,
       allowHalfOpen: true,
       socket: {
-        open(client) {
-          client.data = new Connection(++connections, client, shared);
+        open: (client) => {
+          client.data = new Connection(++opened, client, this);
           client.data.connect();
         },
         data: ({ data }, chunk) => data.readClient(chunk),
@@ -90,12 +80,12 @@ export class Pipe {
    */
   begin({ method, headers }: Request, clientPort: number | undefined): Exchange | undefined {
     if (clientPort === undefined) return undefined;
-    return this.#shared.byServerPort.get(clientPort)?.begin(method, framingOf(headers));
+    return this.byServerPort.get(clientPort)?.begin(method, framingOf(headers));
   }
 
   /** Closes every connection with a request that is not in the log yet, and keeps nothing of it. */
   discardUnfinished(): void {
-    for (const connection of this.#shared.connections) connection.discardUnfinished();
+    for (const connection of this.connections) connection.discardUnfinished();
   }
 
   stopAccepting(): void {
@@ -105,10 +95,9 @@ export class Pipe {
   /** Closes the listener, and all connections that do not close by themselves within a second. */
   async stop(): Promise<void> {
     this.#listener.stop(false);
-    const { connections } = this.#shared;
     const deadline = performance.now() + lingerMsMax;
-    while (connections.size > 0 && performance.now() < deadline) await Bun.sleep(1);
-    for (const connection of connections) connection.close();
+    while (this.connections.size > 0 && performance.now() < deadline) await Bun.sleep(1);
+    for (const connection of this.connections) connection.close();
   }
 }
 
@@ -200,7 +189,7 @@ export class Exchange {
 
 class Connection {
   readonly #number: number;
-  readonly #shared: Shared;
+  readonly #pipe: Pipe;
   readonly #client: Socket<Connection>;
   #server: Socket<Connection> | undefined;
   readonly #toClient = new Outlet(() => this.#pauseOrResume());
@@ -228,13 +217,13 @@ class Connection {
   /** Does not keep the process running. */
   #timer: Timer | undefined;
 
-  constructor(number: number, client: Socket<Connection>, shared: Shared) {
+  constructor(number: number, client: Socket<Connection>, pipe: Pipe) {
     this.#number = number;
     this.#client = client;
-    this.#shared = shared;
-    this.#received = new KeptBytes(shared.budget);
-    this.#sent = new KeptBytes(shared.budget);
-    shared.connections.add(this);
+    this.#pipe = pipe;
+    this.#received = new KeptBytes(pipe.budget);
+    this.#sent = new KeptBytes(pipe.budget);
+    pipe.connections.add(this);
     this.#toClient.socket = client;
   }
 
@@ -243,7 +232,7 @@ class Connection {
     this.#pauseOrResume();
     Bun.connect<Connection>({
       hostname: "127.0.0.1",
-      port: this.#shared.serverPort,
+      port: this.#pipe.serverPort,
       data: this,
       allowHalfOpen: true,
       socket: {
@@ -264,7 +253,7 @@ class Connection {
       return;
     }
     this.#server = server;
-    this.#shared.byServerPort.set(server.localPort, this);
+    this.#pipe.byServerPort.set(server.localPort, this);
     this.#toServer.socket = server;
     this.#toServer.flush();
   }
@@ -374,7 +363,7 @@ class Connection {
   }
 
   #add(request: Pick<RecordedRequest, "request" | "response" | "forced" | "ended">): void {
-    this.#shared.log.add({
+    this.#pipe.log.add({
       connection: this.#number,
       startedAt: this.#startedAt,
       durationMs: performance.now() - this.#start,
@@ -493,8 +482,8 @@ class Connection {
     clearTimeout(this.#timer);
     for (const exchange of this.#exchanges) exchange.isClosed = true;
     this.#fileRest();
-    this.#shared.connections.delete(this);
-    if (this.#server !== undefined) this.#shared.byServerPort.delete(this.#server.localPort);
+    this.#pipe.connections.delete(this);
+    if (this.#server !== undefined) this.#pipe.byServerPort.delete(this.#server.localPort);
     if (end === "reset") this.#client.terminate();
     else this.#client.end();
     if (this.#clientHasEnded && this.#serverHasEnded) this.#server?.end();
