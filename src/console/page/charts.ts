@@ -10,7 +10,7 @@ import { formatMs } from "./units.ts";
 
 type RangeName = keyof typeof ranges;
 
-type Value = (sample: Partial<Sample>) => number | null | undefined;
+type Count = (sample: Partial<Sample>) => number;
 
 const ranges = {
   "5 min": { seconds: 300, isMinutes: false, name: "5 minutes" },
@@ -112,58 +112,63 @@ function chartsOf(
   const lastShown = Math.ceil(shown.max / seconds) - history.first;
   const samples = history.samples.slice(Math.max(0, firstShown), Math.max(0, lastShown));
   const start = (history.first + Math.max(0, firstShown)) * seconds;
-  const codes = topCodes(samples);
   const nothing = `in the last ${range.name}`;
 
-  const bucketOf = (count: number) => Math.max(seconds, niceSeconds((shown.max - shown.min) / count));
-  const countsOf = (value: (sample: Partial<Sample>) => number, noun: string) => {
-    const isRate = Math.max(0, ...samples.map(value)) / seconds >= ratePerSecondMin;
-    const bucket = bucketOf(isRate ? pointsPerChart : barsPerChart);
-    const unit = `${noun} per ${isRate ? "second" : spanName(bucket)}`;
-    return { bucket, unit, kind: isRate ? ("areas" as const) : ("bars" as const) };
+  /** The samples in buckets, which begin at multiples of their length: new samples move none. */
+  const bucketsOf = (count: number) => {
+    const length = Math.max(seconds, niceSeconds((shown.max - shown.min) / count));
+    const indexes = Map.groupBy(samples.keys(), (at) => Math.floor((start + at * seconds) / length));
+    const buckets = [...indexes].map(([number, own]) => ({
+      middle: (number + 0.5) * length,
+      samples: own.map((at) => samples[at] ?? {}),
+    }));
+    return { length, buckets };
   };
-  const timesOf = (bucket: number) => bucketTimes(start, samples.length * seconds, bucket);
-  /** One value for each bucket: null where no sample has one. */
-  const bucketed = (value: Value, bucket: number, reduce: (values: number[]) => number) => {
-    const first = Math.floor(start / bucket);
-    const buckets: number[][] = timesOf(bucket).map(() => []);
-    for (const [index, sample] of samples.entries()) {
-      const own = value(sample) ?? null;
-      if (own !== null) buckets[Math.floor((start + index * seconds) / bucket) - first]?.push(own);
-    }
-    return buckets.map((values) => (values.length === 0 ? null : reduce(values)));
-  };
-  const counted = (value: Value, { bucket, kind }: { bucket: number; kind: "areas" | "bars" }) => {
-    const reduce = kind === "bars" ? sumOf : (values: number[]) => meanOf(values) / seconds;
-    const counts = bucketed((sample) => value(sample) ?? 0, bucket, reduce);
+  const countsOf = (noun: string, all: Count) => {
+    const isRate = Math.max(0, ...samples.map(all)) / seconds >= ratePerSecondMin;
+    const { length, buckets } = bucketsOf(isRate ? pointsPerChart : barsPerChart);
     // A bucket that began before what is shown is not complete.
-    const times = timesOf(bucket);
-    return counts.map((count, at) => ((times[at] ?? 0) - bucket / 2 < shown.min ? null : count));
+    const complete = buckets.filter(({ middle }) => middle - length / 2 >= shown.min);
+    const valuesOf = (count: Count) =>
+      complete.map(({ samples: own }) => sumOf(own.map(count)) / (isRate ? own.length * seconds : 1));
+    const unit = `${noun} per ${isRate ? "second" : spanName(length)}`;
+    const times = complete.map(({ middle }) => middle);
+    return { length, valuesOf, chart: { kind: isRate ? "areas" : "bars", unit, times } as const };
   };
-
   const creates = countsOf(
-    ({ created = 0, imported = 0, unchanged = 0 }) => created + imported + unchanged,
     "plants",
+    ({ created = 0, imported = 0, unchanged = 0 }) => created + imported + unchanged,
   );
-  const failures = countsOf(({ errors = {} }) => sumOf(Object.values(errors)), "errors");
-  // Medians and batch sizes are merged to their mean, and 99th percentiles to the worst.
-  const merged = bucketOf(pointsPerChart);
+  const failures = countsOf("errors", ({ errors = {} }) => sumOf(Object.values(errors)));
+
+  const points = bucketsOf(pointsPerChart).buckets;
+  const times = points.map(({ middle }) => middle);
+  /** null where no sample has a value. */
+  const pointsOf = (
+    value: (sample: Partial<Sample>) => number | null | undefined,
+    reduce: (values: number[]) => number,
+  ) =>
+    points.map(({ samples: own }) => {
+      const values = own.map(value).filter((each) => typeof each === "number");
+      return values.length === 0 ? null : reduce(values);
+    });
+  const meanOf = (values: number[]) => sumOf(values) / values.length;
   const worstOf = (values: number[]) => Math.max(...values);
-  const batchSize: Value = ({ batches = 0, batchPlants = 0 }) =>
-    batches === 0 ? null : batchPlants / batches;
   return [
     {
       title: "Creates",
       caption: presentText(recent, ({ created = 0, imported = 0 }) => created + imported, " created"),
-      unit: creates.unit,
+      ...creates.chart,
       empty: `No plant was created ${nothing}.`,
-      kind: creates.kind,
       format: formatNumber,
-      times: timesOf(creates.bucket),
       lines: [
-        { label: "created", colour: "--accent", values: counted(({ created }) => created, creates) },
-        { label: "imported", colour: "--line-4", values: counted(({ imported }) => imported, creates) },
-        { label: "duplicates", colour: "--line-2", values: counted(({ unchanged }) => unchanged, creates) },
+        { label: "created", colour: "--accent", values: creates.valuesOf(({ created = 0 }) => created) },
+        { label: "imported", colour: "--line-4", values: creates.valuesOf(({ imported = 0 }) => imported) },
+        {
+          label: "duplicates",
+          colour: "--line-2",
+          values: creates.valuesOf(({ unchanged = 0 }) => unchanged),
+        },
       ],
     },
     {
@@ -173,10 +178,10 @@ function chartsOf(
       empty: `No create to measure ${nothing}.`,
       kind: "lines",
       format: formatMs,
-      times: timesOf(merged),
+      times,
       lines: [
-        { label: "p50", colour: "--accent", values: bucketed(({ p50Ms }) => p50Ms, merged, meanOf) },
-        { label: "p99", colour: "--line-1", values: bucketed(({ p99Ms }) => p99Ms, merged, worstOf) },
+        { label: "p50", colour: "--accent", values: pointsOf(({ p50Ms }) => p50Ms, meanOf) },
+        { label: "p99", colour: "--line-1", values: pointsOf(({ p99Ms }) => p99Ms, worstOf) },
       ],
     },
     {
@@ -186,24 +191,30 @@ function chartsOf(
       empty: `No commit ${nothing}.`,
       kind: "lines",
       format: formatNumber,
-      times: timesOf(merged),
-      lines: [{ label: "plants", colour: "--accent", values: bucketed(batchSize, merged, meanOf) }],
+      times,
+      lines: [
+        {
+          label: "plants",
+          colour: "--accent",
+          values: pointsOf(
+            ({ batches, batchPlants = 0 }) => (batches ? batchPlants / batches : null),
+            meanOf,
+          ),
+        },
+      ],
     },
     {
       title: "Errors by code",
       caption: presentText(recent, ({ errors = {} }) => sumOf(Object.values(errors)), ""),
-      unit: failures.unit,
+      ...failures.chart,
       empty: `No errors ${nothing}.`,
-      kind: failures.kind,
       format: formatNumber,
-      errorsSeconds: Math.max(60, failures.bucket),
-      times: timesOf(failures.bucket),
-      lines: codes.map(({ label, colour, isOf }) => ({
+      errorsSeconds: Math.max(60, failures.length),
+      lines: topCodes(samples).map(({ label, colour, isOf }) => ({
         label,
         colour,
-        values: counted(
-          ({ errors = {} }) => sumOf(Object.entries(errors).map(([code, count]) => (isOf(code) ? count : 0))),
-          failures,
+        values: failures.valuesOf(({ errors = {} }) =>
+          sumOf(Object.entries(errors).map(([code, count]) => (isOf(code) ? count : 0))),
         ),
       })),
     },
@@ -212,10 +223,6 @@ function chartsOf(
 
 function sumOf(values: number[]) {
   return values.reduce((sum, value) => sum + value, 0);
-}
-
-function meanOf(values: number[]) {
-  return sumOf(values) / values.length;
 }
 
 /** The most frequent codes with a colour each, and one line for all others. */
@@ -240,11 +247,7 @@ function topCodes(samples: Partial<Sample>[]) {
  *
  * @param verb what is said of a count, such as " created".
  */
-function presentText(
-  { samples, sampleMs }: History,
-  value: (sample: Partial<Sample>) => number,
-  verb: string,
-) {
+function presentText({ samples, sampleMs }: History, value: Count, verb: string) {
   const inLast = (seconds: number) => sumOf(samples.slice(-seconds * (1_000 / sampleMs)).map(value));
   const perSecond = inLast(10) / 10;
   if (perSecond >= ratePerSecondMin) return `${formatNumber(perSecond)} per second`;
@@ -266,14 +269,4 @@ function spanName(seconds: number) {
 /** The bucket that is next to a length: one of those that divide an hour. */
 function niceSeconds(seconds: number) {
   return [5, 10, 30, 60, 300, 900].findLast((each) => each <= Math.max(5, seconds)) ?? 5;
-}
-
-/**
- * The middle of each bucket: buckets begin at multiples of their length, so that they do not change
- * with every sample.
- */
-function bucketTimes(start: number, seconds: number, bucket: number) {
-  const first = Math.floor(start / bucket);
-  const count = seconds === 0 ? 0 : Math.ceil((start + seconds) / bucket) - first;
-  return Array.from({ length: count }, (_, index) => (first + index + 0.5) * bucket);
 }
