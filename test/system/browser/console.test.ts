@@ -228,13 +228,22 @@ test.concurrent("fields of every type are listed, shown, edited and sent, each w
     const dialog = page.getByRole("dialog");
     await dialog.getByText("120", { exact: true }).waitFor();
     expect(await dialog.getByRole("term").allTextContents()).toEqual([
-      ...["Name 8 characters", "Tag ", "Latin name ", "Height cm ", "Is toxic "],
+      "Name 8 characters",
+      "Tag ",
+      "Latin name ",
+      "Height cm ",
+      "Is toxic ",
     ]);
     await dialog.getByRole("button", { name: "Edit" }).click();
     const inputs = (names: string) =>
       dialog.locator(names).evaluateAll((found) => found.map((input) => input.getAttribute("name")));
     expect(await inputs("[name=name], [type=checkbox], [type=number], select")).toEqual([
-      ...["name", "has-tag", "has-latin_name", "has-height_cm", "height_cm", "is_toxic"],
+      "name",
+      "has-tag",
+      "has-latin_name",
+      "has-height_cm",
+      "height_cm",
+      "is_toxic",
     ]);
     expect(await accessibilityFaults(page)).toEqual([]);
     expect(await dialog.getByRole("button", { name: "Continue" }).isDisabled()).toBe(true);
@@ -590,21 +599,11 @@ test.concurrent("all controls are reachable with the keyboard", async () => {
 
 test.concurrent("light, dark and narrow pages have no serious accessibility violations", async () => {
   await withServer({ args: ["--access-log", "0"] }, async ({ server, target, console }) => {
-    const names = [
-      "Monstera deliciosa",
-      "Ficus elastica",
-      "Calathea orbifolia",
-      "Pilea peperomioides",
-      "Hoya carnosa",
-    ];
-    const tags = ["tropical", "tree", undefined, "succulent", "climber"];
     await server.createToken("ci pipeline", 90 * 86_400_000);
     await server.createToken("warehouse import");
     // Data for the charts: creates, a duplicate and errors.
-    for (let id = 1n; id <= 15n; id++) {
-      const kind = Number(id % 5n);
-      await post(target, plantJson(id * 104_729n, names[kind] ?? "", tags[kind]));
-    }
+    for (let id = 1n; id <= 15n; id++)
+      await post(target, plantJson(id * 104_729n, "Monstera", id % 2n === 0n ? "tropical" : undefined));
     await post(target, plantJson(104_729n, "another"));
     await post({ ...target, token: "pst_wrong" }, plantJson(1n, "Monstera"));
     await post(target, plantJson(9007199254740993n, "<script>alert('Monstera')</script>", "hostile"));
