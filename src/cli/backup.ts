@@ -17,7 +17,7 @@ export function backupCommand(): Command {
     ["database", "force", "quiet"],
     async ({ database, force, quiet }, file: string) => {
       const { backUp } = await import("../operations/backup/backup.ts");
-      const { plants } = backUp(database, file, force);
+      const plants = backUp(database, file, force);
       if (!quiet) printError(`${file}: ${formatCount(plants)}, verified.`);
     },
   );

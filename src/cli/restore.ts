@@ -17,7 +17,7 @@ export function restoreCommand(): Command {
     ["database", "force", "quiet"],
     async ({ database, force, quiet }, file: string) => {
       const { restore } = await import("../operations/backup/backup.ts");
-      const { plants } = restore(database, file, force);
+      const plants = restore(database, file, force);
       if (!quiet) printError(`Restored ${formatCount(plants)} and the tokens of the backup.`);
     },
   );

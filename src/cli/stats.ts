@@ -20,12 +20,13 @@ export function statsCommand(): Command {
 }
 
 async function readStats(store: ReadablePlantStore) {
-  const { plants, bytes, schemaVersion } = await store.size();
+  const { engine, schemaVersion } = store;
+  const [plants, bytes] = [await store.count({}), await store.bytesOnDisk()];
   const all = await store.tokens.list();
   const active = all.filter((token) => isActive(token, Date.now())).length;
   const revoked = all.filter(({ revokedAt }) => revokedAt !== null).length;
   const tokens = { active, expired: all.length - active - revoked, revoked };
-  return { engine: store.engine, plants, bytesOnDisk: bytes ?? null, tokens, schemaVersion };
+  return { engine, plants, bytesOnDisk: bytes ?? null, tokens, schemaVersion };
 }
 
 function formatStats({

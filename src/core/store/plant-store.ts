@@ -105,14 +105,10 @@ export interface StoredPlant extends Plant {
   readonly creation?: Creation;
 }
 
-export interface StoreSize {
-  readonly plants: number;
-  readonly bytes: number | undefined;
-  readonly schemaVersion: number;
-}
-
 /** A store that can also be read. Reads never wait for creates. */
 export interface ReadablePlantStore extends PlantStore {
+  readonly schemaVersion: number;
+
   /** Whether there was no store before it was opened. */
   readonly wasCreated: boolean;
 
@@ -126,8 +122,6 @@ export interface ReadablePlantStore extends PlantStore {
 
   /** Counts the plants that an export has. Reads all of them: some 100 ms for a million. */
   count(filter: ExportFilter): Promise<number>;
-
-  size(): Promise<StoreSize>;
 }
 
 /** Called with the reason whenever the engine could not commit. */

@@ -5,13 +5,11 @@ import { constants, copyFileSync, existsSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { OperatorError } from "../../core/operator-error.ts";
 import { storeAt } from "../../core/store/open-store.ts";
-import type { StoreSize } from "../../core/store/plant-store.ts";
 import { Database, lockWaitMs, SQLiteError } from "../../core/store/sqlite/driver.ts";
 import { hasFailureMarker } from "../../core/store/sqlite/errors.ts";
 import {
   assertOnePath,
   assertOwnWal,
-  bytesOnDisk,
   failureMarkerSuffix,
   fsyncFile,
   isEmpty,
@@ -35,10 +33,10 @@ import { PrivateFolder } from "./private-folder.ts";
 
 /**
  * Copies a store to a file: one snapshot, verified and on stable storage before it gets the file's
- * name. Leaves no file next to it that SQLite would replay into it. Throws an OperatorError if that
- * is not possible.
+ * name. Leaves no file next to it that SQLite would replay into it. Returns the number of plants.
+ * Throws an OperatorError if that is not possible.
  */
-export function backUp(database: string, file: string, overwrite: boolean): StoreSize {
+export function backUp(database: string, file: string, overwrite: boolean): number {
   const path = fileOf(
     database,
     'backup is for SQLite; for PostgreSQL use "pg_dump --format=custom --file=FILE DATABASE", or pg_basebackup for the whole cluster',
@@ -60,14 +58,14 @@ export function backUp(database: string, file: string, overwrite: boolean): Stor
     if (!isEmpty(target)) assertClosedBackup(target, file);
     using folder = PrivateFolder.create(dirname(target));
     copyStore(path, folder.copy);
-    const size = verifyCopy(folder.copy, "the copy");
+    const plants = verifyCopy(folder.copy, "the copy");
     setPermissions(folder.copy, path, target);
     fsyncFile(folder.copy);
     replaceFile(folder.copy, target, (database) => {
       assertReplaceable();
       if (!isEmpty(target)) assertBackup(database, file);
     });
-    return size;
+    return plants;
   } catch (error) {
     throw backupError(error, file);
   }
@@ -132,10 +130,10 @@ function backupError(error: unknown, file: string): unknown {
 }
 
 /**
- * Replaces a store with a backup, which is verified first. Throws an OperatorError if
- * there is a store that may not be overwritten, or that a process has open.
+ * Replaces a store with a backup, which is verified first. Returns the number of plants. Throws an
+ * OperatorError if there is a store that may not be overwritten, or that a process has open.
  */
-export function restore(database: string, backup: string, overwrite: boolean): StoreSize {
+export function restore(database: string, backup: string, overwrite: boolean): number {
   const path = fileOf(
     database,
     'restore is for SQLite; for PostgreSQL use "pg_restore --clean --if-exists --dbname=DATABASE FILE" with a file that pg_dump has written',
@@ -152,11 +150,11 @@ export function restore(database: string, backup: string, overwrite: boolean): S
     assertOnePath(path);
     using folder = PrivateFolder.create(dirname(target));
     copyBackup(backup, folder.copy);
-    const size = verifyCopy(folder.copy, backup);
+    const plants = verifyCopy(folder.copy, backup);
     setPermissions(folder.copy, backup, target);
     fsyncFile(folder.copy);
     replaceStore(target, path, folder.copy, overwrite);
-    return size;
+    return plants;
   } catch (error) {
     throw isSystemError(error)
       ? new OperatorError(`${backup} could not be restored: ${error.message}`)
@@ -243,21 +241,20 @@ function removeSidecarFiles(database: Database, target: string, path: string): v
 /**
  * Reads all of a copy that no other process has open, and leaves it as one file without a WAL.
  * Throws an OperatorError unless it is an undamaged store of this program's schema version or an
- * earlier one.
+ * earlier one. Returns the number of its plants.
  *
  * @param name how messages call the copy.
  */
-function verifyCopy(path: string, name: string): StoreSize {
+function verifyCopy(path: string, name: string): number {
   let database: Database | undefined;
   try {
     database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
-    const version = schemaVersion(database, name);
-    if (version === 0) throw new OperatorError(`${name} is not a plant store`);
+    if (schemaVersion(database, name) === 0) throw new OperatorError(`${name} is not a plant store`);
     database.run("PRAGMA journal_mode = DELETE");
     const [[result] = []] = database.query("PRAGMA integrity_check(1)").values();
     if (result !== "ok")
       throw new OperatorError(`${name} is damaged: ${String(result).replace(/\s+/g, " ")}`);
-    return { plants: countPlants(database, {}), bytes: bytesOnDisk(path), schemaVersion: version };
+    return countPlants(database, {});
   } catch (error) {
     if (error instanceof SQLiteError)
       throw new OperatorError(`${name} is damaged, or not a store: ${error.message}`);

@@ -11,7 +11,6 @@ import type {
   Outcome,
   ReadablePlantStore,
   StoredPlant,
-  StoreSize,
   StoreWait,
 } from "../plant-store.ts";
 import type { SqlAccess } from "../sql-connection.ts";
@@ -36,6 +35,7 @@ const editLockMsMax = 1_000;
 
 export class PostgresStore implements ReadablePlantStore, ServerStore {
   readonly engine = "postgres";
+  readonly schemaVersion = newestVersion;
   readonly wasCreated: boolean;
   readonly tokens: PostgresTokens;
   readonly batchesInFlightMax: number;
@@ -116,11 +116,6 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
 
   bytesOnDisk(): Promise<number | undefined> {
     return this.#primary.once((pool) => this.#bytesOfTables(pool)).catch(rejectForOperator);
-  }
-
-  async size(): Promise<StoreSize> {
-    const plants = await this.count({});
-    return { plants, bytes: await this.bytesOnDisk(), schemaVersion: newestVersion };
   }
 
   async openSql(access: SqlAccess): Promise<PostgresSqlConnection> {

@@ -12,7 +12,6 @@ import type {
   OpenMode,
   Outcome,
   ReadablePlantStore,
-  StoreSize,
 } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
 import type { TokenStore } from "../sql-tokens.ts";
@@ -29,7 +28,7 @@ import {
   recordDiskFailure,
 } from "./errors.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
-import { schemaVersion } from "./migrations.ts";
+import { newestVersion } from "./migrations.ts";
 import { OpenFiles } from "./open-files.ts";
 import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from "./plants.ts";
 import { openReadConnection, SqliteSqlConnection } from "./sql-connection.ts";
@@ -46,6 +45,7 @@ const exportEndedMessage =
 export class SqliteStore implements ReadablePlantStore {
   readonly engine = "sqlite";
   readonly batchesInFlightMax = 1;
+  readonly schemaVersion = newestVersion;
   readonly wasCreated: boolean;
   readonly tokens: TokenStore;
   readonly #path: string;
@@ -133,14 +133,6 @@ export class SqliteStore implements ReadablePlantStore {
 
   walBytes(): number | undefined {
     return walBytes(this.#path);
-  }
-
-  async size(): Promise<StoreSize> {
-    return this.#reading(() => ({
-      plants: countPlants(this.#database, {}),
-      bytes: bytesOnDisk(this.#path),
-      schemaVersion: schemaVersion(this.#database, this.#path),
-    }));
   }
 
   async openSql(access: SqlAccess): Promise<SqlConnection> {
