@@ -4,7 +4,7 @@
 
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { respond } from "../core/admin/responses.ts";
-import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
+import { errorRegistry } from "../core/contract/errors.ts";
 import type { FieldValue } from "../core/contract/fields.ts";
 import { type NewPlant, toPlant } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
@@ -58,7 +58,7 @@ export class Imports {
   }
 
   start(settings: ImportParameters, client: string) {
-    if (this.#last?.ending === undefined && this.#last !== undefined)
+    if (this.#last !== undefined && this.#last.ending === undefined)
       throw new AdminError(409, "Another import is running; wait until it has ended, or cancel it.");
     this.#last = new RunningImport(this.#context, this.#edits, parseSettings(settings), client);
     return { import: this.#last.id };
@@ -96,7 +96,8 @@ export class Imports {
 
   /** The rejected lines as a file, in the format of the report of `plantstore import`. */
   rejected(parameters: URLSearchParams): Response {
-    const { report, format } = this.#find(parameters.get("import"));
+    const { report, settings } = this.#find(parameters.get("import"));
+    const { format } = settings;
     return respond(report, 200, {
       "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
       "Content-Disposition": `attachment; filename="rejected.${format}"`,
@@ -116,7 +117,7 @@ export class Imports {
 
 class RunningImport {
   readonly id = crypto.randomUUID();
-  readonly format: ImportSettings["format"];
+  readonly settings: ImportSettings;
   ending: Ending | undefined;
   report = "";
   readonly #context: ConsoleContext;
@@ -127,7 +128,6 @@ class RunningImport {
   readonly #abort = new AbortController();
   readonly #ended: Promise<void>;
   readonly #listed: ListedRejection[] = [];
-  readonly #update: ImportSettings["update"];
   readonly #counts = newCounts();
   #replacement: Replacement | undefined;
   /** The run of the history. */
@@ -136,8 +136,6 @@ class RunningImport {
   #bytes = 0;
   /** The part that was received last. */
   #last: { readonly offset: number; readonly bytes: number; readonly read: Promise<void> } | undefined;
-  /** Parts that are not handed to the reader yet. */
-  #waiting = 0;
   /** Parts that are being received. */
   #arriving = 0;
   #message: string | undefined;
@@ -146,10 +144,9 @@ class RunningImport {
   constructor(context: ConsoleContext, edits: Edits, settings: ImportSettings, client: string) {
     this.#context = context;
     this.#edits = edits;
-    this.format = settings.format;
-    this.#update = settings.update;
+    this.settings = settings;
     this.#waitForPart();
-    this.#ended = this.#import(settings, client);
+    this.#ended = this.#import(client);
   }
 
   /**
@@ -172,19 +169,15 @@ class RunningImport {
     if (this.ending !== undefined) return this.#ended;
     // Its response was lost, or is still to come.
     if (this.#last?.offset === offset && this.#last.bytes === part.length) return this.#last.read;
-    if (offset !== this.#bytes || this.#waiting >= waitingMax)
+    // Parts that are not handed to the reader yet lower it from 1; null if the import is ending.
+    const waiting = 1 - (this.#writer.desiredSize ?? 1);
+    if (offset !== this.#bytes || waiting >= waitingMax)
       throw new BadRequestError(
         "The parts of a file must be sent in their order, each after the one before.",
       );
     this.#bytes += part.length;
-    this.#waiting++;
-    const read = this.#writer.write(part).then(
-      () => {
-        this.#waiting--;
-      },
-      // The import has ended without it.
-      () => this.#ended,
-    );
+    // Rejects if the import has ended without it.
+    const read = this.#writer.write(part).catch(() => this.#ended);
     this.#last = { offset, bytes: part.length, read };
     return read;
   }
@@ -213,7 +206,7 @@ class RunningImport {
     return {
       import: this.id,
       ...this.#counts,
-      update: this.#update,
+      update: this.settings.update,
       run: this.#run ?? null,
       differences: (this.#replacement?.differences ?? []).map(({ line, before, after }) => ({
         line,
@@ -235,7 +228,8 @@ class RunningImport {
       this.#timer = setTimeout(() => void this.stop(), partMsMax);
   }
 
-  async #import({ update, format, delimiter, columns }: ImportSettings, client: string): Promise<void> {
+  async #import(client: string): Promise<void> {
+    const { update, format, delimiter, columns } = this.settings;
     const { bodyBytesMax, emit, reader } = this.#context;
     const report = rejectionReport(format, delimiter);
     const records = readRecords[format](this.#parts.readable, {
@@ -276,10 +270,13 @@ class RunningImport {
 
   #addRejected(record: RejectedRecord, report: RejectionReport): void {
     const { line, error, text } = record;
-    const { error: number } = errorRegistry[error.code satisfies ErrorCode];
-    const { message } = error;
     if (this.#listed.length < listedMax)
-      this.#listed.push({ line, error: number, message, text: text.slice(0, listedTextLength) });
+      this.#listed.push({
+        line,
+        error: errorRegistry[error.code].error,
+        message: error.message,
+        text: text.slice(0, listedTextLength),
+      });
     const reportLine = report.add(record);
     if (this.report.length + reportLine.length > reportCodeUnitsMax) return;
     this.report += reportLine;

@@ -19,19 +19,14 @@ const waitingMax = 60;
  */
 const bucketsMax = 1_000;
 
-interface Bucket {
-  readonly attempts: number;
-  readonly at: number;
-}
-
 /**
  * A token bucket for each client, an IPv4 address or a /64 of IPv6; one check at a time, first
  * come, first served.
  */
 export class LoginLimit {
   readonly #now: Clock;
-  /** Least recently used first. */
-  readonly #buckets = new Map<string, Bucket>();
+  /** When each bucket is full again. The least recently used is first. */
+  readonly #buckets = new Map<string, number>();
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -57,11 +52,10 @@ export class LoginLimit {
 
   #consume(key: string): boolean {
     const now = this.#now();
-    const { attempts, at } = this.#buckets.get(key) ?? { attempts: burst, at: now };
-    const available = Math.min(burst, attempts + (now - at) / refillMs);
-    if (available < 1) return false;
+    const fullAt = Math.max(now, this.#buckets.get(key) ?? now);
+    if (fullAt - now > (burst - 1) * refillMs) return false;
     this.#buckets.delete(key);
-    this.#buckets.set(key, { attempts: available - 1, at: now });
+    this.#buckets.set(key, fullAt + refillMs);
     const [oldest] = this.#buckets.keys();
     if (this.#buckets.size > bucketsMax && oldest !== undefined) this.#buckets.delete(oldest);
     return true;
