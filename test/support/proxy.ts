@@ -1,79 +1,45 @@
 // A TCP proxy that can stop forwarding without closing connections, as a hanging network does.
 
-import type { Socket } from "bun";
+import { connect, createServer, type Socket } from "node:net";
 
-interface Link {
-  client: Socket<Link>;
-  server: Socket<Link> | undefined;
-  /** Bytes that the client sent before the way to the server was open. */
-  early: Buffer[];
-}
+export type HangingProxy = Awaited<ReturnType<typeof startHangingProxy>>;
 
-export class HangingProxy implements Disposable {
-  readonly port: number;
-  readonly #listener;
-  readonly #links = new Set<Link>();
-  #hangs = false;
-
-  constructor(targetPort: number) {
-    const forward = (to: Socket<Link> | undefined, chunk: Buffer) => {
-      if (!this.#hangs) to?.write(chunk);
-    };
-    const end = (link: Link) => {
-      this.#links.delete(link);
-      link.client.end();
-      link.server?.end();
-    };
-    this.#listener = Bun.listen<Link>({
-      hostname: "127.0.0.1",
-      port: 0,
-      socket: {
-        open: (client) => {
-          const link: Link = { client, server: undefined, early: [] };
-          client.data = link;
-          this.#links.add(link);
-          void Bun.connect<Link>({
-            hostname: "127.0.0.1",
-            port: targetPort,
-            data: link,
-            socket: {
-              open: (server) => {
-                link.server = server;
-                for (const chunk of link.early) forward(server, chunk);
-              },
-              data: (_, chunk) => forward(client, Buffer.from(chunk)),
-              close: () => end(link),
-              error: () => end(link),
-            },
-          }).catch(() => end(link));
-        },
-        data: ({ data: link }, chunk) => {
-          if (link.server === undefined) link.early.push(Buffer.from(chunk));
-          else forward(link.server, chunk);
-        },
-        close: ({ data: link }) => end(link),
-        error: ({ data: link }) => end(link),
-      },
+/** Starts a proxy in front of a port of this machine. */
+export async function startHangingProxy(targetPort: number) {
+  const sockets = new Set<Socket>();
+  let hangs = false;
+  const forward = (from: Socket, to: Socket) => {
+    sockets.add(from);
+    from.on("data", (chunk) => {
+      if (!hangs) to.write(chunk);
     });
-    this.port = this.#listener.port;
-  }
-
-  /** Stops forwarding; data in flight is lost. */
-  hang(): void {
-    this.#hangs = true;
-  }
-
-  /** New connections work again; those that hung are reset, as they are when a network recovers. */
-  recover(): void {
-    this.#hangs = false;
-    for (const link of [...this.#links]) {
-      link.client.terminate();
-      link.server?.terminate();
-    }
-  }
-
-  [Symbol.dispose](): void {
-    this.recover();
-    this.#listener.stop(true);
-  }
+    from.on("error", () => undefined);
+    from.on("close", () => {
+      sockets.delete(from);
+      to.end();
+    });
+  };
+  const listener = createServer((client) => {
+    const server = connect(targetPort, "127.0.0.1");
+    forward(client, server);
+    forward(server, client);
+  });
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  const recover = () => {
+    hangs = false;
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+  return {
+    port: (listener.address() as { port: number }).port,
+    /** Stops forwarding; data in flight is lost. */
+    hang: () => {
+      hangs = true;
+    },
+    /** New connections work again; those that hung are reset, as when a network recovers. */
+    recover,
+    [Symbol.dispose]: () => {
+      recover();
+      listener.close();
+    },
+  };
 }

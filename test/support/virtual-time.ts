@@ -32,7 +32,9 @@ export class VirtualTime implements Disposable {
   /** Runs a function later. Functions due at the same time run in the order of the calls. */
   after(ms: number, run: () => void): number {
     const due = { at: this.#now + Math.max(0, ms), order: ++this.#order, run };
-    this.#due.splice(this.#insertionIndex(due), 0, due);
+    // The list is sorted, with the next one last.
+    const index = this.#due.findIndex(({ at }) => at <= due.at);
+    this.#due.splice(index === -1 ? this.#due.length : index, 0, due);
     return due.order;
   }
 
@@ -67,22 +69,11 @@ export class VirtualTime implements Disposable {
     this.#restore();
   }
 
-  /** The list is sorted with the next one last. */
-  #insertionIndex({ at }: Due): number {
-    let [low, high] = [0, this.#due.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#due[middle]?.at ?? 0) > at) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
   #install(): () => void {
     const real = [
       replace(globalThis, "setTimeout", (run: Callback, ms = 0, ...args: unknown[]) => {
         const order = this.after(ms, () => run(...args));
-        return new VirtualTimer(() => this.cancel(order));
+        return virtualTimer(() => this.cancel(order));
       }),
       replace(globalThis, "setInterval", (run: Callback, ms: number) => this.#every(ms, run)),
       replace(globalThis, "setImmediate", (run: Callback, ...args: unknown[]) =>
@@ -108,27 +99,22 @@ export class VirtualTime implements Disposable {
       });
     };
     again();
-    return new VirtualTimer(() => this.cancel(order));
+    return virtualTimer(() => this.cancel(order));
   }
 }
 
 type Callback = (...args: unknown[]) => void;
 
-/** The timer object that callers get. It does not keep the process alive. */
-class VirtualTimer {
+interface VirtualTimer {
   readonly stop: () => void;
+  readonly ref: () => VirtualTimer;
+  readonly unref: () => VirtualTimer;
+}
 
-  constructor(stop: () => void) {
-    this.stop = stop;
-  }
-
-  ref(): this {
-    return this;
-  }
-
-  unref(): this {
-    return this;
-  }
+/** The timer object that callers get. It does not keep the process alive. */
+function virtualTimer(stop: () => void): VirtualTimer {
+  const timer: VirtualTimer = { stop, ref: () => timer, unref: () => timer };
+  return timer;
 }
 
 /** Replaces a function, and returns a function that restores it. */

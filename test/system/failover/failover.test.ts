@@ -6,7 +6,7 @@ import { eventually } from "../../support/eventually.ts";
 import type { Target } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { PostgresServer, sharedPostgres } from "../../support/postgres.ts";
-import { HangingProxy } from "../../support/proxy.ts";
+import { type HangingProxy, startHangingProxy } from "../../support/proxy.ts";
 import { RunningServer } from "../../support/server.ts";
 
 setDefaultTimeout(90_000);
@@ -64,7 +64,7 @@ async function serviceOnCluster(
 ): Promise<Service & { readonly database: PostgresServer; readonly network: HangingProxy }> {
   const stack = new AsyncDisposableStack();
   const database = stack.use(await PostgresServer.start());
-  const network = stack.use(new HangingProxy(database.port));
+  const network = stack.use(await startHangingProxy(database.port));
   const { port } = route === "direct" ? database : network;
   const service = stack.use(await serviceOn(`postgres://postgres@127.0.0.1:${port}/postgres${shortLimits}`));
   return { ...service, database, network, [Symbol.asyncDispose]: () => stack.disposeAsync() };

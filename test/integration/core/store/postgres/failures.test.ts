@@ -5,7 +5,7 @@ import { Client, Pool, type PoolConfig } from "pg";
 import { classifyError } from "../../../../../src/core/store/postgres/errors.ts";
 import { reservePort } from "../../../../support/ports.ts";
 import { sharedPostgres } from "../../../../support/postgres.ts";
-import { HangingProxy } from "../../../../support/proxy.ts";
+import { startHangingProxy } from "../../../../support/proxy.ts";
 
 const database = await sharedPostgres();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -60,7 +60,7 @@ test("a query on a pool that was ended is connectionLost, not an internal error"
 test("a refused connection, a hanging host and an unknown host name are connectionLost", async () => {
   const closed = new Pool(config(reservePort()));
   expect(await rejectionFailure(closed.query("SELECT 1"))).toBe("connectionLost");
-  using proxy = new HangingProxy(database.port);
+  using proxy = await startHangingProxy(database.port);
   proxy.hang();
   const hanging = new Pool(config(proxy.port));
   expect(await rejectionFailure(hanging.query("SELECT 1"))).toBe("connectionLost");

@@ -9,7 +9,7 @@ import { PostgresPlants } from "../../../../../src/core/store/postgres/plants.ts
 import { Primary } from "../../../../../src/core/store/postgres/primary.ts";
 import { reservePort } from "../../../../support/ports.ts";
 import { sharedPostgres } from "../../../../support/postgres.ts";
-import { HangingProxy } from "../../../../support/proxy.ts";
+import { startHangingProxy } from "../../../../support/proxy.ts";
 import { createStore } from "../../../../support/server.ts";
 
 const server = await sharedPostgres();
@@ -26,8 +26,8 @@ function connect(ports: readonly number[], query: string): Primary {
 const portOf = (primary: Primary) => primary.once(async ({ name }) => Number(name.split(":")[1]));
 
 test("random spreads stores over all hosts", async () => {
-  using one = new HangingProxy(server.port);
-  using other = new HangingProxy(server.port);
+  using one = await startHangingProxy(server.port);
+  using other = await startHangingProxy(server.port);
   const ports = [one.port, other.port, reservePort()];
   const primaries = Array.from({ length: 40 }, () => connect(ports, "load_balance_hosts=random"));
   const used = await Promise.all(primaries.map(portOf));
@@ -37,8 +37,8 @@ test("random spreads stores over all hosts", async () => {
 });
 
 test("a host that hangs is passed over", async () => {
-  using good = new HangingProxy(server.port);
-  using hanging = new HangingProxy(server.port);
+  using good = await startHangingProxy(server.port);
+  using hanging = await startHangingProxy(server.port);
   hanging.hang();
   // The client waits longer for the host that hangs than a test may take.
   const query = "load_balance_hosts=random&connect_timeout=600";
@@ -50,7 +50,7 @@ test("a host that hangs is passed over", async () => {
 });
 
 test("a lost host costs a reconnection to another one: every plant is created", async () => {
-  const proxies = [new HangingProxy(server.port), new HangingProxy(server.port)];
+  const proxies = [await startHangingProxy(server.port), await startHangingProxy(server.port)];
   const primary = connect(
     proxies.map(({ port }) => port),
     "load_balance_hosts=random",
