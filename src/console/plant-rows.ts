@@ -2,6 +2,7 @@
 
 import { fieldNames, type PlantColumns, textFields, toFieldValue, typeOf } from "../core/contract/fields.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
+import { list } from "../core/store/sql-work.ts";
 
 /** Longer texts are truncated to this many characters in a list. */
 const previewLength = 300;
@@ -55,7 +56,7 @@ async function readPlants(
   const rows = await sql.query<PlantRow>(
     `SELECT plants.id, ${columns}, created_at, creators.name AS token
      FROM plants LEFT JOIN creators ON creators.id = creator
-     WHERE plants.id IN (${ids.map((_, index) => `$${index + 1}`).join(", ")})`,
+     WHERE plants.id IN ${list(ids)}`,
     ids,
   );
   return rows.map(({ id, is_truncated, created_at, token, ...fields }) => ({

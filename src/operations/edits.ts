@@ -5,6 +5,7 @@ import { type NewPlant, parseNewPlantJson, plantsEqual, toNewPlant } from "../co
 import { type EditOutcome, editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
+import { list } from "../core/store/sql-work.ts";
 
 /** Who edits: an operator in the console, or a command with the user of the operating system. */
 export interface Editor {
@@ -79,8 +80,7 @@ export async function storedPlants(
   for (let at = 0; at < ids.length; at += editsMax) {
     const some = ids.slice(at, at + editsMax);
     const rows = await sql.query<PlantColumns & { id: bigint }>(
-      `SELECT id, ${fieldNames.join(", ")} FROM plants
-       WHERE id IN (${some.map((_, index) => `$${index + 1}`).join(", ")})`,
+      `SELECT id, ${fieldNames.join(", ")} FROM plants WHERE id IN ${list(some)}`,
       some,
     );
     for (const row of rows) plants.set(row.id, toNewPlant(row.id, row));
