@@ -24,7 +24,6 @@ export async function editPlants(database: string, work: (edit: Edit) => Promise
   const log = new Log({
     format: onTerminal ? "pretty" : "json",
     style: textStyle(onTerminal, environment),
-    hasBanner: false,
     level: "info",
     accessLinesPerSecond: 0,
     now: performance.now.bind(performance),

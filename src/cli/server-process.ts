@@ -24,6 +24,8 @@ export class ServerProcess implements AsyncDisposable {
   readonly #config: ServeSettings;
   readonly #now: Clock;
   readonly #log: Log;
+  /** Whether people see the settings and addresses in the banner, so that the log omits them. */
+  readonly #hasBanner: boolean;
   readonly #exitProcess: (code?: number) => void;
   #isInOrder = false;
   #closeTimer: NodeJS.Timeout | undefined;
@@ -35,10 +37,11 @@ export class ServerProcess implements AsyncDisposable {
     this.#config = config;
     this.#now = now;
     this.#exitProcess = exit;
+    const format = config.logFormat === "auto" ? (onTerminal ? "pretty" : "json") : config.logFormat;
+    this.#hasBanner = format === "pretty" && onTerminal && output.columns !== undefined;
     this.#log = new Log({
-      format: config.logFormat === "auto" ? (onTerminal ? "pretty" : "json") : config.logFormat,
+      format,
       style: textStyle(onTerminal, environment),
-      hasBanner: onTerminal && output.columns !== undefined,
       level: config.logLevel,
       accessLinesPerSecond: config.accessLog,
       now,
@@ -79,6 +82,7 @@ export class ServerProcess implements AsyncDisposable {
     config: AnyConfig,
     { url, adminUrl }: { readonly url: string; readonly adminUrl: string | undefined },
   ): void {
+    if (this.#hasBanner) return;
     const { emit } = this.events;
     const settings = effectiveSettings(config);
     const changed = changedSettings(config);

@@ -11,8 +11,6 @@ export interface LogOptions {
   readonly format: "json" | "pretty";
   /** The style of readable lines. */
   readonly style: TextStyle;
-  /** Whether the terminal has the settings and addresses already: readable lines omit them. */
-  readonly hasBanner: boolean;
   /** Less severe lines are not logged. */
   readonly level: (typeof levels)[number];
   /** At most this many lines of requests in a second; 0 for none. */
@@ -200,13 +198,12 @@ function jsonFormat(stream: LogOutput["stream"]): LineFormat {
 }
 
 /** For people, in local time. */
-function readableFormat({ style, hasBanner }: LogOptions, stream: LogOutput["stream"]): LineFormat {
+function readableFormat({ style }: LogOptions, stream: LogOutput["stream"]): LineFormat {
   return {
     writeRequest(request, suppressed) {
       stream.write(`${formatRequest(request, suppressed, new Date(), style)}\n`);
     },
     write(line, event) {
-      if (hasBanner && (event.kind === "configured" || event.kind === "listening")) return;
       const fields =
         event.kind === "configured"
           ? { version: event.version, settings: event.changed.join(" ") || "defaults" }
