@@ -13,8 +13,7 @@ import { useEffect, useState } from "./library.js";
 import { Plants } from "./plants.ts";
 import { Requests, type Span } from "./requests.ts";
 import { appendSamples, emptyHistory, type History } from "./samples.ts";
-import { SandboxSection } from "./sandbox.ts";
-import { SandboxRequests } from "./sandbox-requests.ts";
+import { Sandbox } from "./sandbox.ts";
 import { useTicks } from "./ticks.ts";
 import { Tokens } from "./tokens.ts";
 
@@ -110,13 +109,7 @@ export function Console({
           <${Indexes} tick=${tick} engine=${about?.engine} />
           ${about !== null && !isSandbox && html`<${Backup} engine=${about.engine} />`}
         </div>
-        ${
-          isSandbox &&
-          html`
-            <${SandboxSection} tick=${tick} onChanged=${reload} />
-            <${SandboxRequests} tick=${tick} />
-          `
-        }
+        ${isSandbox && html`<${Sandbox} tick=${tick} onChanged=${reload} />`}
         ${about !== null && !isSandbox && html`<${Requests} tick=${tick} span=${span} onAll=${() => setSpan(null)} />`}
       </div>
     </main>

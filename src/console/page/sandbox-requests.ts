@@ -10,8 +10,10 @@ import { useEffect, useState } from "./library.js";
 import { LogTable } from "./log-table.ts";
 import { exactTime, formatBytes, formatCount } from "./units.ts";
 
-interface Log {
-  requests: { first: number; next: number };
+/** The numbers of the oldest request that the sandbox has, and of the next one. */
+export interface LogNumbers {
+  first: number;
+  next: number;
 }
 
 const pageMax = 50;
@@ -38,8 +40,8 @@ const endings: Record<string, string> = {
   notHttp: "not HTTP",
 };
 
-/** Older requests may be gone with each tick, such as by a reset. */
-export function SandboxRequests({ tick }: { tick: number }) {
+/** Older requests may be gone with each change of `first`, such as by a reset. */
+export function SandboxRequests({ first, next, onReload }: LogNumbers & { onReload: () => Promise<void> }) {
   /** Newest first. */
   const [records, setRecords] = useState<RecordedRequest[]>([]);
   /** The records that a paused list shows; null while it is live. */
@@ -47,10 +49,6 @@ export function SandboxRequests({ tick }: { tick: number }) {
   const [isLive, setLive] = useState(false);
   const [isHex, setHex] = useState(false);
   const { error, setError, call } = useCall();
-  /** The numbers of the oldest request that the sandbox has, and of the next one. */
-  const numbers = useLoaded(async () => (await control<Log>("GET", "")).requests, [tick]);
-  const { first = 1, next } = numbers.data ?? {};
-  const isKnown = next !== undefined;
 
   /** Shows the requests after a number, and those that come. */
   const follow = async (start: number, signal: AbortSignal) => {
@@ -80,11 +78,10 @@ export function SandboxRequests({ tick }: { tick: number }) {
     }
   };
   useEffect(() => {
-    if (!isKnown) return undefined;
     const shown = new AbortController();
     void follow(Math.max(0, next - pageMax), shown.signal);
     return () => shown.abort();
-  }, [isKnown]);
+  }, []);
 
   const shown = (frozen ?? records).filter(({ number }) => number >= first);
   const oldest = shown.at(-1)?.number ?? 1;
@@ -97,7 +94,7 @@ export function SandboxRequests({ tick }: { tick: number }) {
     const earlier = page.requests.filter(({ number }) => number < oldest).toReversed();
     if (frozen === null) setRecords((newer) => [...newer, ...earlier]);
     else setFrozen([...frozen, ...earlier]);
-    if (earlier.length === 0) await numbers.reload();
+    if (earlier.length === 0) await onReload();
   };
   return html`
     <section class="card requests" aria-labelledby="requests-title">
@@ -105,9 +102,9 @@ export function SandboxRequests({ tick }: { tick: number }) {
         <h2 id="requests-title">Recorded requests</h2>
         <span class=${`connection ${isLive ? "up" : "down"}`} role="status"><i aria-hidden="true"></i>${frozen !== null ? "Paused" : isLive ? "Live" : "Connecting…"}</span>
         <button type="button" aria-pressed=${frozen !== null} onClick=${() => setFrozen(frozen === null ? records : null)}>${frozen === null ? "Pause" : "Continue"}</button>
-        <button type="button" disabled=${shown.length === 0} onClick=${() => call(() => control("DELETE", "/requests").then(numbers.reload))}>Empty the log</button>
+        <button type="button" disabled=${shown.length === 0} onClick=${() => call(() => control("DELETE", "/requests").then(onReload))}>Empty the log</button>
       </header>
-      <${ErrorMessage} text=${error === "" ? numbers.error : error} />
+      <${ErrorMessage} text=${error} />
       ${shown.length === 0 ? html`<p class="empty">No request yet. Each appears here with its response, byte for byte.</p>` : html`<${LogTable} columns=${["Number", "Status", "Request", "Outcome"]} rows=${shown.map((record) => toRow(record, isHex, setHex))} />`}
       ${oldest > first && html`<button type="button" class="link" onClick=${() => call(loadEarlier)}>Show earlier requests, before number ${oldest}</button>`}
     </section>

@@ -1,4 +1,4 @@
-// The section of a sandbox: its addresses, reset, clock, snapshots and rules.
+// The sections of a sandbox: its addresses, reset, clock, snapshots and rules, and its requests.
 
 import type { Clock as ClockState, Snapshot } from "../../../packages/sandbox/src/control-types.ts";
 import { control } from "./api.ts";
@@ -6,15 +6,17 @@ import { Confirmation, ErrorMessage } from "./dialogs.ts";
 import { formatDate, html, onSubmit, textsOf, untrustedText } from "./format.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
+import { type LogNumbers, SandboxRequests } from "./sandbox-requests.ts";
 import { type RuleList, SandboxRules } from "./sandbox-rules.ts";
 import { formatCount, relativeTime } from "./units.ts";
 
-interface Sandbox {
+interface SandboxState {
   plantsUrl: string;
   token: string;
   plants: number;
   clock: ClockState;
   snapshots: Snapshot[];
+  requests: LogNumbers;
 }
 
 interface Question {
@@ -30,10 +32,10 @@ type Run = (change: () => Promise<unknown>, done: string) => Promise<void>;
 const hourSeconds = 3_600;
 
 /** `onChanged` is called when plants, tokens or requests may be others. */
-export function SandboxSection({ tick, onChanged }: { tick: number; onChanged: () => void }) {
+export function Sandbox({ tick, onChanged }: { tick: number; onChanged: () => void }) {
   const loaded = useLoaded(async () => {
     const [sandbox, rules] = await Promise.all([
-      control<Sandbox>("GET", ""),
+      control<SandboxState>("GET", ""),
       control<RuleList>("GET", "/rules"),
     ]);
     return { sandbox, rules };
@@ -104,6 +106,7 @@ export function SandboxSection({ tick, onChanged }: { tick: number; onChanged: (
         `
       }
     </section>
+    ${loaded.data !== null && html`<${SandboxRequests} ...${loaded.data.sandbox.requests} onReload=${loaded.reload} />`}
   `;
 }
 
@@ -139,7 +142,7 @@ function Snapshots({
   isBusy,
   onRun,
   onAsk,
-}: Sandbox & { isBusy: boolean; onRun: Run; onAsk: (question: Question) => void }) {
+}: SandboxState & { isBusy: boolean; onRun: Run; onAsk: (question: Question) => void }) {
   const path = (name: string) => `/snapshots/${encodeURIComponent(name)}`;
   const take = async (form: HTMLFormElement) => {
     const name = (textsOf(form).name ?? "").trim();
