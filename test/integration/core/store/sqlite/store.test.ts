@@ -29,10 +29,6 @@ import { openedStore, unexpected } from "../../../../support/stored-plants.ts";
 const plant = (id: bigint, name: string, tag?: string): NewPlant =>
   tag === undefined ? { id, name } : { id, name, tag };
 
-async function all(store: SqliteStore): Promise<NewPlant[]> {
-  return (await Array.fromAsync(store.export({}))).flat();
-}
-
 test("a commit is on stable storage: WAL mode, synchronous=FULL, STRICT tables", () => {
   using folder = new TemporaryFolder();
   using database = openDatabase(folder.file("plants.db"), "create");
@@ -148,28 +144,6 @@ test("closing leaves one file, without a WAL", async () => {
   await store[Symbol.asyncDispose]();
   expect(existsSync(path)).toBe(true);
   expect(existsSync(`${path}-wal`)).toBe(false);
-});
-
-test("an export is one snapshot, also while plants are created", async () => {
-  using folder = new TemporaryFolder();
-  const path = folder.file("plants.db");
-  await using reader = new SqliteStore(path, "create", unexpected);
-  await using writer = new SqliteStore(path, "existing", unexpected);
-  const evens = Array.from({ length: 5_000 }, (_, index) => BigInt(2 * index));
-  await writer.create(toEntries(evens.map((id) => plant(id, "even"))));
-  const seen: bigint[] = [];
-  for await (const some of reader.export({})) {
-    // More than one chunk; plants are created before, between and after those that are not exported
-    // yet.
-    expect(some.length).toBeLessThan(evens.length);
-    await writer.create(
-      toEntries(evens.slice(seen.length, seen.length + 100).map((id) => plant(id + 1n, "odd"))),
-    );
-    await writer.create(toEntries([plant(-1n - BigInt(seen.length), "before"), plant(100_000n, "after")]));
-    seen.push(...some.map(({ id }) => id));
-  }
-  expect(seen).toEqual(evens);
-  expect((await all(reader)).length).toBeGreaterThan(evens.length);
 });
 
 test.each(["", "-wal", "-shm"].flatMap((suffix) => [false, true].map((isLink) => ({ suffix, isLink }))))(
