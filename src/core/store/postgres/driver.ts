@@ -1,7 +1,5 @@
 // The PostgreSQL client node-postgres and its streams for COPY, imported here and nowhere else.
 
-import { types } from "pg";
-
 export {
   Client,
   type ClientConfig,
@@ -13,8 +11,6 @@ export {
   Query,
   type QueryConfig,
   type Submittable,
+  types,
 } from "pg";
 export { from as copyFrom, to as copyTo } from "pg-copy-streams";
-
-/** The function that parses a value of a type, given by its object identifier. */
-export const typeParserOf = (oid: number) => types.getTypeParser(oid);

@@ -26,14 +26,13 @@ interface RetryOptions {
   readonly isAborted?: () => boolean;
   /** Called with the reason before each retry of work that has taken longer than 800 ms. */
   readonly onSlow?: (reason: string) => void;
-  readonly pause?: (ms: number) => Promise<unknown>;
 }
 
 /** Runs work, and retries it for a time after `connectionLost` or `retryable`. */
 export async function retry<Result>(
   work: () => Promise<Result>,
   retryMsMax: number,
-  { isAborted = () => false, onSlow = () => undefined, pause = Bun.sleep }: RetryOptions = {},
+  { isAborted = () => false, onSlow = () => undefined }: RetryOptions = {},
 ): Promise<Result> {
   const startedAt = performance.now();
   const deadline = startedAt + retryMsMax;
@@ -45,7 +44,7 @@ export async function retry<Result>(
       const isRetryable = failure === "connectionLost" || failure === "retryable";
       if (!isRetryable || isAborted() || performance.now() > deadline) throw error;
       if (performance.now() - startedAt > silentMsMax) onSlow(errorReason(error));
-      await pause(retryPauseMs);
+      await Bun.sleep(retryPauseMs);
     }
   }
 }
@@ -82,11 +81,11 @@ export class Primary {
    * `retryable`. It must be safe to repeat: its commit may have succeeded without a response.
    */
   async withRetry<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
-    return retry(() => this.#orAborted(this.once(work)), this.#address.retryMsMax, {
+    const retrying = retry(() => this.once(work), this.#address.retryMsMax, {
       isAborted: () => this.#wait.signal?.aborted === true,
       onSlow: (reason) => this.#reportWaiting(reason),
-      pause: (ms) => this.#orAborted(Bun.sleep(ms)),
     });
+    return this.#aborted === undefined ? retrying : Promise.race([retrying, this.#aborted]);
   }
 
   /** Runs work on the primary once. After `connectionLost` the next call finds it again. */
@@ -117,10 +116,6 @@ export class Primary {
   #abort(): void {
     for (const pool of this.#pools) if (pool !== this.#found) void pool.close();
     setTimeout(() => void this.#found?.close(), abortedWorkMsMax).unref();
-  }
-
-  #orAborted<Result>(promise: Promise<Result>): Promise<Result> {
-    return this.#aborted === undefined ? promise : Promise.race([promise, this.#aborted]);
   }
 
   async #pool(): Promise<HostPool> {

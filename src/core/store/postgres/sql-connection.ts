@@ -9,15 +9,15 @@ import {
   sqlMsMaxDefault,
 } from "../sql-connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
-import { DatabaseError, type PoolClient, typeParserOf } from "./driver.ts";
+import { DatabaseError, type PoolClient, types } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
 import { Primary } from "./primary.ts";
 
 /** The object identifiers of int8, int2 and int4. */
 const integerTypes: readonly number[] = [20, 21, 23];
 
-const types = {
-  getTypeParser: (oid: number) => (integerTypes.includes(oid) ? BigInt : typeParserOf(oid)),
+const parsers = {
+  getTypeParser: (oid: number) => (integerTypes.includes(oid) ? BigInt : types.getTypeParser(oid)),
 };
 
 const queryCanceled = "57014";
@@ -67,7 +67,7 @@ export class PostgresSqlConnection implements SqlConnection {
 }
 
 function toStatement({ sql, parameters = [] }: SqlStatement, msMax: number) {
-  return { text: sql, values: [...parameters], types, query_timeout: msMax };
+  return { text: sql, values: [...parameters], types: parsers, query_timeout: msMax };
 }
 
 /** Both ends enforce the time limit: the server, or where it cannot, the client. */
