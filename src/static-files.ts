@@ -21,7 +21,6 @@ interface Representation {
 const contentTypes: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
-  mjs: "text/javascript; charset=utf-8",
   svg: "image/svg+xml",
 };
 
