@@ -14,14 +14,10 @@ const executable = typeof BUILD_COMMIT === "string" ? process.execPath : undefin
 export function commandName(environment: NodeJS.ProcessEnv = host().environment): string {
   const path = environment[variable] ?? executable;
   if (path === undefined) return "plantstore";
-  if (isNpmBin(path)) return "npx plantstore";
+  // That folder is on PATH only while npm runs a command.
+  if (/(?:^|\/)node_modules\/\.bin\//.test(path)) return "npx plantstore";
   if (Bun.which("plantstore", { PATH: environment.PATH ?? "" }) === path) return "plantstore";
   return /^[\w./~+@%,:-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
-}
-
-/** The folder is on PATH only while npm runs a command. */
-function isNpmBin(path: string): boolean {
-  return /(?:^|\/)node_modules\/\.bin\//.test(path);
 }
 
 /** Rewrites quoted commands, such as "plantstore migrate", as the user can type them. */
