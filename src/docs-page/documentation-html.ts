@@ -44,7 +44,7 @@ interface DescribedOperation {
 /** The operation of the form. */
 interface DescribedCreate extends DescribedOperation {
   readonly requestBody: {
-    readonly content: { readonly "application/json": { examples: { withTag: { value: Table<unknown> } } } };
+    readonly content: { readonly "application/json": { examples: { withTag: { value: object } } } };
   };
   readonly "x-codeSamples": readonly { label: string; source: string }[];
 }
@@ -145,9 +145,7 @@ export function renderDocumentation(prefix: string, url: string): string {
 /** The fields come first in the document, so that a few presses of Tab reach the button. */
 function renderForm(action: string, url: string): string {
   const example = operation.requestBody.content["application/json"].examples.withTag.value;
-  const body = `{\n${Object.entries(example)
-    .map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`)
-    .join(",\n")}\n}`;
+  const body = JSON.stringify(example, null, 2);
   return `<section class="try" aria-labelledby="try">
         <form id="request" data-action="${action}" class="card">
           <h2 id="try">${escapeHTML(operation.summary)}</h2>
