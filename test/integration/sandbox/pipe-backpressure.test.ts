@@ -8,7 +8,7 @@ import type { WireEffect } from "../../../src/sandbox/wire-effects.ts";
 import { eventually } from "../../support/eventually.ts";
 import { RawConnection } from "../../support/raw-connection.ts";
 
-type Upstream = Bun.Socket<{ received: number; unsent: Buffer }>;
+type Upstream = Bun.Socket<undefined>;
 
 interface Behaviour {
   /** Called with all bytes of a connection so far. */
@@ -35,15 +35,12 @@ async function start(behaviour: Behaviour, effect?: WireEffect) {
       exchanges.push(exchange);
     }
   };
-  const server = Bun.listen<{ received: number; unsent: Buffer }>({
+  const server = Bun.listen<undefined>({
     hostname: "127.0.0.1",
     port: 0,
     allowHalfOpen: true,
     socket: {
-      open(socket) {
-        socket.data = { received: 0, unsent: Buffer.alloc(0) };
-        behaviour.open?.(socket);
-      },
+      open: (socket) => behaviour.open?.(socket),
       data(socket, chunk) {
         begin(socket, chunk);
         behaviour.data?.(socket, chunk);
