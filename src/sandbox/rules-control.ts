@@ -5,7 +5,7 @@ import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import type { Rules } from "./rules.ts";
 
 export function rulesPart(rules: Rules): SandboxPart {
-  const list = () => respondControl({ seed: rules.seed, rules: rules.describe() });
+  const list = () => respondControl({ seed: rules.random.seed, rules: rules.describe() });
   return {
     routes: {
       "GET /sandbox/rules": list,

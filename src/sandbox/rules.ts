@@ -34,7 +34,6 @@ const defaultSeed = 1;
 
 export class Rules {
   #rules: readonly Rule[] = [];
-  #seed = defaultSeed;
   #random = new SeededRandom(defaultSeed);
   #lastId = 0;
 
@@ -42,11 +41,7 @@ export class Rules {
     return this.#rules.length;
   }
 
-  get seed(): number {
-    return this.#seed;
-  }
-
-  get random(): Pick<SeededRandom, "next"> {
+  get random(): SeededRandom {
     return this.#random;
   }
 
@@ -68,7 +63,7 @@ export class Rules {
     const { rules: sources, seed = defaultSeed } = parseDescribed<RuleList>(list, "RuleList");
     const rules = sources.map((source, index) => toRule(source, `rules[${index}]`));
     this.#rules = rules.map((rule) => ({ ...rule, id: `r${++this.#lastId}` }));
-    this.#restart(seed);
+    this.#random = new SeededRandom(seed);
   }
 
   /** @returns false if there is no rule with the id. */
@@ -82,7 +77,7 @@ export class Rules {
   /** Removes all rules, and starts the random sequence again, with the default seed. */
   clear(): void {
     this.#rules = [];
-    this.#restart(defaultSeed);
+    this.#random = new SeededRandom(defaultSeed);
   }
 
   /** Whether the body of a request must be read to know which rule matches. Draws nothing. */
@@ -113,11 +108,6 @@ export class Rules {
   /** Draws from the sequence only where there is a share. */
   #drawsShare({ source: { match: { share } = {} } }: Rule): boolean {
     return share === undefined || this.#random.next() < share;
-  }
-
-  #restart(seed: number): void {
-    this.#seed = seed;
-    this.#random = new SeededRandom(seed);
   }
 }
 

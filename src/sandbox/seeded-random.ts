@@ -5,10 +5,12 @@
  * Chris Wellons' hash prospector. The state is 32 bits.
  */
 export class SeededRandom {
+  readonly seed: number;
   #state: number;
 
   /** @param seed an integer from 0 to 2^32 - 1. */
   constructor(seed: number) {
+    this.seed = seed;
     this.#state = seed;
   }
 
