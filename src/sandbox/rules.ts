@@ -7,20 +7,14 @@ import { invalidValue, parseDescribed } from "./described-json.ts";
 import { examples, type Outcome } from "./outcome.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
-interface Rule {
-  readonly id: string;
-  /** The rule as it was sent. */
-  readonly source: RuleSource;
-  applied: number;
-  matched: number;
-}
-
 interface RuleList {
   readonly seed?: number;
   readonly rules: readonly RuleSource[];
 }
 
 type RuleDescription = RuleSource & { readonly id: string; readonly applied: number };
+
+type Rule = RuleSource & { readonly id: string; applied: number; matched: number };
 
 interface RuleSubject {
   readonly method: string;
@@ -53,7 +47,7 @@ export class Rules {
   add(source: unknown): RuleDescription {
     if (this.#rules.length >= rulesMax)
       throw new BadRequestError(`There may be ${rulesMax} rules; remove one first.`);
-    const rule = { ...toRule(parseDescribed(source, "Rule"), ""), id: `r${++this.#lastId}` };
+    const rule = this.#newRule(checkRule(parseDescribed(source, "Rule"), ""));
     this.#rules = [...this.#rules, rule];
     return describe(rule);
   }
@@ -61,8 +55,8 @@ export class Rules {
   /** Replaces all rules, and starts the random sequence again; or throws a BadRequestError. */
   replace(list: unknown): void {
     const { rules: sources, seed = defaultSeed } = parseDescribed<RuleList>(list, "RuleList");
-    const rules = sources.map((source, index) => toRule(source, `rules[${index}]`));
-    this.#rules = rules.map((rule) => ({ ...rule, id: `r${++this.#lastId}` }));
+    for (const [index, source] of sources.entries()) checkRule(source, `rules[${index}]`);
+    this.#rules = sources.map((source) => this.#newRule(source));
     this.#random = new SeededRandom(seed);
   }
 
@@ -84,7 +78,7 @@ export class Rules {
   dependOnPlant(subject: Pick<RuleSubject, "method" | "headers">): boolean {
     return this.#rules.some(
       (rule) =>
-        (["id", "name", "tag"] as const).some((field) => rule.source.match?.[field] !== undefined) &&
+        (["id", "name", "tag"] as const).some((field) => rule.match?.[field] !== undefined) &&
         !isUsedUp(rule) &&
         matchesHead(rule, subject),
     );
@@ -98,36 +92,41 @@ export class Rules {
         matchesHead(each, subject) &&
         matchesPlant(each, subject.plant) &&
         this.#drawsShare(each) &&
-        ++each.matched > (each.source.after ?? 0),
+        ++each.matched > (each.after ?? 0),
     );
     if (rule === undefined) return undefined;
     rule.applied++;
-    return { id: rule.id, outcome: rule.source.outcome };
+    return { id: rule.id, outcome: rule.outcome };
+  }
+
+  /** A rule that was read back has an id and a count, which are replaced. */
+  #newRule(source: RuleSource): Rule {
+    return { ...source, id: `r${++this.#lastId}`, applied: 0, matched: 0 };
   }
 
   /** Draws from the sequence only where there is a share. */
-  #drawsShare({ source: { match: { share } = {} } }: Rule): boolean {
+  #drawsShare({ match: { share } = {} }: Rule): boolean {
     return share === undefined || this.#random.next() < share;
   }
 }
 
-function describe({ id, source, applied }: Rule): RuleDescription {
+function describe({ id, applied, matched: _, ...source }: Rule): RuleDescription {
   return { id, ...source, applied };
 }
 
-function isUsedUp({ source: { times }, applied }: Rule): boolean {
+function isUsedUp({ times, applied }: Rule): boolean {
   return times !== undefined && applied >= times;
 }
 
 function matchesHead(
-  { source: { match = {} } }: Rule,
+  { match = {} }: Rule,
   { method, headers }: Pick<RuleSubject, "method" | "headers">,
 ): boolean {
   if (match.method !== undefined && match.method !== method) return false;
   return Object.entries(match.headers ?? {}).every(([name, value]) => headers.get(name) === value);
 }
 
-function matchesPlant({ source: { match = {} } }: Rule, plant: NewPlant | undefined): boolean {
+function matchesPlant({ match = {} }: Rule, plant: NewPlant | undefined): boolean {
   const { id, name, tag } = match;
   return (
     (id === undefined || plant?.id === BigInt(id)) &&
@@ -136,17 +135,15 @@ function matchesPlant({ source: { match = {} } }: Rule, plant: NewPlant | undefi
   );
 }
 
-/** Validates a rule, and drops its id. Throws a BadRequestError that names a field. */
-function toRule(sent: RuleSource, path: string): Omit<Rule, "id"> {
-  // A rule that was read back has them.
-  const { id: _, applied: __, ...source } = sent as RuleSource & Partial<RuleDescription>;
+/** Returns a rule that is valid. Throws a BadRequestError that names a field. */
+function checkRule(rule: RuleSource, path: string): RuleSource {
   const name = path === "" ? "outcome" : `${path}.outcome`;
-  const { example, delay } = source.outcome;
+  const { example, delay } = rule.outcome;
   if (example !== undefined && !examples.has(example))
     throw invalidValue(`${name}.example`, `one of ${[...examples.keys()].join(", ")}`, example);
   if (delay !== undefined) checkDelay(delay, `${name}.delay`);
-  rejectConflicts(source.outcome, name);
-  return { source, applied: 0, matched: 0 };
+  rejectConflicts(rule.outcome, name);
+  return rule;
 }
 
 function checkDelay({ when: _, ...delay }: NonNullable<Outcome["delay"]>, name: string): void {
