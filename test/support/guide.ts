@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "./eventually.ts";
-import { type CodeBlock, codeBlocks } from "./markdown.ts";
+import { codeBlocks } from "./markdown.ts";
 import { npmEnvironment } from "./npm-packages.ts";
 import { Output } from "./output.ts";
 import { acceptsConnections } from "./ports.ts";
@@ -15,31 +15,21 @@ import { runProgram } from "./server.ts";
 /** Replacements in the text of a document. */
 export type Replacements = readonly (readonly [from: string, to: string])[];
 
-/** The commands of one document. */
-export class Guide {
-  readonly text: string;
-  readonly #blocks: readonly CodeBlock[];
-
-  private constructor(text: string) {
-    this.text = text;
-    this.#blocks = codeBlocks(text);
-  }
-
-  /** Reads a document; its path starts at the root of the repository. */
-  static async read(path: string): Promise<Guide> {
-    return new Guide(await Bun.file(new URL(`../../${path}`, import.meta.url)).text());
-  }
-
-  /** The only code block in a language that contains a text. Throws if there is not exactly one. */
-  block(language: string, contains: string, replacements: Replacements = []): string {
-    const blocks = this.#blocks.filter(
-      (block) => block.language === language && block.text.includes(contains),
-    );
-    const [block] = blocks;
-    if (block === undefined || blocks.length > 1)
-      throw new Error(`The document has ${blocks.length} ${language} blocks with ${contains}`);
-    return replace(block.text, replacements);
-  }
+/** Reads a document; its path starts at the root of the repository. */
+export async function readGuide(path: string) {
+  const text = await Bun.file(new URL(`../../${path}`, import.meta.url)).text();
+  const all = codeBlocks(text);
+  return {
+    text,
+    /** The only code block in a language that contains a text. Throws if there is not exactly one. */
+    block(language: string, contains: string, replacements: Replacements = []): string {
+      const blocks = all.filter((block) => block.language === language && block.text.includes(contains));
+      const [block] = blocks;
+      if (block === undefined || blocks.length > 1)
+        throw new Error(`The document has ${blocks.length} ${language} blocks with ${contains}`);
+      return replace(block.text, replacements);
+    },
+  };
 }
 
 /** Writes a file of examples/tools into a folder, with replacements. */

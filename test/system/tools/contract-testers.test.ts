@@ -6,8 +6,8 @@ import { existsSync, mkdirSync } from "node:fs";
 import {
   addressesOf,
   copyExample,
-  Guide,
   installOnce,
+  readGuide,
   runScript,
   runScriptOrThrow,
   toolFolder,
@@ -17,7 +17,7 @@ import { describeUnless, pathOf, toolsMissing } from "../../support/programs.ts"
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
-const guide = await Guide.read("docs/guides/test-your-api-tool.md");
+const guide = await readGuide("docs/guides/test-your-api-tool.md");
 
 const resources = new AsyncDisposableStack();
 const folder = resources.use(new TemporaryFolder());

@@ -12,7 +12,7 @@ import {
   addressesOf,
   BackgroundScript,
   copyExample,
-  Guide,
+  readGuide,
   runScript,
   runScriptOrThrow,
 } from "../../support/guide.ts";
@@ -24,7 +24,7 @@ import { describeIfInstalled, describeUnless, programPath, toolsMissing } from "
 import { RunningSandbox, requestPage } from "../../support/sandbox.ts";
 import { plantstore, TemporaryFolder } from "../../support/server.ts";
 
-const guide = await Guide.read("docs/guides/test-your-api-tool.md");
+const guide = await readGuide("docs/guides/test-your-api-tool.md");
 
 const resources = new AsyncDisposableStack();
 const folder = resources.use(new TemporaryFolder());

@@ -5,7 +5,7 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
-import { addressesOf, Guide, installOnce, runScriptOrThrow, toolFolder } from "../../support/guide.ts";
+import { addressesOf, installOnce, readGuide, runScriptOrThrow, toolFolder } from "../../support/guide.ts";
 import { npxMissing } from "../../support/npm-packages.ts";
 import { describeUnless, pathOf, toolsMissing } from "../../support/programs.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
@@ -13,7 +13,7 @@ import { TemporaryFolder } from "../../support/server.ts";
 
 const oapiCodegen = "github.com/oapi-codegen/oapi-codegen/v2@v2.8.2";
 const openapiGenerator = "org.openapitools:openapi-generator-cli:7.25.0";
-const guide = await Guide.read("docs/client.md");
+const guide = await readGuide("docs/client.md");
 
 const resources = new AsyncDisposableStack();
 const folder = resources.use(new TemporaryFolder());

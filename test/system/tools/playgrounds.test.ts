@@ -8,8 +8,8 @@ import {
   addressesOf,
   BackgroundScript,
   copyExample,
-  Guide,
   installOnce,
+  readGuide,
   toolFolder,
 } from "../../support/guide.ts";
 import { reservePort } from "../../support/ports.ts";
@@ -17,7 +17,7 @@ import { chromiumPath, describeUnless, toolsMissing } from "../../support/progra
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
-const guide = await Guide.read("docs/guides/test-your-api-tool.md");
+const guide = await readGuide("docs/guides/test-your-api-tool.md");
 const [install = "", serve = ""] = guide.block("sh", "http-server").trim().split("\n");
 const bundles = toolFolder("playgrounds");
 

@@ -11,18 +11,18 @@ import {
   SigningKey,
   startWithIdentity,
 } from "../../../support/identity-provider.ts";
-import { OidcProvider } from "./oidc-provider.ts";
+import { startOidcProvider } from "./oidc-provider.ts";
 
 test.each(["discovery", "the URL of the keys"])(
   "with %s, access tokens for the audience are accepted, beside the store's own",
   async (way) => {
-    await using provider = await OidcProvider.start(new SigningKey("RS256"), "gardener");
+    await using provider = await startOidcProvider(new SigningKey("RS256"));
     const setup = way === "discovery" ? {} : { jwksUrl: await provider.jwksUrl() };
     await using identity = await startWithIdentity(provider.issuer, setup);
-    const token = await provider.accessToken("gardener", audience);
+    const token = await provider.accessToken(audience);
     for (const accepted of [token, token, await identity.createToken("ci")])
       expect(await identity.create(accepted)).toMatchObject({ status: 200, json: { name: "Monstera" } });
-    const other = await provider.accessToken("gardener", "urn:other");
+    const other = await provider.accessToken("urn:other");
     expect(await identity.create(other)).toMatchObject(notAccepted);
   },
 );
