@@ -5,9 +5,9 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { NewPlant } from "../../src/core/contract/plant.ts";
-import { type CreateOutcome, type CreateQueue, openCreateQueue } from "../../src/core/store/group-commit.ts";
+import { type CreateOutcome, openCreateQueue } from "../../src/core/store/group-commit.ts";
 import { openServerStore } from "../../src/core/store/open-store.ts";
-import type { OpenMode, PlantStore } from "../../src/core/store/plant-store.ts";
+import type { OpenMode } from "../../src/core/store/plant-store.ts";
 import { metadataSql, ShardMap } from "../../src/core/store/postgres/citus/shard-map.ts";
 import { ClusterTemplate, PostgresDatabases, type PostgresPrograms, PostgresServer } from "./postgres.ts";
 import { describeUnless, pathOf } from "./programs.ts";
@@ -160,69 +160,59 @@ function* installations(): Generator<{ bin: string; lib: string }> {
   }
 }
 
-/** A store with its queue, as a server has them. */
-export class QueuedStore implements AsyncDisposable {
-  readonly queue: CreateQueue;
-  /** What onDegraded and onUnavailable were called with. */
-  readonly reports: string[];
-  readonly unavailable: string[];
-  readonly #store: PlantStore;
-  #map: ShardMap | undefined;
+export type QueuedStore = Awaited<ReturnType<typeof openQueuedStore>>;
 
-  private constructor(store: PlantStore, queue: CreateQueue, reports: string[], unavailable: string[]) {
-    this.#store = store;
-    this.queue = queue;
-    this.reports = reports;
-    this.unavailable = unavailable;
-  }
-
-  static async open(address: string, mode: OpenMode, queuePlantsMax: number): Promise<QueuedStore> {
-    const [reports, unavailable]: [string[], string[]] = [[], []];
-    const store = await openServerStore(address, mode, {
-      onUnavailable: (reason) => unavailable.push(reason),
-      onDegraded: (reason) => reports.push(reason),
-      onFailed: (error) => {
-        throw error;
-      },
-    });
-    const limits = { queuePlantsMax, queueCodeUnitsMax: 100 * queuePlantsMax, batchPlantsMax: 1_024 };
-    const context = { now: () => performance.now(), emit: () => undefined };
-    const queue = await openCreateQueue(store, limits, context);
-    return new QueuedStore(store, queue, reports, unavailable);
-  }
-
-  /** Whether each node commits, by name; the queue of one node has no names. */
-  nodes(): Record<string, boolean> {
-    const metric = this.queue.metrics().find(({ name }) => name === "plantstore_node_up");
-    const samples = metric?.samples ?? [];
-    return Object.fromEntries(
-      samples.map(([suffix, value]) => [/"(.*)"/.exec(suffix)?.[1] ?? "", value === 1]),
+/** Opens a store with its queue, as a server has them. */
+export async function openQueuedStore(address: string, mode: OpenMode, queuePlantsMax: number) {
+  const [reports, unavailable]: [string[], string[]] = [[], []];
+  const store = await openServerStore(address, mode, {
+    onUnavailable: (reason) => unavailable.push(reason),
+    onDegraded: (reason) => reports.push(reason),
+    onFailed: (error) => {
+      throw error;
+    },
+  });
+  const limits = { queuePlantsMax, queueCodeUnitsMax: 100 * queuePlantsMax, batchPlantsMax: 1_024 };
+  const context = { now: () => performance.now(), emit: () => undefined };
+  const queue = await openCreateQueue(store, limits, context);
+  let map: ShardMap | undefined;
+  const create = (plant: NewPlant) =>
+    new Promise<CreateOutcome>((settle, fail) =>
+      queue.create({ plant, creator: null, callerKey: "one", settle, fail }),
     );
-  }
+  return {
+    queue,
+    /** What onDegraded and onUnavailable were called with. */
+    reports,
+    unavailable,
 
-  /** Reads the shard map, by which nodeOf finds the node of an id. */
-  async readMap(query: (sql: string) => Promise<Record<string, unknown>[]>): Promise<void> {
-    const [row] = await query(metadataSql);
-    this.#map = ShardMap.parse(JSON.parse(String(row?.metadata)));
-  }
+    /** Whether each node commits, by name; the queue of one node has no names. */
+    nodes(): Record<string, boolean> {
+      const metric = queue.metrics().find(({ name }) => name === "plantstore_node_up");
+      const samples = metric?.samples ?? [];
+      return Object.fromEntries(
+        samples.map(([suffix, value]) => [/"(.*)"/.exec(suffix)?.[1] ?? "", value === 1]),
+      );
+    },
 
-  nodeOf(id: bigint): string | undefined {
-    return this.#map?.nodeOf(id).name;
-  }
+    /** Reads the shard map, by which nodeOf finds the node of an id. */
+    async readMap(query: (sql: string) => Promise<Record<string, unknown>[]>): Promise<void> {
+      const [row] = await query(metadataSql);
+      map = ShardMap.parse(JSON.parse(String(row?.metadata)));
+    },
 
-  create(plant: NewPlant): Promise<CreateOutcome> {
-    return new Promise((settle, fail) =>
-      this.queue.create({ plant, creator: null, callerKey: "one", settle, fail }),
-    );
-  }
+    nodeOf: (id: bigint) => map?.nodeOf(id).name,
 
-  /** The outcomes of plants that are created at once, each once. */
-  async createAll(ids: readonly bigint[], name = "Fern"): Promise<CreateOutcome[]> {
-    return [...new Set(await Promise.all(ids.map((id) => this.create({ id, name }))))];
-  }
+    create,
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.queue.close();
-    await this.#store[Symbol.asyncDispose]();
-  }
+    /** The outcomes of plants that are created at once, each once. */
+    createAll: async (ids: readonly bigint[], name = "Fern") => [
+      ...new Set(await Promise.all(ids.map((id) => create({ id, name })))),
+    ],
+
+    async [Symbol.asyncDispose](): Promise<void> {
+      await queue.close();
+      await store[Symbol.asyncDispose]();
+    },
+  };
 }

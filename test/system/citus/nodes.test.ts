@@ -4,14 +4,14 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, chownSync } from "node:fs";
 import { makeCertificate } from "../../support/certificates.ts";
-import { CitusCluster, describeCitus, QueuedStore } from "../../support/citus.ts";
+import { CitusCluster, describeCitus, openQueuedStore, type QueuedStore } from "../../support/citus.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { PostgresServer } from "../../support/postgres.ts";
 import { createStore, TemporaryFolder, withStore } from "../../support/server.ts";
 
 setDefaultTimeout(120_000);
 
-const openStore = (address: string) => QueuedStore.open(address, "create", 10_000);
+const openStore = (address: string) => openQueuedStore(address, "create", 10_000);
 const nodesOf = (service: QueuedStore) => Object.keys(service.nodes());
 
 /**

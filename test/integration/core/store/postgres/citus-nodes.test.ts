@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { CitusNode } from "../../../../../src/core/store/postgres/citus/node.ts";
 import { metadataSql, ShardMap } from "../../../../../src/core/store/postgres/citus/shard-map.ts";
 import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connection-url.ts";
-import { imitatedCatalogs, QueuedStore } from "../../../../support/citus.ts";
+import { imitatedCatalogs, openQueuedStore } from "../../../../support/citus.ts";
 import { eventually } from "../../../../support/eventually.ts";
 import { PostgresServer } from "../../../../support/postgres.ts";
 import { createStore } from "../../../../support/server.ts";
@@ -46,7 +46,7 @@ afterAll(() => Promise.all([coordinator, ...workers].map((server) => server[Symb
 const nodeName = ({ port }: PostgresServer) => `127.0.0.1:${port}`;
 
 const openStore = () =>
-  QueuedStore.open(
+  openQueuedStore(
     coordinator.address("postgres", [], "?retry_timeout=5&connect_timeout=1"),
     "writable",
     1_000,
