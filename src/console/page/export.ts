@@ -3,8 +3,8 @@
 
 import type { Exports } from "../exports.ts";
 import { readAddress } from "./address.ts";
-import { type Answer, apiUrl, download, errorMessage, get } from "./api.ts";
-import { ActionDialog, ErrorMessage } from "./dialogs.ts";
+import { type Answer, apiUrl, download, get } from "./api.ts";
+import { ActionDialog } from "./dialogs.ts";
 import { html, textsOf, untrustedText } from "./format.ts";
 import { type ComponentChildren, useEffect, useRef, useState } from "./library.js";
 import { parseQuery } from "./query.ts";
@@ -20,12 +20,13 @@ const startMsMax = 30_000;
 export function ExportDialog({ onClose }: { onClose: () => void }) {
   const [progress, setProgress] = useState<Progress | null>(null);
   const [isRunning, setRunning] = useState(false);
-  const [error, setError] = useState("");
   const isOpen = useRef(true);
-  const close = () => {
-    isOpen.current = false;
-  };
-  useEffect(() => close, []);
+  useEffect(
+    () => () => {
+      isOpen.current = false;
+    },
+    [],
+  );
   // A search that is not understood finds nothing to export.
   const { query } = readAddress();
   const search = parseQuery(query).problem === "" ? query : "";
@@ -35,28 +36,23 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
     const run = crypto.getRandomValues(new Uint32Array(3)).join("-");
     const { parameters } = parseQuery(scope === "search" ? search : "");
     setProgress(null);
-    setError("");
     setRunning(true);
     download(apiUrl("export", [["run", run], ["format", format], ...parameters]));
-    await follow(run);
-    setRunning(false);
+    await follow(run).finally(() => setRunning(false));
   };
   const follow = async (run: string) => {
     const startedAt = performance.now();
     while (isOpen.current) {
       await new Promise((resolve) => setTimeout(resolve, pollMs));
-      try {
-        const next: Progress | null = await get("export/progress", { run });
-        setProgress(next);
-        setError("");
-        if (next !== null && next.state !== "running") return;
-        if (next === null && performance.now() - startedAt > startMsMax) {
-          setError("The browser has not started the download. Allow downloads of this page, and try again.");
-          return;
-        }
-      } catch (failure) {
-        setError(errorMessage(failure));
-      }
+      const next = await get<Progress | null>("export/progress", { run }).catch(() => undefined);
+      // The header of the page shows that the server is unreachable.
+      if (next === undefined) continue;
+      setProgress(next);
+      if (next !== null && next.state !== "running") return;
+      if (next === null && performance.now() - startedAt > startMsMax)
+        throw new Error(
+          "The browser has not started the download. Allow downloads of this page, and try again.",
+        );
     }
   };
   const choice = (name: string, value: string, label: ComponentChildren, isFirst: boolean) =>
@@ -75,7 +71,6 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
       </fieldset>
       <div role="status">${progress !== null && html`<${ProgressText} ...${progress} />`}</div>
       ${isRunning && html`<progress aria-label="Export" max="1" value=${progress === null ? undefined : shareOf(progress)}></progress>`}
-      <${ErrorMessage} text=${error} />
     <//>
   `;
 }
