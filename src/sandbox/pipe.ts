@@ -210,7 +210,7 @@ class Connection {
   #held: Buffer[] = [];
   /** Whether a response is being slowed down; what the server sends after it waits. */
   #isDelivering = false;
-  #afterDelivery: Buffer[] = [];
+  #afterDelivery: Buffer = Buffer.alloc(0);
   #serverHasEnded = false;
   #clientHasEnded = false;
   #isClosed = false;
@@ -316,7 +316,7 @@ class Connection {
 
   readServer(chunk: Buffer): void {
     if (this.#isDelivering) {
-      this.#afterDelivery.push(chunk);
+      this.#afterDelivery = Buffer.concat([this.#afterDelivery, chunk]);
       return;
     }
     this.#sent.append(chunk);
@@ -397,7 +397,7 @@ class Connection {
     // An interim response that was sent before.
     const passed = exchange.response.bytes.subarray(0, exchange.response.length - held.length);
     this.#isDelivering = true;
-    if (rest.length > 0) this.#afterDelivery.push(rest);
+    this.#afterDelivery = rest;
     this.#pauseOrResume();
     const { bytes, end, ended } = changeBody(held, body);
     const rate = bytesPerSecond ?? Number.POSITIVE_INFINITY;
@@ -431,10 +431,8 @@ class Connection {
   /** Continues to read the server after a response that was changed or slowed down. */
   #continue(): void {
     this.#isDelivering = false;
-    for (let next = this.#afterDelivery.shift(); next !== undefined; next = this.#afterDelivery.shift()) {
-      this.readServer(next);
-      if (this.#isDelivering) return;
-    }
+    this.readServer(this.#afterDelivery);
+    if (this.#isDelivering) return;
     this.#pauseOrResume();
     if (this.#serverHasEnded) this.#endClient();
   }
