@@ -14,7 +14,7 @@ import { host } from "./host.ts";
 import { printError, printLines } from "./output.ts";
 import { ReadyFile } from "./ready-file.ts";
 
-/** Its own, and those of a server but of a kept store and of TLS. */
+/** The sandbox's own settings, and those of a server except for a kept store and TLS. */
 const settingNames = [
   ...(["sandboxToken", "sandboxSeed", "sandboxReadyPath", "exitWithParent"] as const),
   ...serverSettingsWithout("database", "migrate", "bootstrapToken", "tlsCertificate", "tlsKey"),

@@ -19,7 +19,7 @@ export interface TokensDependencies {
   readonly reloadTokens: () => Promise<void>;
 }
 
-/** One of these. */
+/** A change of the clock, by one of these. */
 interface ClockChange {
   readonly now?: string;
   readonly advanceSeconds?: number;
