@@ -71,7 +71,7 @@ export function scanJson(text: string, wanted: readonly string[]): JsonScan {
     } else if (expects <= valueOrEnd) {
       if (depth === 1 && member >= 0) starts[member] = at;
       if (codeUnit === openBrace || codeUnit === openBracket) {
-        if (depth === open.length) open = doubled(open);
+        if (depth === open.length) open = new Uint8Array(open.buffer.transfer(2 * open.length));
         isObject = codeUnit === openBrace;
         open[depth++] = isObject ? 1 : 0;
         expects = isObject ? nameOrEnd : valueOrEnd;
@@ -128,12 +128,6 @@ export function positionOf(text: string, index: number): { line: number; column:
     lineStart = at + 1;
   }
   return { line, column: index - lineStart + 1 };
-}
-
-function doubled(open: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  const larger = new Uint8Array(2 * open.length);
-  larger.set(open);
-  return larger;
 }
 
 /** The index in `names` of the member name from `start` to `end`, quotes included; -1 if none. */

@@ -151,9 +151,7 @@ export class BodyReader {
       if (needed > buffer.length) {
         const size = Math.min(bytesMax, Math.max(4_096, 2 * needed));
         if (!this.#reserve(owner, size - buffer.length)) return memoryExceeded();
-        const larger = new Uint8Array(size);
-        larger.set(buffer.subarray(0, bytes));
-        buffer = larger;
+        buffer = new Uint8Array(buffer.buffer.transfer(size));
       }
       buffer.set(chunk, bytes);
       bytes = needed;
