@@ -21,14 +21,10 @@ import { storePlants } from "../../support/stored-plants.ts";
 
 const root = new URL("../../../", import.meta.url).pathname;
 
-/** A server on a new store. */
-async function newServer(folder: TemporaryFolder, args: readonly string[] = []): Promise<RunningServer> {
-  return RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}`, args });
-}
-
 test("the first start prints a token and a curl command on standard output; the second does not, and the log never does", async () => {
   using folder = new TemporaryFolder();
-  const first = await newServer(folder);
+  const database = `sqlite:${folder.file("plants.db")}`;
+  const first = await RunningServer.startInProcess({ database });
   const { stdout, stderr } = await first.stop();
   const token = /pst_[A-Za-z0-9_-]{43}/.exec(stdout)?.[0] ?? "";
   expect(stderr).not.toContain("pst_");
@@ -36,12 +32,12 @@ test("the first start prints a token and a curl command on standard output; the 
   // Both URLs are printed, unless the page is disabled.
   expect(stdout).toContain(`or in a browser: ${first.url}/\n`);
   expect(stdout).toMatch(/\nThe console is at http:\/\/127\.0\.0\.1:\d+\/console\/\n/);
-  using other = new TemporaryFolder();
-  const bare = await (await newServer(other, ["--docs", "off", "--console", "off"])).stop();
-  expect(bare.stdout).toContain("curl -i");
-  expect(bare.stdout).not.toMatch(/browser|console/);
+  await using bare = await RunningServer.startInProcess({ args: ["--docs", "off", "--console", "off"] });
+  const { stdout: bareOutput } = await bare.stop();
+  expect(bareOutput).toContain("curl -i");
+  expect(bareOutput).not.toMatch(/browser|console/);
 
-  await using second = await newServer(folder);
+  await using second = await RunningServer.startInProcess({ database });
   expect((await post({ url: second.url, token }, plantJson(1n, "Monstera"))).status).toBe(200);
   expect(await second.stop()).toMatchObject({ stdout: `${second.url}\n` });
 });
@@ -85,8 +81,7 @@ testIfInstalled(
 );
 
 test("get and export print plants exactly, while the server runs", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await newServer(folder);
+  await using server = await RunningServer.startInProcess();
   const target = await server.target();
   await post(target, plantJson(9007199254740993n, "Monstera 🌱", "tropical"));
   await post(target, plantJson(-7n, 'with "quotes"\n'));
@@ -180,11 +175,9 @@ test.each([
 });
 
 test("--bootstrap-token off: the first start prints none and creates none", async () => {
-  using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  const server = await RunningServer.startInProcess({ database, args: ["--bootstrap-token", "off"] });
+  await using server = await RunningServer.startInProcess({ args: ["--bootstrap-token", "off"] });
   expect((await server.stop()).stdout).toBe(`${server.url}\n`);
-  expect((await runCommand(["token", "list", "--json", "--database", database])).stdout).toBe("");
+  expect((await server.command("token", "list", "--json")).stdout).toBe("");
 });
 
 const usageErrors: readonly [args: string[], message: string][] = [
@@ -281,10 +274,9 @@ test("a failure is exit code 1 and one line that says what to do", async () => {
 });
 
 test("a port in use is an error of one line, and the next start prints the first token", async () => {
+  await using holder = await RunningServer.startInProcess();
   using folder = new TemporaryFolder();
-  await using holder = await newServer(folder);
-  using other = new TemporaryFolder();
-  const database = `sqlite:${other.file("plants.db")}`;
+  const database = `sqlite:${folder.file("plants.db")}`;
   const adminPort = new URL(await holder.adminUrl()).port;
   for (const [flag, port, otherFlags] of [
     ["--port", new URL(holder.url).port, ["--admin-port", "off"]],

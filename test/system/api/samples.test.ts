@@ -29,9 +29,7 @@ const folder = resources.use(new TemporaryFolder());
 let server: RunningServer;
 let samples: readonly Sample[];
 beforeAll(async () => {
-  server = resources.use(
-    await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` }),
-  );
+  server = resources.use(await RunningServer.startInProcess());
   const description = await (await fetch(`${server.url}/openapi.json`)).json();
   samples = (description as { paths: { "/plants": { post: { "x-codeSamples": Sample[] } } } }).paths[
     "/plants"
