@@ -189,15 +189,17 @@ const usageErrors: readonly [args: string[], message: string][] = [
   [["serve", "--cors", "docs.example"], "is not *, off, or a list of origins"],
   [["serve", "--public-url", "plants.example"], "is not a URL such as"],
   [["serve", "--admin-host", "0.0.0.0"], "so a console password is required"],
-  [
-    ["serve", "--database", "postgres://a@b/c?sslmode=maybe"],
-    'sslmode is "maybe", but must be disable, prefer, require, verify-ca or verify-full',
-  ],
-  [
-    ["serve", "--database", "postgres://a@b/c?citus=yes"],
-    'citus is "yes", but must be direct or coordinator',
-  ],
-  [["serve", "--database", "postgres://a@b/c?pool=3"], "it has no parameter pool; there are sslmode"],
+  ...[
+    ["sslmode=maybe", 'sslmode is "maybe", but must be disable, prefer, require, verify-ca or verify-full'],
+    ["citus=yes", 'citus is "yes", but must be direct or coordinator'],
+    ["load_balance_hosts=all", 'load_balance_hosts is "all", but must be disable or random'],
+    ["statements=maybe", 'statements is "maybe", but must be auto, named or unnamed'],
+    ["full_page_writes=perhaps", 'full_page_writes is "perhaps", but must be on or off'],
+    ["pool=3", "it has no parameter pool; there are sslmode"],
+  ].map(([query = "", message = ""]): [args: string[], message: string] => [
+    ["serve", "--database", `postgres://a@b/c?${query}`],
+    message,
+  ]),
   [["serve", "--database", "postgres://a@b:x/c"], "its host 1 is not NAME or NAME:PORT"],
   [["serve", "--database", "postgres://a@b,c:99999/c"], "its host 2 has no port from 1 to 65535"],
   [["serve", "--database", "postgres://a%zz@b/c"], "its user is not percent-encoded text"],

@@ -82,11 +82,3 @@ test("once it is closed, a store connects to no host", async () => {
   const connected = "SELECT FROM pg_stat_activity WHERE application_name = 'closed'";
   expect(await server.query(name, connected)).toEqual([]);
 });
-
-test("an unknown value is refused with the values that there are", () => {
-  const parse = (query: string) => () => parsePostgresUrl(`//user@host/plants?${query}`);
-  expect(parse("load_balance_hosts=all")).toThrow(
-    'load_balance_hosts is "all", but must be disable or random',
-  );
-  expect(parse("statements=maybe")).toThrow('statements is "maybe", but must be auto, named or unnamed');
-});
