@@ -2,8 +2,6 @@
 
 import { connect, createServer, type Socket } from "node:net";
 
-export type HangingProxy = Awaited<ReturnType<typeof startHangingProxy>>;
-
 /** Starts a proxy in front of a port of this machine. */
 export async function startHangingProxy(targetPort: number) {
   const sockets = new Set<Socket>();

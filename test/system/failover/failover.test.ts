@@ -3,10 +3,9 @@
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { eventually } from "../../support/eventually.ts";
-import type { Target } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { PostgresServer, sharedPostgres } from "../../support/postgres.ts";
-import { type HangingProxy, startHangingProxy } from "../../support/proxy.ts";
+import { startHangingProxy } from "../../support/proxy.ts";
 import { RunningServer } from "../../support/server.ts";
 
 setDefaultTimeout(90_000);
@@ -22,16 +21,10 @@ const outageMs = 2_500;
 /** The shortest limits that an address can have: a test waits for them to pass. */
 const shortLimits = "?statement_timeout=1&connect_timeout=1&retry_timeout=1";
 
-interface Service extends AsyncDisposable {
-  readonly load: Load;
-  readonly server: RunningServer;
-  readonly target: Target;
-  readonly readyStatus: () => Promise<number>;
-  readonly end: () => Promise<void>;
-}
+type Service = Awaited<ReturnType<typeof serviceOn>>;
 
 /** A server on a database, under load. */
-async function serviceOn(database: string): Promise<Service> {
+async function serviceOn(database: string) {
   const server = await RunningServer.startInProcess({ database });
   const adminUrl = await server.adminUrl();
   const target = await server.target();
@@ -59,9 +52,7 @@ async function serviceOn(database: string): Promise<Service> {
  * A server under load on a cluster of its own with short limits, which it reaches directly or
  * through a proxy.
  */
-async function serviceOnCluster(
-  route: "direct" | "proxy",
-): Promise<Service & { readonly database: PostgresServer; readonly network: HangingProxy }> {
+async function serviceOnCluster(route: "direct" | "proxy") {
   const stack = new AsyncDisposableStack();
   const database = stack.use(await PostgresServer.start());
   const network = stack.use(await startHangingProxy(database.port));
