@@ -15,7 +15,8 @@ import {
   PostgresServer,
   postgresProgramsVariable,
 } from "../support/postgres.ts";
-import { chromiumPath, programPath } from "../support/programs.ts";
+import { sendSignal, sessionOf } from "../support/processes.ts";
+import { chromiumPath } from "../support/programs.ts";
 import { TemporaryFolder } from "../support/server.ts";
 
 interface Tier {
@@ -198,15 +199,7 @@ async function endOf(child: ChildProcess): Promise<number> {
 
 /** Kills the processes of a session: each test worker has a process group of its own. */
 function killSession(leader: number | undefined): void {
-  const { stdout } = spawnSync(programPath("ps"), ["-o", "pid=", "-s", String(leader)], { encoding: "utf8" });
-  for (const pid of stdout.split("\n").filter((line) => line.trim() !== "")) {
-    try {
-      process.kill(Number(pid), "SIGKILL");
-    } catch (error) {
-      // It has ended.
-      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-    }
-  }
+  if (leader !== undefined) for (const pid of sessionOf(leader)) sendSignal(pid, "SIGKILL");
 }
 
 /** Why tests were skipped: one line with the reasons in a JUnit report, each with its number. */

@@ -17,6 +17,7 @@ import { dirname, join } from "node:path";
 import { Client } from "pg";
 import { eventually } from "./eventually.ts";
 import { reservePort } from "./ports.ts";
+import { sendSignal } from "./processes.ts";
 import { programPath } from "./programs.ts";
 
 /** The paths of the two programs that a server needs. */
@@ -267,14 +268,7 @@ export class PostgresServer extends PostgresDatabases {
     const { stdout } = spawnSync(programPath("ps"), ["-o", "pid=", "--ppid", `${this.#process?.pid}`], {
       encoding: "utf8",
     });
-    for (const pid of stdout.split("\n").filter(Boolean)) {
-      try {
-        process.kill(Number(pid), signal);
-      } catch (error) {
-        // It has ended.
-        if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-      }
-    }
+    for (const pid of stdout.split("\n").filter(Boolean)) sendSignal(Number(pid), signal);
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {

@@ -15,14 +15,18 @@ export function processorMs(call: () => void): number {
   return (user + system) / 1_000;
 }
 
-/** Kills the leader of a process group and all of the group, and waits for the leader. */
-export async function killGroup(leader: Pick<Bun.Subprocess, "pid" | "exited">): Promise<void> {
+/** Sends a signal to a process, or by a negative number to a group, unless it has ended. */
+export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(-leader.pid, "SIGKILL");
+    process.kill(pid, signal);
   } catch (error) {
-    // All of them have ended.
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
+}
+
+/** Kills the leader of a process group and all of the group, and waits for the leader. */
+export async function killGroup(leader: Pick<Bun.Subprocess, "pid" | "exited">): Promise<void> {
+  sendSignal(-leader.pid, "SIGKILL");
   await leader.exited;
 }
 
