@@ -1,6 +1,7 @@
 // The file with the report of the records that an import rejected.
 
 import {
+  appendFileSync,
   closeSync,
   constants,
   fchmodSync,
@@ -10,7 +11,6 @@ import {
   readSync,
   renameSync,
   rmSync,
-  writeSync,
 } from "node:fs";
 import { OperatorError } from "../core/operator-error.ts";
 import type { FormatName } from "./format.ts";
@@ -82,9 +82,7 @@ export class RejectedFile {
     if (this.#buffer === "") return;
     this.#orThrow(() => {
       this.#descriptor ??= createAsPrivateAs(this.#access, this.#partialPath);
-      const bytes = Buffer.from(this.#buffer);
-      for (let written = 0; written < bytes.length; )
-        written += writeSync(this.#descriptor, bytes, written, bytes.length - written);
+      appendFileSync(this.#descriptor, this.#buffer);
     });
     this.#buffer = "";
   }
