@@ -42,21 +42,21 @@ test("without a sub the rate limit is the client's, and without both the issuer'
   const key = new SigningKey();
   await using keys = new KeyServer(key);
   await using identity = await startWithIdentity(keys.issuer, {
-    rateLimit: { createsPerSecond: 1, burst: 1 },
+    // One create in a window that is longer than the test.
+    rateLimit: { createsPerSecond: 0.001, burst: 1 },
   });
   const burst = async (...callers: readonly object[]) => {
     const tokens = callers.map((caller, jti) => key.sign(claimsOf(keys.issuer, { ...caller, jti })));
     const answers = await Promise.all(tokens.map((token) => identity.create(token)));
     return answers.map(({ status }) => status);
   };
-  // Four creates in one window of a second, or in two: at least one exceeds its window.
   for (const caller of [
     { sub: undefined, client_id: "a" },
     { sub: undefined, azp: "a" },
     { sub: undefined },
     { sub: 5 },
   ])
-    expect(await burst(caller, caller, caller, caller)).toContain(429);
+    expect(await burst(caller, caller)).toContain(429);
   const four = ["a", "b", "c", "d"].map((sub) => ({ sub: `${sub} ${freshId()}` }));
   expect(await burst(...four)).toEqual([200, 200, 200, 200]);
   const alike = freshId().toString();
