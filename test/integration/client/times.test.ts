@@ -44,11 +44,14 @@ test("all attempts together end at timeoutMs", async () => {
   const client = listener.client({
     attemptTimeoutMs: 400,
     timeoutMs: 600,
+    maxRetries: 9,
+    backoffMs: 1,
   });
   const { error, ms } = await timed(() => client.createPlant(plant));
   expect(error).toBeInstanceOf(PlantStoreTimeoutError);
   expect(ms).toBeGreaterThan(390);
-  expect(ms).toBeLessThan(1_500);
+  // By count and not by time, as a busy machine is late.
+  expect(listener.connections).toBeLessThan(4);
 });
 
 test("a token function that does not resolve is a timeout", async () => {
