@@ -16,14 +16,8 @@ type Fields = { id: string } & Readonly<Record<string, Value>>;
 
 type Plant = Fields & { createdAt: string | null; token: string | null };
 
-interface Input {
-  text: string;
-  isPresent: boolean;
-}
-
-type Draft = Readonly<Record<string, Input>>;
-
-const emptyInput: Input = { text: "", isPresent: false };
+/** The text of each field as typed; null for one that the plant is not to have. */
+type Draft = Readonly<Record<string, string | null>>;
 
 type Mode = "shown" | "edited" | "confirmed" | "deleted";
 
@@ -105,7 +99,7 @@ export function PlantDialog({
         const isUnchanged = fieldNames.every((field) => replacement[field] === stored[field]);
         return html`
           <form onSubmit=${onSubmit(() => !isUnchanged && show("confirmed")())}>
-            ${fieldNames.map((field) => html`<${DraftInput} field=${field} input=${draft[field] ?? emptyInput} onChange=${(input: Input) => setDraft((all) => ({ ...all, [field]: input }))} />`)}
+            ${fieldNames.map((field) => html`<${DraftInput} field=${field} text=${draft[field] ?? null} stored=${draftOf(stored)[field] ?? ""} onChange=${(text: string | null) => setDraft((all) => ({ ...all, [field]: text }))} />`)}
             <${ErrorMessage} text=${error} />
             <div class="actions">
               <button type="button" onClick=${show("shown")}>Cancel</button>
@@ -168,43 +162,44 @@ export function PlantDialog({
 }
 
 function draftOf(plant: Plant): Draft {
-  const inputs = fieldNames.map((field) => {
+  const entries = fieldNames.map((field) => {
     const value = plant[field] ?? null;
-    return [field, { text: toLineFeeds(String(value ?? "")), isPresent: value !== null }];
+    return [field, value === null ? null : toLineFeeds(String(value))];
   });
-  return Object.fromEntries(inputs);
+  return Object.fromEntries(entries);
 }
 
 function replacementOf(plant: Plant, draft: Draft): Fields {
   const values = fieldNames.map((field) => {
-    const { text, isPresent } = draft[field] ?? emptyInput;
+    const text = draft[field] ?? null;
+    if (text === null) return [field, null];
     const stored = plant[field];
-    const restored = typeof stored === "string" ? restoreLineEnds(text, stored) : text;
-    return [field, isPresent ? toFieldValue(field, restored) : null];
+    return [field, toFieldValue(field, typeof stored === "string" ? restoreLineEnds(text, stored) : text)];
   });
   return { id: plant.id, ...Object.fromEntries(values) };
 }
 
 function DraftInput({
   field,
-  input,
+  text,
+  stored,
   onChange,
 }: {
   field: FieldName;
-  input: Input;
-  onChange: (input: Input) => void;
+  text: string | null;
+  stored: string;
+  onChange: (text: string | null) => void;
 }) {
-  const { text, isPresent } = input;
   const label = labelOf(field).toLowerCase();
   return html`
     ${
       !isRequired(field) &&
       html`<label class="check">
-        <input type="checkbox" name=${`has-${field}`} checked=${isPresent} onChange=${() => onChange({ text, isPresent: !isPresent })} />
+        <input type="checkbox" name=${`has-${field}`} checked=${text !== null} onChange=${() => onChange(text === null ? stored : null)} />
         It has ${/^[aeiou]/.test(label) ? "an" : "a"} ${label}
       </label>`
     }
-    ${isPresent && html`<${FieldInput} field=${field} value=${text} isMultiline onText=${(typed: string) => onChange({ text: typed, isPresent })} />`}
+    ${text !== null && html`<${FieldInput} field=${field} value=${text} isMultiline onText=${onChange} />`}
   `;
 }
 
