@@ -93,6 +93,10 @@ test.concurrent("rules are added by fields and as JSON, with exact ids, applied,
     await dialog.getByLabel("Rule", { exact: true }).fill('{"outcome": {"error": 1}}');
     await page.getByRole("button", { name: "Add rule" }).click();
     await dialog.getByRole("alert").filter({ visible: true }).waitFor();
+    // What is shown is what is sent: the fields again.
+    await dialog.getByLabel("by fields").check();
+    await dialog.getByLabel("as JSON").check();
+    expect(await dialog.getByLabel("Rule", { exact: true }).inputValue()).toContain('"error": 42900');
     await dialog
       .getByLabel("Rule", { exact: true })
       .fill('{"match": {"tag": "slow"}, "outcome": {"drop": "beforeCommit"}}');
