@@ -17,65 +17,49 @@ async function openssl(...args: string[]): Promise<{ exitCode: number; text: str
   return { exitCode, text: stdout + stderr };
 }
 
-/** A server with a certificate in files that a test may change. */
-class TlsServer implements AsyncDisposable {
-  readonly folder = new TemporaryFolder();
-  readonly certificate = this.folder.file("live.crt");
-  readonly key = this.folder.file("live.key");
-  #server: RunningServer | undefined;
-
-  static async start(keyType: KeyType = "ec"): Promise<TlsServer> {
-    const tls = new TlsServer();
-    tls.install("first", keyType);
-    tls.#server = await RunningServer.startInProcess({
-      database: `sqlite:${tls.folder.file("plants.db")}`,
-      args: ["--tls-certificate", tls.certificate, "--tls-key", tls.key],
-    });
-    return tls;
-  }
-
-  get server(): RunningServer {
-    if (this.#server === undefined) throw new Error("The server was not started");
-    return this.#server;
-  }
+/** Starts a server with a certificate in files that a test may change. */
+async function startTls(keyType: KeyType = "ec") {
+  await using resources = new AsyncDisposableStack();
+  const folder = resources.use(new TemporaryFolder());
+  const [certificate, key] = [folder.file("live.crt"), folder.file("live.key")];
 
   /** Replaces the server's pair, each file atomically, as certbot does. */
-  install(name: string, keyType: KeyType = "ec"): void {
-    const { certificate, key } = makeCertificate(this.folder, name, `/CN=${name}`, names, keyType);
-    renameSync(certificate, this.certificate);
-    renameSync(key, this.key);
-    copyFileSync(this.certificate, this.folder.file(`${name}.crt`));
+  function install(name: string): void {
+    const made = makeCertificate(folder, name, `/CN=${name}`, names, keyType);
+    renameSync(made.certificate, certificate);
+    renameSync(made.key, key);
+    copyFileSync(certificate, folder.file(`${name}.crt`));
   }
 
-  /** The subject of the certificate of a new connection. */
-  async presented(...args: string[]): Promise<string | undefined> {
-    const { host } = new URL(this.server.url);
-    const { text } = await openssl("s_client", "-connect", host, ...args);
-    return /^subject=(.*)$/m.exec(text)?.[1];
-  }
+  install("first");
+  const args = ["--tls-certificate", certificate, "--tls-key", key];
+  const server = resources.use(await RunningServer.startInProcess({ args }));
+  return Object.assign(resources.move(), { folder, certificate, key, server, install });
+}
 
-  async post(body: string, token: string, authority: string): Promise<{ status: number; text: string }> {
-    const response = await fetch(`${this.server.url}/plants`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
-      body,
-      tls: { ca: await Bun.file(this.folder.file(authority)).text() },
-    });
-    return { status: response.status, text: await response.text() };
-  }
+/** The subject of the certificate of a new connection. */
+async function presentedBy({ url }: RunningServer): Promise<string | undefined> {
+  const { text } = await openssl("s_client", "-connect", new URL(url).host);
+  return /^subject=(.*)$/m.exec(text)?.[1];
+}
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#server?.[Symbol.asyncDispose]();
-    this.folder[Symbol.dispose]();
-  }
+/** Creates a plant over HTTPS. */
+async function postTo({ url }: RunningServer, token: string, body: string, authority: string) {
+  const response = await fetch(`${url}/plants`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+    body,
+    tls: { ca: await Bun.file(authority).text() },
+  });
+  return { status: response.status, text: await response.text() };
 }
 
 describeIfInstalled("openssl", "TLS", () => {
   test("plants are created over https, which openapi.json names", async () => {
-    await using tls = await TlsServer.start();
+    await using tls = await startTls();
     expect(tls.server.url).toStartWith("https://127.0.0.1:");
     const token = await tls.server.createToken();
-    expect(await tls.post(plantJson(1n, "Monstera"), token, "first.crt")).toEqual({
+    expect(await postTo(tls.server, token, plantJson(1n, "Monstera"), tls.folder.file("first.crt"))).toEqual({
       status: 200,
       text: '{"name":"Monstera"}',
     });
@@ -85,7 +69,7 @@ describeIfInstalled("openssl", "TLS", () => {
   });
 
   test("a client that does not trust the certificate rejects it; the server rejects HTTP without TLS and old versions", async () => {
-    await using tls = await TlsServer.start();
+    await using tls = await startTls();
     await expect(fetch(`${tls.server.url}/openapi.json`)).rejects.toThrow();
     await expect(fetch(`${tls.server.url.replace("https", "http")}/openapi.json`)).rejects.toThrow();
     const { host } = new URL(tls.server.url);
@@ -101,7 +85,7 @@ describeIfInstalled("openssl", "TLS", () => {
   ] as const)(
     "with a key of type %s, TLS 1.2 has forward secrecy and authenticated encryption only",
     async (keyType, keyExchange) => {
-      await using tls = await TlsServer.start(keyType);
+      await using tls = await startTls(keyType);
       const { host } = new URL(tls.server.url);
       const negotiated = async (cipher: string) => {
         const { text } = await openssl("s_client", "-tls1_2", "-cipher", cipher, "-connect", host);
@@ -121,9 +105,9 @@ describeIfInstalled("openssl", "TLS", () => {
   );
 
   test("new connections get a new certificate, and a request on an old connection is answered", async () => {
-    await using tls = await TlsServer.start();
+    await using tls = await startTls();
     const token = await tls.server.createToken();
-    expect(await tls.presented()).toBe("CN = first");
+    expect(await presentedBy(tls.server)).toBe("CN = first");
     const body = plantJson(1n, "slow");
     const answered = Promise.withResolvers<string>();
     let received = "";
@@ -148,12 +132,15 @@ describeIfInstalled("openssl", "TLS", () => {
     );
     tls.install("second");
     await tls.server.logged(({ subject }) => subject === "CN=second");
-    for (let connection = 0; connection < 10; connection++) expect(await tls.presented()).toBe("CN = second");
+    for (let connection = 0; connection < 10; connection++)
+      expect(await presentedBy(tls.server)).toBe("CN = second");
     slow.write(body.slice(5));
     const answer = await answered.promise;
     expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\{"name":"slow"\}$/);
     expect(answer.toLowerCase()).toContain("\r\nconnection: close\r\n");
-    expect((await tls.post(plantJson(2n, "Monstera"), token, "second.crt")).status).toBe(200);
+    expect(
+      (await postTo(tls.server, token, plantJson(2n, "Monstera"), tls.folder.file("second.crt"))).status,
+    ).toBe(200);
     expect((await tls.server.stop()).exitCode).toBe(0);
   });
 
@@ -188,7 +175,7 @@ describeIfInstalled("openssl", "TLS", () => {
   });
 
   test("missing files, files that are not a pair, and a port in use are errors in one line", async () => {
-    await using tls = await TlsServer.start();
+    await using tls = await startTls();
     const database = `sqlite:${tls.folder.file("other.db")}`;
     const other = makeCertificate(tls.folder, "other", "/CN=other");
     const fifo = tls.folder.file("fifo");
