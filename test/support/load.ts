@@ -14,6 +14,7 @@ export class Load {
   readonly unanswered: unknown[] = [];
   #nextId = 1n;
   #stopped = false;
+  readonly #clients: Promise<void>[] = [];
 
   /** A load that continues this one, on a copy of its store. */
   continued(): Load {
@@ -25,17 +26,24 @@ export class Load {
   }
 
   /** Creates until a connection fails, for example when the server is killed, or until stop(). */
-  async untilGone(targets: readonly Target[], connections: number): Promise<void> {
-    await this.#run(targets, connections, "end");
+  startUntilGone(targets: readonly Target[], connections: number): void {
+    this.#start(targets, connections, "end");
   }
 
   /** Creates until stop(), also while servers are down, with pauses of `backoffMs`. */
-  async untilStopped(targets: readonly Target[], connections: number, backoffMs = 0): Promise<void> {
-    await this.#run(targets, connections, "go on", backoffMs);
+  start(targets: readonly Target[], connections: number, backoffMs = 0): void {
+    this.#start(targets, connections, "go on", backoffMs);
   }
 
-  stop(): void {
+  /** Resolves when every client has ended. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#clients);
+  }
+
+  /** Ends every client; resolves after their last requests. */
+  async stop(): Promise<void> {
     this.#stopped = true;
+    await this.ended();
   }
 
   /** Resolves when `count` more plants are acknowledged. */
@@ -63,12 +71,7 @@ export class Load {
     ];
   }
 
-  async #run(
-    targets: readonly Target[],
-    connections: number,
-    onFailure: "end" | "go on",
-    backoffMs = 0,
-  ): Promise<void> {
+  #start(targets: readonly Target[], connections: number, onFailure: "end" | "go on", backoffMs = 0): void {
     const runOne = async (target: Target) => {
       while (!this.#stopped) {
         const gone = !(await this.#createOne(target));
@@ -76,8 +79,10 @@ export class Load {
         if (gone || backoffMs > 0) await Bun.sleep(Math.max(backoffMs, gone ? 20 : 0));
       }
     };
-    const all = Array.from({ length: connections }, (_, index) => targets[index % targets.length]);
-    await Promise.all(all.map((target) => target && runOne(target)));
+    for (let index = 0; index < connections; index++) {
+      const target = targets[index % targets.length];
+      if (target !== undefined) this.#clients.push(runOne(target));
+    }
   }
 
   /** Whether there was an answer at all. */

@@ -108,7 +108,7 @@ for (const engine of engines) {
       // More than one create waits at any time, so that a commit begins when the one before it
       // ends.
       const load = new Load();
-      const loading = load.untilStopped([target], 8);
+      load.start([target], 8);
       for (const [change, done, state] of [
         ["create", "created", "ready"],
         ["drop", "dropped", "none"],
@@ -120,8 +120,7 @@ for (const engine of engines) {
         });
         expect((await server.command("index", "list")).stdout).toBe(`INDEX   STATE\nsearch  ${state}\n`);
       }
-      load.stop();
-      await loading;
+      await load.stop();
       expect([...load.statuses.keys(), ...load.unanswered]).toEqual([200]);
     });
   });

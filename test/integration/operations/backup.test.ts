@@ -25,7 +25,7 @@ test("a backup under load is one complete snapshot with every plant that was ack
   await using server = await RunningServer.startInProcess({ database });
   const target = await server.target();
   const load = new Load();
-  const running = load.untilStopped([target], 16);
+  load.start([target], 16);
   await load.acknowledgedMore(2_000);
   const acknowledgedBefore = new Set(load.acknowledged);
 
@@ -35,8 +35,7 @@ test("a backup under load is one complete snapshot with every plant that was ack
     exitCode: 0,
     stderr: expect.stringMatching(/copy\.db: [\d,]+ plants, verified\.\n$/),
   });
-  load.stop();
-  await running;
+  await load.stop();
   // Creates continued during the backup.
   expect([...load.statuses.keys()]).toEqual([200]);
 

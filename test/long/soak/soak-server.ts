@@ -83,11 +83,8 @@ export async function startSoakServer(rate: number) {
     }
   }
 
-  const clients = Promise.all([
-    load.untilStopped([target], goodConnections, (1000 * goodConnections) / rate),
-    attack((1000 * hostileAtOnce) / (rate * hostileShare)),
-    probe(),
-  ]);
+  load.start([target], goodConnections, (1000 * goodConnections) / rate);
+  const clients = Promise.all([attack((1000 * hostileAtOnce) / (rate * hostileShare)), probe()]);
   return {
     load,
     faults,
@@ -115,7 +112,7 @@ export async function startSoakServer(rate: number) {
     /** Ends all clients and the server, and compares the store with what was acknowledged. */
     async audit(): Promise<void> {
       isStopped = true;
-      load.stop();
+      await load.stop();
       await clients;
       const { stdout } = await server.command("export");
       const { exitCode, stderr } = await server.stop();
@@ -127,8 +124,9 @@ export async function startSoakServer(rate: number) {
 
     async [Symbol.asyncDispose](): Promise<void> {
       isStopped = true;
-      load.stop();
+      const stopped = load.stop();
       await server[Symbol.asyncDispose]();
+      await stopped;
       await clients;
       folder[Symbol.dispose]();
     },

@@ -93,12 +93,11 @@ describeCitus("plantstore migrate --distribute citus", () => {
     await using server = await RunningServer.start({ database: address });
     const target = await server.target();
     const load = new Load();
-    const creating = load.untilStopped([target], 8);
+    load.start([target], 8);
     await load.acknowledgedMore(100);
     expect(await runCommand(distribute(address))).toMatchObject({ exitCode: 0 });
     await load.acknowledgedMore(100);
-    load.stop();
-    await creating;
+    await load.stop();
     expect(load.audit(await exported(address))).toEqual([]);
   });
 

@@ -26,12 +26,12 @@ for (const engine of engines) {
         for (let kill = 0; kill < kills; kill++) {
           await using server = await RunningServer.start({ database: place.database });
           token ??= await server.createToken();
-          const running = load.untilGone([{ url: server.url, token }], connections);
+          load.startUntilGone([{ url: server.url, token }], connections);
           // Creates are acknowledged before each kill, however slow the machine is.
           await load.acknowledgedMore(11);
           await Bun.sleep(random.between(0, 150));
           await server.stop("SIGKILL");
-          await running;
+          await load.ended();
         }
 
         // Before anything else opens the store, as it was left by the last kill.

@@ -54,7 +54,7 @@ test.each(engines)(
 
     const before = (await one.command("export")).stdout;
     const load = new Load();
-    const running = load.untilGone(
+    load.startUntilGone(
       [
         { url: one.url, token },
         { url: two.url, token },
@@ -65,8 +65,7 @@ test.each(engines)(
     await load.acknowledgedMore(500);
     await two.stop("SIGKILL");
     await load.acknowledgedMore(500);
-    load.stop();
-    await running;
+    await load.stop();
     const known = new Set(before.split("\n"));
     const since = (await one.command("export")).stdout.split("\n").filter((line) => !known.has(line));
     expect(load.audit(since.join("\n"))).toEqual([]);

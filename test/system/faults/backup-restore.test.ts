@@ -314,7 +314,7 @@ for (const command of commandNames) {
       const load = new Load();
       const token = await server.createToken();
       // With pauses: the commands need the processors, too.
-      const running = load.untilStopped([{ url: server.url, token }], 8, 10);
+      load.start([{ url: server.url, token }], 8, 10);
       await load.acknowledgedMore(50);
       symlinkSync("plants.db", folder.file("link.db"));
       linkSync(folder.file("plants.db"), folder.file("hard.db"));
@@ -326,8 +326,7 @@ for (const command of commandNames) {
           expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
         }
       await load.acknowledgedMore(50);
-      load.stop();
-      await running;
+      await load.stop();
       expect([...load.statuses.keys()]).toEqual([200]);
       await server.stop("SIGKILL");
       rmSync(folder.file("hard.db"));

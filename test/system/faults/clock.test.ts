@@ -55,7 +55,7 @@ describeIfInstalled("faketime", "a clock that jumps", () => {
     const forever = await server.target();
     const limited = { url: server.url, token: await server.createToken("limited", 3_600_000) };
     const load = new Load();
-    const running = load.untilGone([forever], 8);
+    load.startUntilGone([forever], 8);
     let id = 0n;
     for (const [ahead, status] of [
       ["+0", 200],
@@ -75,8 +75,7 @@ describeIfInstalled("faketime", "a clock that jumps", () => {
     for (let jump = 0; (await post(limited, plantJson(id++, "revoked"))).status !== 401; jump++) {
       setClock(clock, jump % 2 === 0 ? "-30d" : "-40d");
     }
-    load.stop();
-    await running;
+    await load.stop();
     expect([...load.statuses.keys()]).toEqual([200]);
     const { exitCode, stderr } = await server.stop();
     expect([exitCode, stderr]).toEqual([0, expect.not.stringMatching(/"level":"(?:warn|error)"/)]);

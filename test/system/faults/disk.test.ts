@@ -19,10 +19,10 @@ async function killStore() {
   const loaded = new Load();
   await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
   const token = await server.createToken();
-  const loading = loaded.untilGone([{ url: server.url, token }], 8);
+  loaded.startUntilGone([{ url: server.url, token }], 8);
   await loaded.acknowledgedMore(20);
   await server.stop("SIGKILL");
-  await loading;
+  await loaded.ended();
   return {
     /**
      * Runs a server on a copy under load, with faults in its system calls, until it ends or has
@@ -35,11 +35,10 @@ async function killStore() {
         database: `sqlite:${path}`,
         under: injecting(fault),
       });
-      const running = load.untilGone([{ url: server.url, token }], 8);
+      load.startUntilGone([{ url: server.url, token }], 8);
       const ended = server.ended();
       await Promise.race([ended, load.acknowledgedMore(enough)]);
-      load.stop();
-      await running;
+      await load.stop();
       return { load, end: await server.stop() };
     },
     [Symbol.dispose]: () => folder[Symbol.dispose](),

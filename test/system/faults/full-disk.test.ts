@@ -19,7 +19,7 @@ describeUnless(notMounted, "a full disk", () => {
     const target = await server.target();
     const load = new Load();
     const ballast = `${place}/ballast`;
-    const running = load.untilGone([target], 8);
+    load.startUntilGone([target], 8);
     await load.acknowledgedMore(100);
     // More than the free space: as much as fits is written.
     try {
@@ -39,8 +39,7 @@ describeUnless(notMounted, "a full disk", () => {
 
     rmSync(ballast);
     await load.acknowledgedMore(100);
-    load.stop();
-    await running;
+    await load.stop();
     expect([...load.statuses.keys()].toSorted()).toEqual([200, 503]);
     const { exitCode } = await server.stop();
     expect(exitCode).toBe(0);

@@ -90,7 +90,7 @@ describe.concurrent.each(accidents)("%s", (_, suffix, happen) => {
     const admin = await server.adminUrl();
     const load = new Load();
     // With pauses: the other tests need the processors, too.
-    const running = use === "idle" ? undefined : load.untilStopped([{ url: server.url, token }], 8, 10);
+    if (use === "under load") load.start([{ url: server.url, token }], 8, 10);
     // Checks have seen the files, and the load has restarted none of them.
     await Bun.sleep(500);
     expect((await fetch(`${admin}/readyz`)).status).toBe(200);
@@ -109,8 +109,7 @@ describe.concurrent.each(accidents)("%s", (_, suffix, happen) => {
     expect(line.reason).toContain(reason);
     await Bun.sleep(100);
     expect(load.acknowledged.size).toBe(acknowledged);
-    load.stop();
-    await running;
+    await load.stop();
     // The files stay as they are, for whoever wants to rescue something.
     const left = () =>
       ["plants.db", "plants.db-wal"].map((name) => Bun.hash(readFileSync(folder.file(name))));
@@ -163,7 +162,7 @@ test("what others may do to an open store is no accident", async () => {
   await using server = await prepare(folder);
   await using second = await RunningServer.start({ database: server.database });
   const load = new Load();
-  const running = load.untilStopped(
+  load.start(
     [server, second].map(({ url }) => ({ url, token })),
     16,
   );
@@ -194,8 +193,7 @@ test("what others may do to an open store is no accident", async () => {
     await load.acknowledgedMore(500);
   }
   await Bun.sleep(500);
-  load.stop();
-  await running;
+  await load.stop();
   for (const each of [server, second])
     expect(await (await fetch(`${await each.adminUrl()}/readyz`)).text()).toBe("ready\n");
   expect([...load.statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);

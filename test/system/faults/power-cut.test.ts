@@ -117,10 +117,10 @@ describeIfStrace("a power cut", () => {
         under: tracing(calls, trace),
       });
       const token = await server.createToken();
-      const running = load.untilGone([{ url: server.url, token }], 8);
+      load.startUntilGone([{ url: server.url, token }], 8);
       await load.acknowledgedMore(Math.max(150, cuts));
       await server.stop("SIGKILL");
-      await running;
+      await load.ended();
     }
     const files = new Map(storeFiles(path).map((name) => [name, new DiskFile(Buffer.alloc(0))]));
     replay(readFileSync(trace, "latin1"), files, folder, load, cuts);
@@ -151,13 +151,13 @@ describeIfStrace("a power cut", () => {
       {
         await using _strace = await tracingProcess(server.pid, calls, trace);
         files = new Map(storeFiles(path).map((name) => [name, new DiskFile(readFileSync(name))]));
-        const running = load.untilGone([target], 64);
+        load.startUntilGone([target], 64);
         // A rest for a commit is left at most restarts, but not at all.
         do await untilRestarted(pages);
         while (pagesCopied(trace, path, copying).byCommits === 0);
         await load.acknowledgedMore(100);
         await server.stop("SIGKILL");
-        await running;
+        await load.ended();
       }
     }
     const { byThread, byCommits } = pagesCopied(trace, path, copying);

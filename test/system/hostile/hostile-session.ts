@@ -61,13 +61,12 @@ export class HostileSession {
   /** The well-behaved client. It also records the plants of the hostile one, for the audit. */
   readonly load = new Load();
   readonly hostile: HostileClient;
-  readonly #wellBehaved: Promise<void>;
 
   private constructor(server: RunningServer, target: Target) {
     this.server = server;
     this.target = target;
     this.hostile = new HostileClient(target, this.load, () => this.#gaugesAreZero());
-    this.#wellBehaved = this.load.untilStopped([target], wellBehavedConnections, backoffMs);
+    this.load.start([target], wellBehavedConnections, backoffMs);
   }
 
   /** @param under a command that executes the server in its own process. */
@@ -114,8 +113,7 @@ export class HostileSession {
    * stored plants.
    */
   async faults(): Promise<string[]> {
-    this.load.stop();
-    await this.#wellBehaved;
+    await this.load.stop();
     const { statuses, unanswered } = this.load;
     const exported = await this.server.command("export");
     const { exitCode, stderr } = await this.server.stop();
@@ -131,8 +129,8 @@ export class HostileSession {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.load.stop();
+    const stopped = this.load.stop();
     await this.server[Symbol.asyncDispose]();
-    await this.#wellBehaved;
+    await stopped;
   }
 }

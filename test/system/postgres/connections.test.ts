@@ -219,10 +219,9 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
     await using server = await RunningServer.startInProcess({ database: bouncer.address(name) });
     const target = await server.target();
     const load = new Load();
-    const running = load.untilStopped([target], 32);
+    load.start([target], 32);
     await load.acknowledgedMore(1_000);
-    load.stop();
-    await running;
+    await load.stop();
     expect([...load.statuses.keys()]).toEqual([200]);
     expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
     expect((await post(target, plantJson(1n, "Ficus"))).json).toMatchObject({ error: 40009 });

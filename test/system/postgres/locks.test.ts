@@ -61,14 +61,13 @@ describe.concurrent("statements that time out are cancelled, and afterwards plan
     const target = await server.target();
     const other = await otherTransaction(address, "LOCK TABLE plants");
     const load = new Load();
-    const running = load.untilStopped([target], 16);
+    load.start([target], 16);
     // pool_size, one for all else, and a command's.
     expect(await connectionsWhileRefused(load, address)).toBeLessThanOrEqual(6);
     expect([...load.statuses.keys()]).toEqual([503]);
     await other.end();
     await load.acknowledgedMore(200);
-    load.stop();
-    await running;
+    await load.stop();
   });
 
   test("while no standby responds", async () => {
@@ -80,13 +79,12 @@ describe.concurrent("statements that time out are cancelled, and afterwards plan
     const target = await server.target();
     await own.alterSystem("SET synchronous_standby_names = 'missing'");
     const load = new Load();
-    const running = load.untilStopped([target], 16);
+    load.start([target], 16);
     // At most two pools, and backends that are ending.
     expect(await connectionsWhileRefused(load, address)).toBeLessThanOrEqual(11);
     await own.alterSystem("RESET synchronous_standby_names");
     await load.acknowledgedMore(200);
-    load.stop();
-    await running;
+    await load.stop();
     expect(load.audit((await server.command("export")).stdout)).toEqual([]);
   });
 });

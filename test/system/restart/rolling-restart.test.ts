@@ -54,7 +54,7 @@ function siteSuite(): void {
         await using place = await engine.createTestStore();
         await using site = await startSite(place.database);
         const load = new Load();
-        const running = load.untilStopped([await site.target()], clients, backoffMs);
+        load.start([await site.target()], clients, backoffMs);
         for (const [signal, exitCode] of signals) {
           for (const index of both) {
             await load.acknowledgedMore(200);
@@ -63,8 +63,7 @@ function siteSuite(): void {
             await site.restartServer(index);
           }
         }
-        load.stop();
-        await running;
+        await load.stop();
         expect(load.unanswered).toEqual([]);
         expect([...load.statuses.keys()]).toEqual([200]);
         expect(load.audit((await site.servers[0].command("export")).stdout)).toEqual([]);

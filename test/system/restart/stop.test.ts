@@ -33,10 +33,10 @@ for (const engine of engines) {
         await using place = await engine.createTestStore();
         const server = await RunningServer.start(place);
         const load = new Load();
-        const running = load.untilGone([await server.target()], 50);
+        load.startUntilGone([await server.target()], 50);
         await load.acknowledgedMore(50);
         const { exitCode, stderr } = await server.stop(signal);
-        await running;
+        await load.ended();
         expect(exitCode).toBe(0);
         const lines = logLines(stderr);
         expect(lines).toContainEqual(expect.objectContaining({ level: "info", signal }));
