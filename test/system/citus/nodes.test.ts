@@ -3,6 +3,10 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, chownSync } from "node:fs";
+import { toEntries } from "../../../src/core/store/plant-store.ts";
+import { commitBatch } from "../../../src/core/store/postgres/batch.ts";
+import { parsePostgresUrl } from "../../../src/core/store/postgres/connection-url.ts";
+import { Primary } from "../../../src/core/store/postgres/primary.ts";
 import { makeCertificate } from "../../support/certificates.ts";
 import { CitusCluster, describeCitus, openQueuedStore, type QueuedStore } from "../../support/citus.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -125,6 +129,38 @@ describeCitus("Citus nodes", () => {
     );
 
   const nodeName = ({ port }: { port: number }) => `127.0.0.1:${port}`;
+
+  test("batches of the same ids, by COPY and by INSERT, do not deadlock", async () => {
+    const { name, address, query } = await newStore();
+    const [worker] = cluster.workers;
+    await using service = await openStore(address);
+    await service.readMap(query);
+    const url = parsePostgresUrl(worker.address(name).replace(/^postgres:/, ""));
+    const [copying, inserting] = [new Primary(url), new Primary(url)];
+    try {
+      for (let round = 0; round < 10; round++) {
+        const ids = Array.from({ length: 400 }, (_, id) => BigInt(round * 400 + id));
+        const ofWorker = ids.filter((id) => service.nodeOf(id) === nodeName(worker));
+        const batch = toEntries(ofWorker.map((id) => ({ id, name: "Fern" })));
+        const outcomes = await Promise.all([
+          copying.once((pool) => {
+            pool.copyFailedAt = Number.NEGATIVE_INFINITY;
+            return commitBatch(pool, batch, 1_000);
+          }),
+          inserting.once((pool) => {
+            pool.copyFailedAt = Number.POSITIVE_INFINITY;
+            return commitBatch(pool, batch, 1_000);
+          }),
+        ]);
+        expect<string[]>(outcomes.flat().toSorted()).toEqual([
+          ...batch.map(() => "created"),
+          ...batch.map(() => "unchanged"),
+        ]);
+      }
+    } finally {
+      await Promise.all([copying.close(), inserting.close()]);
+    }
+  });
 
   test("each id is at the node that Citus names", async () => {
     const { address, query } = await newStore();

@@ -12,6 +12,7 @@ import { compareWithStored, type NewEntry, type Outcome } from "../plant-store.t
 import { toInt4Array, toInt8Array, toTextArray } from "./binary-array.ts";
 import { toCopyText } from "./copy-format.ts";
 import { copyFrom, DatabaseError, type QueryConfig } from "./driver.ts";
+import { isLockTimeout } from "./errors.ts";
 import type { HostPool } from "./host-pool.ts";
 
 interface PlantRow extends PlantColumns {
@@ -33,10 +34,17 @@ const insertedColumns = ["created_at", "id", "creator", ...fieldNames];
 const perRow = insertedColumns.length - 1;
 
 /**
- * After a COPY that met a stored id, so that all its rows were written in vain, batches are
- * inserted by INSERT for this long.
+ * After a COPY that met a stored or a locked id, so that all its rows were written in vain, batches
+ * are inserted by INSERT for this long.
  */
 const copyPauseMs = 1_000;
+
+/**
+ * How long a COPY waits for a lock: the row that holds it up is probably about to be stored. On
+ * Citus COPY writes the shards in another order than INSERT, so that two batches with the same ids
+ * would deadlock, and wait a second for PostgreSQL to find that.
+ */
+const copyLockMsMax = 50;
 
 /** Rows of one INSERT: the protocol counts the parameters, one a column and row, in 16 bits. */
 const insertRowsMax = Math.floor(60_000 / perRow);
@@ -112,8 +120,8 @@ function mayCopy({ traits, copyFailedAt }: HostPool, rows: number): boolean {
 class RowsSkipped extends Error {}
 
 /**
- * Inserts rows by COPY; returns false, and inserts none, if a single id is already stored, or a
- * single row is skipped.
+ * Inserts rows by COPY; returns false, and inserts none, if a single id is already stored or locked,
+ * or a single row is skipped.
  */
 async function copy(pool: HostPool, rows: readonly NewEntry[], lockMs: number): Promise<boolean> {
   const copying = pool.transaction(
@@ -130,14 +138,14 @@ async function copy(pool: HostPool, rows: readonly NewEntry[], lockMs: number): 
       // A trigger has skipped some: only INSERT tells which.
       if (stream.rowCount !== rows.length) throw new RowsSkipped();
     },
-    { lockMs },
+    { lockMs: Math.min(lockMs, copyLockMsMax) },
   );
   try {
     await copying;
     return true;
   } catch (error) {
     const isConflict = error instanceof DatabaseError && error.code === uniqueViolation;
-    if (!isConflict && !(error instanceof RowsSkipped)) throw error;
+    if (!isConflict && !isLockTimeout(error) && !(error instanceof RowsSkipped)) throw error;
     pool.copyFailedAt = performance.now();
     return false;
   }
