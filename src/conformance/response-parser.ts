@@ -16,6 +16,8 @@ export interface ResponseProblem {
 }
 
 const headBytesMax = 65_536;
+/** Interim responses (RFC 9110, section 15.2) before one response: a server may send them forever. */
+const interimMax = 100;
 const headEnd = "\r\n\r\n";
 const start = "HTTP/1.";
 
@@ -41,6 +43,8 @@ export class ResponseParser {
   #head: Head | undefined;
   #chunks: Uint8Array[] = [];
   #chunkBytes = 0;
+  /** The number of interim responses (1xx) before the next one. */
+  #interim = 0;
 
   /** @param bodyBytesMax a longer body is a problem: a response may have no end. */
   constructor(bodyBytesMax: number) {
@@ -91,8 +95,13 @@ export class ResponseParser {
       if (body === undefined) return isEnded ? this.#truncated() : undefined;
       if ("problem" in body) return body;
       this.#head = undefined;
-      // Interim responses (RFC 9110, section 15.2) precede the final one.
-      if (head.status >= 200) return { status: head.status, headers: head.headers, body };
+      if (head.status < 200) {
+        if (++this.#interim > interimMax)
+          return { problem: `more than ${interimMax} interim responses precede the response` };
+        continue;
+      }
+      this.#interim = 0;
+      return { status: head.status, headers: head.headers, body };
     }
   }
 
@@ -140,7 +149,11 @@ export class ResponseParser {
       const lineEnd = this.#buffer.subarray(0, this.#length).indexOf("\r\n", this.#at);
       const line = this.#buffer.toString("latin1", this.#at, lineEnd === -1 ? this.#length : lineEnd);
       const [, digits] = /^([\dA-Fa-f]{1,8})(?:[ \t]*;.*)?$/.exec(line) ?? [];
-      if (lineEnd === -1) return line.length > headBytesMax ? badChunk(line) : undefined;
+      if (lineEnd === -1) {
+        // Reported at once: a server that does not send chunks may never send a line end.
+        const isBroken = !/^[\dA-Fa-f]{0,8}(?:[ \t]*;.*)?\r?$/.test(line) || line.length > headBytesMax;
+        return isBroken ? badChunk(line) : undefined;
+      }
       if (digits === undefined) return badChunk(line);
       const bytes = Number.parseInt(digits, 16);
       const from = lineEnd + 2;

@@ -74,11 +74,7 @@ const servers: readonly (readonly [name: string, respond: Respond, message: RegE
     /more than \d+ bytes/,
   ],
   ["sends a head without end", flood("HTTP/1.1 200 OK\r\nX: ", zeros), /the head of the response has more/],
-  [
-    "sends interim responses without end",
-    flood("", "HTTP/1.1 100 Continue\r\n\r\n".repeat(50)),
-    /no response in 100 ms|had not ended after 100 ms|more than \d+ bytes/,
-  ],
+  ["sends interim responses without end", flood("", "HTTP/1.1 100 Continue\r\n\r\n".repeat(50)), /interim/],
   [
     "sends a byte at a time",
     drip("HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n"),

@@ -109,13 +109,21 @@ test.each([
   ],
   ["a long body", `HTTP/1.1 200 OK\r\n\r\n${"x".repeat(1_001)}`, "has more than 1000 bytes"],
   ["a long head", `HTTP/1.1 200 OK\r\nA: ${"x".repeat(70_000)}`, "the head of the response has more than"],
+  ["interim responses without end", "HTTP/1.1 100 Continue\r\n\r\n".repeat(200), "interim responses"],
 ])("%s is a problem", (_, text, problem) => {
   expect(parse(text)).toContain(problem);
 });
 
 test("a problem is found before the end of what has none", () => {
-  const chunks = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${"1\r\na\r\n".repeat(1_001)}`;
-  for (const text of ["garbage", chunks, `HTTP/1.1 200 OK\r\n\r\n${"x".repeat(1_001)}`])
+  const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const text of [
+    "garbage",
+    `${chunked}${"1\r\na\r\n".repeat(1_001)}`,
+    // A body without chunks, although its head says so.
+    `${chunked}{"name":"Monstera"}`,
+    `HTTP/1.1 200 OK\r\n\r\n${"x".repeat(1_001)}`,
+    "HTTP/1.1 100 Continue\r\n\r\n".repeat(200),
+  ])
     expect(parse(text, { isEnded: false })).toBeString();
 });
 
