@@ -11,7 +11,9 @@ import { withSettings } from "./config/command-options.ts";
 import type { Config, ServeConfig } from "./config/resolve.ts";
 import { serverSettingsWithout } from "./config/settings.ts";
 import { startDemoTraffic, trafficMinutes } from "./demo-traffic.ts";
+import { host } from "./host.ts";
 import { formatCount, printError } from "./output.ts";
+import { waitForStopSignal } from "./signals.ts";
 import { withStore } from "./with-store.ts";
 
 /** Uses free ports, so that it can run next to a server, and does not log its traffic. */
@@ -24,6 +26,11 @@ export function demoCommand(): Command {
     `run a server on a new store with ${formatCount(demoPlants.length)} in a temporary folder; all of it is removed when the server stops`,
   );
   const demonstrate = async (config: Config<(typeof settingNames)[number]>) => {
+    const { signals, exit } = host();
+    let isServing = false;
+    // Before the server receives signals itself, their default action would leave the folder.
+    const stopped = waitForStopSignal(signals, performance.now.bind(performance), () => undefined);
+    void stopped.then(() => isServing || exit());
     const folder = makeFolder();
     // Runs even if a second signal ends the process.
     process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -37,6 +44,7 @@ export function demoCommand(): Command {
     printError(`Two clients send it plants for ${trafficMinutes} minutes: the console shows them.`);
     const sources = { ...config.sources, database: "default", migrate: "default" };
     const { serve } = await import("./serve.ts");
+    isServing = true;
     await serve({ ...config, database, migrate: "on", sources } satisfies ServeConfig, ({ url }, store) =>
       startDemoTraffic(url, store),
     );

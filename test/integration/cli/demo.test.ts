@@ -52,6 +52,17 @@ test.each(["SIGTERM", "SIGINT"] as const)(
   },
 );
 
+test("a demonstration that is interrupted before its server has started leaves no folder", async () => {
+  using temporary = new TemporaryFolder();
+  const env = { PATH: process.env.PATH ?? "", TMPDIR: temporary.path };
+  const child = Bun.spawn([plantstore, "demo"], { env, stdin: "ignore", stdout: "pipe", stderr: "ignore" });
+  await eventually("there is a folder", () => readdirSync(temporary.path).length > 0);
+  child.kill("SIGINT");
+  await child.exited;
+  expect(await child.stdout.text()).toBe("");
+  expect(readdirSync(temporary.path)).toEqual([]);
+});
+
 test("a demonstration has plants of two clients, an edit and errors to show", async () => {
   await using server = await startInProcess();
   const { id, expected, replacement } = demoEdit;
