@@ -18,10 +18,12 @@ export function* takeOverArrivals(): SqlWork<void> {
     "SELECT DISTINCT token FROM plant_arrivals WHERE token IS NOT NULL",
   );
   for (const { token } of rows) yield* storeCreatorKey(token);
+  // Ordered by an expression: without statistics PostgreSQL would read the index of positions for
+  // each plant, from its end.
   yield* query(
     `UPDATE plants SET (created_at, creator) = (
        SELECT created_at, (SELECT creators.id FROM creators WHERE name = token)
-       FROM plant_arrivals WHERE plant_arrivals.id = plants.id ORDER BY position DESC LIMIT 1
+       FROM plant_arrivals WHERE plant_arrivals.id = plants.id ORDER BY position + 0 DESC LIMIT 1
      ) WHERE created_at IS NULL AND id IN (SELECT id FROM plant_arrivals)`,
   );
 }
