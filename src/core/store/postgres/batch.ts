@@ -12,7 +12,7 @@ import { compareWithStored, type NewEntry, type Outcome } from "../plant-store.t
 import { toInt4Array, toInt8Array, toTextArray } from "./binary-array.ts";
 import { toCopyText } from "./copy-format.ts";
 import { copyFrom, DatabaseError, type QueryConfig } from "./driver.ts";
-import { isLockTimeout } from "./errors.ts";
+import { classifyError } from "./errors.ts";
 import type { HostPool } from "./host-pool.ts";
 
 interface PlantRow extends PlantColumns {
@@ -34,8 +34,8 @@ const insertedColumns = ["created_at", "id", "creator", ...fieldNames];
 const perRow = insertedColumns.length - 1;
 
 /**
- * After a COPY that met a stored or a locked id, so that all its rows were written in vain, batches
- * are inserted by INSERT for this long.
+ * After a COPY that failed, so that all its rows were written in vain, batches are inserted by
+ * INSERT for this long.
  */
 const copyPauseMs = 1_000;
 
@@ -48,8 +48,6 @@ const copyLockMsMax = 50;
 
 /** Rows of one INSERT: the protocol counts the parameters, one a column and row, in 16 bits. */
 const insertRowsMax = Math.floor(60_000 / perRow);
-
-const uniqueViolation = "23505";
 
 /** How often a plant of a batch is inserted that is neither created nor found. */
 const insertAttemptsMax = 5;
@@ -120,8 +118,8 @@ function mayCopy({ traits, copyFailedAt }: HostPool, rows: number): boolean {
 class RowsSkipped extends Error {}
 
 /**
- * Inserts rows by COPY; returns false, and inserts none, if a single id is already stored or locked,
- * or a single row is skipped.
+ * Inserts rows by COPY; returns false, and inserts none, if the database reports any error, such as
+ * a single id that is stored or locked, or a shard that is being split, or skips a single row.
  */
 async function copy(pool: HostPool, rows: readonly NewEntry[], lockMs: number): Promise<boolean> {
   const copying = pool.transaction(
@@ -144,8 +142,8 @@ async function copy(pool: HostPool, rows: readonly NewEntry[], lockMs: number): 
     await copying;
     return true;
   } catch (error) {
-    const isConflict = error instanceof DatabaseError && error.code === uniqueViolation;
-    if (!isConflict && !isLockTimeout(error) && !(error instanceof RowsSkipped)) throw error;
+    const isReported = error instanceof DatabaseError && classifyError(error) !== "connectionLost";
+    if (!isReported && !(error instanceof RowsSkipped)) throw error;
     pool.copyFailedAt = performance.now();
     return false;
   }

@@ -63,7 +63,7 @@ export class HostPool {
     insertMethod: "values",
     copyRowsMin: Number.POSITIVE_INFINITY,
   };
-  /** When a COPY has last met an id that was stored or locked. */
+  /** When a COPY has last failed. */
   copyFailedAt = Number.NEGATIVE_INFINITY;
   readonly #pool: Pool;
   /** The time limit of a statement. */
