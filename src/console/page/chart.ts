@@ -179,7 +179,7 @@ function plotOptions(
   };
   const { kind, onZoom } = chart;
   const hasBars = kind === "bars";
-  const paths = hasBars ? uPlot.paths.bars?.({ size: [0.8, 28, 2] }) : uPlot.paths.linear?.();
+  const paths = hasBars ? uPlot.paths.bars?.({ size: [0.6, 28, 2] }) : uPlot.paths.linear?.();
   const series = chart.lines.map(({ label, colour: name }) => ({
     label,
     stroke: colour(name),

@@ -112,11 +112,12 @@ export function ImportDialog({
   /** @param running an import to stop first, such as one whose tab has crashed. */
   const start = ({ file, preview }: Chosen, update = replaces ? "dry-run" : "off", running?: ImportStatus) =>
     call(async () => {
-      if (running !== undefined) await post("import/cancel", { import: running.import });
-      const { format, delimiter, columns } = preview;
+      // The operator may stop this import while the other one ends.
       isCancelled.current = false;
       setRetrying(false);
       setStatus(null);
+      if (running !== undefined) await post("import/cancel", { import: running.import });
+      const { format, delimiter, columns } = preview;
       setOther(null);
       try {
         const started = await post<{ import: string }>("import", { format, delimiter, update, columns });
@@ -164,7 +165,7 @@ export function ImportDialog({
     <${Dialog} title="Import plants" isWide isPinned=${isRunning} onClose=${onClose}>
       ${content()}
       <${ErrorMessage} text=${error} />
-      ${chosen !== null && other !== null && html`<p><button type="button" onClick=${() => start(chosen, undefined, other)}>Stop that import (${countsText(other)}), and start this one</button></p>`}
+      ${chosen !== null && other !== null && !isRunning && html`<p><button type="button" onClick=${() => start(chosen, undefined, other)}>Stop that import (${countsText(other)}), and start this one</button></p>`}
     <//>
   `;
 

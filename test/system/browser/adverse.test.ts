@@ -144,6 +144,25 @@ test.concurrent("of two tabs one imports while the other is used, and both succe
   });
 });
 
+test.concurrent("an import that is stopped while it waits for the end of another one creates nothing", async () => {
+  await withPage(browser, { expectedFaults: [/ 409/] }, async ({ page, folder, server, console }) => {
+    const running = { format: "ndjson", delimiter: "", columns: "", update: "off" };
+    await (await ConsoleClient.of(server)).write("import", running);
+    writeCsv(folder.file("plants.csv"), 10, "Hoya carnosa");
+    await page.goto(console);
+    await chooseFile(page, folder.file("plants.csv"));
+    await importButton(page).click();
+    const release = await hold(page, /import\/cancel/);
+    const replace = page.getByRole("button", { name: "Stop that import" });
+    await replace.click();
+    await page.getByRole("button", { name: "Stop the import" }).click();
+    expect(await replace.isVisible()).toBe(false);
+    release();
+    await page.getByText("Import stopped: plants.csv").waitFor();
+    expect((await server.command("get", "3")).exitCode).toBe(1);
+  });
+});
+
 test.concurrent("an import waits for a server that is gone for a while, and is repeated after a restart", async () => {
   await withPage(browser, { expectedFaults: [/ERR_/, / 400/] }, async ({ page, folder, server, console }) => {
     writeCsv(folder.file("plants.csv"), 100_000, "Hoya carnosa");
