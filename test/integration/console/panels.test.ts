@@ -71,6 +71,16 @@ for (const engine of engines) {
         expect((await client.write("plants", { token, body: "{" })).status).toBe(400);
     });
 
+    // PostgreSQL cannot be asked for such a name.
+    test("no token has a name that cannot be stored", async () => {
+      for (const name of ["a\0", "\ud800"])
+        for (const [call, body] of [
+          ["tokens/rotate", { name, overlap: "1d", expires: "" }],
+          ["tokens/revoke", { name }],
+        ] as const)
+          expect((await client.write(call, body)).status).toBe(404);
+    });
+
     test("all plants or those of a search are exported, in a format that an import accepts", async () => {
       const long = "ל".repeat(400);
       await addPlant(client, JSON.stringify({ id: 7_001, name: `${long}, "quoted"`, tag: "export" }));
