@@ -138,7 +138,7 @@ describeCitus("Citus nodes", () => {
     const url = parsePostgresUrl(worker.address(name).replace(/^postgres:/, ""));
     const [copying, inserting] = [new Primary(url), new Primary(url)];
     try {
-      for (let round = 0; round < 10; round++) {
+      for (let round = 0; round < 20; round++) {
         const ids = Array.from({ length: 400 }, (_, id) => BigInt(round * 400 + id));
         const ofWorker = ids.filter((id) => service.nodeOf(id) === nodeName(worker));
         const batch = toEntries(ofWorker.map((id) => ({ id, name: "Fern" })));
