@@ -114,6 +114,7 @@ test.concurrent("a file that is not UTF-8 is not imported, and plants that diffe
     await page.goto(console);
     await page.getByRole("button", { name: "Import", exact: true }).click();
     const dialog = page.getByRole("dialog");
+    expect(await dialog.evaluate((shown) => shown.scrollWidth - shown.clientWidth)).toBe(0);
     const choose = (text: string, encoding: BufferEncoding) =>
       dialog
         .locator("input[type=file]")
