@@ -1,7 +1,7 @@
 // plantstore ready: whether the server with these settings is ready, for health checks.
 
 import { Command } from "commander";
-import { errorMessage, OperatorError } from "../core/operator-error.ts";
+import { OperatorError } from "../core/operator-error.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
 import { printLines } from "./output.ts";
@@ -63,6 +63,12 @@ async function findProblem(url: URL): Promise<string | undefined> {
     const isReady = url.pathname === "/" || response.status === 200;
     return isReady ? undefined : `${url.href} responded with ${response.status}: ${body.trim()}`;
   } catch (error) {
-    return `${url.origin}: ${errorMessage(error)}`;
+    return `${url.origin} does not respond (${reasonOf(error)})`;
   }
+}
+
+/** Such as ConnectionRefused or TimeoutError: the messages of fetch are for programmers. */
+function reasonOf(error: unknown): string {
+  const { code, name } = error as { readonly code?: unknown; readonly name?: string };
+  return typeof code === "string" ? code : (name ?? String(error));
 }

@@ -61,10 +61,11 @@ testIfInstalled("openssl", "it waits for a public listener with TLS", async () =
 test("it fails with the reason: no server, a store that cannot commit", async () => {
   const port = String(reservePort());
   const missing = await runCommand(["ready", "--admin-port", port]);
-  expect({ ...missing, stderr: "" }).toEqual({ exitCode: 1, stdout: "", stderr: "" });
-  expect(missing.stderr).toMatch(
-    new RegExp(`^plantstore: not ready: http://127\\.0\\.0\\.1:${port}: [^\n]+\n$`),
-  );
+  expect(missing).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr: `plantstore: not ready: http://127.0.0.1:${port} does not respond (ConnectionRefused)\n`,
+  });
 
   using listener = Bun.serve({ port: 0, fetch: () => new Response("database is locked\n", { status: 503 }) });
   expect(await runCommand(["ready", "--admin-port", String(listener.port)])).toEqual({
