@@ -35,7 +35,10 @@ export interface AdminOptions {
   readonly onInternalError: (error: unknown) => void;
 }
 
-/** A search in a large store may take some seconds. */
+/**
+ * A search in a large store may take some seconds. After this time Bun also ends a response that its
+ * client does not read, and cancels the stream of its body.
+ */
 const idleSecondsMax = 60;
 
 /** Longer than a database takes to respond, shorter than probes wait. */
