@@ -67,7 +67,7 @@ async function findProblem(url: URL): Promise<string | undefined> {
   }
 }
 
-/** Such as ConnectionRefused or TimeoutError: the messages of fetch are for programmers. */
+/** Such as ECONNREFUSED or TimeoutError: the messages of fetch are for programmers. */
 function reasonOf(error: unknown): string {
   const { code, name } = error as { readonly code?: unknown; readonly name?: string };
   return typeof code === "string" ? code : (name ?? String(error));
