@@ -57,6 +57,15 @@ export function SandboxRequests({ first, next, onReload }: LogNumbers & { onRelo
     let waitSeconds = 0;
     while (!signal.aborted) {
       try {
+        if (waitSeconds === 0) {
+          const { requests } = await control<{ requests: LogNumbers }>("GET", "");
+          // The numbers of a sandbox that was started again begin at 1 again.
+          if (requests.next < after) {
+            after = 0;
+            setRecords([]);
+            setFrozen(null);
+          }
+        }
         const page: { requests: RecordedRequest[]; next: number } = await control(
           "GET",
           `/requests?after=${after}&wait=${waitSeconds}`,

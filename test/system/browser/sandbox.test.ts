@@ -45,6 +45,24 @@ test.concurrent("plants are brought back by a snapshot and by a reset, which als
   });
 });
 
+test.concurrent("the requests of a sandbox that is started again are followed from the first one", async () => {
+  await using first = await RunningSandbox.startInProcess();
+  for (let id = 1n; id <= 3n; id++) await post(first, plantJson(id, "Ficus"));
+  await browser.visit(consoleOf(first), { expectedFaults: [/ERR_/] }, async (page) => {
+    const shown = requests(page).getByRole("button", { name: /^Request / });
+    await requests(page).getByText("Live", { exact: true }).waitFor();
+    expect(await shown.allTextContents()).toEqual(["3", "2", "1"]);
+    await first.stop();
+    await requests(page).getByText("Connecting…").waitFor();
+    const args = ["--admin-port", new URL(first.controlUrl).port];
+    await using second = await RunningSandbox.startInProcess({ args });
+    await post(second, plantJson(1n, "Hoya"));
+    await requests(page).getByText("Hoya").waitFor();
+    expect(await shown.allTextContents()).toEqual(["1"]);
+    await page.close();
+  });
+});
+
 test.concurrent("the clock is advanced, set, and real again", async () => {
   await using sandbox = await RunningSandbox.startInProcess();
   const offset = async () =>
