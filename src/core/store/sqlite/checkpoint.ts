@@ -5,7 +5,7 @@ import type { Database } from "./driver.ts";
 export interface Checkpoint {
   /** False if another connection was running a checkpoint, so that nothing was done. */
   readonly isDone: boolean;
-  /** The length of the WAL. */
+  /** The length of the WAL; -1 if it could not be read, because another connection was busy. */
   readonly pages: number;
   /** How many of them are in the database file. */
   readonly copied: number;

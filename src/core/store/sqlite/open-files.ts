@@ -135,7 +135,8 @@ export class OpenFiles {
   #isWalOverwritten(): boolean {
     const header = read(this.#walDescriptor, walHeaderBytes, 0);
     const { pages } = checkpoint(this.#database, "NOOP");
-    if (pages === 0) return false;
+    // -1 while another connection writes the index of the WAL; the next check finds it written.
+    if (pages <= 0) return false;
     const isThere = isWalHeader(header) && this.#hasFrames(header, pages);
     // Another process may be restarting the WAL, and writes the header first; the next check sees
     // it whole.
