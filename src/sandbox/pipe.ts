@@ -1,9 +1,9 @@
 // The pipe in front of the public listener. It passes bytes on in both directions as they are, and
 // keeps those of each connection: the handler begins an exchange, and when the response to it has
 // passed, the pipe files the bytes of both messages, whose ends it finds by their lengths or chunks.
-// What a handler cannot do to a connection, the pipe does for it: cut, change or slow down a response,
-// and close or reset a connection without one. The sockets are not of node:net: with those a write
-// that fails (EPIPE) discards a response that the server has sent, such as a bare 431.
+// For the handler it also cuts, changes or slows down a response, and closes or resets a connection
+// without one. The sockets are not of node:net: with those a write that fails (EPIPE) discards a
+// response that the server has sent, such as a bare 431.
 
 import type { Socket } from "bun";
 import { KeptBytes, type KeptBytesBudget, messageBytesMax, type StoredMessage } from "./kept-bytes.ts";

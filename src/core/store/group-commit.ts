@@ -164,7 +164,7 @@ export class GroupCommit implements CreateQueue {
   }
 
   #scheduleCommit(): void {
-    if (this.#isScheduled || this.#queue.length === 0) return;
+    if (this.#isScheduled) return;
     this.#isScheduled = true;
     this.#schedule(() => {
       this.#isScheduled = false;

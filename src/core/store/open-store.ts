@@ -8,7 +8,7 @@ import type { Distribution } from "./postgres/citus/distribution.ts";
 import { parsePostgresUrl, toLocation } from "./postgres/connection-url.ts";
 import { reservedSuffix } from "./sqlite/files.ts";
 
-/** What can be done with the address of a store. Each call rejects with an OperatorError. */
+/** Names a store and opens it by its address. Each call rejects with an OperatorError. */
 interface StoreAddress {
   /** A path, or hosts and a database without a password, for operators. */
   readonly location: string;
