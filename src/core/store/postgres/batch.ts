@@ -11,7 +11,7 @@ import { type NewPlant, toColumns, toNewPlant } from "../../contract/plant.ts";
 import { compareWithStored, type NewEntry, type Outcome } from "../plant-store.ts";
 import { toInt4Array, toInt8Array, toTextArray } from "./binary-array.ts";
 import { toCopyText } from "./copy-format.ts";
-import { copyFrom, DatabaseError, type QueryConfig } from "./driver.ts";
+import { DatabaseError, type QueryConfig } from "./driver.ts";
 import { classifyError } from "./errors.ts";
 import type { HostPool } from "./host-pool.ts";
 
@@ -72,8 +72,8 @@ export async function commitBatch(
   // Two batches that lock their rows in the same order cannot deadlock.
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
   // COPY reports no conflicts: INSERT then decides row by row.
-  const isCopied = mayCopy(pool, rows.length) && (await copy(pool, rows, lockMs));
-  const inserted = isCopied ? rows.map(({ plant }) => plant.id) : await insert(pool, rows, lockMs);
+  const copied = mayCopy(pool, rows.length) ? await copy(pool, rows, lockMs) : undefined;
+  const inserted = copied ?? (await insert(pool, rows, lockMs));
   // Avoids sets and maps of bigints, which cost as much as the COPY.
   if (inserted.length === batch.length) return batch.map(() => "created");
   const createdIds = new Set(inserted.map(BigInt));
@@ -114,39 +114,34 @@ function mayCopy({ traits, copyFailedAt }: HostPool, rows: number): boolean {
   return rows >= traits.copyRowsMin && performance.now() - copyFailedAt >= copyPauseMs;
 }
 
-/** Thrown to roll a COPY back that has skipped rows. */
-class RowsSkipped extends Error {}
-
 /**
- * Inserts rows by COPY; returns false, and inserts none, if the database reports any error, such as
- * a single id that is stored or locked, or a shard that is being split, or skips a single row.
+ * Inserts rows by COPY, and returns the ids that were created; returns undefined, and inserts none,
+ * if the database reports any error, such as a single id that is stored or locked, or a shard that
+ * is being split.
  */
-async function copy(pool: HostPool, rows: readonly NewEntry[], lockMs: number): Promise<boolean> {
-  const copying = pool.transaction(
-    async (connection) => {
-      const stream = connection.query(
-        copyFrom(`COPY plants (${columnList}, created_at, creator) FROM STDIN`),
-      );
-      await new Promise<void>((resolve, reject) => {
-        stream
-          .once("finish", resolve)
-          .on("error", reject)
-          .end(Buffer.from(toCopyText(rows, Date.now())));
-      });
-      // A trigger has skipped some: only INSERT tells which.
-      if (stream.rowCount !== rows.length) throw new RowsSkipped();
-    },
-    { lockMs: Math.min(lockMs, copyLockMsMax) },
-  );
+async function copy(
+  pool: HostPool,
+  rows: readonly NewEntry[],
+  lockMs: number,
+): Promise<bigint[] | undefined> {
+  const sql = `COPY plants (${columnList}, created_at, creator) FROM STDIN`;
+  const ids = rows.map(({ plant }) => plant.id);
   try {
-    await copying;
-    return true;
+    const text = Buffer.from(toCopyText(rows, Date.now()));
+    const stored = await pool.copy(sql, text, { lockMs: Math.min(lockMs, copyLockMsMax) });
+    if (stored === rows.length) return ids;
   } catch (error) {
-    const isReported = error instanceof DatabaseError && classifyError(error) !== "connectionLost";
-    if (!isReported && !(error instanceof RowsSkipped)) throw error;
+    if (!(error instanceof DatabaseError) || classifyError(error) === "connectionLost") throw error;
     pool.copyFailedAt = performance.now();
-    return false;
+    return undefined;
   }
+  // A trigger has skipped some. The others are new: COPY fails if one was stored before.
+  pool.copyFailedAt = performance.now();
+  const { plants } = await select(pool, ids);
+  return rows.flatMap(({ plant }) => {
+    const found = plants.get(plant.id);
+    return found !== undefined && compareWithStored(found, plant) === "unchanged" ? [plant.id] : [];
+  });
 }
 
 /**

@@ -13,4 +13,4 @@ export {
   type Submittable,
   types,
 } from "pg";
-export { from as copyFrom, to as copyTo } from "pg-copy-streams";
+export { to as copyTo } from "pg-copy-streams";

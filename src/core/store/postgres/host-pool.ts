@@ -2,10 +2,11 @@
 
 import { assertReplicated, closeMsMax, type HostConnection, StoreClient } from "./client.ts";
 import { type ClientConfig, DatabaseError, Pool, type QueryConfig } from "./driver.ts";
-import { isNameLost, NoPrimary } from "./errors.ts";
+import { classifyError, isNameLost, NoPrimary } from "./errors.ts";
 import {
   clientLimit,
   type Guard,
+  GuardedCopy,
   GuardedQuery,
   type Statement,
   settingsSql,
@@ -24,6 +25,11 @@ export interface HostTraits {
   /** Whether statements may be prepared by name. */
   readonly namesStatements: boolean;
   readonly insertMethod: InsertMethod;
+  /**
+   * Whether a COPY is sent with its rows, in one round trip. Through PgBouncer they must wait for
+   * CopyInResponse, or it loses count of the responses.
+   */
+  readonly pipelinesCopy: boolean;
   /** Batches with at least as many rows are inserted by COPY. */
   readonly copyRowsMin: number;
 }
@@ -61,6 +67,7 @@ export class HostPool {
     acceptsTornPages: false,
     namesStatements: false,
     insertMethod: "values",
+    pipelinesCopy: false,
     copyRowsMin: Number.POSITIVE_INFINITY,
   };
   /** When a COPY has last failed. */
@@ -109,10 +116,37 @@ export class HostPool {
     try {
       return await this.#pool.query<Row>(query);
     } catch (error) {
-      // A pooler does not pass the names on: the retry and everything after it is unnamed.
-      if (isNameLost(error)) this.traits = { ...this.traits, namesStatements: false };
+      this.#stopNamingIfLost(error);
       throw error;
     }
+  }
+
+  /**
+   * Runs COPY … FROM STDIN in a transaction with the parameters of a batch; returns the number of
+   * rows that were stored.
+   */
+  async copy(text: string, rows: Buffer, limits: Limits): Promise<number> {
+    const guard = this.#guard(limits);
+    if (guard === undefined) throw new Error("a COPY needs the parameters of a batch");
+    const connection = await this.connect();
+    try {
+      const { promise, resolve, reject } = Promise.withResolvers<number>();
+      const query = new GuardedCopy(text, rows, guard, this.traits.pipelinesCopy);
+      query.callback = (error, result) => (error ? reject(error) : resolve(Number(result?.rowCount)));
+      connection.query(query);
+      const stored = await promise;
+      connection.release();
+      return stored;
+    } catch (error) {
+      this.#stopNamingIfLost(error);
+      connection.release(!(error instanceof DatabaseError) || classifyError(error) === "connectionLost");
+      throw error;
+    }
+  }
+
+  /** A pooler does not pass the names on: the retry and everything after it is unnamed. */
+  #stopNamingIfLost(error: unknown): void {
+    if (isNameLost(error)) this.traits = { ...this.traits, namesStatements: false, pipelinesCopy: false };
   }
 
   /** Runs work in a transaction with the parameters of a batch, and commits it. */

@@ -200,13 +200,17 @@ const skipping = () => `CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql 
   BEGIN IF NEW.name = 'skipped' THEN RETURN NULL; END IF; RETURN NEW; END $$;
   CREATE TRIGGER skip BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION skip()`;
 
+/** More plants than those, and the engine uses COPY. */
+const copied = 2_500;
+
 test.each([
-  ["INSERT", 3],
-  ["COPY", 2_500],
+  ["INSERT", 3, "auto"],
+  ["COPY in one round trip", copied, "auto"],
+  ["COPY in two", copied, "unnamed"],
 ])(
   "a plant that a trigger skips is unavailable, and the others of its batch are stored: %s",
-  async (_, length) => {
-    await using engine = await Engine.start("retry_timeout=30", skipping);
+  async (_, length, statements) => {
+    await using engine = await Engine.start(`retry_timeout=30&statements=${statements}`, skipping);
     const batch = Array.from({ length }, (_, index) => ({
       id: BigInt(index),
       name: index === 1 ? "skipped" : "a",
@@ -220,11 +224,33 @@ test.each([
   },
 );
 
-test.each(["plants", "tokens"])("no plant is acknowledged while the table %s is unlogged", async (table) => {
+test.each(["auto", "unnamed"])(
+  "a COPY of a plant that is stored is undone, and its connection is kept: statements=%s",
+  async (statements) => {
+    await using engine = await Engine.start(`statements=${statements}`);
+    const batch = ids(...Array.from({ length: copied }, (_, index) => BigInt(index)));
+    const pid = () => engine.inSession("SELECT pg_backend_pid() AS pid");
+    expect(new Set(await engine.create(batch.slice(1)))).toEqual(new Set(["created"]));
+    const before = await pid();
+    expect(await engine.create(batch)).toEqual([
+      "created",
+      ...batch.slice(1).map(() => "unchanged" as const),
+    ]);
+    expect(await engine.create(ids(-1n, 0n))).toEqual(["created", "unchanged"]);
+    expect(await pid()).toEqual(before);
+  },
+);
+
+test.each([
+  ["plants", 1],
+  ["tokens", 1],
+  ["plants", copied],
+])("no plant is acknowledged while the table %s is unlogged, in a batch of %d", async (table, length) => {
   await using engine = await Engine.start("retry_timeout=1");
   expect(await engine.create(ids(1n))).toEqual(["created"]);
   await server.query(engine.name, `ALTER TABLE ${table} SET UNLOGGED`);
-  expect(await engine.create(ids(2n))).toEqual(["unavailable"]);
+  const batch = ids(...Array.from({ length }, (_, index) => BigInt(10 + index)));
+  expect(new Set(await engine.create(batch))).toEqual(new Set(["unavailable"]));
   expect(engine.unavailable.join()).toContain(`has ${table} as an unlogged table, which a crash empties`);
   await server.query(engine.name, `ALTER TABLE ${table} SET LOGGED`);
   expect(await engine.create(ids(3n))).toEqual(["created"]);
