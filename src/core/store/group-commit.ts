@@ -69,6 +69,9 @@ interface Share {
   codeUnits: number;
 }
 
+/** For this long after the start of a batch, smaller ones are not committed beside it. */
+const holdMsMax = 20;
+
 export class GroupCommit implements CreateQueue {
   readonly #store: Pick<PlantStore, "create">;
   readonly #limits: GroupCommitLimits;
@@ -81,6 +84,7 @@ export class GroupCommit implements CreateQueue {
   readonly #shares = new Map<string, Share>();
   #batchesInFlight = 0;
   #lastBatchLength = Number.POSITIVE_INFINITY;
+  #lastStartedAt = 0;
   #isScheduled = false;
   #isClosed = false;
   readonly #idle = Promise.withResolvers<void>();
@@ -173,9 +177,20 @@ export class GroupCommit implements CreateQueue {
   }
 
   #commitQueue(): void {
-    while (this.#queue.length > 0 && this.#batchesInFlight < this.#limits.batchesInFlightMax) {
-      void this.#commit(this.#dequeueBatch());
-    }
+    while (this.#queue.length > 0 && this.#mayStartBatch()) void this.#commit(this.#dequeueBatch());
+  }
+
+  /**
+   * Whether a batch may be committed now. Beside another one it waits until it is as large as the
+   * last: on PostgreSQL, with two in flight, 1.2 times the creates at 64 connections and 1.04 at
+   * 256, for 0.8 and 0.9 of the processor time. If the other takes long, it may wait for a lock.
+   */
+  #mayStartBatch(): boolean {
+    if (this.#batchesInFlight === 0) return true;
+    if (this.#batchesInFlight >= this.#limits.batchesInFlightMax) return false;
+    return (
+      this.#queue.length >= this.#lastBatchLength || this.#context.now() - this.#lastStartedAt >= holdMsMax
+    );
   }
 
   #dequeueBatch(): PendingCreate[] {
@@ -202,6 +217,7 @@ export class GroupCommit implements CreateQueue {
   async #commit(batch: readonly PendingCreate[]): Promise<void> {
     this.#lastBatchLength = batch.length;
     const startedAt = this.#context.now();
+    this.#lastStartedAt = startedAt;
     try {
       const outcomes = await this.#createInStore(batch);
       if (outcomes.length !== batch.length)

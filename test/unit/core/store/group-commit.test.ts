@@ -58,6 +58,26 @@ test("batchesInFlightMax batches are committed concurrently", async () => {
   expect(engine.batches).toEqual([[1], [2]]);
 });
 
+test("a batch beside another is at least as large as the last one, for 20 ms", async () => {
+  let time = 0;
+  const { engine, commit } = start({ queuePlantsMax: 9, batchesInFlightMax: 2 }, { now: () => time });
+  for (let id = 1; id <= 4; id++) void create(commit, plant(id));
+  await engine.end();
+  expect(engine.batches).toEqual([[1], [2], [3, 4]]);
+  await engine.end();
+  void create(commit, plant(5));
+  expect(engine.batches).toHaveLength(3);
+  void create(commit, plant(6));
+  expect(engine.batches[3]).toEqual([5, 6]);
+  await engine.end();
+  time = 19;
+  void create(commit, plant(7));
+  expect(engine.batches).toHaveLength(4);
+  time = 20;
+  void create(commit, plant(8));
+  expect(engine.batches[4]).toEqual([7, 8]);
+});
+
 test("a batch that fails with an exception rejects its own plants only, and is not retried", async () => {
   const { engine, commit } = start();
   const [first, second] = [create(commit, plant(1)), create(commit, plant(2))];
