@@ -12,10 +12,11 @@ import { BodyReader } from "./http/body-reader.ts";
 import { type Certificate, CertificateReloader } from "./http/certificate.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
 import { type CorsOrigins, withCors } from "./http/cors.ts";
-import { requestIdMaker } from "./http/exchange.ts";
+import { internalError, requestIdMaker } from "./http/exchange.ts";
 import { createHandler, type Handler, inProcess, withTickBudget } from "./http/handler.ts";
 import { PublicListener } from "./http/listener.ts";
 import { RateLimit } from "./http/rate-limit.ts";
+import { errorResponse } from "./http/responses.ts";
 import { Metrics } from "./observability/metrics.ts";
 import { type Clock, ServerEvents } from "./observability/server-event.ts";
 import { errorMessage } from "./operator-error.ts";
@@ -155,6 +156,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   );
   resources.defer(() => groupCommit.close());
 
+  const makeRequestId = requestIdMaker();
   const bodyReader = new BodyReader({
     bodyBytesMax: limits.bodyBytesMax,
     inFlightBytesMax: limits.inFlightBytesMax,
@@ -166,7 +168,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     bodyReader,
     groupCommit,
     basePath,
-    makeRequestId: requestIdMaker(),
+    makeRequestId,
     now,
     emit,
   });
@@ -215,6 +217,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       plantsPath: `${basePath}/plants`,
       idleSecondsMax: Math.max(idleSecondsMin, limits.arrivalSecondsMax + 10),
       connectionLimit,
+      onException(error) {
+        const requestId = makeRequestId();
+        emit({ kind: "internalError", requestId, error });
+        return errorResponse(internalError(), requestId);
+      },
     });
   const listener = listen("public", { host, port }, startPublic);
   resources.defer(() => listener.stop(limits.drainSecondsMax * 1_000));

@@ -48,6 +48,9 @@ export async function createPlant(
       const plant = body instanceof ApiError ? body : parseNewPlant(body);
       if (plant instanceof ApiError) return exchange.reject(plant);
       exchange.plant = plant;
+    } catch (error) {
+      if (!exchange.request.signal.aborted) throw error;
+      return exchange.abort();
     } finally {
       bodyReader.end(exchange);
     }

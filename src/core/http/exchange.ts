@@ -103,18 +103,20 @@ export class Exchange implements PendingCreate, BodyOwner {
     else void endOfTick.then(() => this.#sendError(error));
   }
 
-  /** Ends an exchange that has met an exception, or whose client has aborted its body. */
+  /** Ends an exchange that has met an exception. */
   fail(error: unknown): void {
     if (this.#isSettled) return;
-    if (this.request.signal.aborted) {
-      this.#isSettled = true;
-      this.#complete(500, "clientAborted", undefined);
-      // Nobody receives it.
-      this.#send(errorResponse(internalError(), this.requestId));
-    } else {
-      this.#shared.emit({ kind: "internalError", requestId: this.requestId, error });
-      this.reject(internalError());
-    }
+    this.#shared.emit({ kind: "internalError", requestId: this.requestId, error });
+    this.reject(internalError());
+  }
+
+  /** Ends an exchange whose client has aborted its body. */
+  abort(): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#complete(500, "clientAborted", undefined);
+    // Nobody receives it.
+    this.#send(errorResponse(internalError(), this.requestId));
   }
 
   #accept(outcome: "created" | "unchanged"): void {
@@ -186,7 +188,8 @@ export function overloaded(): ApiError {
   return unavailable("The server is overloaded and did not store the plant");
 }
 
-function internalError(): ApiError {
+/** The error of a request that has met an exception. */
+export function internalError(): ApiError {
   return new ApiError(
     "internalError",
     "Internal error; the server's log has the details. Sending the request again is safe.",

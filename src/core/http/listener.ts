@@ -15,6 +15,8 @@ export interface ListenerOptions {
   /** A connection without traffic is closed after this time; 0 for never. */
   readonly idleSecondsMax: number;
   readonly connectionLimit: ConnectionLimit;
+  /** Responds to a request whose handler has failed with an exception. */
+  readonly onException: (error: unknown) => Response;
 }
 
 /**
@@ -77,12 +79,16 @@ export class PublicListener {
 
   #serve(port: number, certificate: Certificate | undefined): Bun.Server<undefined> {
     const handle = this.#handle;
-    const { host, idleSecondsMax, plantsPath, connectionLimit } = this.#options;
+    const { host, idleSecondsMax, plantsPath, connectionLimit, onException } = this.#options;
     /** The last request that the router has found to be a create. */
     let routed: Request | undefined;
     const server = Bun.serve({
       hostname: host,
       port,
+      // In development mode Bun sends the stack of an exception to the client.
+      development: false,
+      // Outside of it Bun would share the port with any other process that does the same.
+      reusePort: certificate !== undefined,
       idleTimeout: idleSecondsMax,
       // Bun rejects a body over its own limit with a bare 413; the body reader's has an Error body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
@@ -95,9 +101,10 @@ export class PublicListener {
         },
       },
       fetch: (request) => handle(request, connection),
+      error: onException,
       ...(certificate === undefined
         ? {}
-        : { reusePort: true, tls: { cert: certificate.cert, key: certificate.key, ciphers: tls12Ciphers } }),
+        : { tls: { cert: certificate.cert, key: certificate.key, ciphers: tls12Ciphers } }),
     });
     const connection: Connection = {
       origin: server.url.origin,

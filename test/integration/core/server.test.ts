@@ -49,6 +49,26 @@ test("a handler around the handler sees each request, the client's port and the 
   ]);
 });
 
+test.each([
+  ["rejects", () => Promise.reject(new Error("broken"))],
+  [
+    "throws",
+    () => {
+      throw new Error("broken");
+    },
+  ],
+] as const)(
+  "a handler before the service that %s gets 50000, and its stack is in the log only",
+  async (_, handle) => {
+    await using server = await startInProcess({ wrapHandler: () => handle });
+    const { status, text, json, headers } = await post(await server.target(), plant);
+    expect({ status, json }).toMatchObject({ status: 500, json: { error: 50000 } });
+    expect(text).not.toContain("broken");
+    const requestId = headers.get("x-request-id") ?? "none";
+    expect(server.events).toContainEqual({ kind: "internalError", requestId, error: new Error("broken") });
+  },
+);
+
 test("a request that a handler has altered is what the service responds to", async () => {
   const wrapHandler =
     (next: Handler): Handler =>

@@ -162,6 +162,18 @@ test("a request whose client aborts is recorded as aborted, and is not an intern
   ]);
 });
 
+test("an exception of the store is logged, also where the client has left", async () => {
+  const { handler, events } = handlerWith(broken);
+  const abort = new AbortController();
+  const sent = new Request(create(), { signal: abort.signal });
+  abort.abort();
+  await handler(sent, context);
+  expect(events).toMatchObject([
+    { kind: "internalError", requestId: "test-1", error: broken },
+    { kind: "requestCompleted", request: { result: "internalError" } },
+  ]);
+});
+
 test("a connection that is closed after the response says so", async () => {
   const { handler } = handlerWith("created");
   const response = await handler(create(), { ...context, shouldClose: () => true });
