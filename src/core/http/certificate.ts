@@ -59,6 +59,7 @@ export class CertificateReloader {
   /** Reported if the next poll finds it as well, as two files are replaced one by one. */
   #lastError: string | undefined;
   #reportedError: string | undefined;
+  #isStopped = false;
 
   /**
    * @param use takes a new certificate into use. If it throws, it is called again at the next poll.
@@ -78,12 +79,14 @@ export class CertificateReloader {
   }
 
   stop(): void {
+    this.#isStopped = true;
     clearInterval(this.#timer);
   }
 
   async #poll(): Promise<void> {
     try {
       const found = await readCertificate(this.#current.files);
+      if (this.#isStopped) return;
       if (found.cert !== this.#current.cert || found.key !== this.#current.key) {
         this.#use(found);
         this.#current = found;

@@ -1,6 +1,6 @@
 // TLS on the public listener, with openssl as the client: the certificate, and its reload.
 
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { CertificateReloader, readCertificate } from "../../../../src/core/http/certificate.ts";
 import type { ServerEvent } from "../../../../src/core/observability/server-event.ts";
@@ -172,6 +172,32 @@ describeIfInstalled("openssl", "TLS", () => {
       "the port is gone",
     ]);
     reloader.stop();
+  });
+
+  test("a new certificate is not used after the stop, where its files were being read", async () => {
+    using folder = new TemporaryFolder();
+    const files = makeCertificate(folder, "live", "/CN=first");
+    const first = await readCertificate(files);
+    const used: string[] = [];
+    using timers = spyOn(globalThis, "setInterval");
+    const [stopped, running] = ["stopped", "running"].map(
+      (name) =>
+        new CertificateReloader(
+          first,
+          () => used.push(name),
+          () => undefined,
+        ),
+    );
+    const [pollStopped, pollRunning] = timers.mock.calls.map(([poll]) => poll as () => void);
+    const second = makeCertificate(folder, "second", "/CN=second");
+    renameSync(second.key, files.key);
+    renameSync(second.certificate, files.certificate);
+    pollStopped?.();
+    stopped?.stop();
+    pollRunning?.();
+    await eventually("the other one uses it", () => used.includes("running"));
+    expect(used).toEqual(["running"]);
+    running?.stop();
   });
 
   test("missing files, files that are not a pair, and a port in use are errors in one line", async () => {
