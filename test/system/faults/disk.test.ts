@@ -7,7 +7,13 @@ import { dirname } from "node:path";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { RunningServer, runCommand, type ServerEnd, TemporaryFolder } from "../../support/server.ts";
+import {
+  RunningServer,
+  runCommand,
+  runProgram,
+  type ServerEnd,
+  TemporaryFolder,
+} from "../../support/server.ts";
 import { describeIfStrace, injecting, injectingInto, storeThreads } from "./strace.ts";
 
 /**
@@ -115,6 +121,21 @@ describeIfStrace("an fsync that fails", () => {
     expect(acknowledged.length).toBeGreaterThan(0);
     expect(acknowledged.filter((id) => !stdout.includes(`{"id":${id},`))).toEqual([]);
     expect(existsSync(`${path}-disk-failed`)).toBe(false);
+  });
+
+  test("in a program that embeds the store: it ends once it has closed the store", async () => {
+    using folder = new TemporaryFolder();
+    const engine = import.meta.resolve("../../../src/core/store/sqlite/worker-store.ts");
+    const program = `import { SqliteWorkerStore } from ${JSON.stringify(engine)};
+      const ignore = () => undefined;
+      const events = { onUnavailable: ignore, onDegraded: ignore, onFailed: ignore };
+      const store = await SqliteWorkerStore.open(${JSON.stringify(folder.file("plants.db"))}, "create", events);
+      const created = async (id) => (await store.create([{ plant: { id, name: "x" }, creator: null }]))[0];
+      for (let id = 0n; (await created(id)) === "created"; id++);
+      await store[Symbol.asyncDispose]().catch(({ message }) => console.log(message));`;
+    const fault = "fsync,fdatasync:error=EIO:when=30";
+    const { exitCode, stdout } = await runProgram([...injecting(fault), process.execPath, "-e", program]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining("check the disk") });
   });
 
   test("of the folder: the server does not start, because the name of the WAL may not be on the disk", async () => {

@@ -102,9 +102,14 @@ export class SqliteWorkerStore implements PlantStore {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#signals.stop();
     await this.#checkpointsEnded;
-    await this.#commitThread.served.thread.close();
-    const end = this.#signals.mayClose ? "terminate" : "abandon";
+    const closing = this.#commitThread.served.thread.close();
+    const isClosed = await closing.then(
+      () => this.#signals.mayClose,
+      () => false,
+    );
+    const end = isClosed ? "terminate" : "abandon";
     this.#commitThread[end]();
     this.#checkpointThread?.[end]();
+    await closing;
   }
 }
