@@ -6,7 +6,7 @@ import { plotCreates } from "../../../bench/plot.ts";
 import { renderPage } from "../../../bench/report.ts";
 import { readResults } from "../../../bench/result.ts";
 import { suites } from "../../../bench/suites/index.ts";
-import { summarize } from "../../../bench/summary.ts";
+import { formatNumber, summarize } from "../../../bench/summary.ts";
 import { rowsOf } from "../../support/markdown.ts";
 
 const page = await Bun.file(new URL("../../../docs/benchmarks.md", import.meta.url)).text();
@@ -32,6 +32,20 @@ test("each claim in bench/results has a row on the page, and no row is without a
   const rows = rowsOf(page, /^\| (?!claim |result |\[|-)/);
   expect(rows.map(([name]) => name)).toEqual(claims.map(({ name }) => name));
   expect(claims.length).toBeGreaterThan(0);
+});
+
+test("docs/guides/run-an-inventory.md sizes a server by the medians in bench/results", async () => {
+  const guide = await Bun.file(new URL("../../../docs/guides/run-an-inventory.md", import.meta.url)).text();
+  const rows = rowsOf(guide, /^\| (Creates a second|p99|Processor time|Memory of)/);
+  const metricsOf = (suite: string) =>
+    results
+      .get(suite)
+      ?.scenarios[0]?.series.find((row) => row.load === "256 connections" && row.subject === "plantstore")
+      ?.metrics ?? {};
+  const expected = ["creates/s", "p99 ms", "µs/request", "MB resident"].map((name) =>
+    ["create", "postgres"].map((suite) => formatNumber(metricsOf(suite)[name]?.median ?? Number.NaN)),
+  );
+  expect(rows.map(([, ...figures]) => figures)).toEqual(expected);
 });
 
 test("each summary in bench/results follows from its rounds", () => {
