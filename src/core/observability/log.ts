@@ -120,8 +120,7 @@ const lines: {
     line("warn", "certificate reload failed; the previous certificate stays in use", { reason }),
   storeUnavailable: ({ reason }) =>
     throttled("store unavailable; creates get 503 until it can commit again", { reason }),
-  storeWaiting: ({ waitingFor }) =>
-    throttled("waiting for the store, which does not respond", { reason: waitingFor }),
+  storeWaiting: ({ waitingFor }) => throttled("waiting for the store", { reason: waitingFor }),
   storeDegraded: ({ reason }) => line("warn", "the store works, but slower than it could", { reason }),
   tokenReloadFailed: ({ reason }) =>
     throttled("token reload failed; creates get 503 until the tokens can be read", { reason }),
