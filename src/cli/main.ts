@@ -124,7 +124,8 @@ export function describeError(error: unknown): { exitCode: number; line?: string
 
 /** An error of commander in our form. The text after the = of a misspelt flag may be a secret. */
 function usageError(text: string): string {
-  return errorLine(text.replace(/^error: /, "").replace(/^(unknown option '--[^=']+)=.*'/s, "$1'"));
+  const plain = text.replace(/^error: |\.$/g, "");
+  return errorLine(plain.replace(/^(unknown option '--[^=']+)=.*'/s, "$1'"));
 }
 
 /** One line that starts with the program's name. */

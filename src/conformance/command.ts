@@ -70,8 +70,9 @@ arguments of a command, so give a token that matters as
 PLANTSTORE_CONFORMANCE_TOKEN, or the name of a file with it as
 PLANTSTORE_CONFORMANCE_TOKEN_FILE.
 
-Exit codes: 0 if every rule that was checked holds, 1 if one does not, 2 if the
-command was called incorrectly, 3 if the server could not be checked.`;
+Exit codes: 0 if every rule that was checked holds or is in the baseline, 1 if
+one does not, 2 if the command was called incorrectly, 3 if the server could not
+be checked.`;
 
 export type OptionValues = Readonly<Partial<Record<OptionName, string | true>>>;
 
