@@ -24,11 +24,12 @@ export function Dialog({
 }) {
   const element = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => element.current?.showModal(), []);
+  // For browsers without closedby; in Chromium a page can cancel the first Escape only.
   const onCancel = (event: Event) => {
     if (isPinned) event.preventDefault();
   };
   return html`
-    <dialog ref=${element} class=${isWide ? "wide" : ""} aria-labelledby="dialog-title" onClose=${onClose} onCancel=${onCancel}>
+    <dialog ref=${element} class=${isWide ? "wide" : ""} aria-labelledby="dialog-title" closedby=${isPinned ? "none" : "closerequest"} onClose=${onClose} onCancel=${onCancel}>
       <header>
         <h2 id="dialog-title">${title}</h2>
         ${!isPinned && html`<button type="button" class="plain" aria-label="Close" onClick=${() => element.current?.close()}>✕</button>`}

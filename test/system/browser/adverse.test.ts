@@ -99,6 +99,9 @@ test.concurrent("on a slow network the page shows what it waits for, sends nothi
     const releasePart = await hold(page, /import\/part/);
     await importButton(page).dblclick();
     await dialog.getByRole("progressbar", { name: "Import" }).waitFor();
+    // A page cannot cancel the second Escape.
+    for (const _ of Array(3)) await page.keyboard.press("Escape");
+    expect(await dialog.isVisible()).toBe(true);
     releasePart();
     await dialog.getByText("2,998 created, 0 already stored, 2 rejected").waitFor();
     expect(sent.filter((call) => /^import(?!\/part|\/preview)/.test(call))).toEqual(["import", "import/end"]);
