@@ -10,19 +10,19 @@ import { formatBytes } from "./units.ts";
 
 type Status = NonNullable<Answer<Backups["status"]>>;
 
-export function Backup({ engine }: { engine: string }) {
+export function Backup({ tick, engine }: { tick: number; engine: string }) {
   return html`
     <section class="card backup" aria-labelledby="backup-title">
       <header><h2 id="backup-title">Backup</h2></header>
-      ${engine === "postgres" ? postgresText : html`<${StoreBackup} />`}
+      ${engine === "postgres" ? postgresText : html`<${StoreBackup} tick=${tick} />`}
     </section>
   `;
 }
 
-function StoreBackup() {
+function StoreBackup({ tick }: { tick: number }) {
   const loaded = useLoaded(
     () => get<Status | null>("backup"),
-    [],
+    [tick],
     (last) => last?.state === "copying" || last?.state === "ready",
   );
   const status = loaded.data;

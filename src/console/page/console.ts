@@ -107,7 +107,7 @@ export function Console({
           <${Charts} history=${history} onErrors=${isSandbox ? undefined : setSpan} />
           <${Tokens} tick=${tick} onIssued=${setToken} />
           <${Indexes} tick=${tick} engine=${about?.engine} />
-          ${about !== null && !isSandbox && html`<${Backup} engine=${about.engine} />`}
+          ${about !== null && !isSandbox && html`<${Backup} tick=${tick} engine=${about.engine} />`}
         </div>
         ${isSandbox && html`<${Sandbox} tick=${tick} onChanged=${reload} />`}
         ${about !== null && !isSandbox && html`<${Requests} tick=${tick} span=${span} onAll=${() => setSpan(null)} />`}

@@ -165,12 +165,14 @@ test.concurrent("all plants are exported with progress, also after an interrupti
     await page.getByText(/^[\d,]+ plants?, .* exported\.$/).waitFor();
     await page.keyboard.press("Escape");
 
-    // One of the page's questions for the progress fails.
+    // The page's first question for the progress fails, and one during the copy.
+    const busy = { status: 503, json: { message: "The server is busy." } };
     const answers = [
+      busy,
       {
         json: { state: "copying", bytes: 0, sent: 0, storeBytes: null, startedAt: new Date(), message: null },
       },
-      { status: 503, json: { message: "The server is busy." } },
+      busy,
     ];
     await page.route(/api\/backup$/, (route) => {
       const answer = route.request().method() === "GET" ? answers.shift() : undefined;
