@@ -222,15 +222,21 @@ export async function undoRun(
 }
 
 /**
- * The entries of a run, or of a plant in it, latest first. Reads ranges of their numbers, because
- * PostgreSQL without statistics, as after an import, would sort the whole run for each page.
+ * The entries of a run, or of a plant in it, latest first. Those of a run are read by ranges of their
+ * numbers, because PostgreSQL without statistics, as after an import, would sort the whole run for
+ * each page.
  */
 async function* editsOfRun(
   sql: SqlConnection,
   { run, id }: Pick<HistoryFilter, "run" | "id"> & { readonly run: string },
 ): AsyncGenerator<HistoryEntry[]> {
   if (id !== undefined) {
-    yield await listEdits(sql, { run, id });
+    let after: HistoryCursor | undefined;
+    do {
+      const entries = await listEdits(sql, { run, id, after });
+      yield entries;
+      after = entries.at(-1);
+    } while (after !== undefined);
     return;
   }
   const [last] = await sql.query<{ seq: bigint | null }>("SELECT max(seq) AS seq FROM edits WHERE run = $1", [

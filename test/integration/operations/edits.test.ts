@@ -203,6 +203,26 @@ for (const engine of engines) {
       });
     });
 
+    test("hundreds of edits of one plant in a run are undone as a whole", async () => {
+      await withPlants([ficus, aloe], async ({ store, sql, database }) => {
+        const before = await exported(database);
+        const run = new EditRun(store, ada);
+        const names = [aloe.name, ...Array.from({ length: 450 }, (_, index) => `name ${index}`)];
+        const edits = names.slice(1).map((name, index) => ({
+          id: maxId,
+          expected: { name: names[index] ?? "" },
+          replacement: { name },
+        }));
+        await run.edit(edits);
+        expect(await undoRun(new EditRun(store, ada), sql, { run: run.id, id: maxId })).toMatchObject({
+          found: 450,
+          undone: 450,
+          left: [],
+        });
+        expect(await exported(database)).toBe(before);
+      });
+    });
+
     test("entries that are older than a year are removed, and the others kept", async () => {
       await withPlants([ficus], async ({ store, sql }) => {
         await new EditRun(store, ada).edit([{ id: -7n, expected: ficus, replacement: undefined }]);
