@@ -10,7 +10,7 @@ import { type HttpResponse, ResponseParser, type ResponseProblem } from "./respo
 export interface Address {
   /** The base URL: http or https, without a query and without a slash at its end. */
   readonly url: URL;
-  /** A certificate authority to trust, in PEM, in addition to those of the system. */
+  /** Certificates in PEM to trust instead of those of the system. */
   readonly ca: string | undefined;
 }
 
@@ -119,7 +119,7 @@ export class Connection {
     const pauseMs = (earlyResponseMs * partBytes) / bytes.length;
     for (let from = headEnd; from < bytes.length; from += partBytes) {
       this.write(bytes.subarray(from, from + partBytes));
-      await this.flush();
+      if (!(await this.flush())) return;
       const isLast = from + partBytes >= bytes.length;
       if (!isLast && (await this.receivesWithin(pauseMs))) return;
       if (this.received.length > 0 || this.#isEnded) return;
@@ -130,9 +130,15 @@ export class Connection {
     this.#socket.end();
   }
 
-  /** Resolves when what was written has been passed to the system. */
-  async flush(): Promise<void> {
-    if (this.#socket.writable) await new Promise<void>((resolve) => this.#socket.write("", () => resolve()));
+  /** Whether the system takes what was written within the time limit, or the connection ends. */
+  async flush(): Promise<boolean> {
+    let isFlushed = !this.#socket.writable;
+    if (!isFlushed)
+      this.#socket.write("", () => {
+        isFlushed = true;
+        this.#wake();
+      });
+    return (await this.#until(() => isFlushed || this.#isEnded || undefined)) ?? false;
   }
 
   /** The next final response, or why there is none. */

@@ -311,7 +311,11 @@ export class RuleContext {
   }
 
   #conflict(): Promise<Conflict> {
-    this.state.conflict ??= learnConflict(new RuleContext(this.state));
+    this.state.conflict ??= learnConflict(new RuleContext(this.state)).catch((error) => {
+      // The next rule that needs it asks again.
+      this.state.conflict = undefined;
+      throw error;
+    });
     return this.state.conflict;
   }
 

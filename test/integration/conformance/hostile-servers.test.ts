@@ -131,3 +131,31 @@ test("after an error that precedes the body, a server may close the connection w
   );
   expect(results[0]?.outcome).toBe("holds");
 });
+
+test("a server that does not read a large body is a failure, and does not hold the run up", async () => {
+  using server = serve((socket) => socket.pause());
+  const rules = rulesNamed("contract.largest-body");
+  const url = `http://127.0.0.1:${server.port}`;
+  const report = await checkConformance(
+    { url, token: "x" },
+    { rules, timeoutMs: 200, bodyBytesMax: 64 * 2 ** 20 },
+  );
+  expect(reportText(report)).toContain("no response in 200 ms");
+}, 20_000);
+
+test("a connection that is closed while the run learns about conflicts fails one rule, and not the others", async () => {
+  let requests = 0;
+  using server = serve((socket, request) => {
+    if (++requests === 1) socket.end();
+    else respondWith(json("200 OK", `{"name":${/"name":("\w+")/.exec(request)?.[1]}}`))(socket);
+  });
+  const rules = rulesNamed("ids.negative", "ids.beyond-32-bits");
+  const { results } = await checkConformance(
+    { url: `http://127.0.0.1:${server.port}`, token: "x" },
+    { rules },
+  );
+  expect(results).toMatchObject([
+    { outcome: "fails", failures: [{ message: "the connection was closed without a response" }] },
+    { outcome: "skipped", reason: "the server accepts another plant with an id that is taken" },
+  ]);
+});
