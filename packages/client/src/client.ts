@@ -47,6 +47,8 @@ export class PlantStoreClient {
       if (performance.now() + delayMs >= deadline) throw result;
       this.#settings.onRetry({ attempt: attempts, error: result, delayMs });
       await delay(delayMs, signal);
+      // Timers and onRetry may take longer.
+      if (performance.now() >= deadline) throw result;
     }
   }
 }

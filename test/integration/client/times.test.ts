@@ -81,3 +81,14 @@ test.each([
   expect(performance.now() - start).toBeLessThan(5_000);
   expect(listener.connections).toBe(1);
 });
+
+test("an attempt for which no time is left is not made: the error of the one before it is the result", async () => {
+  using listener = new SilentListener("HTTP/1.1 503 Unavailable\r\nContent-Length: 0\r\n\r\n");
+  const client = listener.client({
+    timeoutMs: 1_000,
+    backoffMs: 0,
+    onRetry: () => Bun.sleepSync(1_100),
+  });
+  expect(await rejectionOf(client.createPlant(plant))).toMatchObject({ status: 503 });
+  expect(listener.connections).toBe(1);
+});
