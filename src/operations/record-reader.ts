@@ -166,16 +166,22 @@ class RecordReader<Parsed> {
     return this.#format.parse(characters, (_, start, end) => {
       const own = bytes.subarray(start, end);
       const text = decodeUtf8(own, "kept");
-      if (text === undefined) this.#add(this.#format.invalid(own), reportText(own), records);
+      if (text === undefined)
+        this.#add(this.#format.invalid(own), reportText(own), records, own.length > this.#recordBytesMax);
       else if (text === "") this.#line++;
       else this.#format.parse(text, (parsed) => this.#add(parsed, text, records));
     });
   }
 
-  #add(parsed: Parsed, text: string, records: ImportRecord[]): void {
+  #add(
+    parsed: Parsed,
+    text: string,
+    records: ImportRecord[],
+    isTooLong = isLongerThan(text, this.#recordBytesMax),
+  ): void {
     const line = this.#line;
     this.#line += countLines(text);
-    if (isLongerThan(text, this.#recordBytesMax)) {
+    if (isTooLong) {
       this.#format.assertNoHeader?.(line);
       records.push(tooLongRecord(line, text, this.#recordBytesMax));
       return;

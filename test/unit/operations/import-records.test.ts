@@ -322,6 +322,21 @@ test("a record that is too long is rejected alone, in chunks of any size", async
   }
 });
 
+test("a record that is not UTF-8 is measured by its bytes", async () => {
+  for (const [read, start] of [
+    [ndjsonRecords, ""],
+    [commaRecords, "id,name\n"],
+  ] as const)
+    for (const [bytes, code] of [
+      [30, "invalidJson"],
+      [31, "contentTooLarge"],
+    ] as const) {
+      const file = Buffer.concat([Buffer.from(start), Buffer.alloc(bytes, 0xe9), Buffer.from("\n")]);
+      const [[, , found] = []] = summarize(await parseAll(read, file, [], 30));
+      expect(found).toBe(code);
+    }
+});
+
 // A chunk that is shorter than what is pending is parsed with the next one.
 test.each([1, 50])(
   "the records before an error of the file are imported: %i characters pending",
