@@ -117,9 +117,12 @@ async function printDryRun(config: ImportConfig, file: string, signal: AbortSign
 async function confirm(plants: number, signal: AbortSignal): Promise<boolean> {
   // Without readline's terminal mode, Ctrl+C stays a signal.
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  // The question alone would wait for ever.
+  const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
   try {
     const question = `Replace ${plants.toLocaleString("en")} stored plants? [y/N] `;
-    return /^y(es)?$/i.test((await lines.question(question, { signal })).trim());
+    const answer = await Promise.race([lines.question(question, { signal }), ended]);
+    return /^y(es)?$/i.test(answer.trim());
   } catch (error) {
     if (!signal.aborted) throw error;
     return false;

@@ -157,6 +157,8 @@ test.each([
   ["y\n", 0, '{"id":1,"name":"Rosa canina"}\n'],
   ["\n", 1, '{"id":1,"name":"Rosa"}\n'],
   ["\x03", 1, '{"id":1,"name":"Rosa"}\n'],
+  // The end of the input.
+  ["\x04", 1, '{"id":1,"name":"Rosa"}\n'],
 ])(
   "on a terminal --update shows the differences, and replaces after the answer %j",
   async (answer, exitCode, after) => {
