@@ -35,7 +35,10 @@ function manPage(program: Command): string[] {
     ...item("0", "Success."),
     ...item("1", "The command failed, or conformance found a rule that does not hold."),
     ...item("2", "The command was called incorrectly, or a setting is invalid."),
-    ...item("3", "An import rejected some records."),
+    ...item(
+      "3",
+      "An import rejected some records, an undo left some plants as they are, or conformance could not check the server.",
+    ),
     ".SH ENVIRONMENT",
     ...item("PLANTSTORE_*", "The settings, as listed with their flags above."),
     ...item("NO_COLOR", "If it is set and not empty, no colours are written to a terminal."),
