@@ -11,11 +11,12 @@ const quietMs = 100;
 let isStopping = false;
 let child = start();
 let timer: Timer | undefined;
+let isRestarting = false;
 
 for (const path of ["src", "openapi.yaml"])
   watch(`${root}${path}`, { recursive: true }, () => {
     clearTimeout(timer);
-    timer = setTimeout(() => void stop("SIGTERM").then(restart), quietMs);
+    timer = setTimeout(() => void restart(), quietMs);
   });
 
 for (const signal of ["SIGINT", "SIGTERM"] as const)
@@ -35,6 +36,11 @@ async function stop(signal: NodeJS.Signals): Promise<void> {
   await child.exited;
 }
 
-function restart(): void {
+async function restart(): Promise<void> {
+  // The server that is about to start has this change, too. A second one would never be stopped.
+  if (isRestarting) return;
+  isRestarting = true;
+  await stop("SIGTERM");
   if (!isStopping) child = start();
+  isRestarting = false;
 }

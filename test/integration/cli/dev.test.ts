@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { appendFileSync, cpSync, symlinkSync } from "node:fs";
 import { Output } from "../../support/output.ts";
+import { stuckCreate } from "../../support/raw-connection.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
 const root = new URL("../../../", import.meta.url).pathname;
@@ -12,7 +13,8 @@ test("npm run dev restarts the server on a change, also of a file that only a wo
   for (const path of ["src", "bin", "scripts", "package.json", "openapi.yaml"])
     cpSync(`${root}${path}`, folder.file(path), { recursive: true });
   symlinkSync(`${root}node_modules`, folder.file("node_modules"));
-  const child = Bun.spawn([process.execPath, "scripts/dev.ts", "--port", "0", "--admin-port", "0"], {
+  const args = ["--port", "0", "--admin-port", "0", "--drain-seconds-max", "1"];
+  const child = Bun.spawn([process.execPath, "scripts/dev.ts", ...args], {
     cwd: folder.path,
     env: { PATH: `${root}node_modules/.bin:${process.env.PATH}` },
     stdin: "ignore",
@@ -25,14 +27,24 @@ test("npm run dev restarts the server on a change, also of a file that only a wo
       const urls = text.match(/^http:\S+$/gm) ?? [];
       return urls.length >= times ? urls : undefined;
     });
-  await started(1);
+  const [token = ""] = await output.until((text) => /pst_[\w-]{43}/.exec(text) ?? undefined);
   for (const [index, file] of ["src/core/http/cors.ts", "src/core/store/sqlite/plants.ts"].entries()) {
     appendFileSync(folder.file(file), "\n// Changed.\n");
     await started(index + 2);
   }
   const [url = ""] = (await started(3)).slice(-1);
   expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
+
+  // A request that has not arrived delays the end of the server, and another file changes meanwhile.
+  await stuckCreate({ url, token }, "Content-Length: 100", "{");
+  for (let change = 0; change < 2; change++) {
+    appendFileSync(folder.file("src/core/http/cors.ts"), "\n// Changed.\n");
+    await Bun.sleep(500);
+  }
+  await started(4);
   child.kill();
   await child.exited;
-  await expect(fetch(url)).rejects.toThrow();
+  const urls = (await output.ended).match(/^http:\S+$/gm) ?? [];
+  expect(urls).toHaveLength(4);
+  for (const each of urls) await expect(fetch(each)).rejects.toThrow();
 });
