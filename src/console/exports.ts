@@ -52,13 +52,14 @@ export class Exports {
   async start(parameters: URLSearchParams, filter: Filter): Promise<Response> {
     const format = formatNames.find((one) => one === parameters.get("format"));
     if (format === undefined) throw new BadRequestError("The format must be ndjson or csv.");
+    const name = parameters.get("run") ?? "";
+    if (!/^[\w-]{1,64}$/.test(name)) throw new BadRequestError("An export must have a name.");
     const total = isSearch(filter) ? undefined : this.#inventory.plants;
     const run: Run = { plants: 0, bytes: 0, plantsTotal: total ?? null, state: "running" };
-    this.#add(parameters.get("run") ?? "", run);
     const texts = exportText(readPlants(await this.#context.reader(), filter), format, ",", (exported) => {
       run.plants = exported;
     });
-    return respondDownload(encode(texts, run), exportedBytes, {
+    return respondDownload(this.#send(texts, name, run), exportedBytes, {
       "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
       "Content-Disposition": `attachment; filename="plants.${format}"`,
     });
@@ -69,27 +70,28 @@ export class Exports {
     return this.#runs.get(parameters.get("run") ?? "") ?? null;
   }
 
+  /** The bytes of an export, whose run is there from the first one on. */
+  async *#send(texts: AsyncIterable<string>, name: string, run: Run): AsyncGenerator<Uint8Array> {
+    this.#add(name, run);
+    const encoder = new TextEncoder();
+    try {
+      for await (const text of texts) {
+        if (text === "") continue;
+        const bytes = encoder.encode(text);
+        run.bytes += bytes.length;
+        yield bytes;
+      }
+      run.state = "complete";
+    } finally {
+      if (run.state === "running") run.state = "interrupted";
+    }
+  }
+
   #add(name: string, run: Run): void {
-    if (!/^[\w-]{1,64}$/.test(name)) throw new BadRequestError("An export must have a name.");
     this.#runs.delete(name);
     this.#runs.set(name, run);
     const [oldest] = this.#runs.keys();
     if (this.#runs.size > runsMax && oldest !== undefined) this.#runs.delete(oldest);
-  }
-}
-
-async function* encode(texts: AsyncIterable<string>, run: Run): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  try {
-    for await (const text of texts) {
-      if (text === "") continue;
-      const bytes = encoder.encode(text);
-      run.bytes += bytes.length;
-      yield bytes;
-    }
-    run.state = "complete";
-  } finally {
-    if (run.state === "running") run.state = "interrupted";
   }
 }
 
