@@ -3,7 +3,6 @@
 // browser, which sends one part ahead.
 
 import { AdminError } from "../core/admin/request-bodies.ts";
-import { respond } from "../core/admin/responses.ts";
 import { errorRegistry } from "../core/contract/errors.ts";
 import type { FieldValue } from "../core/contract/fields.ts";
 import { type NewPlant, toPlant } from "../core/contract/plant.ts";
@@ -16,7 +15,7 @@ import { type RejectionReport, rejectionReport } from "../operations/rejections.
 import type { ConsoleContext } from "./context.ts";
 import type { Edits } from "./edits.ts";
 import { type ImportParameters, type ImportSettings, parseSettings } from "./import-settings.ts";
-import { BadRequestError } from "./responses.ts";
+import { BadRequestError, respondLong } from "./responses.ts";
 
 /** Plants in one batch of an import: clients wait for at most one of them. */
 const batchPlantsMax = 512;
@@ -98,7 +97,7 @@ export class Imports {
   rejected(parameters: URLSearchParams): Response {
     const { report, settings } = this.#find(parameters.get("import"));
     const { format } = settings;
-    return respond(report, 200, {
+    return respondLong(report, 200, {
       "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
       "Content-Disposition": `attachment; filename="rejected.${format}"`,
     });

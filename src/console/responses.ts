@@ -1,5 +1,5 @@
-// Responses of the console: JSON, lists and downloads, which take bounded memory where a client
-// does not read them.
+// Responses of the console: JSON, lists, reports and downloads, which take bounded memory where a
+// client does not read them.
 
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { respond } from "../core/admin/responses.ts";
@@ -10,7 +10,7 @@ type Headers = Readonly<Record<string, string>>;
 /** Files that are downloaded, which may take hours. */
 const downloads = new ResponseStreams(64 * 2 ** 20);
 
-/** Bounds the memory of lists that clients do not read. */
+/** Bounds the memory of lists and reports that clients do not read. */
 const lists = new ResponseStreams(64 * 2 ** 20);
 
 const pieceBytes = 64 * 2 ** 10;
@@ -18,12 +18,16 @@ const pieceBytes = 64 * 2 ** 10;
 /** JSON with bigints as strings: a number in JavaScript is not exact past 2^53. */
 export function respondJson(value: unknown, status = 200, headers: Headers = {}): Response {
   const text = JSON.stringify(value, (_, field) => (typeof field === "bigint" ? String(field) : field));
-  const all = { "Content-Type": "application/json", ...headers };
-  if (text.length < pieceBytes) return respond(text, status, all);
+  return respondLong(text, status, { "Content-Type": "application/json", ...headers });
+}
+
+/** Responds with a text of any length. */
+export function respondLong(text: string, status: number, headers: Headers): Response {
+  if (text.length < pieceBytes) return respond(text, status, headers);
   const bytes = new TextEncoder().encode(text);
   const body = lists.stream(split(bytes), bytes.byteLength);
   if (body === undefined) throw tooManyStreams();
-  return respond(body, status, all);
+  return respond(body, status, headers);
 }
 
 /** @param pieceBytesMax memory that one piece may take. */

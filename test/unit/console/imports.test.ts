@@ -114,6 +114,22 @@ async function importText(context: MemoryContext, changed: Partial<typeof settin
   return { ...status, report: await imports.rejected(new URLSearchParams({ import: id })).text() };
 }
 
+test("reports of rejected lines that no client reads take bounded memory", async () => {
+  const store = new HeldStore();
+  store.release();
+  const { imports, add, end } = start(store);
+  const file = new TextEncoder().encode(`${"x".repeat(900)}\n`.repeat(1_000));
+  await add(0, file);
+  const { import: id } = await end(file.length);
+  const unread: Response[] = [];
+  const rejected = () => {
+    // A report has more than a megabyte, and all of them may have 64.
+    while (unread.length < 100) unread.push(imports.rejected(new URLSearchParams({ import: id })));
+  };
+  expect(rejected).toThrow("Too many large responses");
+  for (const response of unread) await response.body?.cancel();
+});
+
 test("a file is imported by the columns that were chosen, and rejected lines are reported", async () => {
   await using context = new MemoryContext();
   const lines = ["Kategorie;Nr;Name"];
