@@ -132,6 +132,8 @@ export class Wal {
     const { pages, copied } = checkpoint(this.#database, "NOOP");
     const fault = this.#files?.findFaultBeforeCommit(pages);
     if (fault !== undefined) throw new OperatorError(fault);
+    // -1 while another connection writes the index of the WAL; the next call finds its length.
+    if (pages < 0) return true;
     if (pages < this.#pages) this.#resetLimits();
     this.#pages = pages;
     if (pages < this.#restartAt) return true;

@@ -2,15 +2,17 @@
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { existsSync, openSync, readSync, writeSync } from "node:fs";
 import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
 import { OperatorError } from "../../../../../src/core/operator-error.ts";
 import { toEntries } from "../../../../../src/core/store/plant-store.ts";
+import { checkpoint } from "../../../../../src/core/store/sqlite/checkpoint.ts";
 import { CheckpointSignals } from "../../../../../src/core/store/sqlite/checkpoint-signals.ts";
-import { walBytesKept } from "../../../../../src/core/store/sqlite/connection.ts";
+import { openDatabase, walBytesKept } from "../../../../../src/core/store/sqlite/connection.ts";
 import { DiskFailureError } from "../../../../../src/core/store/sqlite/errors.ts";
 import { BatchMemory } from "../../../../../src/core/store/sqlite/shared-batch.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
+import { Wal } from "../../../../../src/core/store/sqlite/wal.ts";
 import { eventually } from "../../../../support/eventually.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
 import { openedStore, unexpected } from "../../../../support/stored-plants.ts";
@@ -104,6 +106,39 @@ test("at the limit that an old snapshot leaves to the WAL nothing is created, an
   // The WAL was restarted.
   expect(walPages(path).toCopy).toBeLessThan(1_000);
   expect(await store.count({})).toBe(Number(id));
+});
+
+test("while another connection writes the index of the WAL, a WAL that a reader holds is not taken for restarted", () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  using database = openDatabase(path, "create");
+  const wal = new Wal(database, unexpected);
+  using other = new Database(path);
+  const reader = new Database(path);
+  reader.run("BEGIN");
+  reader.query("SELECT count(*) FROM plants").get();
+  // More than the 4,000 pages from which on commits copy the WAL.
+  other.run("INSERT INTO plants (id, name, created_at) VALUES (1, ?, 0)", ["x".repeat(17 * mebibyte)]);
+  expect(wal.makeRoom()).toBeUndefined();
+  const { toCopy } = walPages(path);
+  expect(toCopy).toBeGreaterThan(4_000);
+  reader.close();
+
+  // A connection that commits writes the second copy of the index's header, and then the first one.
+  // Left open: closing it would drop the locks of this process.
+  const index = openSync(`${path}-shm`, "r+");
+  const second = Buffer.alloc(48);
+  readSync(index, second, 0, 48, 48);
+  other.run("BEGIN IMMEDIATE");
+  writeSync(index, Buffer.alloc(48), 0, 48, 48);
+  expect(checkpoint(database, "NOOP").pages).toBe(-1);
+  expect(wal.makeRoom()).toBeUndefined();
+  writeSync(index, second, 0, 48, 48);
+  other.run("COMMIT");
+
+  expect(wal.makeRoom()).toBeUndefined();
+  // The next checkpoint is tried after 1,000 more pages, as the reader held back the last one.
+  expect(walPages(path).toCopy).toBe(toCopy);
 });
 
 test("an export whose output is not read ends before creates fail, and says how to go on", async () => {
