@@ -42,9 +42,6 @@ export type EditOutcome = "done" | "missing" | "changed";
  */
 export const editsMax = 200;
 
-/** Edits that are recorded in one statement: with the largest bodies their JSON takes 40 MB. */
-const recordsMax = 20;
-
 /** When and by whom an edited plant was created. */
 interface Creation {
   readonly created_at: SqlValue;
@@ -67,22 +64,22 @@ export function* editWork(
   const inOrder = [...edits.entries()].toSorted(
     ([, { id: one }], [, { id: other }]) => Number(one > other) - Number(one < other),
   );
-  const written = yield inOrder.map(([, edit]) => writeStatement(edit, collation));
+  const written = yield inOrder.values().map(([, edit]) => writeStatement(edit, collation));
   const creations: (Creation | undefined)[] = [];
   for (const [at, [index]] of inOrder.entries()) creations[index] = written[at]?.[0] as Creation | undefined;
-  const done = edits.flatMap((edit, index) => {
+  yield edits.entries().flatMap(([index, { id, expected, replacement }]) => {
     const creation = creations[index];
-    return creation === undefined ? [] : [{ edit, creation, seq: first + index }];
+    if (creation === undefined) return [];
+    const texts = [editor, recordedPlant(id, expected), recordedPlant(id, replacement)];
+    const { created_at, creator } = creation;
+    return [
+      {
+        sql: `INSERT INTO edits (run, seq, plant_id, edited_at, editor, before, after, created_at, creator)
+              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+        parameters: [run, first + index, id, editedAt, ...texts, created_at, creator],
+      },
+    ];
   });
-  for (let at = 0; at < done.length; at += recordsMax) {
-    const rows = done
-      .slice(at, at + recordsMax)
-      .map(({ edit: { id, expected, replacement }, creation, seq }) => {
-        const texts = [editor, recordedPlant(id, expected), recordedPlant(id, replacement)];
-        return [run, seq, id, editedAt, ...texts, creation.created_at, creation.creator];
-      });
-    yield* insertRecords(rows);
-  }
   const others = edits.filter((_, index) => creations[index] === undefined).map(({ id }) => id);
   const stored =
     others.length === 0
@@ -94,16 +91,6 @@ export function* editWork(
     // Another transaction may have restored it; the operator has to look again either way.
     return expected === undefined || storedIds.has(String(id)) ? "changed" : "missing";
   });
-}
-
-function insertRecords(rows: readonly (readonly SqlValue[])[]): SqlWork<readonly object[]> {
-  let parameters = 0;
-  const tuples = rows.map((row) => `(${row.map(() => `$${++parameters}`).join(", ")})`);
-  return query(
-    `INSERT INTO edits (run, seq, plant_id, edited_at, editor, before, after, created_at, creator)
-     VALUES ${tuples.join(", ")}`,
-    rows.flat(),
-  );
 }
 
 /** Makes an edit if the stored plant is the expected one; only then it returns a row. */

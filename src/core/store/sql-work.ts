@@ -5,9 +5,10 @@ import type { SqlStatement, SqlValue } from "./sql-connection.ts";
 
 /**
  * Yields statements, and gets the rows of each. Several are yielded together if none depends on the
- * result of another: they are one round trip to PostgreSQL.
+ * result of another: short ones are one round trip to PostgreSQL. Each is taken when it is run, so
+ * that an iterator need not hold all their texts at once.
  */
-export type SqlWork<Result> = Generator<readonly SqlStatement[], Result, readonly (readonly object[])[]>;
+export type SqlWork<Result> = Generator<Iterable<SqlStatement>, Result, readonly (readonly object[])[]>;
 
 /** Runs one statement, and returns its rows. */
 export function* query<Row extends object>(

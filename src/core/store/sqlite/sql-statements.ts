@@ -80,7 +80,7 @@ function toBound(value: SqlValue): Exclude<SqlValue, number> {
 export function runWork<Result>(database: Database, work: SqlWork<Result>): Result {
   let step = work.next();
   while (step.done !== true)
-    step = work.next(step.value.map((statement) => runStatement(database, statement)));
+    step = work.next(Array.from(step.value, (statement) => runStatement(database, statement)));
   return step.value;
 }
 

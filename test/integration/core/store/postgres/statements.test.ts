@@ -1,5 +1,5 @@
 // The statements that insert a batch: VALUES and unnest, named and unnamed, and what happens to
-// names that are lost.
+// names that are lost. How many statements of edits are sent together.
 
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -9,9 +9,11 @@ import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connect
 import { exportPlants } from "../../../../../src/core/store/postgres/export.ts";
 import { PostgresPlants } from "../../../../../src/core/store/postgres/plants.ts";
 import { Primary } from "../../../../../src/core/store/postgres/primary.ts";
+import { EditRun } from "../../../../../src/operations/edits.ts";
 import { sharedPostgres } from "../../../../support/postgres.ts";
 import { anyNewPlant } from "../../../../support/random.ts";
 import { createStore } from "../../../../support/server.ts";
+import { openedStore } from "../../../../support/stored-plants.ts";
 
 const server = await sharedPostgres();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -254,4 +256,44 @@ test.each([
   expect(engine.unavailable.join()).toContain(`has ${table} as an unlogged table, which a crash empties`);
   await server.query(engine.name, `ALTER TABLE ${table} SET LOGGED`);
   expect(await engine.create(ids(3n))).toEqual(["created"]);
+});
+
+/** Records each edit, and when the server received the statements that were sent with it. */
+const recordingSql = `CREATE TABLE sent (name text, at timestamptz);
+  CREATE FUNCTION record_sent() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN INSERT INTO sent VALUES (TG_TABLE_NAME, statement_timestamp()); RETURN NULL; END $$;
+  CREATE TRIGGER sent AFTER UPDATE ON plants FOR EACH ROW EXECUTE FUNCTION record_sent();
+  CREATE TRIGGER sent AFTER INSERT ON edits FOR EACH ROW EXECUTE FUNCTION record_sent()`;
+
+test("short edits are sent together, and long ones in parts, each of which has the time of a statement", async () => {
+  const { name: database, address } = await server.newDatabase();
+  await using store = await openedStore(address);
+  await server.query(database, recordingSql);
+  const edit = async (plants: readonly NewPlant[]) => {
+    await store.create(toEntries(plants));
+    const run = new EditRun(store, { by: "command", user: "ada" });
+    const outcomes = await run.edit(
+      plants.map(({ id, name }) => ({ id, expected: { name }, replacement: { name, tag: "edited" } })),
+    );
+    expect(new Set(outcomes)).toEqual(new Set(["done"]));
+    const sent = await server.query(
+      database,
+      "SELECT name, count(*)::integer AS edits FROM sent GROUP BY name, at ORDER BY at",
+    );
+    await server.query(database, "TRUNCATE sent");
+    const of = (table: string) => sent.filter(({ name }) => name === table).map(({ edits }) => edits);
+    return { written: of("plants"), recorded: of("edits") };
+  };
+  // Each edit has its name twice, and 1 Mi letters are sent together. One that has more goes alone.
+  const lengths = [200_000, 200_000, 600_000, 200_000, 200_000, 200_000];
+  expect(
+    await edit(lengths.map((length, index) => ({ id: BigInt(1_000 + index), name: "x".repeat(length) }))),
+  ).toEqual({
+    written: [2, 1, 2, 1],
+    recorded: [2, 1, 2, 1],
+  });
+  expect(await edit(ids(...Array.from({ length: 200 }, (_, index) => BigInt(index))))).toEqual({
+    written: [200],
+    recorded: [200],
+  });
 });
