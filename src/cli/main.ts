@@ -112,6 +112,12 @@ function isVersionFlag(name: string | undefined): boolean {
 
 /** The exit code of a failed command line, and the line for standard error, if any. */
 export function describeError(error: unknown): { exitCode: number; line?: string } {
+  if (error instanceof SuppressedError) {
+    // The command has failed, and then the closing of what it had opened.
+    const failure = describeError(error.suppressed);
+    const lines = new Set([failure.line, describeError(error.error).line]);
+    return { exitCode: failure.exitCode, line: [...lines].join("\n") };
+  }
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return { exitCode: 0 };
     if (error.code === "commander.help") return { exitCode: usageExitCode };

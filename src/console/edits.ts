@@ -3,6 +3,7 @@
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { toPlant } from "../core/contract/plant.ts";
 import type { Notice } from "../core/observability/server-event.ts";
+import { errorMessage } from "../core/operator-error.ts";
 import type { EditOutcome, PlantEdit } from "../core/store/plant-edit.ts";
 import {
   type EditCounts,
@@ -108,7 +109,7 @@ export class Edits {
     if (now - this.#prunedAt < pruneEveryMs) return;
     this.#prunedAt = now;
     this.#pruning = pruneHistory(store, now).catch((error) =>
-      emit({ kind: "storeDegraded", reason: `old edits could not be removed: ${error.message}` }),
+      emit({ kind: "storeDegraded", reason: `old edits could not be removed: ${errorMessage(error)}` }),
     );
   }
 }

@@ -4,6 +4,7 @@ import { expect, spyOn, test } from "bun:test";
 import { editPlants, findIds } from "../../../src/console/bulk-edits.ts";
 import { Edits } from "../../../src/console/edits.ts";
 import { changePlant, deletePlant } from "../../../src/console/plants.ts";
+import { SqliteSqlConnection } from "../../../src/core/store/sqlite/sql-connection.ts";
 import { EditRun } from "../../../src/operations/edits.ts";
 import { consoleContext, MemoryContext } from "../../support/console.ts";
 import { plantJson } from "../../support/http.ts";
@@ -154,4 +155,20 @@ test("an undo that fails halfway reports what it has undone", async () => {
     expect.objectContaining({ kind: "plantsChanged", created: restored }),
   ]);
   await edits.close();
+});
+
+test("that old edits cannot be removed is reported with the reason, also if its thread has ended", async () => {
+  await using context = await MemoryContext.of(roses(1));
+  // A thread that has ended rejects every call, its close too.
+  const end = () => Promise.reject(new Error("The SQLite worker ended"));
+  const store = {
+    edit: context.store.edit.bind(context.store),
+    openSql: async () => new SqliteSqlConnection(end, end),
+  };
+  const edits = new Edits(consoleContext({ store, reader: context.reader, emit: context.emit }));
+  edits.startRun(client);
+  await edits.close();
+  expect(context.emitted).toEqual([
+    { kind: "storeDegraded", reason: "old edits could not be removed: The SQLite worker ended" },
+  ]);
 });
