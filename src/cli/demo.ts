@@ -31,6 +31,7 @@ export function demoCommand(): Command {
     // Before the server receives signals itself, their default action would leave the folder.
     const stopped = waitForStopSignal(signals, performance.now.bind(performance), () => undefined);
     void stopped.then(() => isServing || exit());
+    signals.on("SIGQUIT", () => exit(131));
     const folder = makeFolder();
     // Runs even if a second signal ends the process.
     process.once("exit", () => rmSync(folder, { recursive: true, force: true }));

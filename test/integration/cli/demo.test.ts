@@ -11,7 +11,7 @@ import { startInProcess } from "../../support/in-process-server.ts";
 import { Output } from "../../support/output.ts";
 import { plantstore, run, runCommand, TemporaryFolder } from "../../support/server.ts";
 
-test.each(["SIGTERM", "SIGINT"] as const)(
+test.each(["SIGTERM", "SIGINT", "SIGQUIT"] as const)(
   "after %s the folder of a demonstration is gone",
   async (signal) => {
     using temporary = new TemporaryFolder();
