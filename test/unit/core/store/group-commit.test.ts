@@ -7,6 +7,7 @@ import {
   type GroupCommitLimits,
   type QueueContext,
 } from "../../../../src/core/store/group-commit.ts";
+import { VirtualTime } from "../../../support/virtual-time.ts";
 import { create, ManualEngine, settled } from "./manual-engine.ts";
 
 const limits: GroupCommitLimits = {
@@ -58,9 +59,9 @@ test("batchesInFlightMax batches are committed concurrently", async () => {
   expect(engine.batches).toEqual([[1], [2]]);
 });
 
-test("a batch beside another is at least as large as the last one, for 20 ms", async () => {
-  let time = 0;
-  const { engine, commit } = start({ queuePlantsMax: 9, batchesInFlightMax: 2 }, { now: () => time });
+test("a batch beside another is at least as large as the last one, or 20 ms late if no other create comes", async () => {
+  using time = new VirtualTime();
+  const { engine, commit } = start({ queuePlantsMax: 9, batchesInFlightMax: 2 });
   for (let id = 1; id <= 4; id++) void create(commit, plant(id));
   await engine.end();
   expect(engine.batches).toEqual([[1], [2], [3, 4]]);
@@ -70,12 +71,11 @@ test("a batch beside another is at least as large as the last one, for 20 ms", a
   void create(commit, plant(6));
   expect(engine.batches[3]).toEqual([5, 6]);
   await engine.end();
-  time = 19;
   void create(commit, plant(7));
+  await time.until(time.sleep(19), 1_000);
   expect(engine.batches).toHaveLength(4);
-  time = 20;
-  void create(commit, plant(8));
-  expect(engine.batches[4]).toEqual([7, 8]);
+  await time.until(time.sleep(1), 1_000);
+  expect(engine.batches[4]).toEqual([7]);
 });
 
 test("a batch that fails with an exception rejects its own plants only, and is not retried", async () => {
