@@ -2,6 +2,7 @@
 
 import { CoalescedWork } from "../coalesced-work.ts";
 import type { Metrics } from "../observability/metrics.ts";
+import { prometheusContentType } from "../observability/prometheus-text.ts";
 import { errorMessage, OperatorError } from "../operator-error.ts";
 import { withinTime } from "../time-limit.ts";
 import { AdminError } from "./request-bodies.ts";
@@ -65,7 +66,7 @@ export function startAdminServer({
       (reason) => respondText(503, `not ready: ${errorMessage(reason)}`),
     );
   const renderMetrics = async () =>
-    respond(await metricsText.run(), 200, { "Content-Type": metrics.contentType });
+    respond(await metricsText.run(), 200, { "Content-Type": prometheusContentType });
   const route = (request: Request, server: Bun.Server<undefined>) => {
     const url = parseUrl(request);
     const routed = routes.find((each) => each.matches(url.pathname));

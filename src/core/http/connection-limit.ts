@@ -17,7 +17,7 @@ export interface ConnectionLimitOptions {
 
 const countIntervalMs = 500;
 
-/** Descriptors for the store, a second thread, certificates, and a database's sockets. */
+/** Descriptors of the store and its threads, of certificates, and of connections to a database. */
 const descriptorsBeside = 128;
 
 export class ConnectionLimit {

@@ -46,17 +46,13 @@ export class PublicListener {
     return this.#current.url.origin;
   }
 
-  get #port(): number {
-    return this.#current.port ?? this.#options.port;
-  }
-
   /**
    * New connections get the new certificate; old ones still get their responses. Bun cannot change
    * the certificate of a server, so a second one opens on the same port, and the first one stops.
    */
   reloadCertificate(certificate: Certificate): void {
     const former = this.#current;
-    this.#current = this.#serve(this.#port, certificate);
+    this.#current = this.#serve(former.port ?? this.#options.port, certificate);
     const retired = former.stop().finally(() => this.#retiring.delete(former));
     this.#retiring.set(former, retired);
   }

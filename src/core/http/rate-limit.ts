@@ -31,7 +31,6 @@ export class RateLimit {
   readonly #burst: number;
   readonly #windowMs: number;
   readonly #now: Clock;
-  readonly #windowsMax: number;
   /**
    * Windows in two generations, so that ended windows are dropped without a timer or a search: a
    * generation lasts as long as a window, and when a third one starts, every window of the first
@@ -46,14 +45,10 @@ export class RateLimit {
    * window that is as long as the rate needs for them: 10 a second with a burst of 50 are 50 in
    * each 5 seconds.
    */
-  constructor(
-    limits: { readonly createsPerSecond: number; readonly burst: number; readonly windowsMax?: number },
-    now: Clock,
-  ) {
+  constructor(limits: { readonly createsPerSecond: number; readonly burst: number }, now: Clock) {
     this.#createsPerSecond = limits.createsPerSecond;
     this.#burst = limits.burst;
     this.#windowMs = (limits.burst / limits.createsPerSecond) * 1_000;
-    this.#windowsMax = limits.windowsMax ?? windowsMax;
     this.#now = now;
     this.#policy = `${policyName};q=${limits.burst};w=${Math.ceil(this.#windowMs / 1_000)}`;
   }
@@ -74,7 +69,7 @@ export class RateLimit {
   #getWindow(key: string, now: number): Window {
     const known = this.#current.get(key) ?? this.#previous.get(key);
     if (known !== undefined && now < known.endsAt) return known;
-    if (now >= this.#currentEndsAt || this.#current.size >= this.#windowsMax) {
+    if (now >= this.#currentEndsAt || this.#current.size >= windowsMax) {
       this.#previous = this.#current;
       this.#current = new Map();
       this.#currentEndsAt = now + this.#windowMs;

@@ -4,16 +4,12 @@ import { type ApiError, type ErrorCode, errorRegistry, statusOf } from "../contr
 import { type Plant, toPlant } from "../contract/plant.ts";
 
 /**
- * The fields of a response with a Plant, copied into each. Nothing else is needed: a response to
- * POST is not cached without explicit freshness (RFC 9110, section 9.3.3).
+ * 200 with the Plant. No other field is needed: a response to POST is not cached without explicit
+ * freshness (RFC 9110, section 9.3.3).
  */
-const plantHeaders = new Headers({ "Content-Type": "application/json" });
-const plantInit = { headers: plantHeaders };
-
-/** 200 with the Plant. */
 export function plantResponse(plant: Plant, requestId: string): Response {
-  plantHeaders.set("X-Request-Id", requestId);
-  return new Response(JSON.stringify(toPlant(plant)), plantInit);
+  const headers = { "Content-Type": "application/json", "X-Request-Id": requestId };
+  return new Response(JSON.stringify(toPlant(plant)), { headers });
 }
 
 /** The Error body, with the status and the header fields that belong to its code. */

@@ -5,15 +5,7 @@ import { CoalescedWork } from "../coalesced-work.ts";
 import { type ErrorCode, errorRegistry } from "../contract/errors.ts";
 import { withinTime } from "../time-limit.ts";
 import { ProcessMetrics } from "./process-metrics.ts";
-import {
-  counter,
-  gauge,
-  labels,
-  type Metric,
-  prometheusContentType,
-  renderMetrics,
-  type Sample,
-} from "./prometheus-text.ts";
+import { counter, gauge, labels, type Metric, renderMetrics, type Sample } from "./prometheus-text.ts";
 import type { BatchCommitted, RequestRecord, Result, ServerEvent } from "./server-event.ts";
 
 /** Values that are read at each scrape. */
@@ -42,7 +34,6 @@ const plantsBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024];
 const storeBytesMsMax = 1_000;
 
 export class Metrics {
-  readonly contentType = prometheusContentType;
   readonly #gauges: Gauges;
   readonly #buildInfo: BuildInfo;
   /** Never runs twice at the same time: a scrape does not wait for a database that hangs. */
@@ -89,7 +80,7 @@ export class Metrics {
     }
   }
 
-  /** All metrics as text, in the format that contentType names. */
+  /** All metrics as text, with prometheusContentType. */
   async text(): Promise<string> {
     const measuring = withinTime(this.#storeBytes.run(), storeBytesMsMax, "the store");
     const storeBytes = await measuring.catch(() => undefined);

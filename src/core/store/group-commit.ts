@@ -95,7 +95,7 @@ export class GroupCommit implements CreateQueue {
   constructor(
     store: Pick<PlantStore, "create" | "assertWritable">,
     limits: GroupCommitLimits,
-    context: QueueContext = { now: performance.now.bind(performance), emit: () => undefined },
+    context: QueueContext,
   ) {
     assertLimits(limits);
     this.#store = store;

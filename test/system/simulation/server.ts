@@ -57,6 +57,7 @@ export class SimulatedServer {
         assertWritable: async () => undefined,
       },
       { ...limits, ...mutation.limits, batchesInFlightMax: store.batchesInFlightMax },
+      { now: time.now, emit: () => undefined },
     );
     this.#creating = mutation.groupCommit?.(this.#groupCommit, { time, random }) ?? this.#groupCommit;
     const tokens = mutation.tokens?.(store.tokens) ?? store.tokens;

@@ -5,7 +5,6 @@
 import { type FieldName, type FieldValue, fieldNames, toFieldValue } from "../../contract/fields.ts";
 import type { NewEntry, StoredPlant } from "../plant-store.ts";
 
-const special = /[\\\t\n\r]/;
 const specials = /[\\\t\n\r]/g;
 const escapes = /\\(.)/gs;
 
@@ -69,8 +68,7 @@ function fromCopyValue(value: string): string | null {
 }
 
 function escapeText(text: string): string {
-  // The test costs 20 ns, a replacement that finds nothing 60 ns.
-  return special.test(text) ? text.replace(specials, (character) => escaped[character] ?? character) : text;
+  return text.replace(specials, (character) => escaped[character] ?? character);
 }
 
 function unescapeText(text: string): string {

@@ -22,8 +22,7 @@ export class LockedIds {
 
   /** Whether the row of an id was locked recently. */
   has(id: bigint): boolean {
-    // It is nearly always empty, and hashing a bigint costs more than this test.
-    const until = this.#until.size === 0 ? undefined : this.#until.get(id);
+    const until = this.#until.get(id);
     if (until === undefined) return false;
     if (performance.now() < until) return true;
     this.#until.delete(id);
