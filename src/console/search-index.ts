@@ -131,19 +131,26 @@ const sqlite: Engine = {
   },
 
   async build(from, write, read, onProgress) {
-    const claimed = from === "none" ? startBuild : continueBuild;
-    const [progress] = await write.transaction<{ up_to: bigint | null }>(claimed).catch(async (error) => {
+    const begin = async () => {
+      // Before the build has begun: it would look interrupted while the plants of a large store are
+      // counted.
+      const done = from === "none" ? "NULL" : "(SELECT up_to FROM plants_text_progress)";
+      const [count] = await read.query<{ plants: bigint; done: bigint }>(
+        `SELECT count(*) AS plants, count(CASE WHEN id <= ${done} THEN 1 END) AS done FROM plants`,
+        [],
+        60_000,
+      );
+      const claimed = from === "none" ? startBuild : continueBuild;
+      const [progress] = await write.transaction<{ up_to: bigint | null }>(claimed);
+      return { count, progress };
+    };
+    const { count, progress } = await begin().catch(async (error) => {
       if ((await sqlite.state(read)) === from) throw error;
-      return [];
+      return { count: undefined, progress: undefined };
     });
     // Another process was faster.
     if (progress === undefined) return false;
     let upTo = progress.up_to;
-    const [count] = await read.query<{ plants: bigint; done: bigint }>(
-      "SELECT count(*) AS plants, count(CASE WHEN id <= $1 THEN 1 END) AS done FROM plants",
-      [upTo],
-      60_000,
-    );
     let done = Number(count?.done ?? 0);
     let plants = stepPlantsFirst;
     for (;;) {

@@ -346,6 +346,33 @@ test("on SQLite a build that was interrupted is broken, and continues where it e
   expect((await found(read, { words: ["hoya"], plantsMax: 5_000 })).length).toBe(3_000);
 });
 
+test("on SQLite a build in a store whose plants take long to count is not taken for an interrupted one", async () => {
+  const [sqlite] = engines;
+  if (sqlite?.name !== "sqlite") return;
+  await using place = await sqlite.createTestStore();
+  await using store = await openedStore(place.database);
+  await using read = await store.openSql("read");
+  await using write = await store.openSql("write");
+  await store.create(toEntries([{ id: 1n, name: "Hoya" }]));
+  const states: string[] = [];
+  const slow: SqlConnection = {
+    ...read,
+    query: async <Row extends object>(...call: Parameters<SqlConnection["query"]>) => {
+      const rows = await read.query<Row>(...call);
+      if (call[0].startsWith("SELECT count(*)")) {
+        // As if the count had taken half a minute.
+        if ((await searchIndexState(read)) !== "none")
+          await write.query("UPDATE plants_text_progress SET changed_at = changed_at - 30000");
+        states.push(await searchIndexState(read));
+      }
+      return rows;
+    },
+  };
+  await buildSearchIndex(write, slow, () => undefined);
+  expect(states).toEqual(["none"]);
+  expect(await searchIndexState(read)).toBe("ready");
+});
+
 test("on SQLite a text is searched for by its rarest parts, unless each of them is in too much of the index", async () => {
   const [sqlite] = engines;
   if (sqlite?.name !== "sqlite") return;
