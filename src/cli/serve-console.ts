@@ -5,6 +5,7 @@ import packageJson from "../../package.json";
 import { TrustedProxies } from "../client-address.ts";
 import { Backups, type RunningCopy } from "../console/backups.ts";
 import { type ConsoleOptions, OperatorConsole } from "../console/operator-console.ts";
+import { executable } from "./command-name.ts";
 import type { ServeSettings } from "./config/resolve.ts";
 
 const sqliteScheme = "sqlite:";
@@ -64,10 +65,8 @@ function startBackup(database: string, file: string): RunningCopy {
   return { ended, cancel: () => child.kill("SIGKILL") };
 }
 
-/** The command of this program, which a compiled executable contains. */
 function ownCommand(): string[] {
-  const isCompiled = Bun.main.startsWith("/$bunfs/");
-  return isCompiled
-    ? [process.execPath]
-    : [process.execPath, "--no-env-file", "--config=/dev/null", Bun.main];
+  return executable === undefined
+    ? [process.execPath, "--no-env-file", "--config=/dev/null", Bun.main]
+    : [executable];
 }
