@@ -24,8 +24,6 @@ interface Entry {
   readonly suites: readonly string[];
   /** Its parts, and its settings of durability. */
   readonly settings?: string;
-  /** False if it acknowledges creates without waiting for an fsync. */
-  readonly isDurable?: boolean;
   /** True if it has no store, and answers RESPONSE of its environment to everything. */
   readonly isConstant?: boolean;
   /** Programs that must be on PATH: it is skipped where one is missing. */
@@ -125,7 +123,7 @@ async function start(
   setup: Setup,
   { address, store, durability }: BaselineDatabase,
 ): Promise<Baseline> {
-  const { name, isConstant = false, isDurable = true, versions = {}, thresholds = {} } = entry;
+  const { name, isConstant = false, versions = {}, thresholds = {} } = entry;
   const port = reservePort();
   const token = "a-token-as-long-as-one-of-those-that-plantstore-issues";
   const firstId = setup.nextFirstId();
@@ -155,8 +153,7 @@ async function start(
   if (isConstant) return { ...subject, durability: `none${settings}` };
   await assertChecks(subject, firstId);
   const found =
-    durability ??
-    (await sqliteDurability(subject, { pids: [pid], file: address, firstId: firstId + 1, isDurable }));
+    durability ?? (await sqliteDurability(subject, { pids: [pid], file: address, firstId: firstId + 1 }));
   return { ...subject, store, durability: `${found}${settings}` };
 }
 

@@ -42,18 +42,15 @@ interface SqliteWatch {
   readonly file: string;
   /** The ids of the created plants. */
   readonly firstId: number;
-  /** False if fewer fsyncs than creates are what is expected. */
-  readonly isDurable?: boolean;
 }
 
 /**
  * The durability of creates in a SQLite file: its journal mode, and the fsyncs while one client
- * creates plants one after the other. Throws if there are fewer fsyncs than creates, unless the
- * subject is known not to be durable.
+ * creates plants one after the other. Throws if there are fewer fsyncs than creates.
  */
 export async function sqliteDurability(
   subject: HttpSubject,
-  { pids, file, firstId, isDurable = true }: SqliteWatch,
+  { pids, file, firstId }: SqliteWatch,
 ): Promise<string> {
   const mode = journalMode(file);
   if (pathOf("strace") === null) return `journal_mode ${mode}, fsyncs not watched (no strace)`;
@@ -68,7 +65,7 @@ export async function sqliteDurability(
   for (let count = 0; count < watchedCreates; count++) await createPlant(subject, firstId + count);
   await strace.stop();
   const syncs = readFileSync(trace, "utf8").match(/\bf(?:data)?sync\(/g)?.length ?? 0;
-  if (isDurable && syncs < watchedCreates)
+  if (syncs < watchedCreates)
     throw new Error(`${subject.name} is not durable: ${syncs} fsyncs for ${watchedCreates} creates`);
   return `journal_mode ${mode}, ${syncs} fsyncs for ${watchedCreates} creates in sequence`;
 }
