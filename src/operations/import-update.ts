@@ -21,7 +21,7 @@ export interface Difference {
 }
 
 /** A record of an import whose plant may replace the stored one. */
-export interface UpdatingRecord {
+interface UpdatingRecord {
   readonly line: number;
   readonly plant: NewPlant;
 }

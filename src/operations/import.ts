@@ -4,7 +4,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { ApiError } from "../core/contract/errors.ts";
 import { conflictError, type NewPlant } from "../core/contract/plant.ts";
 import { type Outcome, type PlantStore, toEntries } from "../core/store/plant-store.ts";
-import type { Replacement, UpdateOutcome, UpdatingRecord } from "./import-update.ts";
+import type { Replacement, UpdateOutcome } from "./import-update.ts";
 import type { ImportRecord } from "./record-reader.ts";
 
 export interface RejectedRecord {
@@ -92,11 +92,11 @@ async function replaceConflicts(
     records.filter((_, index) => outcomes[index] === "conflict").map(({ plant }) => plant.id),
   );
   // Includes unchanged records with the same ids: an earlier record may have replaced the plant.
-  const indexes = [...records.keys()].filter(
-    (index) => outcomes[index] !== "created" && ids.has((records[index] as UpdatingRecord).plant.id),
+  const updating = [...records.entries()].filter(
+    ([index, { plant }]) => outcomes[index] !== "created" && ids.has(plant.id),
   );
-  const replaced = await replacement.replace(indexes.map((index) => records[index] as UpdatingRecord));
-  for (const [at, index] of indexes.entries()) outcomes[index] = replaced[at] ?? "conflict";
+  const replaced = await replacement.replace(updating.map(([, record]) => record));
+  for (const [at, [index]] of updating.entries()) outcomes[index] = replaced[at] ?? "conflict";
 }
 
 /** Keeps one batch in flight while the next one is read. */
