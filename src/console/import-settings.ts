@@ -6,8 +6,8 @@ import { fieldNames, isRequired } from "../core/contract/fields.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { ChosenColumns } from "../operations/csv.ts";
-import { parseCsvRecords } from "../operations/csv-records.ts";
-import { formatNames, readRecords } from "../operations/format.ts";
+import { type Delimiter, parseCsvRecords } from "../operations/csv-records.ts";
+import { type FormatName, formatNames, readRecords } from "../operations/format.ts";
 import type { ImportRecord } from "../operations/record-reader.ts";
 import { BadRequestError } from "./responses.ts";
 
@@ -19,8 +19,8 @@ const updates = ["off", "dry-run", "replace"] as const;
 
 export interface ImportSettings {
   readonly update: (typeof updates)[number];
-  readonly format: (typeof formatNames)[number];
-  readonly delimiter: string;
+  readonly format: FormatName;
+  readonly delimiter: Delimiter;
   readonly columns: ChosenColumns | undefined;
 }
 

@@ -1,8 +1,7 @@
 // NDJSON: each line is a request body of the API.
 
 import { parseNewPlant, parseNewPlantJson } from "../core/contract/plant.ts";
-import type { ImportRecord } from "./record-reader.ts";
-import { type RecordFormat, recordsOf } from "./record-reader.ts";
+import { type ImportRecord, type RecordFormat, recordsOf } from "./record-reader.ts";
 
 const openingBrace = 0x7b;
 const byteOrderMark = 0xfeff;

@@ -14,7 +14,7 @@ interface ControlRequest {
   readonly query: URLSearchParams;
   /** Header fields, and the signal that is aborted when the client disconnects. */
   readonly request: Request;
-  /** The body with exact integers. Throws a AdminError unless it is a JSON object. */
+  /** The body with exact integers. Throws an AdminError unless it is a JSON object. */
   readonly json: () => Promise<Readonly<Record<string, unknown>>>;
 }
 
