@@ -4,7 +4,7 @@
 import openapi from "../../openapi.yaml";
 import packageJson from "../../package.json";
 import { iconPath } from "../product.ts";
-import { escapeUrl } from "./openapi-documents.ts";
+import { escapeUrl, placeholder } from "./openapi-documents.ts";
 
 /** A part of openapi.yaml: what the page shows of it. */
 interface Described {
@@ -52,7 +52,6 @@ interface DescribedCreate extends DescribedOperation {
 interface Description {
   readonly openapi: string;
   readonly info: Record<"title" | "version" | "description", string> & { license: { name: string } };
-  readonly servers: readonly [{ readonly url: string }];
   readonly paths: { readonly "/plants": { readonly post: DescribedCreate } };
   readonly components: {
     readonly schemas: Table<Schema>;
@@ -72,9 +71,6 @@ const otherOperations = Object.entries(description.paths).flatMap(([path, method
     .filter(([, other]) => other !== operation)
     .map(([method, other]) => [`${method.toUpperCase()} ${path}`, other] as const),
 );
-
-/** The address in openapi.yaml that is replaced by this server's. */
-const placeholder = description.servers[0].url;
 
 const icon = `%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%232e7d32' d='${iconPath}'/%3E%3C/svg%3E`;
 

@@ -4,7 +4,7 @@ import openapi from "../../openapi.yaml";
 import { toOpenApi30 } from "./openapi-3.0.ts";
 
 /** The address in openapi.yaml that is replaced by this server's. */
-const placeholder = openapi.servers[0]?.url ?? "";
+export const placeholder = openapi.servers[0]?.url ?? "";
 
 /** Make the documents, with the placeholder, when they are first requested: it takes some ms. */
 const makers = {
