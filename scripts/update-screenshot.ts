@@ -11,7 +11,8 @@ const viewport = { width: 1300, height: 860 };
 const loadSeconds = Number(process.argv[2] ?? 180);
 
 const executablePath = chromiumPath();
-if (executablePath === null) throw new Error("There is no Chromium; CONTRIBUTING.md says how to install it");
+if (executablePath === null)
+  throw new Error("There is no Chromium; install chromium-headless-shell or chromium, or set CHROMIUM_PATH");
 
 const demo = Bun.spawn([plantstore, "demo"], { stdout: "pipe", stderr: "ignore" });
 const consoleUrl = await new Output(demo.stdout).until(
