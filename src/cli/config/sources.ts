@@ -25,6 +25,8 @@ export type Variables = ReadonlyMap<string, RawValue>;
 export type ReadFile = (path: string, bytesMax: number) => Uint8Array;
 
 const prefix = "PLANTSTORE_";
+/** The options of the command conformance, and those of the test suites. */
+const otherNames = /^PLANTSTORE_(?:CONFORMANCE|TEST)_/;
 const fileSuffix = "_FILE";
 const configVariable = settings.config.environment;
 const variableNames = Object.values(settings).map(({ environment }) => environment);
@@ -36,8 +38,7 @@ const knownNames: ReadonlySet<string> = new Set([...variableNames, ...fileVariab
 /** Throws an OperatorError for a variable that starts with PLANTSTORE_ and is not a setting. */
 export function readEnvironment(environment: NodeJS.ProcessEnv): Variables {
   const ours = Object.entries(environment)
-    // PLANTSTORE_TEST_* configure the test suites.
-    .filter(([name]) => name.startsWith(prefix) && !name.startsWith(`${prefix}TEST_`))
+    .filter(([name]) => name.startsWith(prefix) && !otherNames.test(name))
     .map(([name, value]): [string, string] => [name, value ?? ""]);
   const variables = Array.from(withoutKubernetesLinks(new Map(ours)), ([name, text]) => {
     return [name, { text, source: "environment", origin: name, isQuotable: true }] as const;

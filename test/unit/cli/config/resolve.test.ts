@@ -172,7 +172,7 @@ test.each(unknownNames)("%s is an unknown setting, and the nearest one is sugges
 test("settings of other commands, PLANTSTORE_TEST_* and variables of other programs are not errors", () => {
   const files = filesInMemory({ "plantstore.env": "PLANTSTORE_TOKEN_NAME=ci\nPLANTSTORE_QUIET=on\n" });
   const env = { PLANTSTORE_TOKEN_EXPIRES: "90d", PLANTSTORE_TEST_URL: "x", PLANT_STORE: "x", PORT: "x" };
-  configured(["--config", "plantstore.env"], env, files);
+  configured(["--config", "plantstore.env"], { ...env, PLANTSTORE_CONFORMANCE_TOKEN_FILE: "x" }, files);
 });
 
 test("an invalid value is an error that names its source", () => {
