@@ -177,6 +177,7 @@ function parseRecorded(json: string | null): NewPlant | undefined {
 export interface Undone {
   /** The entries of the run that were found. */
   readonly found: number;
+  /** Those that were undone; a plant may have several. */
   readonly undone: number;
   /** Plants that are already what they were before the run. */
   readonly unchanged: number;
@@ -195,8 +196,9 @@ export async function undoRun(
   sql: SqlConnection,
   filter: { readonly run: string; readonly id?: bigint | undefined },
 ): Promise<Undone> {
-  const left: bigint[] = [];
-  let [found, undone, unchanged] = [0, 0, 0];
+  /** Plants with an edit that was not undone, and whether they are as they were before it. */
+  const others = new Map<bigint, boolean>();
+  let [found, undone] = [0, 0];
   for await (const entries of editsOfRun(sql, filter)) {
     found += entries.length;
     const outcomes = await undo.edit(
@@ -207,18 +209,17 @@ export async function undoRun(
         creation,
       })),
     );
-    const others = entries.filter((_, index) => outcomes[index] !== "done");
-    undone += entries.length - others.length;
-    const stored = await storedPlants(
-      sql,
-      others.map(({ id }) => id),
-    );
-    for (const { id, before } of others) {
-      if (isSame(stored.get(id), before)) unchanged++;
-      else left.push(id);
+    const ids = entries.flatMap(({ id }, index) => (outcomes[index] === "done" ? [] : [id]));
+    undone += entries.length - ids.length;
+    const stored = await storedPlants(sql, ids);
+    // Of several edits of a plant the first one, which comes last, decides.
+    for (const [index, { id, before }] of entries.entries()) {
+      if (outcomes[index] === "done") others.delete(id);
+      else others.set(id, isSame(stored.get(id), before));
     }
   }
-  return { found, undone, unchanged, left };
+  const left = [...others].flatMap(([id, isAsBefore]) => (isAsBefore ? [] : [id]));
+  return { found, undone, unchanged: others.size - left.length, left };
 }
 
 /**

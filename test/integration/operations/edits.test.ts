@@ -149,7 +149,7 @@ for (const engine of engines) {
         expect(await exported(database)).toBe(before);
         expect(await creationOf(maxId)).toEqual(creation);
         const twice = await undoRun(new EditRun(store, ada), sql, { run: run.id });
-        expect(twice).toMatchObject({ found: 3, undone: 0 });
+        expect(twice).toMatchObject({ found: 3, undone: 0, unchanged: 2, left: [] });
         expect(await exported(database)).toBe(before);
         expect(await undoRun(new EditRun(store, ada), sql, { run: undo.id })).toMatchObject({
           undone: 3,
@@ -200,6 +200,23 @@ for (const engine of engines) {
           undone: 1_201,
         });
         expect(await exported(database)).toBe(before);
+      });
+    });
+
+    test("an undo counts a plant that was edited twice and has changed since once", async () => {
+      await withPlants([ficus], async ({ store, sql }) => {
+        const run = new EditRun(store, ada);
+        const [first, second, third] = [{ name: "1" }, { name: "2" }, { name: "3" }];
+        await run.edit([
+          { id: -7n, expected: ficus, replacement: first },
+          { id: -7n, expected: first, replacement: second },
+        ]);
+        expect(await editOne(store, { id: -7n, expected: second, replacement: third })).toBe("done");
+        const undo = () => undoRun(new EditRun(store, ada), sql, { run: run.id });
+        expect(await undo()).toMatchObject({ undone: 0, unchanged: 0, left: [-7n] });
+        // As it was between the two edits.
+        expect(await editOne(store, { id: -7n, expected: third, replacement: first })).toBe("done");
+        expect(await undo()).toMatchObject({ undone: 1, unchanged: 0, left: [] });
       });
     });
 
