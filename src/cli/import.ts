@@ -23,7 +23,7 @@ import type { Config } from "./config/resolve.ts";
 import { describeChange } from "./describe-change.ts";
 import { withEditRun } from "./edit-plants.ts";
 import { host } from "./host.ts";
-import { printError, printStoredLines } from "./output.ts";
+import { formatCount, printError, printStoredLines } from "./output.ts";
 import { InterruptSignal } from "./signals.ts";
 import { withStore } from "./with-store.ts";
 
@@ -120,7 +120,7 @@ async function confirm(plants: number, signal: AbortSignal): Promise<boolean> {
   // The question alone would wait for ever.
   const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
   try {
-    const question = `Replace ${plants.toLocaleString("en")} stored plants? [y/N] `;
+    const question = `Replace ${formatCount(plants)} in the store? [y/N] `;
     const answer = await Promise.race([lines.question(question, { signal }), ended]);
     return /^y(es)?$/i.test(answer.trim());
   } catch (error) {

@@ -160,7 +160,7 @@ function assertConsistent(config: Partial<ServeConfig>): void {
     );
   }
   if (config.tokenBurst !== undefined && config.tokenRate === 0)
-    throw new OperatorError("--token-burst requires --token-rate; give both or neither", 2);
+    throw new OperatorError("--token-burst requires --token-rate; give both, or only --token-rate", 2);
   if ("tlsKey" in config && (config.tlsCertificate === undefined) !== (config.tlsKey === undefined))
     throw new OperatorError("--tls-certificate and --tls-key require each other; give both or neither", 2);
   const { jwtIssuer, jwtAudience, jwksUrl } = config;

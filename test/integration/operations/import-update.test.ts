@@ -170,7 +170,7 @@ test.each([
     const program = new TerminalProgram(command, { cwd: folder.path });
     const shown = await program.output.until((text) => (text.includes("[y/N] ") ? text : undefined));
     expect(shown).toContain('line 2, plant 1: name "Rosa" → "Rosa canina"');
-    expect(shown).toContain("Replace 1 stored plants?");
+    expect(shown).toContain("Replace 1 plant in the store?");
     program.type(answer);
     expect(await program.exited).toBe(exitCode);
     expect(await exported(database)).toBe(after);

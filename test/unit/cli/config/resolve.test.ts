@@ -197,7 +197,7 @@ test("an invalid value is an error that names its source", () => {
 });
 
 const contradictions: readonly [args: string[], message: string][] = [
-  [["--token-burst", "5"], "--token-burst requires --token-rate"],
+  [["--token-burst", "5"], "--token-burst requires --token-rate; give both, or only --token-rate"],
   [["--in-flight-bytes-max", "5"], "--in-flight-bytes-max 5 is less than --body-bytes-max 1048576"],
   [["--tls-key", "live.key"], "--tls-certificate and --tls-key require each other"],
   [["--tls-certificate", "live.crt"], "--tls-certificate and --tls-key require each other"],
