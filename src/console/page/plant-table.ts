@@ -51,7 +51,7 @@ export function PlantTable({
   const header = (column: Order) => {
     const isFixed = column !== "id" && isSearch;
     const [direction, arrow] =
-      column !== order ? ["none", ""] : isDescending ? ["descending", " ↓"] : ["ascending", " ↑"];
+      column !== order ? ["none", ""] : isDescending ? ["descending", "\u00a0↓"] : ["ascending", "\u00a0↑"];
     return html`
       <th scope="col" class=${`${column} ${column === "id" ? "number" : ""}`} aria-sort=${direction}>
         <button

@@ -10,7 +10,14 @@ import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { storePlants } from "../../support/stored-plants.ts";
-import { assertNoHorizontalScroll, row, searchFor, withPage, withServer } from "./console-page.ts";
+import {
+  assertNoHorizontalScroll,
+  backgroundOf,
+  row,
+  searchFor,
+  withPage,
+  withServer,
+} from "./console-page.ts";
 
 const browser = new TestBrowser();
 afterAll(() => browser[Symbol.asyncDispose]());
@@ -34,6 +41,9 @@ test.concurrent("a plant that a client creates appears without a reload, and is 
     await post(target, plantJson(-9007199254740993n, "Monstera deliciosa", "tropical"));
     await row(page, -9007199254740993n).waitFor();
     expect(await page.locator("tr.new").allTextContents()).toEqual([expect.stringContaining("Monstera")]);
+    // A row under the pointer has the colour of a new one, on which its tag is still to be seen.
+    await row(page, -9007199254740993n).hover();
+    expect(await backgroundOf(page, "tr:hover .chip")).not.toBe(await backgroundOf(page, "tr:hover"));
     await page.getByLabel("Inventory").getByText("2", { exact: true }).waitFor();
 
     // While typing, without Enter.
@@ -285,6 +295,13 @@ test.concurrent("plants are selected, on the page or all that a search finds, th
     await page.goto(console);
     const bar = page.getByRole("group", { name: "Selected plants" });
     const dialog = page.getByRole("dialog");
+    await row(page, 129n).waitFor();
+    await page.getByRole("columnheader").getByRole("button", { name: "Id" }).click();
+    await row(page, 0n).waitFor();
+    await page.getByLabel("Select the plants of this page").check();
+    await bar.getByText("50 plants selected").waitFor();
+    await bar.getByRole("button", { name: "Select none" }).click();
+    await page.getByRole("columnheader").getByRole("button", { name: "Id" }).click();
     await row(page, 129n).waitFor();
     await page.getByLabel("Select plant 129", { exact: true }).check();
     await page.getByLabel("Select plant 128", { exact: true }).press("Space");
@@ -623,6 +640,12 @@ test.concurrent("light, dark and narrow pages have no serious accessibility viol
         await assertNoHorizontalScroll(page);
         await page.keyboard.press("Escape");
       }
+      // Beside a title that fills the line.
+      await row(page, 9007199254740993n).getByRole("link").click();
+      await page.getByRole("button", { name: "Delete" }).click();
+      const title = await page.getByRole("heading", { name: "Delete plant 9007199254740993?" }).boundingBox();
+      const close = await page.getByRole("button", { name: "Close" }).boundingBox();
+      expect(close?.x).toBeGreaterThan((title?.x ?? 0) + (title?.width ?? 0));
     };
     await browser.visitInEveryLook(console, ready);
   });

@@ -6,7 +6,7 @@ import { accessibilityFaults, type Page, TestBrowser } from "../../support/brows
 import { ConsoleClient } from "../../support/console.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer } from "../../support/server.ts";
-import { assertNoHorizontalScroll, withPage } from "./console-page.ts";
+import { assertNoHorizontalScroll, backgroundOf, withPage } from "./console-page.ts";
 
 const browser = new TestBrowser();
 afterAll(() => browser[Symbol.asyncDispose]());
@@ -26,6 +26,10 @@ test.concurrent("the form adds plants by the keyboard alone, says at a field wha
     await dialog.getByText("This id is too large").waitFor();
     expect(await dialog.getByLabel("Id").getAttribute("aria-invalid")).toBe("true");
     expect(await focusedName(page)).toBe("id");
+    // The ring around the field ends 4 pixels below it.
+    const note = await dialog.getByRole("alert").first().boundingBox();
+    const field = await dialog.getByLabel("Id").boundingBox();
+    expect((note?.y ?? 0) - (field?.y ?? 0) - (field?.height ?? 0)).toBeGreaterThanOrEqual(4);
     await dialog.getByText("Response of the interface: 400, error 40002").click();
     expect(await dialog.locator("pre").textContent()).toContain('{"error":40002,');
     expect(await accessibilityFaults(page)).toEqual([]);
@@ -213,6 +217,10 @@ test.concurrent("charts are read and zoomed by the keyboard and the pointer, and
     const chart = activity.getByRole("img", { name: /^Errors by code/ });
     await chart.waitFor();
     await activity.getByRole("button", { name: "Last 5 minutes" }).click();
+    // With the pointer still over it.
+    const pressed = await backgroundOf(page, "[aria-pressed=true]");
+    await page.mouse.move(0, 0);
+    expect(await backgroundOf(page, "[aria-pressed=true]")).toBe(pressed);
     await chart.focus();
     await page.keyboard.press("ArrowLeft");
     await activity.locator(".readout b").first().waitFor();
