@@ -190,7 +190,7 @@ function RotateToken({
         label="The new token expires"
         name="expires"
         initial="same"
-        options=${[["same", "after the same time as the previous one"], ...expiries]}
+        options=${[["same", "after the same time"], ...expiries]}
       />
     <//>
   `;

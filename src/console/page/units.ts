@@ -20,7 +20,7 @@ export function relativeTime(iso: string) {
   const seconds = (Date.parse(iso) - Date.now()) / 1_000;
   const span = spans.find(([length]) => Math.abs(seconds) >= length);
   const short = seconds > 0 ? "in less than a minute" : "less than a minute ago";
-  const text = span === undefined ? short : spanFormat.format(Math.trunc(seconds / span[0]), span[1]);
+  const text = span === undefined ? short : spanFormat.format(Math.round(seconds / span[0]), span[1]);
   return html`<time datetime=${iso} title=${exactTime(iso)}>${text}</time>`;
 }
 

@@ -412,11 +412,11 @@ test.concurrent("an issued token is shown once, a revoked one stops working, and
     await page.getByLabel("The new token expires").selectOption({ label: "in 90 days" });
     await page.getByRole("dialog").getByRole("button", { name: "Rotate", exact: true }).click();
     const rotated = (await page.getByRole("status", { name: "Token" }).textContent()) ?? "";
-    await page.getByText("works for the overlap: it ends in 6 days.").waitFor();
+    await page.getByText("works for the overlap: it ends in 7 days.").waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     await page.getByRole("button", { name: "Done" }).click();
     await tokens.getByText("Replaced · ").waitFor();
-    await tokens.getByText("expires in 89 days").waitFor();
+    await tokens.getByText("expires in 90 days").waitFor();
     for (const token of [rotated, target.token])
       expect((await post({ url: target.url, token }, plantJson(1n, "Monstera"))).status).toBe(200);
   });
