@@ -24,5 +24,7 @@ function show(value: unknown): string {
 }
 
 function shorten(text: string): string {
-  return text.length <= shownMax ? text : `${Array.from(text).slice(0, shownMax).join("")}…`;
+  // A character has at most two code units.
+  const characters = Array.from(text.slice(0, 2 * (shownMax + 1)));
+  return characters.length <= shownMax ? text : `${characters.slice(0, shownMax).join("")}…`;
 }
