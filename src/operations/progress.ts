@@ -1,4 +1,4 @@
-// Progress of an import or export, on standard error.
+// Progress of an import, an export or a build of the index, on standard error.
 
 const barEveryMs = 100;
 const linesEveryMs = 5_000;
