@@ -52,8 +52,7 @@ class Connection {
   #receive(chunk: Buffer): void {
     const bytes = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
     const status = parseStatus(bytes);
-    // The chunk's memory is Bun's again after this call.
-    this.#received = status === undefined ? Buffer.from(bytes) : Buffer.alloc(0);
+    this.#received = status === undefined ? bytes : Buffer.alloc(0);
     if (status !== undefined) this.#response?.resolve(status);
   }
 
