@@ -21,7 +21,7 @@ export interface Sample {
   /** Plants created by requests, and creates of plants that were already stored. */
   readonly created: number;
   readonly unchanged: number;
-  /** Plants created by imports in the console. */
+  /** Plants created in the console: by imports, the form and undos of deletions. */
   readonly imported: number;
   /** Errors by their number, without those that did not occur. */
   readonly errors: Readonly<Record<string, number>>;
