@@ -135,7 +135,15 @@ export class WorkerClient<Opening extends Open> {
   #sendFirst(): void {
     const [first] = this.#pending;
     if (first === undefined) return;
-    this.#worker.postMessage(first.message);
+    try {
+      this.#worker.postMessage(first.message);
+    } catch (error) {
+      // An argument cannot be cloned, such as a function.
+      this.#pending.shift();
+      first.response.reject(error);
+      this.#sendFirst();
+      return;
+    }
     this.#options.onPosted?.();
   }
 }
