@@ -119,7 +119,9 @@ function chartsOf(
     const length = Math.max(seconds, niceSeconds((shown.max - shown.min) / count));
     const indexes = Map.groupBy(samples.keys(), (at) => Math.floor((start + at * seconds) / length));
     const buckets = [...indexes].map(([number, own]) => ({
-      middle: (number + 0.5) * length,
+      from: number * length,
+      // A time after the end is not drawn: the newest bucket would be missing for half of its length.
+      middle: Math.min((number + 0.5) * length, endOf(recent)),
       samples: own.map((at) => samples[at] ?? {}),
     }));
     return { length, buckets };
@@ -128,7 +130,7 @@ function chartsOf(
     const isRate = Math.max(0, ...samples.map(all)) / seconds >= ratePerSecondMin;
     const { length, buckets } = bucketsOf(isRate ? pointsPerChart : barsPerChart);
     // A bucket that began before what is shown is not complete.
-    const complete = buckets.filter(({ middle }) => middle - length / 2 >= shown.min);
+    const complete = buckets.filter(({ from }) => from >= shown.min);
     const valuesOf = (count: Count) =>
       complete.map(({ samples: own }) => sumOf(own.map(count)) / (isRate ? own.length * seconds : 1));
     const unit = `${noun} per ${isRate ? "second" : spanName(length)}`;

@@ -244,3 +244,26 @@ test.concurrent("charts are read and zoomed by the keyboard and the pointer, and
     expect(await accessibilityFaults(page)).toEqual([]);
   });
 });
+
+/** The pixels of a chart in the colours of its bars, not the grey of its grid. */
+const colouredPixels = `(() => {
+  const canvas = document.querySelector(".chart canvas");
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const pixels = Array.from({ length: data.length / 4 }, (_, at) => data.slice(at * 4, at * 4 + 3));
+  return pixels.filter((colours) => Math.max(...colours) - Math.min(...colours) > 60).length;
+})()`;
+
+test.concurrent("a minute that has just begun has a bar of its creates", async () => {
+  await withPage(browser, {}, async ({ page, console }) => {
+    // Samples of 5 seconds: those of a minute, and the first one of the next.
+    const first = Math.floor(Date.now() / 60_000) * 12;
+    const samples = [...Array(12).fill({}), { created: 1 }];
+    await page.route(/api\/history\?/, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ json: { ...(await response.json()), first, samples } });
+    });
+    await page.goto(console);
+    await page.getByText("1 created in the last minute").waitFor();
+    expect(await page.evaluate<number>(colouredPixels)).toBeGreaterThan(20);
+  });
+});
