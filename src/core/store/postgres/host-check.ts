@@ -40,11 +40,14 @@ export async function checkHost(
   if (unsafe !== undefined) throw new NoPrimary(unsafe, true);
   // YugabyteDB's version is that of a PostgreSQL with -YB- in it.
   const isPostgres = /^PostgreSQL (?!.*-YB-)/.test(version ?? "");
+  // CockroachDB rejects a COPY beside other statements in one query, as if the connection was lost.
+  const mayCopy = /^PostgreSQL /.test(version ?? "");
   // A pooler has its own process ids.
   const isDirect = backend === String(connection.processID);
   if (statements === "named" && !isDirect) await assertTracksNames(connection);
   const isWorker = (node_group ?? null) !== null && (await isCitusWorker(connection));
   connection.release();
+  const copiedMin = isWorker ? workerCopyRowsMin : copyRowsMin;
   const synchronousCommit = commits === "remote_apply" ? "remote_apply" : "on";
   pool.traits = {
     synchronousCommit,
@@ -53,7 +56,7 @@ export async function checkHost(
     // Loaded Citus is enough: the table may be distributed at any time.
     insertMethod: isPostgres && (shards ?? null) === null ? "unnest" : "values",
     pipelinesCopy: statements !== "unnamed" && isPostgres && isDirect,
-    copyRowsMin: isWorker ? workerCopyRowsMin : copyRowsMin,
+    copyRowsMin: mayCopy ? copiedMin : Number.POSITIVE_INFINITY,
   };
   if (await setsParameters(pool)) return;
   pool.traits = { ...pool.traits, synchronousCommit: undefined, copyRowsMin: Number.POSITIVE_INFINITY };

@@ -243,6 +243,25 @@ test.each(["auto", "unnamed"])(
   },
 );
 
+/**
+ * CockroachDB's version, and its error (pgwire/conn.go) for a COPY beside other statements in one
+ * query.
+ */
+const asCockroach = (
+  database: string,
+) => `CREATE FUNCTION version() RETURNS text LANGUAGE sql AS $$ SELECT 'CockroachDB CCL v24.3.1' $$;
+  ALTER DATABASE ${database} SET search_path = public, pg_catalog;
+  CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN IF current_query() ~ ';.*COPY' THEN RAISE EXCEPTION 'not supported' USING ERRCODE = '08P01'; END IF; RETURN NULL; END $$;
+  CREATE TRIGGER reject BEFORE INSERT ON plants EXECUTE FUNCTION reject()`;
+
+test("a large batch is committed on CockroachDB", async () => {
+  await using engine = await Engine.start("retry_timeout=1", asCockroach);
+  const batch = ids(...Array.from({ length: copied }, (_, index) => BigInt(index)));
+  expect(new Set(await engine.create(batch))).toEqual(new Set(["created"]));
+  expect(engine.unavailable).toEqual([]);
+});
+
 test.each([
   ["plants", 1],
   ["tokens", 1],
