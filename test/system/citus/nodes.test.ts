@@ -270,6 +270,24 @@ describeCitus("Citus nodes", () => {
     }
   });
 
+  test("a plant that a trigger skips is unavailable, and the others of its batch are stored", async () => {
+    const { name, address, query } = await newStore();
+    // Otherwise Citus lets no distributed table have a trigger.
+    await query(`ALTER DATABASE ${name} SET citus.enable_unsafe_triggers = on`);
+    await query(`CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN IF NEW.name = 'skipped' THEN RETURN NULL; END IF; RETURN NEW; END $$`);
+    await query("CREATE TRIGGER skip BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION skip()");
+    await using service = await openStore(`${address}?retry_timeout=1`);
+    await service.readMap(query);
+    const plants = Array.from({ length: 100 }, (_, id) => ({
+      id: BigInt(id),
+      name: id % 9 === 0 ? "skipped" : "Fern",
+    }));
+    const outcomes = await Promise.all(plants.map((plant) => service.create(plant)));
+    expect(outcomes).toEqual(plants.map(({ name }) => (name === "skipped" ? "unavailable" : "created")));
+    expect(await query("SELECT count(*)::int AS count FROM plants")).toEqual([{ count: 88 }]);
+  });
+
   /** The first id of a node from a number on. */
   function firstIn(service: QueuedStore, node: string, from: bigint): bigint {
     let id = from;

@@ -135,7 +135,7 @@ async function copy(
     pool.copyFailedAt = performance.now();
     return undefined;
   }
-  // A trigger has skipped some. The others are new: COPY fails if one was stored before.
+  // A trigger has skipped some, or may have. The others are new: COPY fails if one was stored before.
   pool.copyFailedAt = performance.now();
   const { plants } = await select(pool, ids);
   return rows.flatMap(({ plant }) => {

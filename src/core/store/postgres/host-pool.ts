@@ -123,9 +123,9 @@ export class HostPool {
 
   /**
    * Runs COPY … FROM STDIN in a transaction with the parameters of a batch; returns the number of
-   * rows that were stored.
+   * rows that were stored, or undefined if the server does not know it, and uses COPY no more.
    */
-  async copy(text: string, rows: Buffer, limits: Limits): Promise<number> {
+  async copy(text: string, rows: Buffer, limits: Limits): Promise<number | undefined> {
     const guard = this.#guard(limits);
     if (guard === undefined) throw new Error("a COPY needs the parameters of a batch");
     const connection = await this.connect();
@@ -136,7 +136,9 @@ export class HostPool {
       connection.query(query);
       const stored = await promise;
       connection.release();
-      return stored;
+      if (!query.miscounts) return stored;
+      this.traits = { ...this.traits, copyRowsMin: Number.POSITIVE_INFINITY };
+      return undefined;
     } catch (error) {
       this.#stopNamingIfLost(error);
       connection.release(!(error instanceof DatabaseError) || classifyError(error) === "connectionLost");
