@@ -123,7 +123,7 @@ function copyStore(path: string, copy: string): void {
 }
 
 function backupError(error: unknown, file: string): unknown {
-  if (!isSystemError(error) && !(error instanceof SQLiteError)) return error;
+  if (!isFileError(error)) return error;
   return new OperatorError(
     `the store could not be backed up to ${file}: ${error.message}; fix the cause, and try again`,
   );
@@ -156,9 +156,7 @@ export function restore(database: string, backup: string, overwrite: boolean): n
     replaceStore(target, path, folder.copy, overwrite);
     return plants;
   } catch (error) {
-    throw isSystemError(error)
-      ? new OperatorError(`${backup} could not be restored: ${error.message}`)
-      : error;
+    throw isFileError(error) ? new OperatorError(`${backup} could not be restored: ${error.message}`) : error;
   }
 }
 
@@ -264,6 +262,7 @@ function verifyCopy(path: string, name: string): number {
   }
 }
 
-function isSystemError(error: unknown): error is Error {
-  return error instanceof Error && "syscall" in error;
+/** Whether the system, or SQLite, could not read or write a file. */
+function isFileError(error: unknown): error is Error {
+  return error instanceof SQLiteError || (error instanceof Error && "syscall" in error);
 }
