@@ -91,8 +91,12 @@ for (const engine of engines) {
 
       writeFileSync(folder.file("whole.ndjson"), lines.join(""));
       const again = await run(["import", folder.file("whole.ndjson"), "--database", place.database]);
-      const [created, unchanged] = [lines.length - stored, stored].map((count) => count.toLocaleString("en"));
-      expect(again.stderr).toEndWith(`${created} created, ${unchanged} already stored, 0 rejected\n`);
+      const counts = /(\S+) created, (\S+) already stored, 0 rejected\n$/.exec(again.stderr) ?? [];
+      const [created, unchanged] = counts.slice(1).map((count) => Number(count.replaceAll(",", "")));
+      // A database may commit the batch in flight of a killed client after the plants are counted.
+      if (signal === "SIGKILL") expect(unchanged).toBeGreaterThanOrEqual(stored);
+      else expect(unchanged).toBe(stored);
+      expect(created).toBe(lines.length - Number(unchanged));
     }, 60_000);
   }
 }
