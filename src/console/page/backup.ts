@@ -39,8 +39,9 @@ function StoreBackup({ tick }: { tick: number }) {
   const start = () =>
     call(async () => {
       await post("backup", {});
-      isAwaited.current = true;
       await loaded.reload();
+      // From now on no older status is shown: it would be taken for that of this backup.
+      isAwaited.current = true;
     });
   const cancel = () => call(() => post("backup/cancel", {}).then(loaded.reload));
   return html`

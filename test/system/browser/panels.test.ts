@@ -2,7 +2,7 @@
 // requests and backup.
 
 import { afterAll, expect, test } from "bun:test";
-import { accessibilityFaults, type Page, TestBrowser } from "../../support/browser.ts";
+import { accessibilityFaults, type Page, TestBrowser, untilTrue } from "../../support/browser.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer } from "../../support/server.ts";
@@ -190,6 +190,39 @@ test.concurrent("all plants are exported with progress, also after an interrupti
     expect(new TextDecoder().decode(start)).toBe("SQLite format 3");
     await page.getByText("Downloaded, ").waitFor();
     expect(answers).toEqual([]);
+  });
+});
+
+test.concurrent("the status of an earlier backup that arrives late is not taken for that of the next one", async () => {
+  await withPage(browser, {}, async ({ page, console }) => {
+    const common = { bytes: 1, sent: 1, storeBytes: null, startedAt: new Date(), message: null };
+    const isAsked = Promise.withResolvers<void>();
+    const isStarted = Promise.withResolvers<void>();
+    let questions = 0;
+    let isRunning = false;
+    await page.route(/api\/backup$/, async (route) => {
+      if (route.request().method() === "POST") {
+        await isAsked.promise;
+        isRunning = true;
+        await route.fulfill({ json: {} });
+        return isStarted.resolve();
+      }
+      const state = isRunning ? "ready" : "sent";
+      // The page's second question is on its way when the backup starts.
+      if (++questions > 1 && !isRunning) {
+        isAsked.resolve();
+        await isStarted.promise;
+        await Bun.sleep(100);
+      } else if (isRunning) await Bun.sleep(500);
+      await route.fulfill({ json: { ...common, state } });
+    });
+    await page.addInitScript(
+      "HTMLAnchorElement.prototype.click = function () { document.title = this.href; }",
+    );
+    await page.goto(console);
+    await page.getByText("Downloaded, ").waitFor();
+    await page.getByRole("button", { name: "Back up now" }).click();
+    await untilTrue(page, 'document.title.endsWith("/api/backup/download")');
   });
 });
 
