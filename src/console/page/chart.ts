@@ -23,6 +23,8 @@ export interface ChartProperties {
   unit: string;
   /** Bars and areas are stacked. */
   kind: "bars" | "areas" | "lines";
+  /** The length of a bar's time. */
+  barSeconds?: number;
   times: number[];
   lines: Line[];
   format: (value: number) => string;
@@ -85,8 +87,8 @@ function Plot({
   const { title, unit, times, lines, kind, shown, errorsSeconds, onZoom, onErrors } = chart;
   const container = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const shownRange = useRef(shown);
-  shownRange.current = shown;
+  const newest = useRef(chart);
+  newest.current = chart;
   const [isDark, setDark] = useState(darkScheme.matches);
   useListener(darkScheme, "change", () => setDark(darkScheme.matches));
 
@@ -98,7 +100,7 @@ function Plot({
   useLayoutEffect(() => {
     const element = container.current;
     if (element === null) return undefined;
-    const made = new uPlot(plotOptions(chart, element, shownRange, onHover), data, element);
+    const made = new uPlot(plotOptions(element, newest, onHover), data, element);
     plot.current = made;
     const observer = new ResizeObserver(() => {
       const width = element.clientWidth;
@@ -160,9 +162,8 @@ function Plot({
 }
 
 function plotOptions(
-  chart: ShownChart,
   container: HTMLElement,
-  shown: { readonly current: TimeRange },
+  newest: { readonly current: Omit<ShownChart, "hovered" | "onHover"> },
   onHover: (index: number | null) => void,
 ): uPlot.Options {
   // A variable with light-dark() has one value only as the colour of an element.
@@ -177,10 +178,12 @@ function plotOptions(
     ticks: { show: false },
     font: "11px system-ui, sans-serif",
   };
-  const { kind, onZoom } = chart;
+  const { kind, lines, onZoom } = newest.current;
   const hasBars = kind === "bars";
-  const paths = hasBars ? uPlot.paths.bars?.({ size: [0.6, 28, 2] }) : uPlot.paths.linear?.();
-  const series = chart.lines.map(({ label, colour: name }) => ({
+  const paths = hasBars
+    ? uPlot.paths.bars?.({ size: [0.6, Infinity, 2], disp: barPlaces(newest) })
+    : uPlot.paths.linear?.();
+  const series = lines.map(({ label, colour: name }) => ({
     label,
     stroke: colour(name),
     width: hasBars ? 0 : 1.5,
@@ -202,7 +205,7 @@ function plotOptions(
     },
     select: { show: true, left: 0, top: 0, width: 0, height: 0 },
     scales: {
-      x: { time: true, range: () => [shown.current.min, shown.current.max] },
+      x: { time: true, range: () => [newest.current.shown.min, newest.current.shown.max] },
       y: { range: (_, __, max) => [0, axisMax(max, hasBars)] },
     },
     axes: [
@@ -232,6 +235,23 @@ function plotOptions(
         },
       ],
     },
+  };
+}
+
+/**
+ * The left edges and the width of bars: uPlot itself would make all of them narrower while the newest
+ * one is drawn before its middle. Of that one at least a third is drawn.
+ */
+function barPlaces(newest: { readonly current: Pick<ShownChart, "barSeconds" | "shown"> }) {
+  const edges = ({ data: [times] }: uPlot) => {
+    const { barSeconds = 1, shown } = newest.current;
+    return Array.from(times, (time) =>
+      Math.min((Math.floor(time / barSeconds) + 0.2) * barSeconds, shown.max - 0.2 * barSeconds),
+    );
+  };
+  return {
+    x0: { unit: 1, values: edges },
+    size: { unit: 1, values: () => [0.6 * (newest.current.barSeconds ?? 1)] },
   };
 }
 

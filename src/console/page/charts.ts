@@ -135,7 +135,11 @@ function chartsOf(
       complete.map(({ samples: own }) => sumOf(own.map(count)) / (isRate ? own.length * seconds : 1));
     const unit = `${noun} per ${isRate ? "second" : spanName(length)}`;
     const times = complete.map(({ middle }) => middle);
-    return { length, valuesOf, chart: { kind: isRate ? "areas" : "bars", unit, times } as const };
+    return {
+      length,
+      valuesOf,
+      chart: { kind: isRate ? "areas" : "bars", barSeconds: length, unit, times } as const,
+    };
   };
   const creates = countsOf(
     "plants",

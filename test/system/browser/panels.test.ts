@@ -286,17 +286,25 @@ const colouredPixels = `(() => {
   return pixels.filter((colours) => Math.max(...colours) - Math.min(...colours) > 60).length;
 })()`;
 
-test.concurrent("a minute that has just begun has a bar of its creates", async () => {
+test.concurrent("a minute that has just begun has a bar of its creates, and narrows no other one", async () => {
   await withPage(browser, {}, async ({ page, console }) => {
-    // Samples of 5 seconds: those of a minute, and the first one of the next.
+    // Samples of 5 seconds: those of minutes, and the first ones of the next.
     const first = Math.floor(Date.now() / 60_000) * 12;
-    const samples = [...Array(12).fill({}), { created: 1 }];
-    await page.route(/api\/history\?/, async (route) => {
-      const response = await route.fetch();
-      await route.fulfill({ json: { ...(await response.json()), first, samples } });
-    });
-    await page.goto(console);
-    await page.getByText("1 created in the last minute").waitFor();
-    expect(await page.evaluate<number>(colouredPixels)).toBeGreaterThan(20);
+    const minute = [{ created: 1 }, ...Array(11).fill({})];
+    const pixelsWith = async (minutes: number, newer: number) => {
+      const samples = [...Array(minutes).fill(minute).flat(), ...minute.slice(0, newer)];
+      await page.route(/api\/history\?/, async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({ json: { ...(await response.json()), first, samples } });
+      });
+      await page.goto("about:blank");
+      await page.goto(console);
+      await page.getByText(/1 created in the last minute/).waitFor();
+      const pixels = await page.evaluate<number>(colouredPixels);
+      await page.unrouteAll({ behavior: "wait" });
+      return pixels;
+    };
+    expect(await pixelsWith(0, 1)).toBeGreaterThan(20);
+    expect(await pixelsWith(40, 1)).toBeGreaterThan(0.8 * (await pixelsWith(40, 12)));
   });
 });
