@@ -105,7 +105,7 @@ export class Metrics {
       ),
       counter(
         "plantstore_requests_aborted_total",
-        "Requests whose client closed the connection before the response.",
+        "Requests whose client closed the connection before the body had arrived.",
         this.#count("clientAborted"),
       ),
       histogram(

@@ -89,7 +89,7 @@ export interface Notice {
 /** A monotonic clock in milliseconds with fractions: performance.now. */
 export type Clock = () => number;
 
-/** The result of a request: `clientAborted` if the client left before its response. */
+/** The result of a request: `clientAborted` if the client left before its body had arrived. */
 export type Result = "created" | "unchanged" | "clientAborted" | ErrorCode;
 
 /** One request and its response. Times are those of Clock. */
