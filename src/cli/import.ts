@@ -117,7 +117,7 @@ async function printDryRun(config: ImportConfig, file: string, signal: AbortSign
 async function confirm(plants: number, signal: AbortSignal): Promise<boolean> {
   // Without readline's terminal mode, Ctrl+C stays a signal.
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
-  // The question alone would wait for ever.
+  // The question itself is never settled if the input ends.
   const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
   try {
     const question = `Replace ${formatCount(plants)} in the store? [y/N] `;

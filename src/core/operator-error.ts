@@ -13,8 +13,8 @@ export class OperatorError extends Error {
 
 /** The message of what was thrown, which need not be an Error. */
 export function errorMessage(error: unknown): string {
-  // It has no message, but the error of a block and that of closing what the block has opened. A
-  // thread that has ended rejects both with the same one.
+  // It has no message of its own: it holds the error of a block, and that of closing what the block
+  // had opened. If a thread has ended, both are the same.
   if (error instanceof SuppressedError)
     return [...new Set([error.suppressed, error.error].map(errorMessage))].join("; ");
   return error instanceof Error ? error.message : String(error);

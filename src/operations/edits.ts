@@ -177,7 +177,7 @@ function parseRecorded(json: string | null): NewPlant | undefined {
 export interface Undone {
   /** The entries of the run that were found. */
   readonly found: number;
-  /** Those that were undone; a plant may have several. */
+  /** The entries that were undone; a plant may have several. */
   readonly undone: number;
   /** Plants that are already what they were before the run. */
   readonly unchanged: number;

@@ -25,7 +25,7 @@ export type Variables = ReadonlyMap<string, RawValue>;
 export type ReadFile = (path: string, bytesMax: number) => Uint8Array;
 
 const prefix = "PLANTSTORE_";
-/** The options of the command conformance, and those of the test suites. */
+/** Variables of the command conformance and of the test suites. */
 const otherNames = /^PLANTSTORE_(?:CONFORMANCE|TEST)_/;
 const fileSuffix = "_FILE";
 const configVariable = settings.config.environment;

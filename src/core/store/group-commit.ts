@@ -191,8 +191,8 @@ export class GroupCommit implements CreateQueue {
   /**
    * Holds a batch back beside another one until it is as large as the last: on PostgreSQL, with two
    * in flight, 1.2 times the creates at 64 connections and 1.04 at 256, for 0.8 and 0.9 of the
-   * processor time. The time is limited, as the other one may wait for a lock, and no further
-   * create may come.
+   * processor time. The time is limited, because the other one may wait for a lock while no
+   * further create arrives.
    */
   #holdBack(): void {
     this.#holdTimer ??= setTimeout(() => {

@@ -1,4 +1,4 @@
-// What an operator sees of a failed command.
+// The exit code and the messages of a failed command.
 
 import { expect, test } from "bun:test";
 import { describeError } from "../../../src/cli/main.ts";

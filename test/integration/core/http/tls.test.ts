@@ -174,7 +174,7 @@ describeIfInstalled("openssl", "TLS", () => {
     reloader.stop();
   });
 
-  test("a new certificate is not used after the stop, where its files were being read", async () => {
+  test("a new certificate is not used after the stop, even if its files were being read then", async () => {
     using folder = new TemporaryFolder();
     const files = makeCertificate(folder, "live", "/CN=first");
     const first = await readCertificate(files);
