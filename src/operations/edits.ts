@@ -212,7 +212,7 @@ export async function undoRun(
     const ids = entries.flatMap(({ id }, index) => (outcomes[index] === "done" ? [] : [id]));
     undone += entries.length - ids.length;
     const stored = await storedPlants(sql, ids);
-    // Of several edits of a plant the first one, which comes last, decides.
+    // The entries come latest first, so the first edit of a plant decides.
     for (const [index, { id, before }] of entries.entries()) {
       if (outcomes[index] === "done") others.delete(id);
       else others.set(id, isSame(stored.get(id), before));
