@@ -5,6 +5,7 @@ import { type Handler, makeToken, openServerStore, randomBytes, ServerEvents, st
 import { post, send } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
 import { TemporaryFolder } from "../../support/server.ts";
+import { settled } from "../../support/settled.ts";
 
 const plant = '{"id": 9007199254740993, "name": "Monstera deliciosa"}';
 
@@ -94,8 +95,10 @@ test("routes of the admin listener are beside those of the server", async () => 
 test("an address that is taken rejects the start, and leaves nothing open", async () => {
   await using first = await startInProcess();
   const port = Number(new URL(first.url).port);
-  await expect(startInProcess({ listener: { port } })).rejects.toMatchObject({
-    listener: "public",
-    code: "EADDRINUSE",
-  });
+  expect(await settled(startInProcess({ listener: { port } }))).toThrow(
+    expect.objectContaining({
+      listener: "public",
+      code: "EADDRINUSE",
+    }),
+  );
 });

@@ -16,6 +16,7 @@ import { Output } from "../../support/output.ts";
 import { sessionEnd, sessionOf } from "../../support/processes.ts";
 import { programPath } from "../../support/programs.ts";
 import { collectResult, plantstore, runCommand, TemporaryFolder } from "../../support/server.ts";
+import { settled } from "../../support/settled.ts";
 
 const folder = new TemporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
@@ -35,7 +36,7 @@ async function startError(options: SandboxOptions): Promise<SandboxStartError> {
 }
 
 test("an option that there is not is an error", async () => {
-  await expect(startSandbox({ ports: 1 } as SandboxOptions)).rejects.toThrow(
+  expect(await settled(startSandbox({ ports: 1 } as SandboxOptions))).toThrow(
     new TypeError(
       "startSandbox has no option ports; it has seed, port, adminPort, token, flags, executable, log, startTimeoutMs",
     ),
@@ -92,7 +93,7 @@ describe("a call after the end is a SandboxEndedError", () => {
     await eventually("the rule is applied", async () => (await sandbox.rules())[0]?.applied !== 0);
     await Promise.all([sandbox.close(), sandbox.close()]);
     expect(await unanswered).toBe("no response");
-    await expect(sandbox.plants()).rejects.toThrow(new SandboxEndedError("The sandbox is closed."));
+    expect(await settled(sandbox.plants())).toThrow(new SandboxEndedError("The sandbox is closed."));
     expect(() => process.kill(sandbox.pid, 0)).toThrow("ESRCH");
   });
 
@@ -188,7 +189,7 @@ describe.each([
     );
     process.kill(sleeping, "SIGKILL");
     expect(urls).toHaveLength(3);
-    for (const url of urls) await expect(fetch(url)).rejects.toThrow();
+    for (const url of urls) expect(await settled(fetch(url))).toThrow();
     await expectNothingLeft(child.pid);
   });
 

@@ -8,6 +8,7 @@ import { Load } from "../../support/load.ts";
 import { logLines } from "../../support/output.ts";
 import { RawConnection, stuckCreate } from "../../support/raw-connection.ts";
 import { RunningServer } from "../../support/server.ts";
+import { settled } from "../../support/settled.ts";
 
 const servers = new AsyncDisposableStack();
 afterAll(() => servers.disposeAsync());
@@ -94,7 +95,7 @@ test("during shutdown the server is not ready, and accepts no new connections", 
   await server.logged(({ msg }) => msg.startsWith("shutting down"));
   expect(await (await fetch(`${adminUrl}/readyz`)).text()).toBe("not ready: the server is stopping\n");
   expect((await fetch(`${adminUrl}/livez`)).status).toBe(200);
-  await expect(post(target, plantJson(1n, "Monstera"))).rejects.toThrow();
+  expect(await settled(post(target, plantJson(1n, "Monstera")))).toThrow();
   stuck.terminate();
   expect((await stopping).exitCode).toBe(0);
 });

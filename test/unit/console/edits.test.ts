@@ -8,6 +8,7 @@ import { SqliteSqlConnection } from "../../../src/core/store/sqlite/sql-connecti
 import { EditRun } from "../../../src/operations/edits.ts";
 import { consoleContext, MemoryContext } from "../../support/console.ts";
 import { plantJson } from "../../support/http.ts";
+import { settled } from "../../support/settled.ts";
 
 const client = "192.0.2.1";
 
@@ -147,7 +148,7 @@ test("an undo that fails halfway reports what it has undone", async () => {
     },
   };
   const edits = new Edits(consoleContext({ store, reader: context.reader, emit: context.emit }));
-  await expect(edits.undo({ run: deletion.id, id: "" }, "::1")).rejects.toThrow("the disk is full");
+  expect(await settled(edits.undo({ run: deletion.id, id: "" }, "::1"))).toThrow("the disk is full");
   const restored = context.store.count();
   expect(restored).toBeWithin(1, 300);
   expect(context.emitted).toEqual([

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { WorkerClient } from "../../../../../src/core/store/sqlite/worker-rpc.ts";
+import { settled } from "../../../../support/settled.ts";
 
 test("calls reject when the worker ends without an error, and later ones too", async () => {
   const failed = Promise.withResolvers<Error>();
@@ -16,7 +17,7 @@ test("calls reject when the worker ends without an error, and later ones too", a
   for (const result of await Promise.allSettled(calls))
     expect(result).toMatchObject({ status: "rejected", reason: { message: "The SQLite worker ended" } });
   expect((await failed.promise).message).toBe("The SQLite worker ended");
-  await expect(worker.open()).rejects.toThrow("The SQLite worker ended");
+  expect(await settled(worker.open())).toThrow("The SQLite worker ended");
 });
 
 test("a call whose arguments cannot be cloned rejects, and those after it are served", async () => {
