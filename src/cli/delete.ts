@@ -5,7 +5,6 @@ import { OperatorError } from "../core/operator-error.ts";
 import { withSettings } from "./config/command-options.ts";
 import { editPlants } from "./edit-plants.ts";
 import { parseIdArgument } from "./id-argument.ts";
-import { printError } from "./output.ts";
 
 export function deleteCommand(): Command {
   const command = new Command("delete")
@@ -19,22 +18,8 @@ shows what was deleted, and undoes it.`,
     );
   return withSettings(command, ["database"], async ({ database }, ...positional: string[]) => {
     const ids = positional.flat().map(parseIdArgument);
-    let failures = 0;
-    await editPlants(database, async (edit) => {
-      for (const id of ids) {
-        try {
-          await edit(id, () => undefined);
-        } catch (error) {
-          // A missing plant does not stop the others; a store that cannot be changed does.
-          if (!(error instanceof OperatorError) || ids.length === 1) throw error;
-          failures++;
-          printError(`plantstore: ${error.message}`);
-        }
-      }
-    });
-    if (failures > 0)
-      throw new OperatorError(
-        `${failures} of ${ids.length} plants were not deleted; the lines above say why`,
-      );
+    const left = await editPlants(database, ids, () => undefined);
+    if (left > 0)
+      throw new OperatorError(`${left} of ${ids.length} plants were not deleted; the lines above say why`);
   });
 }

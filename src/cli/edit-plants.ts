@@ -7,16 +7,19 @@ import type { ReadablePlantStore } from "../core/store/plant-store.ts";
 import { type Editor, EditRun, pruneHistory } from "../operations/edits.ts";
 import { host } from "./host.ts";
 import { noSuchPlant } from "./id-argument.ts";
+import { printError } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
 /**
- * Replaces a stored plant by the result of `replace`, or deletes it if that is undefined. Rejects
- * with an OperatorError if the plant is missing, or was changed at the same time.
+ * Replaces stored plants by the results of `replace`, or deletes those for which it is undefined.
+ * One that is missing, or was changed at the same time, is left: if it is the only one, the reason
+ * is thrown, and otherwise printed. Returns how many were left.
  */
-type Edit = (id: bigint, replace: (stored: NewPlant) => Plant | undefined) => Promise<void>;
-
-/** Edits the plants of a command, in one run of the history. */
-export async function editPlants(database: string, work: (edit: Edit) => Promise<void>): Promise<void> {
+export async function editPlants(
+  database: string,
+  ids: readonly bigint[],
+  replace: (stored: NewPlant) => Plant | undefined,
+): Promise<number> {
   // Loading it takes 15 ms of processor time.
   const { Log } = await import("../core/observability/log.ts");
   const { error, environment, log: output } = host();
@@ -30,28 +33,47 @@ export async function editPlants(database: string, work: (edit: Edit) => Promise
     output,
   });
   const { user, sudoUser } = commandEditor();
-  const editIn =
-    (store: ReadablePlantStore, run: EditRun): Edit =>
-    async (id, replace) => {
-      const expected = await store.get(id);
-      if (expected === undefined) throw noSuchPlant(id);
-      const replacement = replace(expected);
-      if (replacement !== undefined && plantsEqual(expected, replacement)) return;
-      const [outcome] = await run.edit([{ id, expected, replacement }]);
-      if (outcome === "missing") throw noSuchPlant(id);
-      if (outcome === "changed")
-        throw new OperatorError(
-          `the plant ${id} was changed at the same time, and was left as it is; try again`,
-        );
-      const message = `plant ${replacement === undefined ? "deleted" : "updated"}`;
-      const fields = { id: String(id), by: "command", user, sudoUser };
-      log.handle({ kind: "notice", message, fields });
-    };
+  let left = 0;
   try {
-    await withStore(database, "writable", (store) => withEditRun(store, (run) => work(editIn(store, run))));
+    await withStore(database, "writable", (store) =>
+      withEditRun(store, async (run) => {
+        for (const id of ids) {
+          const result = await editPlant(store, run, id, replace);
+          if (result instanceof OperatorError) {
+            if (ids.length === 1) throw result;
+            printError(`plantstore: ${result.message}`);
+            left++;
+          } else if (result !== "unchanged") {
+            const fields = { id: String(id), by: "command", user, sudoUser };
+            log.handle({ kind: "notice", message: `plant ${result}`, fields });
+          }
+        }
+      }),
+    );
   } finally {
     await log.end();
   }
+  return left;
+}
+
+/** Returns what was done, or why the plant was left as it is. */
+async function editPlant(
+  store: ReadablePlantStore,
+  run: EditRun,
+  id: bigint,
+  replace: (stored: NewPlant) => Plant | undefined,
+): Promise<"updated" | "deleted" | "unchanged" | OperatorError> {
+  const expected = await store.get(id);
+  if (expected === undefined) return noSuchPlant(id);
+  const replacement = replace(expected);
+  if (replacement !== undefined && plantsEqual(expected, replacement)) return "unchanged";
+  const [outcome] = await run.edit([{ id, expected, replacement }]);
+  if (outcome === "missing") return noSuchPlant(id);
+  if (outcome === "changed")
+    return new OperatorError(
+      `the plant ${id} was changed at the same time, and was left as it is; try again`,
+    );
+  return replacement === undefined ? "deleted" : "updated";
 }
 
 /** Edits in one run of the history by the user of this process, and then removes old entries. */

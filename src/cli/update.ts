@@ -29,9 +29,7 @@ export function updateCommand(): Command {
     const changes = fieldNames.flatMap((field) => changeOf(field, command));
     if (changes.length === 0)
       throw new OperatorError("nothing to change: give --name, --tag or --remove-tag", 2);
-    await editPlants(database, (edit) =>
-      edit(id, (stored) => validated({ ...stored, ...Object.fromEntries(changes) })),
-    );
+    await editPlants(database, [id], (stored) => validated({ ...stored, ...Object.fromEntries(changes) }));
   });
 }
 

@@ -1,11 +1,12 @@
 // plantstore update, delete and history, and export --with-creation, on every engine.
 
+import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { engines } from "../../support/engines.ts";
 import { jsonLines, logLines } from "../../support/output.ts";
 import { programPath } from "../../support/programs.ts";
-import { createStore, runCommand, withStore } from "../../support/server.ts";
+import { createStore, runCommand, TemporaryFolder, withStore } from "../../support/server.ts";
 import { csvLine, exported, storeLines } from "../../support/stored-plants.ts";
 
 const user = Bun.spawnSync([programPath("id"), "-un"])
@@ -128,3 +129,16 @@ for (const engine of engines) {
     expect(await exported(other.database)).toBe(await exported(database));
   });
 }
+
+test("a store that cannot be changed ends a deletion at its first plant", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  await storeLines(`sqlite:${path}`, ['{"id":1,"name":"Rosa"}', '{"id":2,"name":"Hoya"}']);
+  using database = new Database(path);
+  database.run("CREATE TRIGGER kept BEFORE DELETE ON plants BEGIN SELECT RAISE(ABORT, 'kept'); END");
+  expect(await runCommand(["delete", "1", "2", "--database", `sqlite:${path}`])).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr: "plantstore: the store could not be changed: kept; fix the cause, and try again\n",
+  });
+});
