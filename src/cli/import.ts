@@ -1,5 +1,6 @@
 // plantstore import FILE|-: creates plants from NDJSON or CSV, and replaces them on request.
 
+import { statSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
 import { OperatorError } from "../core/operator-error.ts";
@@ -69,9 +70,9 @@ async function importFile(given: GivenConfig, file: string): Promise<void> {
   const { importUpdate, dryRun, yes } = given;
   using interrupt = new InterruptSignal();
   const { signal } = interrupt;
-  if (importUpdate && !dryRun && !yes && (file === "-" || !host().error.isTTY || !process.stdin.isTTY))
+  if (importUpdate && !dryRun && !yes && !(canBeReadTwice(file) && host().error.isTTY && process.stdin.isTTY))
     throw new OperatorError(
-      "--update asks before it replaces plants, and there is no terminal to ask on: give --yes, or --dry-run to see what it would do",
+      "--update reads a file twice and asks on a terminal in between, which is not possible here: give --yes, or --dry-run to see what it would do",
       2,
     );
   const config = { ...given, format: given.format ?? formatOfFile(file) };
@@ -81,6 +82,11 @@ async function importFile(given: GivenConfig, file: string): Promise<void> {
     if (replaced > 0 && !(await confirm(replaced, signal))) throw new OperatorError("nothing was imported");
   }
   await importInto(config, file, signal);
+}
+
+/** Unlike a pipe; true for a missing file, which is another error. */
+function canBeReadTwice(file: string): boolean {
+  return file !== "-" && statSync(file, { throwIfNoEntry: false })?.isFile() !== false;
 }
 
 /** Prints what an import would do, and the first differences. */
