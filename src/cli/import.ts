@@ -153,7 +153,6 @@ async function importInto(config: ImportConfig, file: string, signal: AbortSigna
   const importStore = async (store: ReadablePlantStore) => {
     isOpen = true;
     const rejections = rejectionReport(format, delimiter);
-    // After the store is open: without a store, the report of an earlier import is kept.
     const input = file === "-" ? undefined : file;
     const rejectedFile = new RejectedFile(input, format, rejections, source.access);
     const options = {
