@@ -110,14 +110,13 @@ export type HistoryCursor = Pick<HistoryEntry, "editedAt" | "run" | "seq">;
 /** Which entries are listed; without a property all of them. */
 export interface HistoryFilter {
   readonly id?: bigint | undefined;
-  readonly run?: string | undefined;
-  /** Only those of the editsMax numbers before this one. */
-  readonly seqBefore?: number | undefined;
   /** Milliseconds since the epoch. */
   readonly since?: number | undefined;
   /** Only entries that come after this one in the list. */
   readonly after?: HistoryCursor | undefined;
 }
+
+const editColumns = "run, seq, plant_id, edited_at, editor, before, after, created_at, creator";
 
 interface EditRow {
   readonly run: string;
@@ -134,27 +133,28 @@ interface EditRow {
 /** Lists entries, the latest first. */
 export async function listEdits(
   sql: SqlConnection,
-  { id, run, seqBefore, since, after }: HistoryFilter,
+  { id, since, after }: HistoryFilter,
   entriesMax: number = editsMax,
 ): Promise<HistoryEntry[]> {
   const parameters: SqlValue[] = [];
   const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
   const conditions = [sql.inTime];
   if (id !== undefined) conditions.push(`plant_id = ${parameter(id)}`);
-  if (run !== undefined) conditions.push(`run = ${parameter(run)}`);
   if (since !== undefined) conditions.push(`edited_at >= ${parameter(since)}`);
-  if (seqBefore !== undefined)
-    conditions.push(`seq >= ${parameter(seqBefore - editsMax)}`, `seq < ${parameter(seqBefore)}`);
   if (after !== undefined) {
     const place = [after.editedAt, after.run, after.seq].map(parameter);
     conditions.push(`(edited_at, run, seq) < (${place.join(", ")})`);
   }
   const rows = await sql.query<EditRow>(
-    `SELECT run, seq, plant_id, edited_at, editor, before, after, created_at, creator FROM edits
+    `SELECT ${editColumns} FROM edits
      WHERE ${conditions.join(" AND ")} ORDER BY edited_at DESC, run DESC, seq DESC LIMIT ${parameter(entriesMax)}`,
     parameters,
   );
-  return rows.map((row) => ({
+  return rows.map(toEntry);
+}
+
+function toEntry(row: EditRow): HistoryEntry {
+  return {
     run: row.run,
     seq: Number(row.seq),
     id: row.plant_id,
@@ -163,7 +163,7 @@ export async function listEdits(
     before: parseRecorded(row.before),
     after: parseRecorded(row.after),
     creation: { createdAt: row.created_at, creator: row.creator },
-  }));
+  };
 }
 
 function parseRecorded(json: string | null): NewPlant | undefined {
@@ -223,28 +223,25 @@ export async function undoRun(
 }
 
 /**
- * The entries of a run, or of a plant in it, latest first. Those of a run are read by ranges of their
- * numbers, because PostgreSQL without statistics, as after an import, would sort the whole run for
- * each page.
+ * The entries of a run, or of a plant in it, latest first: by their numbers, because the clock may
+ * have been set back during the run.
  */
 async function* editsOfRun(
   sql: SqlConnection,
-  { run, id }: Pick<HistoryFilter, "run" | "id"> & { readonly run: string },
+  { run, id }: { readonly run: string; readonly id?: bigint | undefined },
 ): AsyncGenerator<HistoryEntry[]> {
-  if (id !== undefined) {
-    let after: HistoryCursor | undefined;
-    do {
-      const entries = await listEdits(sql, { run, id, after });
-      yield entries;
-      after = entries.at(-1);
-    } while (after !== undefined);
-    return;
-  }
-  const [last] = await sql.query<{ seq: bigint | null }>("SELECT max(seq) AS seq FROM edits WHERE run = $1", [
-    run,
-  ]);
-  for (let seqBefore = Number(last?.seq ?? -1) + 1; seqBefore > 0; seqBefore -= editsMax)
-    yield await listEdits(sql, { run, seqBefore });
+  let seqBefore: bigint | undefined = 2n ** 63n - 1n;
+  do {
+    const parameters: SqlValue[] = [run, seqBefore, ...(id === undefined ? [] : [id])];
+    const rows: EditRow[] = await sql.query<EditRow>(
+      `SELECT ${editColumns} FROM edits
+       WHERE ${sql.inTime} AND run = $1 AND seq < $2${id === undefined ? "" : " AND plant_id = $3"}
+       ORDER BY seq DESC LIMIT ${editsMax}`,
+      parameters,
+    );
+    yield rows.map(toEntry);
+    seqBefore = rows.at(-1)?.seq;
+  } while (seqBefore !== undefined);
 }
 
 function isSame(one: NewPlant | undefined, other: NewPlant | undefined): boolean {

@@ -68,7 +68,6 @@ for (const engine of engines) {
           [-7n, ficus.name],
           [-7n, "Ficus"],
         ]);
-        expect(await listed({ run: run.id })).toHaveLength(2);
         expect(await listed({ since: Date.now() + 1 })).toEqual([]);
         const all = await listEdits(sql, {});
         const paged = [];
@@ -220,7 +219,7 @@ for (const engine of engines) {
       });
     });
 
-    test("hundreds of edits of one plant in a run are undone as a whole", async () => {
+    test("hundreds of edits of one plant in a run are undone as a whole, although the clock was set back", async () => {
       await withPlants([ficus, aloe], async ({ store, sql, database }) => {
         const before = await exported(database);
         const run = new EditRun(store, ada);
@@ -231,6 +230,8 @@ for (const engine of engines) {
           replacement: { name },
         }));
         await run.edit(edits);
+        await using write = await store.openSql("write");
+        await write.query("UPDATE edits SET edited_at = edited_at - 1000 * seq");
         expect(await undoRun(new EditRun(store, ada), sql, { run: run.id, id: maxId })).toMatchObject({
           found: 450,
           undone: 450,
