@@ -197,9 +197,9 @@ async function importRecords(
   options: ImportOptions,
   onHeader?: (header: string) => void,
 ): Promise<void> {
-  const read = readRecords[format];
   using progress = new Progress(quiet ? undefined : host().error);
-  await importPlants(read(source.chunks, { recordBytesMax, delimiter, onHeader }), store, {
+  const records = readRecords(format, source.chunks, { recordBytesMax, delimiter, onHeader });
+  await importPlants(records, store, {
     ...options,
     onBatch: () => progress.update(countAll(options.counts), source.fractionRead()),
   });

@@ -106,7 +106,7 @@ async function firstRecords(
   const chunks = new Blob([new Uint8Array(start)]).stream();
   const found: ImportRecord[] = [];
   try {
-    for await (const some of readRecords[format](chunks, { recordBytesMax, delimiter, columns })) {
+    for await (const some of readRecords(format, chunks, { recordBytesMax, delimiter, columns })) {
       found.push(...some);
       if (found.length >= previewRecordsMax) break;
     }

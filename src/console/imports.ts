@@ -231,7 +231,7 @@ class RunningImport {
     const { update, format, delimiter, columns } = this.settings;
     const { bodyBytesMax, emit, reader } = this.#context;
     const report = rejectionReport(format, delimiter);
-    const records = readRecords[format](this.#parts.readable, {
+    const records = readRecords(format, this.#parts.readable, {
       recordBytesMax: bodyBytesMax,
       delimiter,
       columns,

@@ -1,11 +1,11 @@
 // CSV import: a header that names the columns, then a record per plant.
 
 import { ApiError } from "../core/contract/errors.ts";
-import { type FieldName, fieldNames, isRequired } from "../core/contract/fields.ts";
+import { fieldNames, isRequired } from "../core/contract/fields.ts";
 import { type NewPlantFields, parseNewPlantFields } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { type CsvCells, type Delimiter, type OnCsvRecord, parseCsvRecords } from "./csv-records.ts";
-import { type ImportRecord, type RecordFormat, recordsOf } from "./record-reader.ts";
+import type { ImportRecord, RecordFormat } from "./record-reader.ts";
 
 /** The named delimiters of --delimiter. */
 export const delimiterNames: ReadonlyMap<string, Delimiter> = new Map([
@@ -14,11 +14,10 @@ export const delimiterNames: ReadonlyMap<string, Delimiter> = new Map([
   ["tab", "\t"],
 ]);
 
-/** The index of each column; -1 or undefined if it is missing. */
-interface ColumnIndexes extends Readonly<Partial<Record<FieldName, number>>> {
-  readonly id: number;
-  readonly name: number;
-}
+const columnNames = ["id", ...fieldNames] as const;
+
+/** The index of each column; -1 if it is missing. */
+type ColumnIndexes = Readonly<Record<(typeof columnNames)[number], number>>;
 
 /** Columns that the operator chose, which replace those of the header. */
 export interface ChosenColumns extends ColumnIndexes {
@@ -40,15 +39,7 @@ export interface ReadOptions {
   readonly onHeader?: ((header: string) => void) | undefined;
 }
 
-/** The records of a CSV stream. Throws an OperatorError if the header does not name id and name. */
-export function csvRecords(
-  chunks: AsyncIterable<Uint8Array>,
-  options: ReadOptions,
-): AsyncGenerator<readonly ImportRecord[]> {
-  return recordsOf(chunks, new Csv(options), options.recordBytesMax);
-}
-
-class Csv implements RecordFormat<CsvCells> {
+export class Csv implements RecordFormat<CsvCells> {
   readonly hasQuotes = true;
   readonly #options: ReadOptions;
   #columns: Columns | undefined;
@@ -107,10 +98,8 @@ class Csv implements RecordFormat<CsvCells> {
         `The record has ${cells.length} cells, but the ${this.#hasHeader ? "header" : "first line"} has ${columns.count}: a cell that contains a ${delimiterName(this.#options.delimiter)}, a quote or a line end must be quoted.`,
       );
     }
-    const fields: { -readonly [Field in keyof NewPlantFields]: NewPlantFields[Field] } = {
-      id: cells[columns.id],
-    };
-    for (const field of fieldNames) fields[field] = cells[columns[field] ?? -1];
+    const fields: { -readonly [Field in keyof NewPlantFields]: NewPlantFields[Field] } = {};
+    for (const name of columnNames) fields[name] = cells[columns[name]];
     return parseNewPlantFields(fields);
   }
 }
@@ -130,23 +119,19 @@ function parseHeader(cells: CsvCells, text: string, delimiter: Delimiter): Colum
         : `its columns are separated by ${other[0]}s: give --delimiter ${other[0]}`;
     throw new OperatorError(`${error}; ${advice}`);
   }
-  const names = columnNames(cells);
-  return {
-    id: names.indexOf("id"),
-    name: names.indexOf("name"),
-    ...Object.fromEntries(optionalColumns.map((field) => [field, names.indexOf(field)])),
-    count: names.length,
-  };
+  const names = trimmedNames(cells);
+  const indexes = Object.fromEntries(columnNames.map((name) => [name, names.indexOf(name)]));
+  return { ...(indexes as ColumnIndexes), count: names.length };
 }
 
 /** Why cells are not a header; undefined if they are one. */
 function headerError(cells: CsvCells): string | undefined {
   if ("error" in cells) return `the header is not CSV in UTF-8: ${cells.error}`;
-  const names = columnNames(cells);
+  const names = trimmedNames(cells);
   const missing = requiredColumns.filter((name) => !names.includes(name));
   if (missing.length > 0)
     return `the header has no column ${missing.join(" and no ")}; it has ${describeColumns(cells)}`;
-  const twice = ["id", ...fieldNames].filter((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  const twice = columnNames.filter((name) => names.indexOf(name) !== names.lastIndexOf(name));
   if (twice.length > 0) return `the header has the column ${twice.join(" and ")} twice`;
   return undefined;
 }
@@ -159,7 +144,7 @@ function isHeader(text: string, delimiter: Delimiter): boolean {
 }
 
 /** Spreadsheets also write `ID` and ` Name`. trim removes a byte order mark too. */
-function columnNames(cells: readonly (string | undefined)[]): string[] {
+function trimmedNames(cells: readonly (string | undefined)[]): string[] {
   return cells.map((cell) => (cell ?? "").trim().toLowerCase());
 }
 

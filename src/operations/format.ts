@@ -1,24 +1,28 @@
 // The formats of import and export.
 
-import { csvRecords, type ReadOptions } from "./csv.ts";
-import { ndjsonRecords } from "./ndjson.ts";
-import type { ImportRecord } from "./record-reader.ts";
+import { Csv, type ReadOptions } from "./csv.ts";
+import { ndjson } from "./ndjson.ts";
+import { type ImportRecord, recordsOf } from "./record-reader.ts";
 
 /** The values of --format. */
 export const formatNames = ["ndjson", "csv"] as const;
 
 export type FormatName = (typeof formatNames)[number];
 
-/** The records of a stream. */
-type ReadRecords = (
+/**
+ * The records of a stream. Throws an OperatorError if the header of CSV does not name id and name,
+ * or a quote is open at the end.
+ */
+export function readRecords(
+  format: FormatName,
   chunks: AsyncIterable<Uint8Array>,
   options: ReadOptions,
-) => AsyncIterable<readonly ImportRecord[]>;
-
-export const readRecords: Readonly<Record<FormatName, ReadRecords>> = {
-  ndjson: ndjsonRecords,
-  csv: csvRecords,
-};
+): AsyncGenerator<readonly ImportRecord[]> {
+  const { recordBytesMax } = options;
+  return format === "csv"
+    ? recordsOf(chunks, new Csv(options), recordBytesMax)
+    : recordsOf(chunks, ndjson, recordBytesMax);
+}
 
 /** The format of a file by its extension: CSV for .csv, otherwise NDJSON. */
 export function formatOfFile(name: string): FormatName {

@@ -1,21 +1,13 @@
 // NDJSON: each line is a request body of the API.
 
 import { parseNewPlant, parseNewPlantJson } from "../core/contract/plant.ts";
-import { type ImportRecord, type RecordFormat, recordsOf } from "./record-reader.ts";
+import type { ImportRecord, RecordFormat } from "./record-reader.ts";
 
 const openingBrace = 0x7b;
 const byteOrderMark = 0xfeff;
 
-/** The records of an NDJSON stream. Blank lines are skipped. */
-export function ndjsonRecords(
-  chunks: AsyncIterable<Uint8Array>,
-  { recordBytesMax }: { readonly recordBytesMax: number },
-): AsyncGenerator<readonly ImportRecord[]> {
-  return recordsOf(chunks, ndjson, recordBytesMax);
-}
-
-/** A line is parsed only when it becomes a plant. */
-const ndjson: RecordFormat<ImportRecord["plant"] | undefined> = {
+/** A line is parsed only when it becomes a plant, and a blank one is skipped. */
+export const ndjson: RecordFormat<ImportRecord["plant"] | undefined> = {
   hasQuotes: false,
   parse(text, onRecord) {
     for (let start = 0; start < text.length; ) {

@@ -17,7 +17,7 @@ const recordBytesMax = 64 * 2 ** 20;
  */
 export async function loadSeeds(file: string, store: Pick<PlantStore, "create">): Promise<void> {
   using source = openSource(file, new AbortController().signal);
-  for await (const records of readRecords[formatOfFile(file)](source.chunks, {
+  for await (const records of readRecords(formatOfFile(file), source.chunks, {
     recordBytesMax,
     delimiter: ",",
   })) {

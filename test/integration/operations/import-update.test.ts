@@ -218,7 +218,7 @@ test("whatever a rejected record of CSV is, the next one in its report is whole"
     yield new TextEncoder().encode(lines.join(""));
   }
   const records = (
-    await Array.fromAsync(readRecords.csv(chunks(), { recordBytesMax: 1_000, delimiter: "," }))
+    await Array.fromAsync(readRecords("csv", chunks(), { recordBytesMax: 1_000, delimiter: "," }))
   ).flat();
   const isWhole = ({ plant: read }: ImportRecord) =>
     !(read instanceof ApiError) && newPlantJson(read) === newPlantJson(plant);

@@ -8,10 +8,9 @@ import { fieldNames } from "../../../src/core/contract/fields.ts";
 import { type NewPlant, newPlantJson, parseNewPlant, toColumns } from "../../../src/core/contract/plant.ts";
 import { OperatorError } from "../../../src/core/operator-error.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
-import { csvRecords } from "../../../src/operations/csv.ts";
 import { type CsvCells, formatCsvRecord, parseCsvRecords } from "../../../src/operations/csv-records.ts";
+import { readRecords } from "../../../src/operations/format.ts";
 import { importPlants, newCounts } from "../../../src/operations/import.ts";
-import { ndjsonRecords } from "../../../src/operations/ndjson.ts";
 import type { ImportRecord } from "../../../src/operations/record-reader.ts";
 import { processorMs } from "../../support/processes.ts";
 import { anyInt64, anyNewPlant } from "../../support/random.ts";
@@ -25,8 +24,10 @@ type Read = (
 const csvRead =
   (delimiter: string): Read =>
   (chunks, options) =>
-    csvRecords(chunks, { ...options, delimiter });
+    readRecords("csv", chunks, { ...options, delimiter });
 const commaRecords = csvRead(",");
+const ndjsonRecords: Read = (chunks, options) =>
+  readRecords("ndjson", chunks, { ...options, delimiter: "," });
 
 const plentyBytes = 2 ** 20;
 const anyCuts = fc.array(fc.nat(200), { maxLength: 6 });
