@@ -143,11 +143,12 @@ async function importInto(config: ImportConfig, file: string, signal: AbortSigna
   let report: string | undefined;
   let runId: string | undefined;
   let isOpen = false;
-  const summary = () => {
+  const summary = (soFar = "") => {
     const undo = `; "plantstore history --undo ${runId}" brings back what was replaced`;
-    return formatCounts(counts, importUpdate) + (counts.replaced === 0 ? "" : undo);
+    const see = report === undefined ? "" : `; see ${report}`;
+    return formatCounts(counts, importUpdate) + soFar + (counts.replaced === 0 ? "" : undo) + see;
   };
-  const resumable = () => `${summary()} so far; run the same command again to continue`;
+  const resumable = () => `${summary(" so far")}; run the same command again to continue`;
 
   using source = openSource(file, signal, host().openInput);
   const importStore = async (store: ReadablePlantStore) => {
@@ -176,6 +177,8 @@ async function importInto(config: ImportConfig, file: string, signal: AbortSigna
   try {
     await withStore(database, "writable", importStore, { quiet, signal, onUnavailable: () => undefined });
   } catch (error) {
+    if (isOpen && error instanceof OperatorError)
+      throw new OperatorError(`${error.message}; ${summary(" so far")}`);
     const isUnavailable = error instanceof StoreUnavailable;
     const isWaitInterrupted = signal.aborted && (!isOpen || isUnavailable);
     if (!isWaitInterrupted && isUnavailable)
@@ -183,7 +186,7 @@ async function importInto(config: ImportConfig, file: string, signal: AbortSigna
     if (!isWaitInterrupted) throw error;
   }
   if (signal.aborted) throw new OperatorError(`interrupted; ${resumable()}`);
-  if (!quiet) printError(summary() + (report === undefined ? "" : `; see ${report}`));
+  if (!quiet) printError(summary());
   // Its name may have a number.
   else if (report !== undefined) printError(`The rejected records are in ${report}.`);
   host().setExitCode(counts.rejected > 0 ? someRejectedExitCode : 0);

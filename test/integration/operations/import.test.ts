@@ -7,7 +7,7 @@ import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
 import { jsonLines } from "../../support/output.ts";
 import { createStore, plantstore, runCommand, runIn, TemporaryFolder } from "../../support/server.ts";
-import { exported } from "../../support/stored-plants.ts";
+import { exported, storeLines } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {
@@ -69,6 +69,22 @@ test("standard input is imported like a file, and a missing file is an error", a
   expect(existsSync(folder.file("stdin.rejected.ndjson"))).toBe(true);
   const none = await runCommand(["import", folder.file("none.ndjson"), "--database", database]);
   expect(none).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("there is no file") });
+});
+
+test("an import that fails says what it has done, and names its report", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await storeLines(database, [plantJson(1n, "Rosa")]);
+  const file = folder.file("plants.csv");
+  writeFileSync(file, 'id,name\n1,Rosa canina\nx,Hoya\n2,"Ficus\n');
+  const command = ["import", file, "--update", "--yes", "--database", database];
+  expect(await runCommand(command)).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr: expect.stringMatching(
+      /^plantstore: the record in line 4 does not end: .*; 0 created, 1 replaced, 0 already stored, 1 rejected so far; "plantstore history --undo \w+" .*; see .*plants\.csv\.rejected\.csv\n$/,
+    ),
+  });
 });
 
 test("progress is plants, rate, percentage and remaining time", () => {
