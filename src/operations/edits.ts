@@ -71,21 +71,17 @@ function newRunId(): string {
   return Array.from(bytes, (byte) => runCharacters[byte % runCharacters.length]).join("");
 }
 
-/** The plants that are stored under some ids. */
+/** The plants that are stored under some ids, at most editsMax. */
 export async function storedPlants(
   sql: SqlConnection,
   ids: readonly bigint[],
 ): Promise<Map<bigint, NewPlant>> {
-  const plants = new Map<bigint, NewPlant>();
-  for (let at = 0; at < ids.length; at += editsMax) {
-    const some = ids.slice(at, at + editsMax);
-    const rows = await sql.query<PlantColumns & { id: bigint }>(
-      `SELECT id, ${fieldNames.join(", ")} FROM plants WHERE id IN ${list(some)}`,
-      some,
-    );
-    for (const row of rows) plants.set(row.id, toNewPlant(row.id, row));
-  }
-  return plants;
+  if (ids.length === 0) return new Map();
+  const rows = await sql.query<PlantColumns & { id: bigint }>(
+    `SELECT id, ${fieldNames.join(", ")} FROM plants WHERE id IN ${list(ids)}`,
+    ids,
+  );
+  return new Map(rows.map((row) => [row.id, toNewPlant(row.id, row)]));
 }
 
 /** An edit in the history. */

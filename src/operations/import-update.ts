@@ -1,6 +1,7 @@
 // An import that replaces stored plants, and its dry run.
 
 import { type NewPlant, plantsEqual } from "../core/contract/plant.ts";
+import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import {
   compareWithStored,
   type NewEntry,
@@ -44,28 +45,33 @@ export class Replacement {
 
   /** Replaces in the order of the records: of two with one id the last one stays. */
   async replace(records: readonly UpdatingRecord[]): Promise<UpdateOutcome[]> {
-    const current = await storedPlants(
-      this.#sql,
-      records.map(({ plant }) => plant.id),
-    );
-    const edits: { readonly index: number; readonly expected: NewPlant; readonly replacement: NewPlant }[] =
-      [];
-    const outcomes = records.map(({ line, plant }, index): UpdateOutcome => {
-      const expected = current.get(plant.id);
-      // Deleted at the same time; or, in a dry run, to be created by an earlier record.
-      if (expected === undefined) return this.#run === undefined ? "replaced" : "conflict";
-      if (plantsEqual(expected, plant)) return "unchanged";
-      if (this.differences.length < differencesMax)
-        this.differences.push({ line, before: expected, after: plant });
-      edits.push({ index, expected, replacement: plant });
-      current.set(plant.id, plant);
-      return "replaced";
-    });
-    const made = await this.#run?.edit(
-      edits.map(({ expected, replacement }) => ({ id: replacement.id, expected, replacement })),
-    );
-    for (const [at, { index }] of edits.entries())
-      if (made !== undefined && made[at] !== "done") outcomes[index] = "conflict";
+    const outcomes: UpdateOutcome[] = [];
+    /** The plants of earlier records. */
+    const replaced = new Map<bigint, NewPlant>();
+    for (const some of parts(records)) {
+      const stored = await storedPlants(
+        this.#sql,
+        some.map(({ plant }) => plant.id),
+      );
+      const edits: { readonly at: number; readonly edit: PlantEdit }[] = [];
+      for (const { line, plant } of some) {
+        const expected = replaced.get(plant.id) ?? stored.get(plant.id);
+        if (expected === undefined) {
+          // Deleted at the same time; or, in a dry run, to be created by an earlier record.
+          outcomes.push(this.#run === undefined ? "replaced" : "conflict");
+        } else if (plantsEqual(expected, plant)) outcomes.push("unchanged");
+        else {
+          if (this.differences.length < differencesMax)
+            this.differences.push({ line, before: expected, after: plant });
+          edits.push({ at: outcomes.length, edit: { id: plant.id, expected, replacement: plant } });
+          replaced.set(plant.id, plant);
+          outcomes.push("replaced");
+        }
+      }
+      const made = await this.#run?.edit(edits.map(({ edit }) => edit));
+      for (const [index, { at }] of edits.entries())
+        if (made !== undefined && made[index] !== "done") outcomes[at] = "conflict";
+    }
     return outcomes;
   }
 }
@@ -74,15 +80,25 @@ export class Replacement {
 export function dryStore(sql: SqlConnection): Pick<PlantStore, "create"> {
   return {
     async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
-      const stored = await storedPlants(
-        sql,
-        batch.map(({ plant }) => plant.id),
-      );
-      return batch.map(({ plant }) => {
-        const found = stored.get(plant.id);
-        if (found === undefined) stored.set(plant.id, plant);
-        return found === undefined ? "created" : compareWithStored(found, plant);
-      });
+      const outcomes: Outcome[] = [];
+      const created = new Map<bigint, NewPlant>();
+      for (const some of parts(batch)) {
+        const stored = await storedPlants(
+          sql,
+          some.map(({ plant }) => plant.id),
+        );
+        for (const { plant } of some) {
+          const found = created.get(plant.id) ?? stored.get(plant.id);
+          if (found === undefined) created.set(plant.id, plant);
+          outcomes.push(found === undefined ? "created" : compareWithStored(found, plant));
+        }
+      }
+      return outcomes;
     },
   };
+}
+
+/** Parts of a batch: its plants may be short, and the stored ones under their ids as long as a body. */
+function* parts<Item>(batch: readonly Item[]): Generator<readonly Item[]> {
+  for (let at = 0; at < batch.length; at += editsMax) yield batch.slice(at, at + editsMax);
 }
