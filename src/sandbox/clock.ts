@@ -16,11 +16,14 @@ export class SandboxClock {
     return Date.now() + this.#offsetMs;
   }
 
-  /** Sets the offset; false, and no change, if the year would not have four digits. */
+  /**
+   * Sets the offset, in whole milliseconds as the store has times; false, and no change, if the year
+   * would not have four digits.
+   */
   setOffset(offsetMs: number): boolean {
     const now = Date.now() + offsetMs;
     if (!(now >= firstMs && now <= lastMs)) return false;
-    this.#offsetMs = offsetMs;
+    this.#offsetMs = Math.round(offsetMs);
     return true;
   }
 }

@@ -268,6 +268,9 @@ describe("tokens and the clock", () => {
     expect(later.now).toStartWith("2125-12-31T23:0");
     await sandbox.control("PUT", "/clock", { offsetSeconds: 0 });
     expect((await create(13n, "x", token)).status).toBe(200);
+    // Times are stored in whole milliseconds.
+    await sandbox.control("PUT", "/clock", { advanceSeconds: 0.0006 });
+    expect((await create(14n, "x", await issue({ name: "later" }))).status).toBe(200);
     // A token that is issued in the past has expired now.
     await sandbox.control("PUT", "/clock", { now: "2000-01-01T00:00:00Z" });
     const past = await issue({ name: "past", expiresInSeconds: 1.5 });
