@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Caller } from "../core/auth/caller.ts";
 import { ApiError, type ErrorCode } from "../core/contract/errors.ts";
+import { toExactJson } from "../core/contract/exact-json.ts";
 import { type NewPlant, type Plant, parseNewPlant } from "../core/contract/plant.ts";
 import { type BodyLimits, BodyReader } from "../core/http/body-reader.ts";
 import {
@@ -207,7 +208,7 @@ function toResponse({ status, headers = {}, body }: NonNullable<Outcome["respons
   const fields = new Headers(headers);
   if (body !== undefined && typeof body !== "string" && !fields.has("content-type"))
     fields.set("Content-Type", "application/json");
-  const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+  const text = body === undefined || typeof body === "string" ? body : toExactJson(body);
   const hasBody = text !== undefined && ![204, 205, 304].includes(status);
   return new Response(hasBody ? text : null, { status, headers: fields });
 }

@@ -203,10 +203,10 @@ test("any response: its status, its header fields and its body, also after a com
     "b",
   ]);
   expect(Buffer.from(html.body, "latin1").toString()).toBe("<p>é");
-  const json = await forced({ status: 200, body: { name: "other", tag: null } });
+  const json = await forced({ status: 200, body: { name: "other", id: JSON.rawJSON(`${2n ** 63n}`) } });
   expect([json.headers.get("content-type"), json.body]).toEqual([
     "application/json",
-    '{"name":"other","tag":null}',
+    '{"name":"other","id":9223372036854775808}',
   ]);
   expect((await limited.control("GET", "/plants/4711")).status).toBe(404);
   expect(await forced({ status: 204, body: "x" }, { commit: true })).toMatchObject({ status: 204, body: "" });
