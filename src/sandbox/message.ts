@@ -21,43 +21,50 @@ export function findHeadEnd(bytes: Buffer, start = 0): number | undefined {
   return emptyLine === -1 ? undefined : emptyLine + 4;
 }
 
-/** Reads chunks from an index on, as far as they have arrived (RFC 9112, section 7.1). */
-export function readChunks(
-  bytes: Buffer,
-  start: number,
-): {
-  readonly content: readonly Buffer[];
-  readonly isComplete: boolean;
-  /** The end of the body if it is complete, else the start of the first chunk that is not. */
-  readonly end: number;
-} {
-  const content: Buffer[] = [];
-  for (let at = start; ; ) {
-    const dataStart = lineEnd(bytes, at);
-    const size = Number.parseInt(bytes.toString("latin1", at, Math.min(dataStart ?? at, at + 16)), 16);
-    if (dataStart !== undefined && size === 0) {
-      const end = findTrailersEnd(bytes, dataStart);
-      return { content, isComplete: end !== undefined, end: end ?? at };
+/** Reads a chunked body (RFC 9112, section 7.1) as its bytes arrive. */
+export class ChunkReader {
+  isComplete = false;
+  /** The bytes of the body so far, with its framing. */
+  length = 0;
+  /** The beginning of a line that has not ended. */
+  #line = "";
+  /** The bytes of a chunk that are to come, with the line end after them. */
+  #left = 0;
+  #isInTrailers = false;
+
+  /** Reads the next bytes, and returns the content in them. */
+  read(bytes: Buffer): Buffer[] {
+    const content: Buffer[] = [];
+    let at = 0;
+    while (at < bytes.length && !this.isComplete) {
+      if (this.#left > 0) {
+        const end = Math.min(bytes.length, at + this.#left);
+        content.push(bytes.subarray(at, Math.min(end, Math.max(at, at + this.#left - 2))));
+        this.#left -= end - at;
+        at = end;
+      } else {
+        const lineFeed = bytes.indexOf("\n", at);
+        const end = lineFeed === -1 ? bytes.length : lineFeed + 1;
+        // The size, or whether the line is empty, is at its beginning.
+        this.#line = (this.#line + bytes.toString("latin1", at, end)).slice(0, 16);
+        at = end;
+        if (lineFeed !== -1) this.#endLine(this.#line);
+      }
     }
-    if (dataStart === undefined || !(size > 0)) return { content, isComplete: false, end: at };
-    content.push(bytes.subarray(dataStart, dataStart + size));
-    const next = dataStart + size + 2;
-    if (next > bytes.length) return { content, isComplete: false, end: at };
-    at = next;
+    this.length += at;
+    return content;
   }
-}
 
-function findTrailersEnd(bytes: Buffer, start: number): number | undefined {
-  for (let at = start; ; ) {
-    const next = lineEnd(bytes, at);
-    if (next === undefined || next - at <= 2) return next;
-    at = next;
+  #endLine(line: string): void {
+    this.#line = "";
+    if (this.#isInTrailers) this.isComplete = /^\r?\n$/.test(line);
+    else {
+      const size = Number.parseInt(line, 16);
+      this.#isInTrailers = size === 0;
+      // The server rejects what is not a size.
+      this.#left = size > 0 ? size + 2 : 0;
+    }
   }
-}
-
-function lineEnd(bytes: Buffer, start: number): number | undefined {
-  const at = bytes.indexOf(0x0a, start);
-  return at === -1 ? undefined : at + 1;
 }
 
 /**

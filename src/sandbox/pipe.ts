@@ -6,14 +6,14 @@
 // response that the server has sent, such as a bare 431.
 
 import type { Socket } from "bun";
-import { KeptBytes, type KeptBytesBudget, messageBytesMax, type StoredMessage } from "./kept-bytes.ts";
+import { KeptBytes, type KeptBytesBudget, type StoredMessage } from "./kept-bytes.ts";
 import {
+  ChunkReader,
   type Framing,
   findHeadEnd,
   findResponseEnd,
   framingOf,
   parseRequestHead,
-  readChunks,
 } from "./message.ts";
 import type { Ending, ForcedBy, RecordedRequest, RequestLog } from "./request-log.ts";
 import { changeBody, type WireEffect } from "./wire-effects.ts";
@@ -156,12 +156,13 @@ export class Exchange {
   readonly drop: (end: "close" | "reset") => void;
   readonly method: string;
   readonly #framing: Framing;
+  readonly #chunks = new ChunkReader();
+  /** Undefined where the bytes could not be kept. */
+  #headEnd: number | undefined;
   /** Whether its response has passed. */
   isAnswered = false;
   response: StoredMessage = { bytes: Buffer.alloc(0), length: 0 };
   ended: Ending = "complete";
-  /** The index of the chunk from which on the body is not complete. */
-  #chunksFrom: number | undefined;
 
   constructor(method: string, framing: Framing, drop: (end: "close" | "reset") => void) {
     this.method = method;
@@ -169,21 +170,28 @@ export class Exchange {
     this.drop = drop;
   }
 
+  /** Finds its head in the bytes of its client, which begin with those of the request. */
+  start({ stored, length }: KeptBytes): void {
+    const headEnd = findHeadEnd(stored);
+    if (headEnd === undefined || (this.#framing === "chunked" && stored.length < length)) return;
+    this.#headEnd = headEnd;
+    this.read(stored.subarray(headEnd));
+  }
+
+  /** Reads bytes that arrive later: a body is followed to its end, also where it is not kept. */
+  read(bytes: Buffer): void {
+    if (this.#framing === "chunked") this.#chunks.read(bytes);
+  }
+
   /**
    * The length of the request in the bytes of its client; undefined if the rest is still to arrive.
    */
-  requestLength(received: KeptBytes): number | undefined {
-    const { stored, length } = received;
-    const headEnd = findHeadEnd(stored);
-    // The bytes could not be kept.
-    if (headEnd === undefined) return length;
-    if (this.#framing !== "chunked") {
-      const end = headEnd + this.#framing;
-      return end <= length ? end : undefined;
-    }
-    const { end, isComplete } = readChunks(stored, this.#chunksFrom ?? headEnd);
-    this.#chunksFrom = end;
-    return isComplete ? end : undefined;
+  requestLength(received: number): number | undefined {
+    if (this.#headEnd === undefined) return received;
+    if (this.#framing === "chunked")
+      return this.#chunks.isComplete ? this.#headEnd + this.#chunks.length : undefined;
+    const end = this.#headEnd + this.#framing;
+    return end <= received ? end : undefined;
   }
 }
 
@@ -196,7 +204,7 @@ class Connection {
   readonly #toServer = new Outlet(() => this.#pauseOrResume());
   #clientIsPaused = false;
   #serverIsPaused = false;
-  /** The bytes of the client and of the server since the last request that is in the log. */
+  /** The bytes from and to the client since the last request that is in the log. */
   readonly #received: KeptBytes;
   readonly #sent: KeptBytes;
   /** The requests that the handler has and the log has not, in their order. */
@@ -207,7 +215,7 @@ class Connection {
   /** The end of the response in #sent, once its head is there. */
   #responseEnd: number | undefined;
   /** The bytes of a response that is changed or slowed down, until it is complete. */
-  #held: Buffer[] = [];
+  #held: Buffer = Buffer.alloc(0);
   /** Whether a response is being slowed down; what the server sends after it waits. */
   #isDelivering = false;
   #afterDelivery: Buffer = Buffer.alloc(0);
@@ -277,7 +285,7 @@ class Connection {
 
   begin(method: string, framing: Framing): Exchange {
     const exchange = new Exchange(method, framing, (end) => this.#drop(exchange, end));
-    this.#exchanges.push(exchange);
+    if (this.#exchanges.push(exchange) === 1) exchange.start(this.#received);
     return exchange;
   }
 
@@ -286,6 +294,7 @@ class Connection {
     if (this.#serverHasEnded) return;
     if (this.#received.length === 0) this.#startClock();
     this.#received.append(chunk);
+    this.#exchanges[0]?.read(chunk);
     this.#toServer.write(chunk);
     // The rest of a request that had its response before it had arrived.
     if (this.#exchanges[0]?.isAnswered) this.#fileAnswered();
@@ -319,37 +328,45 @@ class Connection {
       this.#afterDelivery = Buffer.concat([this.#afterDelivery, chunk]);
       return;
     }
-    this.#sent.append(chunk);
     for (let rest = chunk; rest.length > 0; ) {
-      const exchange = this.#exchanges.find(({ isAnswered }) => !isAnswered);
-      const before = this.#sent.length - rest.length;
       // Without an exchange the parser rejects what is not a request, and ends the connection.
+      const exchange = this.#exchanges.find(({ isAnswered }) => !isAnswered);
+      if (exchange?.effect !== undefined) {
+        this.#hold(exchange, exchange.effect, rest);
+        return;
+      }
+      const before = this.#sent.length;
+      this.#sent.append(rest);
       if (exchange !== undefined)
         this.#responseEnd ??= findResponseEnd(before === 0 ? rest : this.#sent.stored, exchange.method);
-      const end = this.#responseEnd;
-      const isComplete = end !== undefined && end <= this.#sent.length;
-      const own = isComplete ? rest.subarray(0, end - before) : rest;
-      if (exchange?.effect !== undefined) this.#held.push(own);
-      if (isComplete && exchange !== undefined) {
+      const end = this.#responseEnd ?? Number.POSITIVE_INFINITY;
+      const own = rest.subarray(0, end - before);
+      if (exchange !== undefined && end <= this.#sent.length) {
         this.#responseEnd = undefined;
         exchange.response = this.#sent.take(end);
-        rest = rest.subarray(own.length);
-        if (exchange.effect !== undefined) {
-          this.#sent.take();
-          this.#deliver(exchange, exchange.effect, rest);
-          return;
-        }
+        this.#sent.take();
         exchange.isAnswered = true;
         // Filed first, so that a client that has the response finds the request in the log.
         this.#fileAnswered();
-      } else rest = rest.subarray(own.length);
-      if (exchange?.effect === undefined) this.#toClient.write(own);
+      }
+      this.#toClient.write(own);
+      rest = rest.subarray(own.length);
     }
+  }
+
+  /** Keeps a response that is changed or slowed down until all of it is there. */
+  #hold(exchange: Exchange, effect: WireEffect, bytes: Buffer): void {
+    this.#held = Buffer.concat([this.#held, bytes]);
+    const end = findResponseEnd(this.#held, exchange.method);
+    if (end === undefined || end > this.#held.length) return;
+    const [response, rest] = [this.#held.subarray(0, end), this.#held.subarray(end)];
+    this.#held = Buffer.alloc(0);
+    this.#deliver(exchange, effect, response, rest);
   }
 
   #fileAnswered(): void {
     for (let [first] = this.#exchanges; first?.isAnswered; [first] = this.#exchanges) {
-      const length = first.requestLength(this.#received);
+      const length = first.requestLength(this.#received.length);
       if (length === undefined) return;
       this.#file(first, length);
     }
@@ -360,6 +377,7 @@ class Connection {
     this.#add({ request: this.#received.take(length), response, forced, ended });
     // A pipelined request.
     if (this.#received.length > 0) this.#startClock();
+    this.#exchanges[0]?.start(this.#received);
   }
 
   #add(request: Pick<RecordedRequest, "request" | "response" | "forced" | "ended">): void {
@@ -376,11 +394,10 @@ class Connection {
     const unanswered: Ending = this.#clientHasEnded ? "clientAborted" : "dropped";
     for (let [first] = this.#exchanges; first !== undefined; [first] = this.#exchanges) {
       if (!first.isAnswered) {
-        const sent = this.#sent.take();
-        if (first.effect === undefined) first.response = sent;
+        first.response = this.#sent.take();
         first.ended = unanswered === "dropped" && first.response.length > 0 ? "truncated" : unanswered;
       }
-      this.#file(first, first.requestLength(this.#received));
+      this.#file(first, first.requestLength(this.#received.length));
     }
     if (this.#received.length === 0 && this.#sent.length === 0) return;
     const [request, response] = [this.#received.take(), this.#sent.take()];
@@ -390,16 +407,12 @@ class Connection {
     this.#add({ request, response, forced: undefined, ended });
   }
 
-  /** Sends a response that is changed or slowed down. The server is paused until it is sent. */
-  #deliver(exchange: Exchange, { body, bytesPerSecond }: WireEffect, rest: Buffer): void {
-    const held = Buffer.concat(this.#held);
-    this.#held = [];
-    // An interim response that was sent before.
-    const passed = exchange.response.bytes.subarray(0, exchange.response.length - held.length);
+  /** Sends a response changed or slowed down. The server is paused until it is sent. */
+  #deliver(exchange: Exchange, { body, bytesPerSecond }: WireEffect, response: Buffer, rest: Buffer): void {
     this.#isDelivering = true;
     this.#afterDelivery = rest;
     this.#pauseOrResume();
-    const { bytes, end, ended } = changeBody(held, body);
+    const { bytes, ended, closes } = changeBody(response, body);
     const rate = bytesPerSecond ?? Number.POSITIVE_INFINITY;
     const startedAt = performance.now();
     let sent = 0;
@@ -408,22 +421,20 @@ class Connection {
         bytesPerSecond === undefined ? bytes.length : ((performance.now() - startedAt) / 1_000) * rate;
       const piece = bytes.subarray(sent, Math.max(sent, Math.floor(due)));
       sent += piece.length;
-      exchange.response = {
-        bytes: Buffer.concat([passed, bytes.subarray(0, Math.min(sent, messageBytesMax))]),
-        length: passed.length + sent,
-      };
+      this.#sent.append(piece);
       if (sent < bytes.length) {
         this.#toClient.write(piece);
         this.#timer = setTimeout(sendMore, Math.max(slowStepMsMin, 1_000 / rate)).unref();
         return;
       }
+      exchange.response = this.#sent.take();
       exchange.isAnswered = true;
       exchange.ended = ended;
-      if (end === undefined) this.#fileAnswered();
-      else this.#file(exchange, exchange.requestLength(this.#received));
+      if (closes) this.#file(exchange, exchange.requestLength(this.#received.length));
+      else this.#fileAnswered();
       this.#toClient.write(piece);
-      if (end === undefined) this.#continue();
-      else this.#toClient.end(() => this.close(end));
+      if (closes) this.#toClient.end(() => this.close());
+      else this.#continue();
     };
     sendMore();
   }
@@ -440,7 +451,7 @@ class Connection {
   #drop(exchange: Exchange, end: "close" | "reset"): void {
     if (this.#isClosed || this.#exchanges[0] !== exchange) return;
     exchange.ended = "dropped";
-    this.#file(exchange, exchange.requestLength(this.#received));
+    this.#file(exchange, exchange.requestLength(this.#received.length));
     this.close(end);
   }
 

@@ -7,13 +7,13 @@ import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { parseNumber, respondControl, respondDone, type SandboxPart } from "./control.ts";
 import type { StoredMessage } from "./kept-bytes.ts";
 import {
+  ChunkReader,
   findHeadEnd,
   findInterimEnd,
   parseRequestHead,
   parseResponseHead,
   type RequestHead,
   type ResponseHead,
-  readChunks,
 } from "./message.ts";
 import type { RecordedRequest, RequestLog } from "./request-log.ts";
 
@@ -137,7 +137,7 @@ function decodeBody(body: Buffer, { headers }: RequestHead | ResponseHead): Buff
   const isChunked = headers.some(
     ([name, value]) => name.toLowerCase() === "transfer-encoding" && value.toLowerCase() === "chunked",
   );
-  return isChunked ? Buffer.concat(readChunks(body, 0).content) : body;
+  return isChunked ? Buffer.concat(new ChunkReader().read(body)) : body;
 }
 
 /** The number of the error in a body of the contract, or null. */

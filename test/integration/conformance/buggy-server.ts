@@ -3,7 +3,7 @@
 // rule holds.
 
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { findHeadEnd, readChunks } from "../../../src/sandbox/message.ts";
+import { ChunkReader, findHeadEnd } from "../../../src/sandbox/message.ts";
 
 /** A request or response; its characters are bytes. */
 export interface Message {
@@ -196,10 +196,11 @@ function takeRequest(
   const length = Number(headerValues(message, "content-length").at(-1) ?? 0);
   const start = bytes.toString("latin1", headEnd, headEnd + 1);
   if (isChunked ? /[^\da-f]/i.test(start) : !(length >= 0)) return "malformed";
-  const chunks = isChunked ? readChunks(bytes, headEnd) : undefined;
-  const end = chunks?.end ?? headEnd + length;
+  const chunks = isChunked ? new ChunkReader() : undefined;
+  const content = chunks?.read(bytes.subarray(headEnd));
+  const end = headEnd + (chunks?.length ?? length);
   if (isTaken || (chunks?.isComplete ?? end <= bytes.length)) {
-    const body = chunks === undefined ? bytes.subarray(headEnd, end) : Buffer.concat(chunks.content);
+    const body = content === undefined ? bytes.subarray(headEnd, end) : Buffer.concat(content);
     message.body = body.toString("latin1");
     message.hasTrailers = isChunked && !bytes.subarray(0, end).toString("latin1").endsWith("0\r\n\r\n");
     return { message, end };

@@ -231,15 +231,25 @@ test("an early response and the bytes after it", async () => {
   connection.terminate();
 });
 
-test("a message of over 4 MiB is cut in the log, and its length is right", async () => {
-  const last = await lastNumber();
-  const connection = await RawConnection.open(sandbox.url);
-  const head = createHead(sandbox, "Content-Length: 6000000");
-  connection.write(head + "x".repeat(6_000_000));
-  const { requests: entries } = await requestPage(sandbox, `?after=${last}&wait=10`);
-  expect(entries).toMatchObject([
-    { request: { isTruncated: true, bytes: head.length + 6_000_000 }, response: { status: 413 } },
-  ]);
-  expect((await loggedBytes(sandbox, last + 1, "request")).length).toBe(4 * 2 ** 20);
-  connection.terminate();
-});
+test.each([
+  ["a length", "Content-Length: 6000000", ["", ""]],
+  ["chunks", "Transfer-Encoding: chunked", ["5b8d80\r\n", "\r\n0\r\n\r\n"]],
+])(
+  "a message of over 4 MiB with %s is cut in the log, and the next one is whole",
+  async (_, framing, around) => {
+    const last = await lastNumber();
+    const connection = await RawConnection.open(sandbox.url);
+    const message = createHead(sandbox, framing) + around.join("x".repeat(6_000_000));
+    connection.write(message);
+    const { requests: entries } = await requestPage(sandbox, `?after=${last}&wait=10`);
+    expect(entries).toMatchObject([
+      { request: { isTruncated: true, bytes: message.length }, response: { status: 413 } },
+    ]);
+    expect((await loggedBytes(sandbox, last + 1, "request")).length).toBe(4 * 2 ** 20);
+    const next = bare("GET /plants HTTP/1.1");
+    connection.write(next);
+    await connection.until((received) => (received.includes("40100") ? true : undefined));
+    expect((await loggedBytes(sandbox, last + 2, "request")).toString()).toBe(next);
+    connection.terminate();
+  },
+);

@@ -2,12 +2,12 @@
 
 import { describe, expect, test } from "bun:test";
 import {
+  ChunkReader,
   findInterimEnd,
   findResponseEnd,
   framingOf,
   parseRequestHead,
   parseResponseHead,
-  readChunks,
 } from "../../../src/sandbox/message.ts";
 
 describe("a head", () => {
@@ -46,16 +46,11 @@ test.each<[string, content: string, end: number | undefined]>([
   ["x\r\nabc\r\n", "", undefined],
 ])("chunks %p", (text, content, end) => {
   const bytes = Buffer.from(text);
-  const read = readChunks(bytes, 0);
-  expect(Buffer.concat(read.content).toString()).toBe(content);
-  expect(read.isComplete ? read.end : undefined).toBe(end);
-  // From where it stopped the rest is read.
-  for (let at = 0; at < bytes.length; at++) {
-    const first = readChunks(bytes.subarray(0, at), 0);
-    const next = readChunks(bytes, first.end);
-    expect([next.isComplete, next.end]).toEqual(
-      first.isComplete ? [false, first.end] : [read.isComplete, read.end],
-    );
+  for (let at = 0; at <= bytes.length; at++) {
+    const reader = new ChunkReader();
+    const read = [bytes.subarray(0, at), bytes.subarray(at)].flatMap((part) => reader.read(part));
+    expect(Buffer.concat(read).toString()).toBe(content);
+    expect(reader.isComplete ? reader.length : undefined).toBe(end);
   }
 });
 
