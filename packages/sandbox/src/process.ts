@@ -66,7 +66,7 @@ export class SandboxProcess {
   async stop(): Promise<void> {
     this.#child.ref();
     this.#child.stdin?.end();
-    const timer = setTimeout(() => this.#child.kill("SIGKILL"), endMsMax);
+    const timer = setTimeout(() => void this.kill(), endMsMax);
     await this.ended;
     clearTimeout(timer);
   }
@@ -74,6 +74,8 @@ export class SandboxProcess {
   /** Ends the process at once. */
   async kill(): Promise<void> {
     this.#child.kill("SIGKILL");
+    // Otherwise a child of it, such as that of a script, may keep the pipe open.
+    this.#child.stderr?.destroy();
     await this.ended;
   }
 

@@ -75,13 +75,16 @@ describe("a start that fails rejects with the command's own line", () => {
     [
       "an executable that is never ready",
       () => ({
-        executable: writeProgram("sleeping", "echo waiting >&2; exec sleep 600"),
+        // Its child outlives it, and keeps its standard error open.
+        executable: writeProgram("sleeping", "echo waiting >&2; sleep 20; true"),
         startTimeoutMs: 200,
       }),
       /^The sandbox was not ready within 200 ms\./,
     ],
   ])("%s", async (_, options, message) => {
+    const start = performance.now();
     expect((await startError(options())).message).toMatch(message);
+    expect(performance.now() - start).toBeLessThan(10_000);
   });
 });
 
