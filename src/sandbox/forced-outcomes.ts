@@ -92,7 +92,8 @@ export class ForcedOutcomes {
     const wait = async (when: "before" | "after") => {
       if (delay === undefined || (delay.when ?? "before") !== when) return;
       const delayMs = drawDelayMs(delay, this.#rules.random);
-      connection.server?.timeout(received, idleSeconds(delayMs));
+      // Otherwise the connection would be closed as idle; 0 is any time.
+      connection.server?.timeout(received, 0);
       // A reset aborts it. A sandbox that stops does not wait for it.
       await sleep(delayMs, undefined, { signal, ref: false }).catch(() => undefined);
     };
@@ -221,12 +222,4 @@ function withBody(request: Request, body: string | Uint8Array<ArrayBuffer>, leng
     headers.set("Content-Length", String(length));
   }
   return new Request(request.url, { method: request.method, headers, body, signal: request.signal });
-}
-
-/** Bun has no longer idle time; 0 is any time. */
-const idleSecondsMax = 255;
-
-function idleSeconds(delayMs: number): number {
-  const seconds = Math.ceil(delayMs / 1_000) + 60;
-  return seconds > idleSecondsMax ? 0 : seconds;
 }

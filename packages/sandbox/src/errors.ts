@@ -11,11 +11,8 @@ export class SandboxStartError extends SandboxError {
   /** The end of what the command wrote to its standard error. */
   readonly output: string;
 
-  constructor(
-    message: string,
-    { output = "", cause }: { readonly output?: string; readonly cause?: unknown } = {},
-  ) {
-    super(message, cause === undefined ? undefined : { cause });
+  constructor(message: string, output = "") {
+    super(message);
     this.output = output;
   }
 }

@@ -121,8 +121,8 @@ async function waitUntilReady(
     const state = readState(readyFile);
     if (state !== undefined) return state;
     const { end, output } = sandbox;
-    if (end !== undefined) throw new SandboxStartError(startMessage(end, output), { output });
-    if (isLate) throw new SandboxStartError(lateMessage(timeoutMs, output), { output });
+    if (end !== undefined) throw new SandboxStartError(startMessage(end, output), output);
+    if (isLate) throw new SandboxStartError(lateMessage(timeoutMs, output), output);
     await Promise.race([sandbox.ended, delay(pollMs)]);
   }
 }

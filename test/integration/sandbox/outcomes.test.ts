@@ -205,20 +205,6 @@ describe("the connection", () => {
     connection.terminate();
     expect(await lastRequest()).toMatchObject({ ended: "clientAborted", response: { status: null } });
   });
-
-  test("a delay of over the idle time of a connection is waited for", async () => {
-    await force({ outcome: { error: 50300, delay: { seconds: 3_600 } } });
-    const connection = await sendCreate(freshId());
-    await untilApplied();
-    // Rules that change do not change the outcome of a request that has one.
-    await sandbox.control("DELETE", "/rules");
-    expect((await requestPage(sandbox)).requests).toEqual([]);
-    connection.terminate();
-    expect(await lastRequest()).toMatchObject({
-      ended: "clientAborted",
-      forced: { rule: expect.anything() },
-    });
-  });
 });
 
 describe("matching", () => {

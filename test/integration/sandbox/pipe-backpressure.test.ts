@@ -223,21 +223,6 @@ test("responses behind one that is slowed down come after it, in their order", a
   connection.terminate();
 });
 
-test("a client that goes while its response is slowed down is in the log with what it got, and the timer is stopped", async () => {
-  let isAnswered = false;
-  const data = (socket: Upstream) => {
-    isAnswered = true;
-    socket.write(ok);
-  };
-  await using pipe = await start({ data }, { bytesPerSecond: 1 });
-  const connection = await RawConnection.open(pipe.url);
-  connection.write(head);
-  await eventually("the response", () => isAnswered);
-  connection.terminate();
-  await pipe.log.waitFor(0, AbortSignal.timeout(5_000));
-  expect([...pipe.log.after(0)]).toMatchObject([{ ended: "clientAborted", response: { length: 0 } }]);
-});
-
 test("a reset closes the connections with a request that has no response, and nothing of them is in the log", async () => {
   let isAsked = false;
   await using pipe = await start({

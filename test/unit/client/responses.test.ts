@@ -8,7 +8,6 @@ import {
   type PlantStoreClientOptions,
   PlantStoreError,
   PlantStoreInvalidResponseError,
-  type RetryInfo,
 } from "../../../packages/client/src/index.ts";
 import { parseRetryAfter, retryDelayMs } from "../../../packages/client/src/retry.ts";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
@@ -161,15 +160,6 @@ describe("a retry", () => {
     const client = new CannedClient([["<html>", { status }], created]);
     expect(await client.createPlant(plant)).toEqual({ name: "Monstera" });
     expect(client.attempts.count).toBe(2);
-  });
-
-  test("is announced to onRetry with the error and its Retry-After", async () => {
-    const retries: RetryInfo[] = [];
-    const client = new CannedClient([[busy, { status: 503, headers: { "Retry-After": "0" } }], created], {
-      onRetry: (retry) => retries.push(retry),
-    });
-    expect(await client.createPlant(plant)).toEqual({ name: "Monstera" });
-    expect(retries).toMatchObject([{ attempt: 1, error: { code: 50300, retryAfterMs: 0 }, delayMs: 0 }]);
   });
 
   test("does not follow where onRetry throws: createPlant rejects with its error", async () => {

@@ -22,21 +22,6 @@ const request = (bytes = Buffer.from("GET")): Omit<RecordedRequest, "number"> =>
 
 const numbers = (log: RequestLog, after = 0) => Array.from(log.after(after), ({ number }) => number);
 
-test("requests have the numbers from 1 on, also after the log was emptied", () => {
-  const log = new RequestLog();
-  expect([log.first, log.last]).toEqual([1, 0]);
-  for (let count = 0; count < 3; count++) log.add(request());
-  expect(numbers(log)).toEqual([1, 2, 3]);
-  expect(numbers(log, 2)).toEqual([3]);
-  expect(numbers(log, 3)).toEqual([]);
-  log.clear();
-  expect([log.first, log.last]).toEqual([4, 3]);
-  log.add(request());
-  expect(numbers(log)).toEqual([4]);
-  expect(log.get(3)).toBeUndefined();
-  expect(log.get(4)?.number).toBe(4);
-});
-
 test("past 10,000 requests the oldest are dropped", () => {
   const log = new RequestLog();
   for (let count = 0; count < requestsMax + 5; count++) log.add(request());
