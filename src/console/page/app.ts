@@ -3,9 +3,9 @@
 import { abortRequests, get, post } from "./api.ts";
 import { Brand, Console } from "./console.ts";
 import { html } from "./format.ts";
+import { useTicks } from "./hooks.ts";
 import { render, useEffect, useState } from "./library.js";
 import { LogIn } from "./log-in.ts";
-import { useTicks } from "./ticks.ts";
 
 interface Session {
   requiresPassword: boolean;

@@ -6,7 +6,7 @@ import { Backup } from "./backup.ts";
 import { Charts } from "./charts.ts";
 import { ExportDialog } from "./export.ts";
 import { html } from "./format.ts";
-import { useListener } from "./hooks.ts";
+import { useListener, useTicks } from "./hooks.ts";
 import { ImportDialog } from "./import.ts";
 import { Indexes } from "./indexes.ts";
 import { useEffect, useState } from "./library.js";
@@ -14,7 +14,6 @@ import { Plants } from "./plants.ts";
 import { Requests, type Span } from "./requests.ts";
 import { appendSamples, emptyHistory, type History } from "./samples.ts";
 import { Sandbox } from "./sandbox.ts";
-import { useTicks } from "./ticks.ts";
 import { Tokens } from "./tokens.ts";
 
 interface About {

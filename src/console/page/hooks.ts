@@ -1,8 +1,7 @@
-// Hooks of components that call the server.
+// Hooks of components that call the server, at once or every few seconds.
 
 import { errorMessage } from "./api.ts";
 import { useEffect, useRef, useState } from "./library.js";
-import { NewestResult } from "./newest-result.ts";
 
 /** Calls the server for the operator: whether a call is running, and why the last one failed. */
 export function useCall() {
@@ -31,16 +30,19 @@ export function useLoaded<Data>(
 ) {
   const [result, setResult] = useState<{ data: Data | null; error: string }>({ data: null, error: "" });
   const { data, error } = result;
-  const loads = useRef(new NewestResult());
+  /** The numbers of the load that started last, and of the one whose result is shown. */
+  const loads = useRef({ started: 0, shown: 0 });
   const newest = useRef(load);
   newest.current = load;
   const reload = async () => {
-    const isNewest = loads.current.start();
+    const number = ++loads.current.started;
     const loaded = await newest.current().then(
       (found) => ({ data: found, error: "" }),
       (failure) => ({ error: errorMessage(failure) }),
     );
-    if (isNewest()) setResult((last) => ({ ...last, ...loaded }));
+    if (number < loads.current.shown) return;
+    loads.current.shown = number;
+    setResult((last) => ({ ...last, ...loaded }));
   };
   useEffect(() => void reload(), dependencies);
   useEffect(() => {
@@ -61,4 +63,31 @@ export function useListener<Handled extends Event>(
     target.addEventListener(type, handle as EventListener);
     return () => target.removeEventListener(type, handle as EventListener);
   });
+}
+
+/** The duration of a sample of the server. */
+const tickMs = 5_000;
+
+/**
+ * Calls a function every few seconds, and when the page is shown again, but not while it is hidden
+ * or the last call has not ended.
+ */
+export function useTicks(work: () => Promise<void>) {
+  const newest = useRef(work);
+  newest.current = work;
+  const isBusy = useRef(false);
+  useEffect(() => {
+    const tick = async () => {
+      if (document.hidden || isBusy.current) return;
+      isBusy.current = true;
+      await newest.current();
+      isBusy.current = false;
+    };
+    const timer = setInterval(tick, tickMs);
+    document.addEventListener("visibilitychange", tick);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", tick);
+    };
+  }, []);
 }
