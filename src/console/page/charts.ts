@@ -26,7 +26,7 @@ const barsPerChart = 30;
 const pointsPerChart = 240;
 
 /** CSS variables: one for each code; all further codes share the last. */
-const errorColours = ["--line-5", "--line-1", "--line-6", "--line-3", "--line-4"];
+const errorColours = ["--danger", "--line-1", "--line-5", "--line-3", "--line-4"];
 const restColour = "--line-2";
 
 /**

@@ -41,7 +41,7 @@ function Tags({
         ${tags.map(
           ([tag, plants]) => html`
             <li>
-              <button type="button" class="link" aria-label=${`Search for the tag ${tag}`} onClick=${() => onTag(tag)}>
+              <button type="button" class="link grow cut" title=${tag} aria-label=${`Search for the tag ${tag}`} onClick=${() => onTag(tag)}>
                 ${untrustedText(tag)}
               </button>
               <meter min="0" max=${tags[0]?.[1]} value=${plants} aria-hidden="true"></meter>

@@ -622,12 +622,14 @@ test.concurrent("light, dark and narrow pages have no serious accessibility viol
     for (let id = 1n; id <= 15n; id++)
       await post(target, plantJson(id * 104_729n, "Monstera", id % 2n === 0n ? "tropical" : undefined));
     await post(target, plantJson(104_729n, "another"));
+    await post(target, plantJson(1n, "Ficus", "x".repeat(200)));
     await post({ ...target, token: "pst_wrong" }, plantJson(1n, "Monstera"));
     await post(target, plantJson(9007199254740993n, "<script>alert('Monstera')</script>", "hostile"));
     const ready = async (page: Page) => {
       await row(page, 9007199254740993n).waitFor();
       await page.getByText("warehouse import").waitFor();
       await page.getByRole("img", { name: /^Errors by code/ }).waitFor();
+      await page.getByText("Plants by tag").click();
       expect(await accessibilityFaults(page)).toEqual([]);
       const headings = await page.getByRole("main").getByRole("heading", { level: 2 }).allTextContents();
       expect(headings[0]).toBe("Plants");
