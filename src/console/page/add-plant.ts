@@ -157,7 +157,8 @@ function idError(text: string) {
   if (id === "") return "Enter an id: a whole number, such as 42.";
   if (!/^-?\d+$/.test(id)) return "An id is a whole number, without letters, spaces or a decimal point.";
   if (/^-?0\d/.test(id)) return `An id has no leading zero: ${BigInt(id)}.`;
-  if (parseInt64(id) === undefined) return "This id is too large: the highest is 9,223,372,036,854,775,807.";
+  if (parseInt64(id) === undefined)
+    return "Ids are from -9,223,372,036,854,775,808 to 9,223,372,036,854,775,807.";
   return undefined;
 }
 

@@ -2,10 +2,11 @@
 
 import { html } from "./format.ts";
 
-const spans: [seconds: number, unit: "day" | "hour" | "minute"][] = [
-  [86_400, "day"],
-  [3_600, "hour"],
-  [60, "minute"],
+/** A span begins where the one below it would be rounded to it: 59.6 minutes are an hour. */
+const spans: [seconds: number, from: number, unit: "day" | "hour" | "minute"][] = [
+  [86_400, 84_600, "day"],
+  [3_600, 3_570, "hour"],
+  [60, 60, "minute"],
 ];
 
 const spanFormat = new Intl.RelativeTimeFormat("en-US");
@@ -18,9 +19,9 @@ export function formatCount(count: number, name: string) {
 /** How long ago, or in what time, in the largest unit, with the exact time as a tooltip. */
 export function relativeTime(iso: string) {
   const seconds = (Date.parse(iso) - Date.now()) / 1_000;
-  const span = spans.find(([length]) => Math.abs(seconds) >= length);
+  const span = spans.find(([, from]) => Math.abs(seconds) >= from);
   const short = seconds > 0 ? "in less than a minute" : "less than a minute ago";
-  const text = span === undefined ? short : spanFormat.format(Math.round(seconds / span[0]), span[1]);
+  const text = span === undefined ? short : spanFormat.format(Math.round(seconds / span[0]), span[2]);
   return html`<time datetime=${iso} title=${exactTime(iso)}>${text}</time>`;
 }
 

@@ -382,8 +382,10 @@ test.concurrent("an edit keeps line ends, and what was typed where another opera
 });
 
 test.concurrent("an issued token is shown once, a revoked one stops working, and one is rotated with an overlap", async () => {
-  await withPage(browser, {}, async ({ page, target, console }) => {
+  await withPage(browser, {}, async ({ page, server, target, console }) => {
+    await server.createToken("soon", 3_599_000);
     await page.goto(console);
+    await page.getByText("expires in 1 hour").waitFor();
     await page.getByRole("button", { name: "Issue a token" }).click();
     await page.getByRole("textbox", { name: "Name" }).fill("a <b>client</b>");
     await page.getByRole("button", { name: "Issue", exact: true }).click();

@@ -21,9 +21,9 @@ test.concurrent("the form adds plants by the keyboard alone, says at a field wha
     const dialog = page.getByRole("dialog");
     await dialog.waitFor();
     expect(await focusedName(page)).toBe("id");
-    await page.keyboard.type("9223372036854775808");
+    await page.keyboard.type("-9223372036854775809");
     await page.keyboard.press("Enter");
-    await dialog.getByText("This id is too large").waitFor();
+    await dialog.getByText("Ids are from -9,223,372,036,854,775,808 to").waitFor();
     expect(await dialog.getByLabel("Id").getAttribute("aria-invalid")).toBe("true");
     expect(await focusedName(page)).toBe("id");
     // The ring around the field ends 4 pixels below it.
