@@ -86,12 +86,6 @@ export class Inventory {
     this.#counting = undefined;
   }
 
-  /** The number of plants; undefined before the first count. */
-  get plants(): number | undefined {
-    const count = this.#count;
-    return count && Math.max(0, count.plants + this.#netChanges() - count.changes);
-  }
-
   async figures() {
     const { store, now } = this.#context;
     if (this.#isStale(now())) this.#counting ??= this.#startCount();
@@ -102,7 +96,7 @@ export class Inventory {
     const bytes = await store.bytesOnDisk();
     const count = this.#count;
     return {
-      plants: this.plants ?? null,
+      plants: count ? Math.max(0, count.plants + this.#netChanges() - count.changes) : null,
       isExact: count?.isExact ?? false,
       countedSoFar: this.#counting?.found.plants ?? null,
       tags: count?.tags ?? null,

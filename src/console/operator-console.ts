@@ -12,13 +12,13 @@ import type { Backups } from "./backups.ts";
 import { editPlants, findIds } from "./bulk-edits.ts";
 import type { ConsoleContext } from "./context.ts";
 import { Edits } from "./edits.ts";
-import { Exports } from "./exports.ts";
+import { exportPlants } from "./exports.ts";
 import { previewImport } from "./import-settings.ts";
 import { Imports } from "./imports.ts";
 import { Indexes } from "./indexes.ts";
 import { Inventory } from "./inventory.ts";
 import { createPlant, type PostPublicly } from "./new-plant.ts";
-import { changePlant, deletePlant, getPlant, listPage, parseSearch } from "./plants.ts";
+import { changePlant, deletePlant, getPlant, listPage } from "./plants.ts";
 import { Reader } from "./reader.ts";
 import { RecentRequests } from "./recent-requests.ts";
 import { countedFields, RecentSamples } from "./recent-samples.ts";
@@ -110,7 +110,6 @@ export class OperatorConsole implements AdminRoutes {
 
     const edits = new Edits(context);
     this.#imports = new Imports(context, edits);
-    const exports = new Exports(context, this.#inventory);
     const tokens = new Tokens(store.tokens, options.wallNow);
     const indexes = new Indexes(context);
     for (const part of [connection, edits, this.#imports, options.backups])
@@ -123,8 +122,7 @@ export class OperatorConsole implements AdminRoutes {
       ["plant", (parameters) => getPlant(context, parameters)],
       ["plants/ids", (parameters) => findIds(context, parameters)],
       ["edits", (parameters) => edits.list(parameters)],
-      ["export", (parameters) => exports.start(parameters, parseSearch(parameters))],
-      ["export/progress", (parameters) => exports.progress(parameters)],
+      ["export", (parameters) => exportPlants(context, parameters)],
       ["import", () => this.#imports.status()],
       ["import/rejected", (parameters) => this.#imports.rejected(parameters)],
       ["backup", () => backups().status()],

@@ -85,36 +85,21 @@ for (const engine of engines) {
       const long = "ל".repeat(400);
       await addPlant(client, JSON.stringify({ id: 7_001, name: `${long}, "quoted"`, tag: "export" }));
       await addPlant(client, JSON.stringify({ id: 7_002, name: "line\nend", tag: "export" }));
-      const csv = await exportText(url, { run: "one", format: "csv", tag: "export" });
+      const csv = await exportText(url, { format: "csv", tag: "export" });
       const rows = [
         ["id", "name", "tag"],
         ["7001", `"${long}, ""quoted"""`, "export"],
         ["7002", '"line\nend"', "export"],
       ];
       expect(csv).toBe(rows.map((cells) => `${csvLine(cells)}\n`).join(""));
-      expect((await client.read("export/progress?run=one")).json).toEqual({
-        plants: 2,
-        bytes: Buffer.byteLength(csv),
-        plantsTotal: null,
-        state: "complete",
-      });
-      // Counted when the page asks for its figures.
-      const counted = async () => (await client.read("inventory")).json as { plants: number | null };
-      const { plants } = await eventually("the count", counted, (found) => found.plants !== null);
-      await exportText(url, { run: "all", format: "csv" });
-      expect((await client.read("export/progress?run=all")).json).toMatchObject({
-        plants,
-        plantsTotal: plants,
-      });
-      const all = await exportText(url, { run: "two", format: "ndjson" });
+      const all = await exportText(url, { format: "ndjson" });
       expect(all).toBe((await server.command("export", "--quiet")).stdout);
       const lines = all.trimEnd().split("\n");
-      const byText = await exportText(url, { run: "three", format: "ndjson", word: "line\nend" });
+      const byText = await exportText(url, { format: "ndjson", word: "line\nend" });
       expect(byText).toBe(`${lines.find((line) => line.includes("line\\nend"))}\n`);
-      const byId = await exportText(url, { run: "five", format: "ndjson", word: "7001" });
+      const byId = await exportText(url, { format: "ndjson", word: "7001" });
       expect(byId).toBe(`${lines.find((line) => line.includes('"id":7001,'))}\n`);
-      expect((await client.read("export/progress?run=four")).json).toBeNull();
-      expect((await fetch(`${url}/console/api/export?run=x&format=xml`)).status).toBe(400);
+      expect((await fetch(`${url}/console/api/export?format=xml`)).status).toBe(400);
     });
   });
 }
@@ -203,29 +188,21 @@ describe("the console", () => {
     expect(copies()).toEqual([]);
   });
 
-  test("an interrupted export is reported as such, and an interrupted download of a backup can be repeated", async () => {
+  test("an interrupted download of a backup can be repeated", async () => {
     const plants = Array.from({ length: 20_000 }, (_, id) => ({
       id: BigInt(id + 100),
       name: "x".repeat(1_000),
     }));
     await storePlants(server.database, plants);
     const url = `${await server.adminUrl()}/console/api`;
-    const interrupt = async (path: string) => {
-      const download = new AbortController();
-      expect((await fetch(`${url}/${path}`, { signal: download.signal })).status).toBe(200);
-      download.abort();
-    };
-    const stateOf = async (path: string) => ((await client.read(path)).json as { state: string }).state;
-    await interrupt("export?run=cut&format=csv");
-    await eventually(
-      "the interruption",
-      async () => (await stateOf("export/progress?run=cut")) === "interrupted",
-    );
+    const state = async () => ((await client.read("backup")).json as { state: string }).state;
     await client.write("backup", {});
-    await eventually("the copy", async () => (await stateOf("backup")) === "ready");
-    await interrupt("backup/download");
+    await eventually("the copy", async () => (await state()) === "ready");
+    const download = new AbortController();
+    expect((await fetch(`${url}/backup/download`, { signal: download.signal })).status).toBe(200);
+    download.abort();
     expect((await (await fetch(`${url}/backup/download`)).bytes()).length).toBeGreaterThan(20_000_000);
-    await eventually("the end of the download", async () => (await stateOf("backup")) === "sent");
+    await eventually("the end of the download", async () => (await state()) === "sent");
   });
 });
 

@@ -3,7 +3,6 @@
 
 import { expect, test } from "bun:test";
 import { ConsoleClient } from "../../support/console.ts";
-import { eventually } from "../../support/eventually.ts";
 import { freshId } from "../../support/http.ts";
 import { RawConnection, rawAnswers, stuckCreate } from "../../support/raw-connection.ts";
 import { RunningServer } from "../../support/server.ts";
@@ -48,17 +47,13 @@ test.concurrent("a download of the console that is never read ends after a minut
   // More than the buffers of a connection take.
   const plants = Array.from({ length: 20_000 }, (_, id) => ({ id: BigInt(id), name: "x".repeat(1_000) }));
   await storePlants(server.database, plants);
-  const client = await ConsoleClient.of(server);
   const connection = await RawConnection.open(await server.adminUrl());
   connection.write(
-    "GET /console/api/export?run=unread&format=ndjson HTTP/1.1\r\nHost: localhost\r\nX-Plantstore-Console: 1\r\n\r\n",
+    "GET /console/api/export?format=ndjson HTTP/1.1\r\nHost: localhost\r\nX-Plantstore-Console: 1\r\n\r\n",
   );
   await connection.until((received) => (received.length > 0 ? true : undefined));
   connection.pause();
-  const stateOf = async () =>
-    ((await client.read("export/progress?run=unread")).json as { state: string }).state;
-  expect(await stateOf()).toBe("running");
-  await eventually("the end of the export", stateOf, (state) => state === "interrupted", 100_000);
+  await Bun.sleep(75_000);
   connection.resume();
   expect(await connection.closed).not.toEndWith("0\r\n\r\n");
 }, 120_000);

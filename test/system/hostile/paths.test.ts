@@ -74,7 +74,7 @@ const paths: readonly Path[] = [
   { request: "admin GET /console/api/plant?id=1", headers: inSession },
   { request: "admin GET /console/api/inventory", headers: inSession },
   { request: "admin GET /console/api/requests", headers: inSession },
-  { request: "admin GET /console/api/export?run=x&format=csv", headers: inSession },
+  { request: "admin GET /console/api/export?format=csv", headers: inSession },
   { request: "admin GET /console/api/tokens", headers: inSession },
   { request: "admin GET /console/api/index", headers: inSession },
   {
