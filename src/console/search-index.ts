@@ -17,13 +17,13 @@ export type OnProgress = (share: number | undefined) => void;
 
 interface Engine {
   state(sql: SqlConnection): Promise<SearchIndexState>;
-  /** Builds the index; false if another process has begun to build it since its state was read. */
+  /** Builds the index, unless another process has begun to build it since its state was read. */
   build(
     from: "none" | "broken",
     write: SqlConnection,
     read: SqlConnection,
     onProgress: OnProgress,
-  ): Promise<boolean>;
+  ): Promise<void>;
   drop(write: SqlConnection): Promise<void>;
 }
 
@@ -40,8 +40,12 @@ export async function buildSearchIndex(
   for (;;) {
     const state = await searchIndexState(read);
     if (state === "ready") return;
-    if (state !== "building" && (await engines[write.dialect].build(state, write, read, onProgress))) return;
-    await Bun.sleep(waitMs);
+    if (state === "building") await Bun.sleep(waitMs);
+    else
+      await engines[write.dialect].build(state, write, read, onProgress).catch(async (error) => {
+        // Another process may have taken this one for ended, and finished its build.
+        if ((await searchIndexState(read)) !== "ready") throw error;
+      });
   }
 }
 
@@ -94,8 +98,8 @@ const dropTriggers: readonly SqlStatement[] = ["insert", "delete", "update"].map
 
 const fill = `INSERT INTO plants_text (rowid, ${columns}) SELECT id, ${columns} FROM plants`;
 
-/** The condition that an id is above that of a parameter, or any if that is null. */
-const isAfter = (parameter: string) => `id > coalesce(${parameter}, -1e19)`;
+/** The condition that a plant comes after the last one that is in the index. */
+const isLeft = "id > coalesce((SELECT up_to FROM plants_text_progress), -1e19)";
 
 const startBuild: readonly SqlStatement[] = [
   // The table has no texts of its own: it reads them from the plants. Its rowids may be any int64,
@@ -149,37 +153,38 @@ const sqlite: Engine = {
       return { count: undefined, progress: undefined };
     });
     // Another process was faster.
-    if (progress === undefined) return false;
-    let upTo = progress.up_to;
+    if (progress === undefined) return;
     let done = Number(count?.done ?? 0);
     let plants = stepPlantsFirst;
     for (;;) {
       const [step] = await read.query<{ last: bigint | null; plants: bigint }>(
         `SELECT max(id) AS last, count(*) AS plants
-         FROM (SELECT id FROM plants WHERE ${isAfter("$1")} ORDER BY id LIMIT $2)`,
-        [upTo, plants],
+         FROM (SELECT id FROM plants WHERE ${isLeft} ORDER BY id LIMIT $1)`,
+        [plants],
       );
       const last = step?.last ?? null;
       if (step === undefined || last === null) break;
       const startedAt = performance.now();
       await write.transaction([
-        { sql: `${fill} WHERE ${isAfter("$1")} AND id <= $2`, parameters: [upTo, last] },
-        { sql: `UPDATE plants_text_progress SET up_to = $1, changed_at = ${epochMs}`, parameters: [last] },
+        { sql: `${fill} WHERE ${isLeft} AND id <= $1`, parameters: [last] },
+        // Never back: another process continues a build that was frozen for as long as an ended one.
+        {
+          sql: `UPDATE plants_text_progress SET up_to = max(coalesce(up_to, $1), $1), changed_at = ${epochMs}`,
+          parameters: [last],
+        },
       ]);
       const ms = Math.max(performance.now() - startedAt, stepMs / 4);
       plants = Math.min(stepPlantsMax, Math.max(stepPlantsFirst, Math.ceil((plants * stepMs) / ms)));
-      upTo = last;
       done += Number(step.plants);
       onProgress(Math.min(1, done / Math.max(1, Number(count?.plants ?? 0))));
     }
     await write.transaction([
       // Plants that were created since the last step.
-      { sql: `${fill} WHERE ${isAfter("$1")}`, parameters: [upTo] },
+      { sql: `${fill} WHERE ${isLeft}` },
       ...dropTriggers,
       ...triggers(false),
       { sql: "DROP TABLE plants_text_progress" },
     ]);
-    return true;
   },
 
   async drop(write) {
@@ -248,7 +253,6 @@ const postgres: Engine = {
     } finally {
       clearInterval(timer);
     }
-    return true;
   },
 
   async drop(write) {

@@ -205,22 +205,23 @@ interface Opened {
   readonly store: PlantStore;
   readonly read: SqlConnection;
   readonly write: SqlConnection;
-  readonly database: string;
+}
+
+async function withStore(
+  engine: (typeof engines)[number],
+  use: (opened: Opened) => Promise<void>,
+): Promise<void> {
+  await using place = await engine.createTestStore();
+  await using store = await openedStore(place.database);
+  await using read = await store.openSql("read");
+  await using write = await store.openSql("write");
+  await use({ store, read, write });
 }
 
 for (const engine of engines) {
   describe(`${engine.name}: the lists of the console`, () => {
-    async function withStore(use: (opened: Opened) => Promise<void>) {
-      await using place = await engine.createTestStore();
-      const { database } = place;
-      await using store = await openedStore(database);
-      await using read = await store.openSql("read");
-      await using write = await store.openSql("write");
-      await use({ store, read, write, database });
-    }
-
     test("the same plants are found with the index and without, whenever they were created", async () => {
-      await withStore(async ({ store, read, write }) => {
+      await withStore(engine, async ({ store, read, write }) => {
         await store.create(toEntries(plants.slice(0, 75)));
         expect(await searchIndexState(read)).toBe("none");
         await buildSearchIndex(write, read, () => undefined);
@@ -236,7 +237,7 @@ for (const engine of engines) {
     });
 
     test("filters of id, tag, token and time are combined, with the index and without", async () => {
-      await withStore(async ({ store, read, write }) => {
+      await withStore(engine, async ({ store, read, write }) => {
         for (const parity of [0n, 1n]) {
           const creator = await store.tokens.creatorKey(parity === 0n ? "even" : "odd");
           const ofParity = plants.filter(({ id }) => (id % 2n === 0n ? 0n : 1n) === parity);
@@ -251,7 +252,7 @@ for (const engine of engines) {
     });
 
     test("plants are created, changed and deleted while the index is built, and are found", async () => {
-      await withStore(async ({ store, read, write }) => {
+      await withStore(engine, async ({ store, read, write }) => {
         const entry = (id: number, name = `Hoya ${id}`) => ({ id: BigInt(id), name });
         const stored = Array.from({ length: 3_000 }, (_, index) => entry(index * 10));
         await store.create(toEntries(stored));
@@ -289,7 +290,7 @@ for (const engine of engines) {
     });
 
     test("the plant whose id is searched for is listed once, before those that have its digits", async () => {
-      await withStore(async ({ store, read, write }) => {
+      await withStore(engine, async ({ store, read, write }) => {
         const named = Array.from({ length: 8 }, (_, index) => ({
           id: 1_000n + BigInt(index),
           name: "Hoya 1003",
@@ -308,7 +309,7 @@ for (const engine of engines) {
     });
 
     test("in the order of creation, newest first, plants without a time are left out", async () => {
-      await withStore(async ({ store, read, write }) => {
+      await withStore(engine, async ({ store, read, write }) => {
         for (const plant of plants.slice(0, 20)) await store.create(toEntries([plant]));
         const sql = `UPDATE plants SET created_at = NULL WHERE id = ${plants[3]?.id}`;
         await write.query(sql);
@@ -323,80 +324,104 @@ for (const engine of engines) {
   });
 }
 
-test("on SQLite a build that was interrupted is broken, and continues where it ended", async () => {
-  const [sqlite] = engines;
-  if (sqlite?.name !== "sqlite") return;
-  await using place = await sqlite.createTestStore();
-  await using store = await openedStore(place.database);
-  await using read = await store.openSql("read");
-  await using write = await store.openSql("write");
-  const stored = Array.from({ length: 3_000 }, (_, id) => ({ id: BigInt(id), name: `Hoya ${id}` }));
-  await store.create(toEntries(stored));
-  let steps = 0;
-  const interrupted = buildSearchIndex(write, read, () => {
-    if (++steps === 1) throw new Error("interrupted");
+for (const engine of engines.filter(({ name }) => name === "sqlite")) {
+  describe("sqlite: the search index", () => {
+    test("a build that was interrupted is broken, and continues where it ended", async () => {
+      await withStore(engine, async ({ store, read, write }) => {
+        const stored = Array.from({ length: 3_000 }, (_, id) => ({ id: BigInt(id), name: `Hoya ${id}` }));
+        await store.create(toEntries(stored));
+        let steps = 0;
+        const interrupted = buildSearchIndex(write, read, () => {
+          if (++steps === 1) throw new Error("interrupted");
+        });
+        expect(await interrupted.catch((error) => error.message)).toBe("interrupted");
+        expect(await searchIndexState(read)).toBe("building");
+        await write.query("UPDATE plants_text_progress SET changed_at = 0");
+        expect(await searchIndexState(read)).toBe("broken");
+        const shares: (number | undefined)[] = [];
+        await buildSearchIndex(write, read, (share) => shares.push(share));
+        expect(shares[0]).toBeGreaterThan(0.1);
+        expect((await found(read, { words: ["hoya"], plantsMax: 5_000 })).length).toBe(3_000);
+      });
+    });
+
+    test("a build that is frozen for so long that another process continues it loses no plant", async () => {
+      await withStore(engine, async ({ store, read, write }) => {
+        const entry = (id: number) => ({ id: BigInt(id), name: `Hoya ${id}` });
+        await store.create(toEntries(Array.from({ length: 3_000 }, (_, index) => entry(index * 10))));
+        let frozen: Parameters<SqlConnection["transaction"]> | undefined;
+        const other: SqlConnection = {
+          ...write,
+          transaction: async <Row extends object>(...call: Parameters<SqlConnection["transaction"]>) => {
+            // The frozen step is made, and a plant created, before the build's last transaction.
+            if (frozen !== undefined && call[0].some(({ sql }) => sql.startsWith("DROP TABLE"))) {
+              await write.transaction(...frozen);
+              await store.create(toEntries([entry(15_001)]));
+            }
+            return write.transaction<Row>(...call);
+          },
+        };
+        let transactions = 0;
+        const first: SqlConnection = {
+          ...write,
+          transaction: async <Row extends object>(...call: Parameters<SqlConnection["transaction"]>) => {
+            if (++transactions !== 3) return write.transaction<Row>(...call);
+            frozen = call;
+            await write.query("UPDATE plants_text_progress SET changed_at = 0");
+            await buildSearchIndex(other, read, () => undefined);
+            return [];
+          },
+        };
+        await buildSearchIndex(first, read, () => undefined);
+        expect((await found(read, { words: ["hoya"], plantsMax: 5_000 })).length).toBe(3_001);
+      });
+    });
+
+    test("a build in a store whose plants take long to count is not taken for an interrupted one", async () => {
+      await withStore(engine, async ({ store, read, write }) => {
+        await store.create(toEntries([{ id: 1n, name: "Hoya" }]));
+        const states: string[] = [];
+        const slow: SqlConnection = {
+          ...read,
+          query: async <Row extends object>(...call: Parameters<SqlConnection["query"]>) => {
+            const rows = await read.query<Row>(...call);
+            if (call[0].startsWith("SELECT count(*)")) {
+              // As if the count had taken half a minute.
+              if ((await searchIndexState(read)) !== "none")
+                await write.query("UPDATE plants_text_progress SET changed_at = changed_at - 30000");
+              states.push(await searchIndexState(read));
+            }
+            return rows;
+          },
+        };
+        await buildSearchIndex(write, slow, () => undefined);
+        expect(states).toEqual(["none"]);
+        expect(await searchIndexState(read)).toBe("ready");
+      });
+    });
+
+    test("a text is searched for by its rarest parts, unless each of them is in too much of the index", async () => {
+      await withStore(engine, async ({ store, read, write }) => {
+        const stored = Array.from({ length: 20_000 }, (_, id) => ({
+          id: BigInt(id),
+          name: `Hoya carnosa ${id}`,
+          tag: `tag ${id % 100}`,
+        }));
+        await store.create(toEntries(stored));
+        await buildSearchIndex(write, read, () => undefined);
+        const filter = (word: string, tag?: string) => ({ words: [word], tag });
+        const parts = (await planRareParts(read, filter("Hoya carnosa 1777"), 60))?.split(" AND ") ?? [];
+        expect(parts.length).toBeGreaterThan(0);
+        expect(parts[0]).toMatch(/7/);
+        // A part that no plant has is read at once.
+        expect(await planRareParts(read, filter("Hoya xarnosa"), 0)).toContain("xar");
+        expect(await planWholeText(read, filter("Hoya xarnosa"), 0)).toBe('"Hoya xarnosa"');
+        // Every plant has these.
+        expect(await planRareParts(read, filter("carnosa"), 5)).toBeUndefined();
+        expect(await planWholeText(read, filter("carnosa"), 20)).toBeUndefined();
+        expect(await planWholeText(read, filter("carnosa"), 100_000)).toBe('"carnosa"');
+        expect(await planRareParts(read, filter("Büste"), 1_000)).toBeUndefined();
+      });
+    });
   });
-  expect(await interrupted.catch((error) => error.message)).toBe("interrupted");
-  expect(await searchIndexState(read)).toBe("building");
-  await write.query("UPDATE plants_text_progress SET changed_at = 0");
-  expect(await searchIndexState(read)).toBe("broken");
-  const shares: (number | undefined)[] = [];
-  await buildSearchIndex(write, read, (share) => shares.push(share));
-  expect(shares[0]).toBeGreaterThan(0.1);
-  expect((await found(read, { words: ["hoya"], plantsMax: 5_000 })).length).toBe(3_000);
-});
-
-test("on SQLite a build in a store whose plants take long to count is not taken for an interrupted one", async () => {
-  const [sqlite] = engines;
-  if (sqlite?.name !== "sqlite") return;
-  await using place = await sqlite.createTestStore();
-  await using store = await openedStore(place.database);
-  await using read = await store.openSql("read");
-  await using write = await store.openSql("write");
-  await store.create(toEntries([{ id: 1n, name: "Hoya" }]));
-  const states: string[] = [];
-  const slow: SqlConnection = {
-    ...read,
-    query: async <Row extends object>(...call: Parameters<SqlConnection["query"]>) => {
-      const rows = await read.query<Row>(...call);
-      if (call[0].startsWith("SELECT count(*)")) {
-        // As if the count had taken half a minute.
-        if ((await searchIndexState(read)) !== "none")
-          await write.query("UPDATE plants_text_progress SET changed_at = changed_at - 30000");
-        states.push(await searchIndexState(read));
-      }
-      return rows;
-    },
-  };
-  await buildSearchIndex(write, slow, () => undefined);
-  expect(states).toEqual(["none"]);
-  expect(await searchIndexState(read)).toBe("ready");
-});
-
-test("on SQLite a text is searched for by its rarest parts, unless each of them is in too much of the index", async () => {
-  const [sqlite] = engines;
-  if (sqlite?.name !== "sqlite") return;
-  await using place = await sqlite.createTestStore();
-  await using store = await openedStore(place.database);
-  await using read = await store.openSql("read");
-  await using write = await store.openSql("write");
-  const stored = Array.from({ length: 20_000 }, (_, id) => ({
-    id: BigInt(id),
-    name: `Hoya carnosa ${id}`,
-    tag: `tag ${id % 100}`,
-  }));
-  await store.create(toEntries(stored));
-  await buildSearchIndex(write, read, () => undefined);
-  const filter = (word: string, tag?: string) => ({ words: [word], tag });
-  const parts = (await planRareParts(read, filter("Hoya carnosa 1777"), 60))?.split(" AND ") ?? [];
-  expect(parts.length).toBeGreaterThan(0);
-  expect(parts[0]).toMatch(/7/);
-  // A part that no plant has is read at once.
-  expect(await planRareParts(read, filter("Hoya xarnosa"), 0)).toContain("xar");
-  expect(await planWholeText(read, filter("Hoya xarnosa"), 0)).toBe('"Hoya xarnosa"');
-  // Every plant has these.
-  expect(await planRareParts(read, filter("carnosa"), 5)).toBeUndefined();
-  expect(await planWholeText(read, filter("carnosa"), 20)).toBeUndefined();
-  expect(await planWholeText(read, filter("carnosa"), 100_000)).toBe('"carnosa"');
-  expect(await planRareParts(read, filter("Büste"), 1_000)).toBeUndefined();
-});
+}
