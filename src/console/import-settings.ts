@@ -74,8 +74,11 @@ function parseColumns(text: string): ChosenColumns {
  * @param parameters the name and size of the file, and the settings that the operator has chosen.
  */
 export async function previewImport(bytes: Uint8Array, parameters: URLSearchParams, recordBytesMax: number) {
-  const lastLineEnd = bytes.length < Number(parameters.get("size")) ? bytes.lastIndexOf(lineFeed) : -1;
-  const start = lastLineEnd === -1 ? bytes : bytes.subarray(0, lastLineEnd + 1);
+  const isCut = bytes.length < Number(parameters.get("size"));
+  const lastLineEnd = bytes.lastIndexOf(lineFeed);
+  // The end of a longer line may be in the middle of a character.
+  const end = lastLineEnd === -1 ? bytes.findLastIndex((byte) => byte < 0x80) : lastLineEnd;
+  const start = isCut ? bytes.subarray(0, end + 1) : bytes;
   const utf8 = decodeUtf8(start);
   const text = utf8 ?? "";
   const isNdjson =

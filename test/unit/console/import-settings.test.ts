@@ -51,4 +51,7 @@ test("a file in another encoding is not UTF-8", async () => {
   expect((await preview(Buffer.from(text, "latin1"))).isUtf8).toBe(false);
   expect((await preview(Buffer.from("id,name\n1,A\n", "utf16le"))).isUtf8).toBe(false);
   expect((await preview(text)).isUtf8).toBe(true);
+  // A first line that is longer than the start of the file, which ends in a character.
+  const cut = Buffer.from(`{"id":1,"name":"${"\u05d0".repeat(100)}`).subarray(0, -1);
+  expect((await preview(cut, { size: "100000" })).isUtf8).toBe(true);
 });
