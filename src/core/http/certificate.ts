@@ -42,7 +42,8 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
     files,
     cert,
     key,
-    subject: x509.subject.replaceAll("\n", ", "),
+    // A certificate that only lists host names has no subject (RFC 5280, section 4.2.1.6).
+    subject: (x509.subject ?? x509.subjectAltName ?? "").replaceAll("\n", ", "),
     expiresAt: Date.parse(x509.validTo),
   };
 }

@@ -69,6 +69,12 @@ describeIfInstalled("openssl", "TLS", () => {
     expect(await description.json()).toMatchObject({ servers: [{ url: tls.server.url }] });
   });
 
+  test("a certificate without a subject, as Let's Encrypt issues, is named by its hosts", async () => {
+    using folder = new TemporaryFolder();
+    const { subject } = await readCertificate(makeCertificate(folder, "live", "/", names));
+    expect(subject).toBe("DNS:localhost, IP Address:127.0.0.1");
+  });
+
   test("a client that does not trust the certificate rejects it; the server rejects HTTP without TLS and old versions", async () => {
     await using tls = await startTls();
     expect(await settled(fetch(`${tls.server.url}/openapi.json`))).toThrow();
