@@ -95,20 +95,22 @@ export class JwksCache {
     return this.#keys;
   }
 
-  /** Fetches the keys for a token with an unknown key; undefined if the provider is unreachable. */
+  /**
+   * Fetches the keys for a token with an unknown key; undefined if the provider is unreachable. A
+   * fetch that is running may have begun before the key was published, so another one follows it.
+   */
   async refresh(): Promise<KeySet | undefined> {
     if (this.#isUnreachable) return undefined;
-    this.#refreshing ??= this.#fetchAfterInterval().finally(() => {
-      this.#refreshing = undefined;
-    });
+    this.#refreshing ??= this.#fetchAfterInterval();
     return this.#refreshing;
   }
 
   async #fetchAfterInterval(): Promise<KeySet | undefined> {
-    if (this.#fetching !== undefined) return this.#fetching;
     const delayMs = Math.max(0, this.#lastRefreshAt + this.#intervalMsMin - performance.now());
     const isStopped = await sleep(delayMs, false, { signal: this.#stopped.signal }).catch(() => true);
-    if (isStopped) return undefined;
+    await this.#fetching;
+    this.#refreshing = undefined;
+    if (isStopped || this.#isUnreachable) return undefined;
     this.#lastRefreshAt = performance.now();
     return this.#fetch();
   }

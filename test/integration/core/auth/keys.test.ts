@@ -21,12 +21,12 @@ test("a new key is accepted at once, and a removed one with its verified tokens 
   });
   const oldToken = old.sign(claimsOf(provider.issuer));
   expect((await identity.create(oldToken)).status).toBe(200);
-  expect(provider.fetches).toBe(1);
+  const before = provider.fetches;
 
   provider.publish(young);
   expect((await identity.create(oldToken)).status).toBe(200);
   expect((await identity.create(young.sign(claimsOf(provider.issuer)))).status).toBe(200);
-  expect(provider.fetches).toBe(2);
+  expect(provider.fetches).toBe(before + 1);
   expect(await identity.create(oldToken)).toMatchObject(notAccepted);
 });
 
@@ -92,6 +92,29 @@ test("a plant is stored with the subject that created it, whichever of its token
     "gardener",
     "gardener",
   ]);
+});
+
+test("a new key is accepted, also where the keys were being fetched when it was published", async () => {
+  const [old, young] = [new SigningKey(), new SigningKey()];
+  await using provider = new KeyServer(old);
+  const intervals = { keysAgeMsMax: 600_000, keysIntervalMsMin: 50 };
+  await using identity = await startWithIdentity(provider.issuer, { jwksUrl: provider.jwksUrl, intervals });
+  expect((await identity.create(old.sign(claimsOf(provider.issuer)))).status).toBe(200);
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<Response>()];
+  provider.instead = () => {
+    asked.resolve();
+    return answered.promise;
+  };
+  const unknown = identity.create(new SigningKey().sign(claimsOf(provider.issuer)));
+  await asked.promise;
+  const stale = Response.json(provider.jwks);
+  provider.instead = () => undefined;
+  provider.publish(young);
+  const created = identity.create(young.sign(claimsOf(provider.issuer)));
+  await Bun.sleep(50);
+  answered.resolve(stale);
+  expect(await unknown).toMatchObject(notAccepted);
+  expect((await created).status).toBe(200);
 });
 
 test("keys of more than a megabyte are not read, also where they are compressed", async () => {
