@@ -142,7 +142,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       options.identityProvider,
       wallNow,
       (error) => emit({ kind: "jwksRefreshFailed", reason: errorMessage(error) }),
-      (name) => store.tokens.creatorKey(name),
+      (name) =>
+        store.tokens.creatorKey(name).catch((error) => {
+          emit({ kind: "storeUnavailable", reason: errorMessage(error) });
+          return undefined;
+        }),
     );
     resources.defer(() => verifier.stop());
     jwts = verifier;

@@ -5,6 +5,7 @@ import { type ApiError, invalidToken, unavailable } from "../contract/errors.ts"
 import type { AuthResult, Caller } from "./caller.ts";
 import { type IdentityProvider, JwksCache, type KeySet, type VerifiedToken } from "./jwks.ts";
 import { hashToken } from "./token.ts";
+import { storeUnavailable } from "./token-cache.ts";
 
 /** RFC 8725, section 3.1. Never `none`; never HS256, where the public key would be the secret. */
 const algorithms = [
@@ -39,14 +40,19 @@ export class JwtVerifier {
   readonly #keys: JwksCache;
   readonly #now: () => number;
   readonly #onKeyError: (error: unknown) => void;
-  readonly #creatorKey: (name: string) => Promise<number>;
+  readonly #creatorKey: (name: string) => Promise<number | undefined>;
 
-  /** Starts to fetch the keys. Until the first fetch succeeds, JWTs are `unavailable`. */
+  /**
+   * Starts to fetch the keys. Until the first fetch succeeds, JWTs are `unavailable`.
+   *
+   * @param creatorKey the key that is stored with the plants of a subject; undefined if the store
+   * is unreachable.
+   */
   constructor(
     provider: IdentityProvider,
     now: () => number,
     onKeyError: (error: unknown) => void,
-    creatorKey: (name: string) => Promise<number>,
+    creatorKey: (name: string) => Promise<number | undefined>,
   ) {
     this.#provider = provider;
     this.#keys = new JwksCache(provider, onKeyError);
@@ -91,23 +97,17 @@ export class JwtVerifier {
       });
       const expiresAt = expiryOf(jwt);
       if (expiresAt === undefined) return claimMismatch;
-      const caller = await this.#toCaller(jwt.payload);
-      const verified = { caller, expiresAt };
-      // Otherwise the next request with the token looks its creator up again.
-      if (caller.creator !== null) keys.addVerified(hash, verified);
+      const identity = identityOf(jwt.payload, issuer);
+      const creator = await this.#creatorKey(identity.name);
+      if (creator === undefined) return storeUnavailable;
+      const verified = { caller: { ...identity, creator }, expiresAt };
+      keys.addVerified(hash, verified);
       return this.#checkExpiry(verified);
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey) return "unknownKey";
       if (isKeyError(error)) this.#onKeyError(error);
       return toApiError(error);
     }
-  }
-
-  async #toCaller(payload: JWTPayload): Promise<Caller> {
-    const identity = identityOf(payload, this.#provider.issuer);
-    // A store that cannot be reached rejects the plant itself.
-    const creator = await this.#creatorKey(identity.name).catch(() => null);
-    return { ...identity, creator };
   }
 
   /** Exact to the millisecond, without the clock tolerance of the other claims. */

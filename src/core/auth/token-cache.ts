@@ -43,7 +43,7 @@ const dayMs = 86_400_000;
 export const unknownToken = invalidToken(
   "it is unknown, malformed, revoked or expired. Ask the operator for a new one.",
 );
-const storeUnavailable = unavailable("The store is unreachable, so the token cannot be verified");
+export const storeUnavailable = unavailable("The store is unreachable, so the token cannot be verified");
 
 interface CachedToken {
   readonly caller: Caller;

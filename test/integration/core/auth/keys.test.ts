@@ -1,6 +1,7 @@
 // The provider's keys over time: new keys, removed keys, and callers that would overload the
 // provider.
 
+import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { eventually } from "../../../support/eventually.ts";
 import {
@@ -115,6 +116,25 @@ test("a new key is accepted, also where the keys were being fetched when it was 
   answered.resolve(stale);
   expect(await unknown).toMatchObject(notAccepted);
   expect((await created).status).toBe(200);
+});
+
+test("no plant is stored without its subject while the store cannot look it up", async () => {
+  const key = new SigningKey();
+  await using provider = new KeyServer(key);
+  await using identity = await startWithIdentity(provider.issuer);
+  const token = key.sign(claimsOf(provider.issuer));
+  using sql = new Database(identity.database.slice("sqlite:".length));
+  sql.run("ALTER TABLE creators RENAME TO hidden");
+  expect(await identity.create(token)).toMatchObject({ status: 503, json: { error: 50300 } });
+  expect(identity.events).toContainEqual({
+    kind: "storeUnavailable",
+    reason: expect.stringContaining("creators"),
+  });
+  sql.run("ALTER TABLE hidden RENAME TO creators");
+  expect((await identity.create(token)).status).toBe(200);
+  expect(
+    sql.query("SELECT creators.name FROM plants JOIN creators ON creators.id = creator").values(),
+  ).toEqual([["gardener"]]);
 });
 
 test("keys of more than a megabyte are not read, also where they are compressed", async () => {
