@@ -36,18 +36,16 @@ const unprintable = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
 /** The text on one line; what would move the cursor, or colour or reorder it, is escaped. */
 export function printable(text: string, { unicode }: TextStyle): string {
   const escaped = text.replaceAll(unprintable, escapeCharacter);
-  return unicode ? escaped : escaped.replaceAll(/[^ -~]/gu, escapeCharacter);
+  return unicode ? escaped : escaped.replaceAll(/[^ -~]/g, escapeCharacter);
 }
 
 /** Lines from clients, for a terminal. Escapes are those of JSON, so it keeps its meaning. */
 export function terminalLines(text: string): string {
   return text.replaceAll(unprintable, (character) =>
-    character === "\n" || character === "\t"
-      ? character
-      : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    character === "\n" || character === "\t" ? character : escapeCharacter(character),
   );
 }
 
 function escapeCharacter(character: string): string {
-  return `\\u{${character.codePointAt(0)?.toString(16)}}`;
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

@@ -34,16 +34,16 @@ test("a request is one line: time, request, status, result, duration, token", ()
 
 test("an error has its code and its message in the same line", () => {
   expect(lineOf({ status: 400, result: "conflict", message: "The id 1 already holds\na plant." })).toBe(
-    String.raw`22:43:05 POST /plants 400 40009 33 ms token=ci: The id 1 already holds\u{a}a plant.`,
+    String.raw`22:43:05 POST /plants 400 40009 33 ms token=ci: The id 1 already holds\u000aa plant.`,
   );
 });
 
 test("what a client sent cannot move the cursor, colour or reorder a line", () => {
   const hostile = { path: "/\x1b[2J\u202e\x9b", caller: "é\r\n" };
   expect(lineOf(hostile)).toBe(
-    "22:43:05 POST /\\u{1b}[2J\\u{202e}\\u{9b} 200 created 33 ms token=é\\u{d}\\u{a}",
+    "22:43:05 POST /\\u001b[2J\\u202e\\u009b 200 created 33 ms token=é\\u000d\\u000a",
   );
-  expect(lineOf(hostile, { ...plain, unicode: false })).toEndWith(String.raw`token=\u{e9}\u{d}\u{a}`);
+  expect(lineOf(hostile, { ...plain, unicode: false })).toEndWith(String.raw`token=\u00e9\u000d\u000a`);
 });
 
 test("colours are the status's, and only where they are allowed", () => {
