@@ -33,16 +33,8 @@ export function respond(
   });
 }
 
-/** @param error its message is a sentence for the operator. */
-export function respondError({
-  status,
-  message,
-  headers,
-}: {
-  readonly status: number;
-  readonly message: string;
-  readonly headers?: Headers;
-}): Response {
+/** @param message a sentence for the operator. */
+export function respondError(status: number, message: string, headers: Headers = {}): Response {
   return respond(JSON.stringify({ message }), status, { "Content-Type": "application/json", ...headers });
 }
 

@@ -93,10 +93,10 @@ export function startAdminServer({
     },
     fetch: route,
     error(error) {
-      if (error instanceof AdminError) return respondError(error);
-      if (error instanceof OperatorError) return respondError({ status: 503, message: error.message });
+      if (error instanceof AdminError) return respondError(error.status, error.message, error.headers);
+      if (error instanceof OperatorError) return respondError(503, error.message);
       onInternalError(error);
-      return respondError({ status: 500, message: "Internal error; see the server's log." });
+      return respondError(500, "Internal error; see the server's log.");
     },
   });
 }
