@@ -158,7 +158,7 @@ export class Metrics {
       gauge("plantstore_build_info", "Always 1; the versions and the engine are labels.", [
         [labels({ ...this.#buildInfo }), 1],
       ]),
-      ...(await this.#process.read()),
+      ...this.#process.read(),
     ]);
   }
 
