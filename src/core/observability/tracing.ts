@@ -75,8 +75,9 @@ export class Tracing {
     // Read once, so that the spans of a request agree: the wall clock may be set.
     const epochMs = this.#epochMs();
     const span = this.#tracer.startSpan(
-      // The span name must have low cardinality, so it has no path that the client made up.
-      status === 404 ? method : `${method} ${path}`,
+      // The span name must have low cardinality, so it has no path that the client made up: without
+      // credentials an unknown path is 401.
+      caller === undefined || status === 404 ? method : `${method} ${path}`,
       {
         kind: SpanKind.SERVER,
         startTime: epochMs + startedAt,
