@@ -1,25 +1,12 @@
 // The limits of a server, and the response past each of them.
 
-import { afterAll, expect, test } from "bun:test";
-import type { ServerOptions } from "../../../../src/core/server.ts";
+import { expect, test } from "bun:test";
 import { eventually } from "../../../support/eventually.ts";
 import { type Answer, freshId, plantJson, post } from "../../../support/http.ts";
 import { type InProcessServer, startGated, startInProcess } from "../../../support/in-process-server.ts";
 import { createHead, stuckCreate } from "../../../support/raw-connection.ts";
 import { RunningServer } from "../../../support/server.ts";
 import { exported } from "../../../support/stored-plants.ts";
-
-const shared = new AsyncDisposableStack();
-const servers = new Map<string, Promise<InProcessServer>>();
-afterAll(() => shared.disposeAsync());
-
-/** A server with these limits, which the tests that name the same ones share. */
-function sharedServer(limits: NonNullable<ServerOptions["limits"]>): Promise<InProcessServer> {
-  const key = JSON.stringify(limits);
-  const started = servers.get(key) ?? startInProcess({ limits }).then((server) => shared.use(server));
-  servers.set(key, started);
-  return started;
-}
 
 /** Waits until the bytes of unfinished bodies in memory are between two numbers. */
 async function untilBodyBytes(
@@ -86,7 +73,7 @@ test.each([
   ["announced", "Content-Length: 50", "{"],
   ["chunked", "Transfer-Encoding: chunked", "1\r\n{\r\n"],
 ])("a body that is %s and does not arrive in time is 40800, and its connection is closed", async (...how) => {
-  const server = await sharedServer({ arrivalSecondsMax: 1 });
+  await using server = await startInProcess({ limits: { arrivalSecondsMax: 1 } });
   const target = await server.target();
   const [, framing, beginning] = how;
   const connection = await stuckCreate(target, framing, beginning);
@@ -106,7 +93,7 @@ test.each([
   ["announced", "Content-Length: 1000000", "x".repeat(900_000)],
   ["chunked", "Transfer-Encoding: chunked", `dbba0\r\n${"x".repeat(0xdbba0)}`],
 ])("past the bytes in flight a body that is %s is 50300, until there is room again", async (...how) => {
-  const server = await sharedServer({ inFlightBytesMax: 1_100_000 });
+  await using server = await startInProcess({ limits: { inFlightBytesMax: 1_100_000 } });
   const target = await server.target();
   const [, framing, beginning] = how;
   const connection = await stuckCreate(target, framing, beginning);
@@ -128,7 +115,7 @@ test.each([
 });
 
 test("memory is reserved for the bytes received, not for the Content-Length", async () => {
-  const server = await sharedServer({ inFlightBytesMax: 1_100_000 });
+  await using server = await startInProcess({ limits: { inFlightBytesMax: 1_100_000 } });
   const one = await server.target();
   const stuck = await Promise.all(
     Array.from({ length: 40 }, () => stuckCreate(one, "Content-Length: 1000000", "{")),

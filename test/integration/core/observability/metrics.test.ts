@@ -7,16 +7,13 @@ import { type InProcessServer, startInProcess } from "../../../support/in-proces
 import { rowsOf } from "../../../support/markdown.ts";
 import { programPath, testIfInstalled } from "../../../support/programs.ts";
 import { metricsOfClusters } from "../../../support/prometheus.ts";
+import { stuckCreate } from "../../../support/raw-connection.ts";
 
-async function scrape(server: InProcessServer): Promise<{ text: string; sample: (name: string) => number }> {
-  const { status, headers, text } = await sendText(`${server.adminUrl}/metrics`);
-  expect(status).toBe(200);
-  expect(headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
-  const sample = (name: string) => {
-    const line = text.split("\n").find((one) => one.startsWith(`${name} `));
-    return line === undefined ? Number.NaN : Number(line.slice(name.length + 1));
-  };
-  return { text, sample };
+async function scrape({ adminUrl }: InProcessServer): Promise<string> {
+  const response = await fetch(`${adminUrl}/metrics`);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+  return await response.text();
 }
 
 const resources = new AsyncDisposableStack();
@@ -27,11 +24,6 @@ beforeAll(async () => {
 });
 afterAll(() => resources.disposeAsync());
 
-async function sendText(url: string): Promise<{ status: number; headers: Headers; text: string }> {
-  const response = await fetch(url);
-  return { status: response.status, headers: response.headers, text: await response.text() };
-}
-
 test("creates by outcome, errors by code, latencies and batches are counted", async () => {
   await using server = await startInProcess();
   const target = await server.target();
@@ -41,7 +33,9 @@ test("creates by outcome, errors by code, latencies and batches are counted", as
   await post(target, "{");
   await send(`${server.url}/nowhere`);
 
-  const { sample, text } = await scrape(server);
+  const text = await scrape(server);
+  const samples = new Map(text.split("\n").map((line) => line.split(" ") as [string, string]));
+  const sample = (name: string) => Number(samples.get(name));
   const buckets = [...text.matchAll(/^plantstore_create_duration_seconds_bucket\{le="[^"]+"\} (\d+)$/gm)];
   const counts = buckets.map(([, count]) => Number(count));
   expect(counts.length).toBeGreaterThan(10);
@@ -66,23 +60,18 @@ test("creates by outcome, errors by code, latencies and batches are counted", as
 
 test("a client that disconnects before its response is counted", async () => {
   await using server = await startInProcess();
-  const token = await server.createToken();
-  const { hostname, port } = new URL(server.url);
-  const socket = await Bun.connect({ hostname, port: Number(port), socket: { data: () => undefined } });
-  socket.write(
-    `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{`,
-  );
-  const bytesInFlight = async () => (await scrape(server)).sample("plantstore_body_bytes");
+  const connection = await stuckCreate(await server.target(), "Content-Length: 50", "{");
+  const bytesInFlight = () => server.metric("plantstore_body_bytes");
   await eventually("50 bytes in flight", bytesInFlight, (bytes) => bytes === 50);
-  socket.terminate();
-  const aborted = async () => (await scrape(server)).sample("plantstore_requests_aborted_total");
+  connection.terminate();
+  const aborted = () => server.metric("plantstore_requests_aborted_total");
   await eventually("one aborted request", aborted, (requests) => requests === 1);
   expect(await bytesInFlight()).toBe(0);
-  expect((await scrape(server)).sample("plantstore_internal_errors_total")).toBe(0);
+  expect(await server.metric("plantstore_internal_errors_total")).toBe(0);
 });
 
 test("docs/operating.md lists every metric of the service with its meaning", async () => {
-  const { text } = await scrape(shared);
+  const text = await scrape(shared);
   const isHere = (name: string) => !metricsOfClusters.includes(name);
   const metrics = [...text.matchAll(/^# HELP (plantstore_\S+) (.*)$/gm)].map(([, name = "", help = ""]) => [
     name,
@@ -102,7 +91,7 @@ testIfInstalled(
   "promtool accepts the metrics",
   async () => {
     await post(await shared.target(), plantJson(freshId(), "Monstera"));
-    const { text } = await scrape(shared);
+    const text = await scrape(shared);
     const check = Bun.spawnSync([programPath("promtool"), "check", "metrics"], {
       stdin: Buffer.from(text),
     });
