@@ -14,7 +14,6 @@ const integers = 4;
 const running = 0;
 const stopped = 1;
 const diskFailed = 2;
-const filesLeft = 3;
 
 export class CheckpointSignals {
   readonly #integers: Int32Array;
@@ -54,21 +53,6 @@ export class CheckpointSignals {
     return Atomics.load(this.#integers, state) === diskFailed;
   }
 
-  /**
-   * Called by the committing thread once it has found files replaced or overwritten: they stay as
-   * another program left them.
-   */
-  leaveFiles(): void {
-    if (!this.hasDiskFailed) Atomics.store(this.#integers, state, filesLeft);
-    this.#wakeCheckpointThread();
-  }
-
-  /** Whether the connections may be closed: the last one to close runs a checkpoint. */
-  get mayClose(): boolean {
-    const value = Atomics.load(this.#integers, state);
-    return value === running || value === stopped;
-  }
-
   /** The database file, opened by the committing thread for both. */
   get databaseDescriptor(): number {
     return Atomics.load(this.#integers, databaseDescriptor);
@@ -86,8 +70,9 @@ export class CheckpointSignals {
     for (let seen = -1; ; ) {
       Atomics.wait(this.#integers, state, running, intervalMs);
       Atomics.wait(this.#integers, commits, seen);
-      if (Atomics.load(this.#integers, state) !== running) return;
+      // Before the state: a thread that changes it afterwards ends the next wait.
       seen = Atomics.load(this.#integers, commits);
+      if (Atomics.load(this.#integers, state) !== running) return;
       this.#copying(copy);
     }
   }

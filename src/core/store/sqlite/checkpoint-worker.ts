@@ -43,7 +43,7 @@ export async function openCheckpoints(path: string, memory: SharedArrayBuffer) {
         try {
           signals.afterCommits(intervalMs, () => copyIfLong(database, files, signals.databaseDescriptor));
           // Closing may run a checkpoint, from pages that may not be on the disk.
-          if (!signals.mayClose) return;
+          if (signals.hasDiskFailed) return;
           files.close();
           database.close();
         } catch (error) {

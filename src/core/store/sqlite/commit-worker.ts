@@ -16,8 +16,9 @@ export async function openStore(path: string, mode: OpenMode, memory: SharedArra
   const store = new SqliteStore(path, mode, notify, { checkpointThread: new CheckpointSignals(memory) });
   void serveBatches(store, new BatchReceiver(memory));
   const close = async () => {
-    await store[Symbol.asyncDispose]();
+    const mayTerminate = await store.close();
     isClosed = true;
+    return mayTerminate;
   };
   // `create` is for a batch that does not fit into the memory, or comes while another one is in it.
   const served: Pick<SqliteStore, "create" | "edit" | "runSql" | "assertWritable"> = store;

@@ -146,16 +146,21 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** Returns false if the database has to stay open until the process ends. */
+  async close(): Promise<boolean> {
     const hasFault = this.#fault(() => this.#files.findFaultNow()) !== undefined;
-    if (hasFault) this.#checkpointThread?.leaveFiles();
     this.#files.close();
     // Closing copies the WAL into the database file, from pages that may not be on the disk or into
     // a file of someone else, and removes the file that has the WAL's name.
-    if (hasFault || this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed) return;
+    if (hasFault || this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed) return false;
     this.#plants.finalize();
     this.#database.close();
     // Last: a process that closes a file loses every POSIX lock that it holds on it.
     if (this.#checkpointThread !== undefined) closeSync(this.#checkpointThread.databaseDescriptor);
+    return true;
   }
 
   /** Why commits to the open files would be lost: removed, replaced, overwritten or unreadable. */

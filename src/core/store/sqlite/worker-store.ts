@@ -103,10 +103,7 @@ export class SqliteWorkerStore implements PlantStore {
     this.#signals.stop();
     await this.#checkpointsEnded;
     const closing = this.#commitThread.served.thread.close();
-    const isClosed = await closing.then(
-      () => this.#signals.mayClose,
-      () => false,
-    );
+    const isClosed = await closing.catch(() => false);
     const end = isClosed ? "terminate" : "abandon";
     this.#commitThread[end]();
     this.#checkpointThread?.[end]();
