@@ -30,9 +30,6 @@ interface Opened {
 
 const databaseOptions = { strict: true, safeIntegers: true } as const;
 
-/** No WAL needs an fsync or can be full. */
-const noWal = { ensureSynced: () => true, makeRoom: () => undefined };
-
 /** The tables that are not replaced with the plants. */
 const keptTables = ["creators", "tokens"];
 
@@ -130,7 +127,7 @@ export class MemoryStore implements PlantStore {
     database.fileControl(sizeLimitOperation, new BigInt64Array([BigInt(this.#bytesMax)]));
     return {
       database,
-      plants: new SqlitePlants(database, this.#onUnavailable, noWal),
+      plants: new SqlitePlants(database, this.#onUnavailable),
       sql: new SqlRunner(database),
     };
   }

@@ -196,6 +196,11 @@ export class RunningServer {
     return pid;
   }
 
+  /** The token that a server prints when it has created its store. */
+  firstToken(): Promise<string> {
+    return this.#program.stdout.until((text) => /pst_[\w-]{43}/.exec(text)?.[0]);
+  }
+
   /** Adds a token, as `plantstore token create` does. It expires after `lifetimeMs`, or never. */
   async createToken(name?: string, lifetimeMs?: number): Promise<string> {
     return await withStore(this.database, "writable", ({ tokens }) => addToken(tokens, name, lifetimeMs));

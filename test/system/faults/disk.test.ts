@@ -16,10 +16,7 @@ import {
 } from "../../support/server.ts";
 import { describeIfStrace, injecting, injectingInto, storeThreads } from "./strace.ts";
 
-/**
- * Makes a store whose server was killed under load: its WAL is there, and the first checkpoint has
- * something to write.
- */
+/** Makes a store whose server was killed under load: its WAL is there. */
 async function killStore() {
   const folder = new TemporaryFolder();
   const loaded = new Load();
@@ -66,9 +63,7 @@ async function audit(path: string, load: Load): Promise<string[]> {
 
 describeIfStrace("an fsync that fails", () => {
   test.each([
-    ["of the WAL, before the first checkpoint", 2],
-    ["of the database file, in that checkpoint", 4],
-    ["of the WAL, in the first commit", 5],
+    ["of the WAL, in the first commit", 3],
     ["of the WAL, in a later commit", 60],
   ])(
     "%s: no 200 afterwards, the server exits with the reason, and the next one recovers the store",
@@ -93,8 +88,7 @@ describeIfStrace("an fsync that fails", () => {
     await using server = await RunningServer.start();
     const { path } = server;
     const target = await server.target();
-    // The first create is preceded by the checkpoint of the committing thread. These are not enough
-    // for the checkpoint thread.
+    // Not enough for the checkpoint thread.
     for (let id = -8n; id < 0n; id++)
       expect((await post(target, plantJson(id, "x".repeat(900_000)))).status).toBe(200);
     const { committing, copying } = storeThreads(server.pid);
@@ -138,14 +132,17 @@ describeIfStrace("an fsync that fails", () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining("check the disk") });
   });
 
-  test("of the folder: the server does not start, because the name of the WAL may not be on the disk", async () => {
+  test.each([
+    ["of the log that a killed server left", 1],
+    ["of the folder, which has the name of the log", 2],
+  ])("%s: the server does not start", async (_, when) => {
     using folder = new TemporaryFolder();
-    const refusal = await RunningServer.start({
-      database: `sqlite:${folder.file("plants.db")}`,
-      under: injecting("fsync,fdatasync:error=EIO:when=5"),
-    }).catch((error) => error.message);
+    const path = folder.file("plants.db");
+    const fault = `fsync,fdatasync:error=EIO:when=${when}`;
+    const refusal = await killed.underLoad(path, fault, 1).catch((error) => error.message);
     expect(refusal).toContain("cannot open the store");
     expect(refusal).toContain("EIO");
+    expect(existsSync(`${path}-disk-failed`)).toBe(true);
   });
 
   test("that fails again at the next start: the server does not start, and prints the reason", async () => {
@@ -179,7 +176,6 @@ describeIfStrace("a write that fails", () => {
     ["EIO, every 50th", "pwrite64:error=EIO:when=40+50"],
     ["no space, every 30th", "pwrite64:error=ENOSPC:when=40+30"],
     ["no space, for a while", "pwrite64:error=ENOSPC:when=60..120"],
-    ["EIO in the first checkpoint", "ftruncate:error=EIO:when=2"],
   ])("%s: no acknowledged plant is lost, and the server continues", async (_, fault) => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");

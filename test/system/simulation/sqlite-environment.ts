@@ -156,7 +156,6 @@ export class SqliteEnvironment implements Environment {
     const database = {
       run,
       prepare,
-      query: (sql: string) => disk.query(sql),
       get inTransaction() {
         return disk.inTransaction;
       },

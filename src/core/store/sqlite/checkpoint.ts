@@ -3,9 +3,10 @@
 import type { Database } from "./driver.ts";
 
 export interface Checkpoint {
-  /** False if another connection was running a checkpoint, so that nothing was done. */
-  readonly isDone: boolean;
-  /** The length of the WAL; -1 if it could not be read, because another connection was busy. */
+  /**
+   * The length of the WAL; -1 if nothing was done, because another connection ran a checkpoint or
+   * wrote the index of the WAL.
+   */
   readonly pages: number;
   /** How many of them are in the database file. */
   readonly copied: number;
@@ -17,7 +18,6 @@ export interface Checkpoint {
  * SQLite's own error.
  */
 export function checkpoint(database: Database, mode: "NOOP" | "PASSIVE" | "FULL"): Checkpoint {
-  const [[isBusy, pages, copied] = []] = database.query(`PRAGMA wal_checkpoint(${mode})`).values();
-  // FULL is busy, with counts, after it has copied less than all of the WAL.
-  return { isDone: Number(isBusy) === 0 || Number(pages) >= 0, pages: Number(pages), copied: Number(copied) };
+  const [[, pages, copied] = []] = database.query(`PRAGMA wal_checkpoint(${mode})`).values();
+  return { pages: Number(pages), copied: Number(copied) };
 }

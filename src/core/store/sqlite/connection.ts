@@ -7,7 +7,7 @@ import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
 import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./errors.ts";
-import { assertOnePath, assertOwnWal, fileId, fsyncDirectory } from "./files.ts";
+import { assertOnePath, assertOwnWal, fileId, fsyncDirectory, fsyncFile, resolvedPath } from "./files.ts";
 import { migrate, newestVersion, schemaVersion } from "./migrations.ts";
 
 /** A WAL that grew during a long export is truncated to this size when it is restarted. */
@@ -119,9 +119,12 @@ function makeDurable(database: Database, path: string): void {
       `${path} cannot be kept durable (its journal mode is ${journalMode}); name a file on a local disk`,
     );
   }
+  database.query("SELECT 1 FROM sqlite_schema").get();
+  // A server that was killed may have left commits in the WAL that were not fsynced. They are
+  // visible, and a replay of such a plant would be acknowledged without a write.
+  fsyncFile(`${resolvedPath(path)}-wal`);
   // SQLite fsyncs the folder after it has created the WAL, and ignores an error; this fsync comes
   // first and reports it.
-  database.query("SELECT 1 FROM sqlite_schema").get();
   fsyncDirectory(path);
 }
 

@@ -13,7 +13,7 @@ import {
 } from "../plant-store.ts";
 import type { Database } from "./driver.ts";
 import { batchFailure } from "./errors.ts";
-import { Wal } from "./wal.ts";
+import type { Wal } from "./wal.ts";
 
 type PlantRow = PlantColumns & { readonly id: bigint };
 
@@ -29,27 +29,21 @@ const exportRowsMax = 1_000;
 /** UTF-16 code units that an export holds at a time: the bound on its memory. */
 const exportCodeUnitsMax = 2 ** 20;
 
-/** The WAL operations that create() uses. */
-type WalGuard = Pick<Wal, "ensureSynced" | "makeRoom">;
-
 export class SqlitePlants {
   readonly #database: Database;
   readonly #onUnavailable: OnUnavailable;
-  readonly #wal: WalGuard;
+  readonly #makeRoom: Wal["makeRoom"];
   /** Prepared once: to parse the two statements took 11 µs a batch. */
   readonly #begin;
   readonly #commitTransaction;
   readonly #insert;
   readonly #select;
 
-  constructor(
-    database: Database,
-    onUnavailable: OnUnavailable,
-    wal: WalGuard = new Wal(database, onUnavailable),
-  ) {
+  /** @param makeRoom see Wal. */
+  constructor(database: Database, onUnavailable: OnUnavailable, makeRoom: Wal["makeRoom"] = () => undefined) {
     this.#database = database;
     this.#onUnavailable = onUnavailable;
-    this.#wal = wal;
+    this.#makeRoom = makeRoom;
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commitTransaction = database.prepare("COMMIT");
     this.#insert = database.prepare<never, [bigint, bigint, number | null, ...(FieldValue | null)[]]>(
@@ -65,8 +59,7 @@ export class SqlitePlants {
    * used afterwards.
    */
   create(batch: readonly NewEntry[]): Outcome[] {
-    if (!this.#wal.ensureSynced()) return batch.map(() => "unavailable");
-    if (this.#wal.makeRoom() !== undefined) return batch.map((entry) => this.#commitSingly(entry, false));
+    if (this.#makeRoom() !== undefined) return batch.map((entry) => this.#commitSingly(entry, false));
     try {
       return this.#commit(batch);
     } catch (error) {

@@ -31,10 +31,10 @@ import { bytesOnDisk, walBytes } from "./files.ts";
 import { newestVersion } from "./migrations.ts";
 import { OpenFiles } from "./open-files.ts";
 import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from "./plants.ts";
-import { openReadConnection, SqliteSqlConnection } from "./sql-connection.ts";
+import { openReadConnection, toSqlConnection } from "./sql-connection.ts";
 import { editPlants, type SqlCall, SqlRunner } from "./sql-statements.ts";
 import { SqliteTokens } from "./tokens.ts";
-import { heldBytesMax, Wal, type WalOptions } from "./wal.ts";
+import { Wal, type WalOptions } from "./wal.ts";
 
 /** How often an export looks at the length of the WAL. */
 const walWatchMs = 1_000;
@@ -52,7 +52,6 @@ export class SqliteStore implements ReadablePlantStore {
   readonly #onUnavailable: OnUnavailable;
   readonly #database: Database;
   readonly #files: OpenFiles;
-  readonly #walOptions: WalOptions;
   readonly #wal: Wal;
   readonly #checkpointThread: CheckpointSignals | undefined;
   readonly #plants: SqlitePlants;
@@ -65,13 +64,12 @@ export class SqliteStore implements ReadablePlantStore {
     this.wasCreated = !existsSync(path);
     this.#onUnavailable = onUnavailable;
     this.#database = openDatabase(path, mode);
-    this.#walOptions = walOptions;
     const { checkpointThread } = walOptions;
     this.#checkpointThread = checkpointThread;
     if (checkpointThread !== undefined) checkpointThread.databaseDescriptor = openSync(path, "r");
     this.#files = new OpenFiles(path, this.#database, checkpointThread?.databaseDescriptor);
     this.#wal = new Wal(this.#database, onUnavailable, { ...walOptions, files: this.#files });
-    this.#plants = new SqlitePlants(this.#database, onUnavailable, this.#wal);
+    this.#plants = new SqlitePlants(this.#database, onUnavailable, () => this.#wal.makeRoom());
     this.tokens = new SqliteTokens(this.#database, (access, run) =>
       access === "read" ? this.#read(async () => run()) : this.#write(async () => run()),
     );
@@ -120,7 +118,7 @@ export class SqliteStore implements ReadablePlantStore {
 
   /** Whether the WAL has half of the length at which creates fail. */
   #isWalHeldLong(): boolean {
-    return (walBytes(this.#path) ?? 0) > heldBytesMax(this.#path, this.#walOptions.heldBytesMin) / 2;
+    return (walBytes(this.#path) ?? 0) > this.#wal.heldBytesMax / 2;
   }
 
   async count(filter: ExportFilter): Promise<number> {

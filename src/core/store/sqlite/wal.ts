@@ -1,4 +1,4 @@
-// The write-ahead log (WAL): fsynced before the first response, and kept short.
+// Keeps the write-ahead log (WAL) short.
 
 import { statSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
@@ -38,26 +38,16 @@ const waitPages = pagesIn(128 * mebibyte);
 /** After a checkpoint that a reader held back, the WAL grows by this much before the next one. */
 const retryPages = 1_000;
 
-/** See heldBytesMax. */
-const heldBytesMin = 1_024 * mebibyte;
+/** See Wal.heldBytesMax. */
+const heldBytesMinDefault = 1_024 * mebibyte;
 
 export interface WalOptions {
   /** The thread that copies the WAL, in a server; otherwise commits do. */
   readonly checkpointThread?: CheckpointSignals;
   /** Asked before each checkpoint, so that a store notices other writers of its files. */
   readonly files?: OpenFiles;
-  /** See heldBytesMax. */
+  /** See Wal.heldBytesMax. */
   readonly heldBytesMin?: number;
-}
-
-/**
- * The length of the WAL, in bytes, up to which plants are committed while a reader keeps an old
- * snapshot: the size of the database file, as an export or a backup takes the longer the larger
- * that is, and at least `bytesMin`.
- */
-export function heldBytesMax(path: string, bytesMin = heldBytesMin): number {
-  // 0 for a file that was removed, which the next commit reports.
-  return Math.max(bytesMin, statSync(path, { throwIfNoEntry: false })?.size ?? 0);
 }
 
 export class Wal {
@@ -65,8 +55,7 @@ export class Wal {
   readonly #onUnavailable: OnUnavailable;
   readonly #checkpointThread: CheckpointSignals | undefined;
   readonly #files: OpenFiles | undefined;
-  readonly #heldBytesMin: number | undefined;
-  #isSynced = false;
+  readonly #heldBytesMin: number;
   /** Its length before the last transaction. */
   #pages = 0;
   /** The length from which on the WAL is to be restarted. */
@@ -79,28 +68,8 @@ export class Wal {
     this.#onUnavailable = onUnavailable;
     this.#checkpointThread = options.checkpointThread;
     this.#files = options.files;
-    this.#heldBytesMin = options.heldBytesMin;
+    this.#heldBytesMin = options.heldBytesMin ?? heldBytesMinDefault;
     this.#restartAt = this.#restartPages;
-  }
-
-  /**
-   * Fsyncs the WAL before the first response. A server that was killed may have left commits in the
-   * WAL that were written but not fsynced. They are visible, and a replay of such a plant would be
-   * acknowledged without a write. A passive checkpoint fsyncs the WAL; that it may skip pages which
-   * another process still reads does not matter, as then the WAL was not recovered by this process.
-   * While another process runs a checkpoint SQLite does nothing, so it is tried again until the
-   * other one is done. Returns false if that took too long.
-   */
-  ensureSynced(): boolean {
-    if (this.#isSynced) return true;
-    try {
-      this.#isSynced = this.#checkpointWithRetry("PASSIVE").isDone;
-      if (!this.#isSynced)
-        this.#onUnavailable("a checkpoint of another process kept the WAL from being fsynced");
-    } catch (error) {
-      this.#onUnavailable(batchFailure(error).reason);
-    }
-    return this.#isSynced;
   }
 
   /**
@@ -159,8 +128,21 @@ export class Wal {
     return this.#checkpointThread === undefined ? Number.POSITIVE_INFINITY : tailPagesMax;
   }
 
+  /**
+   * The length of the WAL up to which plants are committed while a reader keeps an old snapshot: the
+   * size of the database file, as an export or a backup takes the longer the larger that is, and at
+   * least heldBytesMin.
+   */
+  get heldBytesMax(): number {
+    // 0 for a file that was removed, which the next commit reports.
+    return Math.max(
+      this.#heldBytesMin,
+      statSync(this.#database.filename, { throwIfNoEntry: false })?.size ?? 0,
+    );
+  }
+
   get #heldPagesMax(): number {
-    return pagesIn(heldBytesMax(this.#database.filename, this.#heldBytesMin));
+    return pagesIn(this.heldBytesMax);
   }
 
   /** Copies the rest of the WAL. Returns whether all of it is in the database file now. */
@@ -169,10 +151,8 @@ export class Wal {
     // FULL keeps other processes from committing; it must not wait for them.
     this.#database.run("PRAGMA busy_timeout = 0");
     try {
-      const { isDone, pages, copied } = waits
-        ? this.#checkpointWithRetry("FULL")
-        : checkpoint(this.#database, "FULL");
-      if (!isDone || copied < pages) return false;
+      const { pages, copied } = waits ? this.#checkpointWithRetry() : checkpoint(this.#database, "FULL");
+      if (pages < 0 || copied < pages) return false;
       this.#resetLimits();
       return true;
     } catch (error) {
@@ -184,12 +164,12 @@ export class Wal {
   }
 
   /** Waited for until it is done; another process may have been stopped amid its checkpoint. */
-  #checkpointWithRetry(mode: "PASSIVE" | "FULL"): Checkpoint {
+  #checkpointWithRetry(): Checkpoint {
     const deadline = performance.now() + lockWaitMs;
     for (;;) {
       this.#checkpointThread?.waitUntilCopied();
-      const result = checkpoint(this.#database, mode);
-      if (result.isDone || performance.now() > deadline) return result;
+      const result = checkpoint(this.#database, "FULL");
+      if (result.pages >= 0 || performance.now() > deadline) return result;
       Bun.sleepSync(1);
     }
   }

@@ -22,7 +22,6 @@ import { newestVersion } from "../../../../../src/core/store/sqlite/migrations.t
 import { exportPlants, SqlitePlants } from "../../../../../src/core/store/sqlite/plants.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
 import { SqliteTokens } from "../../../../../src/core/store/sqlite/tokens.ts";
-import { eventually } from "../../../../support/eventually.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
 import { settled } from "../../../../support/settled.ts";
 import { openedStore, unexpected } from "../../../../support/stored-plants.ts";
@@ -102,36 +101,6 @@ test("while another process holds the write lock, plants are unavailable after o
   other.close();
   expect(plants.create(toEntries([plant(1n, "a")]))).toEqual(["created"]);
   plants.finalize();
-});
-
-test("a store is unavailable until a checkpoint of another process is done and the WAL is fsynced", async () => {
-  using folder = new TemporaryFolder();
-  const path = folder.file("plants.db");
-  await using before = new SqliteStore(path, "create", unexpected);
-  await before.create(toEntries([plant(1n, "a")]));
-  const reader = openDatabase(path, "existing");
-  // Holds a snapshot, for which the other checkpoint waits.
-  reader.run("BEGIN");
-  expect([...exportPlants(reader, {})].flat()).toEqual([plant(1n, "a")]);
-  await before.create(toEntries([plant(2n, "b")]));
-  const checkpoint = `const { Database } = require("bun:sqlite");
-    const database = new Database(${JSON.stringify(path)});
-    database.run("PRAGMA busy_timeout = 60000");
-    // Busy at once where the probe runs a checkpoint at that moment.
-    while (database.query("PRAGMA wal_checkpoint(RESTART)").values()[0][0] !== 0);`;
-  const other = Bun.spawn([process.execPath, "-e", checkpoint]);
-  const probe = openDatabase(path, "existing");
-  const isRunning = () => probe.query("PRAGMA wal_checkpoint(PASSIVE)").values()[0]?.[0] === 1n;
-  await eventually("the other process runs a checkpoint", isRunning);
-
-  const reasons: string[] = [];
-  await using store = new SqliteStore(path, "existing", (reason) => reasons.push(reason));
-  expect(await store.create(toEntries([plant(2n, "b")]))).toEqual(["unavailable"]);
-  expect(reasons).toEqual(["a checkpoint of another process kept the WAL from being fsynced"]);
-  reader.run("COMMIT");
-  expect(await other.exited).toBe(0);
-  expect(await store.create(toEntries([plant(2n, "b")]))).toEqual(["unchanged"]);
-  for (const database of [reader, probe]) database.close();
 });
 
 test("closing leaves one file, without a WAL", async () => {
