@@ -15,7 +15,7 @@ import type { SqlWork } from "../core/store/sql-work.ts";
 import { Database, sizeLimitOperation } from "../core/store/sqlite/driver.ts";
 import { migrate } from "../core/store/sqlite/migrations.ts";
 import { countPlants, exportPlants, SqlitePlants } from "../core/store/sqlite/plants.ts";
-import { SqliteSqlConnection } from "../core/store/sqlite/sql-connection.ts";
+import { toSqlConnection } from "../core/store/sqlite/sql-connection.ts";
 import { editPlants, runWork, SqlRunner } from "../core/store/sqlite/sql-statements.ts";
 import type { NewToken } from "../core/store/token-store.ts";
 
@@ -79,7 +79,7 @@ export class MemoryStore implements PlantStore {
 
   /** Opens a connection whose calls block the thread while they run. */
   async openSql(access: SqlAccess): Promise<SqlConnection> {
-    return new SqliteSqlConnection(async (call) => this.#current.sql[access](call));
+    return toSqlConnection(async (call) => this.#current.sql[access](call));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -4,7 +4,7 @@ import { expect, spyOn, test } from "bun:test";
 import { editPlants, findIds } from "../../../src/console/bulk-edits.ts";
 import { Edits } from "../../../src/console/edits.ts";
 import { changePlant, deletePlant } from "../../../src/console/plants.ts";
-import { SqliteSqlConnection } from "../../../src/core/store/sqlite/sql-connection.ts";
+import { toSqlConnection } from "../../../src/core/store/sqlite/sql-connection.ts";
 import { EditRun } from "../../../src/operations/edits.ts";
 import { consoleContext, MemoryContext } from "../../support/console.ts";
 import { plantJson } from "../../support/http.ts";
@@ -164,7 +164,7 @@ test("that old edits cannot be removed is reported with the reason, also if its 
   const end = () => Promise.reject(new Error("The SQLite worker ended"));
   const store = {
     edit: context.store.edit.bind(context.store),
-    openSql: async () => new SqliteSqlConnection(end, end),
+    openSql: async () => toSqlConnection(end, end),
   };
   const edits = new Edits(consoleContext({ store, reader: context.reader, emit: context.emit }));
   edits.startRun(client);

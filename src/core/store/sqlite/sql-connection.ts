@@ -1,42 +1,27 @@
 // The SqlConnection of the SQLite engine: reads run in their own thread.
 
 import { OperatorError } from "../../operator-error.ts";
-import { type SqlConnection, type SqlStatement, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
+import { type SqlConnection, type SqlStatement, sqlMsMaxDefault } from "../sql-connection.ts";
 import { inTime, type SqlCall } from "./sql-statements.ts";
 import type { openSql } from "./sql-worker.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 
-type RunSql = (call: SqlCall) => Promise<object[]>;
-
-export class SqliteSqlConnection implements SqlConnection {
-  readonly dialect = "sqlite";
-  readonly inTime = inTime;
-  readonly #run: RunSql;
-  readonly #close: () => Promise<void>;
-
-  constructor(run: RunSql, close: () => Promise<void> = async () => undefined) {
-    this.#run = run;
-    this.#close = close;
-  }
-
-  query<Row extends object>(
-    sql: string,
-    parameters: readonly SqlValue[] = [],
-    msMax = sqlMsMaxDefault,
-  ): Promise<Row[]> {
-    return this.transaction([{ sql, parameters }], msMax);
-  }
-
-  transaction<Row extends object>(
+/** A connection whose calls `run` runs in the thread that has the database. */
+export function toSqlConnection(
+  run: (call: SqlCall) => Promise<object[]>,
+  close: () => Promise<void> = async () => undefined,
+): SqlConnection {
+  const transaction = <Row extends object>(
     statements: readonly SqlStatement[],
     msMax = sqlMsMaxDefault,
-  ): Promise<Row[]> {
-    return this.#run({ statements, msMax }) as Promise<Row[]>;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#close();
-  }
+  ): Promise<Row[]> => run({ statements, msMax }) as Promise<Row[]>;
+  return {
+    dialect: "sqlite",
+    inTime,
+    query: (sql, parameters = [], msMax) => transaction([{ sql, parameters }], msMax),
+    transaction,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 /** Opens a connection that reads a store in its own thread. Rejects with an OperatorError. */
@@ -46,8 +31,8 @@ export async function openReadConnection(path: string): Promise<SqlConnection> {
   });
   await worker.open(path);
   const { sql } = worker.served;
-  return new SqliteSqlConnection(sql.run, async () => {
-    worker.rejectQueued(new OperatorError("the server is stopping"));
+  return toSqlConnection(sql.run, async () => {
+    worker.rejectQueued(new OperatorError("the connection to the store was closed; try again"));
     await sql.close();
     worker.terminate();
   });

@@ -134,9 +134,7 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   async openSql(access: SqlAccess): Promise<SqlConnection> {
-    return access === "read"
-      ? openReadConnection(this.#path)
-      : new SqliteSqlConnection((call) => this.runSql(call));
+    return access === "read" ? openReadConnection(this.#path) : toSqlConnection((call) => this.runSql(call));
   }
 
   runSql(call: SqlCall): Promise<object[]> {

@@ -10,7 +10,7 @@ import type { openStore } from "./commit-worker.ts";
 import { DiskFailureError } from "./errors.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
 import { BatchSender } from "./shared-batch.ts";
-import { openReadConnection, SqliteSqlConnection } from "./sql-connection.ts";
+import { openReadConnection, toSqlConnection } from "./sql-connection.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 
 export class SqliteWorkerStore implements PlantStore {
@@ -96,7 +96,7 @@ export class SqliteWorkerStore implements PlantStore {
   async openSql(access: SqlAccess): Promise<SqlConnection> {
     return access === "read"
       ? openReadConnection(this.#path)
-      : new SqliteSqlConnection((call) => this.#commitThread.served.store.runSql(call));
+      : toSqlConnection((call) => this.#commitThread.served.store.runSql(call));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -296,3 +296,15 @@ test("batches that are created at the same time are all committed, with their ow
   expect(creators).toHaveLength(20);
   expect(creators.filter(({ id, creator }) => creator !== id % 100)).toEqual([]);
 });
+
+test("a connection for reading that closes ends the call that runs, and says to those that wait that it was closed", async () => {
+  using folder = new TemporaryFolder();
+  await using store = await openedStore(`sqlite:${folder.file("plants.db")}`);
+  const sql = await store.openSql("read");
+  const calls = [1, 2].map((one) => sql.query("SELECT $1 AS one", [one]).catch(String));
+  await sql[Symbol.asyncDispose]();
+  expect(await Promise.all(calls)).toEqual([
+    [{ one: 1n }],
+    expect.stringContaining("the connection to the store was closed; try again"),
+  ]);
+});
