@@ -46,13 +46,15 @@ export function resolvedPath(path: string): string {
 }
 
 /**
- * Throws an OperatorError if a database file may have a second path, by a hard link or a mount of
- * the file alone. SQLite names the WAL after the path, so two paths have two WALs, whose pages
- * overwrite each other's, and no lock shows it.
+ * Throws an OperatorError for a folder, and for a database file that may have a second path, by a
+ * hard link or a mount of the file alone. SQLite names the WAL after the path, so two paths have
+ * two WALs, whose pages overwrite each other's, and no lock shows it.
  */
 export function assertOnePath(path: string): void {
   const resolved = resolvedPath(path);
-  const links = statSync(resolved, { throwIfNoEntry: false })?.nlink ?? 1;
+  const stat = statSync(resolved, { throwIfNoEntry: false });
+  if (stat?.isDirectory() === true) throw new OperatorError(`${path} is a folder; name a file`);
+  const links = stat?.nlink ?? 1;
   if (links > 1)
     throw new OperatorError(
       `${path} has ${links} hard links, and a store must have one, as SQLite keeps the newest plants in a file next to it; find the other with "find -samefile", and remove or copy it`,

@@ -181,6 +181,7 @@ test("files that are not stores are rejected with advice, and not changed", () =
   expect(openingError(folder.file("none.db"), "existing")).toContain("there is no store");
   expect(existsSync(folder.file("none.db"))).toBe(false);
   expect(openingError(folder.file("no/such/folder.db"))).toContain("does not exist; create it first");
+  expect(openingError(folder.path)).toEndWith("is a folder; name a file");
   expect(openingError(":memory:")).toContain("cannot be kept durable (its journal mode is memory)");
 
   writeFileSync(folder.file("empty.db"), "");
