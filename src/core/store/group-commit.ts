@@ -97,7 +97,6 @@ export class GroupCommit implements CreateQueue {
     limits: GroupCommitLimits,
     context: QueueContext,
   ) {
-    assertLimits(limits);
     this.#store = store;
     this.#limits = limits;
     this.#context = context;
@@ -294,11 +293,4 @@ export async function openCreateQueue(
  */
 function atEndOfTick(start: () => void): void {
   setImmediate(start);
-}
-
-function assertLimits(limits: GroupCommitLimits): void {
-  for (const [name, limit] of Object.entries(limits)) {
-    if (!(Number.isInteger(limit) && limit > 0))
-      throw new RangeError(`${name} must be a positive integer, is ${limit}`);
-  }
 }

@@ -196,12 +196,6 @@ test("a caller's code units may fill seven eighths of the queue, and are release
   expect(commit.isFullFor("one")).toBe(false);
 });
 
-test.each(Object.keys(limits))("the limit %s must be a positive integer", (name) => {
-  for (const value of [0, -1, 1.5, Number.NaN]) {
-    expect(() => start({ [name]: value })).toThrow(name);
-  }
-});
-
 /** The whole table of states and calls: how each is entered, and what a create and a close do. */
 const states: readonly (readonly [string, (commit: GroupCommit) => unknown, string, string])[] = [
   ["open", () => undefined, "waits", "closes"],

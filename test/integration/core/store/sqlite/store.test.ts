@@ -9,7 +9,6 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
-  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -207,33 +206,6 @@ test("files that are not stores are rejected with advice, and not changed", () =
   const bytes = readFileSync(folder.file("newer.db"));
   expect(openingError(folder.file("newer.db"))).toContain("schema version 99");
   expect(readFileSync(folder.file("newer.db")).equals(bytes)).toBe(true);
-});
-
-test("checkpoints bound the WAL, except while a reader holds a snapshot", async () => {
-  using folder = new TemporaryFolder();
-  const path = folder.file("plants.db");
-  await using store = new SqliteStore(path, "create", unexpected);
-  await using other = new SqliteStore(path, "existing", unexpected);
-  let id = 0n;
-  const grow = async (megabytes: number) => {
-    for (let megabyte = 0; megabyte < megabytes; megabyte++)
-      await store.create(toEntries([plant(id++, "x".repeat(2 ** 20))]));
-  };
-  const walMegabytes = () => statSync(`${path}-wal`).size / 2 ** 20;
-  await grow(40);
-  expect(walMegabytes()).toBeLessThan(20);
-
-  const reader = other.export({});
-  await reader.next();
-  await grow(40);
-  expect(walMegabytes()).toBeGreaterThan(38);
-  await reader.return(undefined);
-  // The next checkpoint copies all of it, and the WAL is restarted: it does not grow any more.
-  await grow(6);
-  const size = walMegabytes();
-  await grow(40);
-  expect(walMegabytes()).toBe(size);
-  expect(await store.count({})).toBe(Number(id));
 });
 
 test("readiness probes and token changes run checkpoints too, so the WAL stays short without creates", async () => {
