@@ -14,16 +14,14 @@ const orderOfChecks = decision("Order of checks");
 const wrongFields = decision("Missing fields, wrong types, `tag: null`");
 const codes = errorRegistry;
 
-const latin1 = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
-
 const invalidJson: Readonly<Record<string, string>> = {
   "an empty body": "",
   "a missing value": '{"id":ID,"name":}',
   "a body cut short": '{"id":ID,"name":"Monst',
-  "a leading zero": '{"id":01,"name":"Monstera"}',
-  "a plus sign": '{"id":+1,"name":"Monstera"}',
+  "a leading zero": '{"id":0ID,"name":"Monstera"}',
+  "a plus sign": '{"id":+ID,"name":"Monstera"}',
   "text after the body": '{"id":ID,"name":"Monstera"} x',
-  "single quotes": "{'id':1,'name':'Monstera'}",
+  "single quotes": "{'id':ID,'name':'Monstera'}",
   "a comma at the end": '{"id":ID,"name":"Monstera",}',
   "a comment": '{"id":ID,/* */"name":"Monstera"}',
   "a raw line feed in a string": '{"id":ID,"name":"a\nb"}',
@@ -31,12 +29,12 @@ const invalidJson: Readonly<Record<string, string>> = {
   NaN: '{"id":NaN,"name":"Monstera"}',
 };
 
-const invalidUtf8: Readonly<Record<string, Uint8Array>> = {
-  "a lone continuation byte": latin1('{"id":1,"name":"\x80"}'),
-  "Latin-1": latin1('{"id":1,"name":"caf\xe9"}'),
-  "a surrogate": latin1('{"id":1,"name":"\xed\xa0\x80"}'),
-  "an encoding that is longer than necessary": latin1('{"id":1,"name":"\xc0\xaf"}'),
-  "UTF-16": latin1("\xff\xfe{\0}\0"),
+const invalidUtf8: Readonly<Record<string, string>> = {
+  "a lone continuation byte": '{"id":ID,"name":"\x80"}',
+  "Latin-1": '{"id":ID,"name":"caf\xe9"}',
+  "a surrogate": '{"id":ID,"name":"\xed\xa0\x80"}',
+  "an encoding that is longer than necessary": '{"id":ID,"name":"\xc0\xaf"}',
+  "UTF-16": "\xff\xfe{\0}\0",
 };
 
 const invalidPlants: Readonly<Record<string, string>> = {
@@ -56,14 +54,15 @@ const invalidPlants: Readonly<Record<string, string>> = {
   "a tag that is an array": '{"id":ID,"name":"Monstera","tag":["x"]}',
 };
 
-async function expectCodes(
+/** Sends bodies whose characters are bytes. */
+function expectCodes(
   check: RuleContext,
-  bodies: Readonly<Record<string, string | Uint8Array>>,
+  bodies: Readonly<Record<string, string>>,
   error: number,
 ): Promise<void> {
   // New ids: a server that accepts a body once would reject its repetition as a conflict.
-  await check.cases(bodies, (body) =>
-    check.expectRejected(typeof body === "string" ? check.withNewId(body) : body, error),
+  return check.cases(bodies, (body) =>
+    check.expectRejected(Buffer.from(check.withNewId(body), "latin1"), error),
   );
 }
 
@@ -144,7 +143,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     required: byDecision(wrongFields),
     run: async (check) => {
       const { message } = await check.expectRejected(
-        '{"id":"1","name":5,"tag":["x"]}',
+        check.withNewId('{"id":"ID","name":5,"tag":["x"]}'),
         codes.invalidPlant.error,
       );
       for (const member of ["id", "name", "tag"])
@@ -282,8 +281,9 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
   "other-method": {
     title: "A method that is not offered gets 40500, and an Allow with POST.",
     required: byDecision(openapi(`${responses}.405`), rfc(9110, "15.5.6")),
+    // Neither PUT nor DELETE: a service that has more operations may lose its plants.
     run: (check) =>
-      check.each(["GET", "PUT", "PATCH", "DELETE"], async (method) => {
+      check.each(["GET", "PATCH"], async (method) => {
         const body = method === "GET" ? {} : { body: check.plant() };
         const response = await check.send({ method, ...body });
         if (response.status < 300) throw new RuleSkipped(`the server offers ${method}`);
@@ -328,7 +328,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     },
   },
   "hostile-json": {
-    title: "Deep nesting, huge numbers and many members get 400, not an internal error.",
+    title: "Deep nesting and huge numbers get 400, not an internal error.",
     required: byDecision(wrongFields, openapi(`${responses}.400`)),
     run: async (check) => {
       const size = Math.min(100_000, Math.trunc(check.target.bodyBytesMax / 4));
@@ -336,12 +336,12 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
       const bodies: Readonly<Record<string, string>> = {
         "open brackets": "[".repeat(size),
         "open braces": '{"a":'.repeat(Math.trunc(size / 5)),
-        "deep nesting in an unknown member": `{"id":1,"x":${nested},"name":5}`,
+        "deep nesting in an unknown member": `{"id":ID,"x":${nested},"name":5}`,
         "an id of many digits": `{"id":${"9".repeat(size)},"name":"Monstera"}`,
         "an id with a huge exponent": '{"id":1e999999999,"name":"Monstera"}',
-        "a name that is a number of many digits": `{"id":1,"name":${"1".repeat(size)}}`,
+        "a name that is a number of many digits": `{"id":ID,"name":${"1".repeat(size)}}`,
       };
-      await check.cases(bodies, (body) => check.expectRejected(body));
+      await check.cases(bodies, (body) => check.expectRejected(check.withNewId(body)));
     },
   },
   "rate-limited": {

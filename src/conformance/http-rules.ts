@@ -38,6 +38,27 @@ const keptOpen = { Connection: null };
 
 const chunkedHeaders = { "Content-Length": null, "Transfer-Encoding": "chunked" };
 
+/** A server may close any connection after a response that says so (RFC 9112, section 9.6). */
+function saysClose(response: HttpResponse): boolean {
+  return /\bclose\b/i.test(headerOf(response, "connection") ?? "");
+}
+
+/** Sends requests on one connection, one after another, until a response says that it closes. */
+function onOneConnection(
+  check: RuleContext,
+  requests: readonly RequestParts[],
+  expect: (response: HttpResponse, index: number) => void,
+): Promise<void> {
+  return check.connected(async (connection) => {
+    for (const [index, parts] of requests.entries()) {
+      const headers = { ...keptOpen, ...parts.headers };
+      const response = await check.exchange(connection, { ...parts, headers });
+      expect(response, index);
+      if (saysClose(response)) return;
+    }
+  });
+}
+
 async function expectClosing(connection: Connection): Promise<void> {
   expectThat(
     await connection.closesWithin(closeMsMax),
@@ -82,17 +103,13 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   "keep-alive": {
     title: "A connection stays open after any response that does not say close.",
     required: byStandard(rfc(9112, "9.3"), rfc(9112, "9.6")),
-    run: async (check) => {
-      const creates = Array.from({ length: 12 }, () => check.plant());
-      const bodies = creates.flatMap((body, index) => (index === 1 ? ["{}", body] : [body]));
-      await check.connected(async (connection) => {
-        for (const body of bodies) {
-          const response = await check.exchange(connection, { body, headers: keptOpen });
-          if (body === "{}") expectClientError(response);
-          else expectAccepted(response);
-          if (/\bclose\b/i.test(headerOf(response, "connection") ?? "")) return;
-        }
-      });
+    run: (check) => {
+      const requests = Array.from({ length: 13 }, (_, index) => ({
+        body: index === 1 ? "{}" : check.plant(),
+      }));
+      return onOneConnection(check, requests, (response, index) =>
+        index === 1 ? expectClientError(response) : expectAccepted(response),
+      );
     },
   },
   "keep-alive-after-unread-body": {
@@ -148,13 +165,11 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   trailers: {
     title: "Trailer fields are accepted, and the next request is answered.",
     required: byStandard(rfc(9112, "7.1.2")),
-    run: (check) =>
-      check.connected(async (connection) => {
-        const body = chunked([check.plant()]).replace(/\r\n$/, "X-Trailer: 1\r\n\r\n");
-        const headers = { ...chunkedHeaders, ...keptOpen };
-        expectAccepted(await check.exchange(connection, { body, headers }));
-        expectAccepted(await check.exchange(connection, { body: check.plant() }));
-      }),
+    run: (check) => {
+      const body = chunked([check.plant()]).replace(/\r\n$/, "X-Trailer: 1\r\n\r\n");
+      const requests = [{ body, headers: chunkedHeaders }, { body: check.plant() }];
+      return onOneConnection(check, requests, expectAccepted);
+    },
   },
   pipelining: {
     title: "Pipelined requests are answered in their order.",
@@ -166,7 +181,11 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
           check.requestBytes({ body: check.plant(name), headers: keptOpen }),
         );
         connection.write(Buffer.concat(requests));
-        for (const name of names) expectPlant(await check.response(connection), { name });
+        for (const name of names) {
+          const response = await check.response(connection);
+          expectPlant(response, { name });
+          if (saysClose(response)) return;
+        }
       }),
   },
   "optional-fields": {
@@ -177,7 +196,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
         none: { Accept: null, "User-Agent": null },
         "any media type": { Accept: "*/*" },
         "several media types": { Accept: "text/html;q=0.5, application/json;q=0.9, */*;q=0.1" },
-        gzip: { "Accept-Encoding": "gzip, deflate" },
+        gzip: { "Accept-Encoding": "gzip" },
         "no content coding": { "Accept-Encoding": "identity" },
       };
       await check.cases(fields, (headers) => check.expectMonstera(headers));
@@ -369,17 +388,12 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     title: "Every response has a Content-Length or is sent in chunks.",
     required: byDecision(openapi("paths./plants.post.responses"), rfc(9112, "6.3")),
     run: (check) =>
-      forEachKind(check, (response) => {
-        const length = headerOf(response, "content-length");
+      forEachKind(check, (response) =>
         expectThat(
-          length !== undefined || headerOf(response, "transfer-encoding") !== undefined,
+          ["content-length", "transfer-encoding"].some((name) => headerOf(response, name) !== undefined),
           "expected Content-Length or Transfer-Encoding",
-        );
-        expectThat(
-          length === undefined || Number(length) === response.body.length,
-          `expected a body of ${length} bytes, received ${response.body.length}`,
-        );
-      }),
+        ),
+      ),
   },
   date: {
     title: "Every response has a Date.",
@@ -410,11 +424,11 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
       };
       await forEachKind(check, expectNew);
       await check.case("requests on one connection", () =>
-        check.connected(async (connection) => {
-          for (let request = 0; request < 3; request++) {
-            expectNew(await check.exchange(connection, { body: check.plant(), headers: keptOpen }));
-          }
-        }),
+        onOneConnection(
+          check,
+          Array.from({ length: 3 }, () => ({ body: check.plant() })),
+          expectNew,
+        ),
       );
       await check.case("requests at the same time", async () => {
         const bodies = Array.from({ length: 20 }, () => check.plant());
@@ -439,7 +453,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     },
   },
   "cors-preflight": {
-    title: "CORS preflight needs no token, and allows POST with Authorization and Content-Type.",
+    title: "CORS preflight needs no token, and allows Authorization and Content-Type.",
     required: byDecision(cors),
     run: (check) =>
       check.each(["/plants", "/nowhere"], async (path) => {
@@ -450,12 +464,11 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
           "Access-Control-Request-Headers": "authorization,content-type",
         };
         const response = await check.send({ method: "OPTIONS", path, headers });
-        expectStatus(response, 200, 204);
+        expectAccepted(response);
         expectHeader(response, "Access-Control-Allow-Origin", /^(?:\*|https:\/\/docs\.example)$/);
-        expectHeader(response, "Access-Control-Allow-Methods", /\bPOST\b/);
-        // The wildcard does not cover Authorization.
+        // The wildcard does not cover Authorization. POST needs no permission.
         expectHeader(response, "Access-Control-Allow-Headers", /\bauthorization\b/i);
-        expectHeader(response, "Access-Control-Allow-Headers", /\bcontent-type\b/i);
+        expectHeader(response, "Access-Control-Allow-Headers", /\bcontent-type\b|\*/i);
       }),
   },
   "cors-readable": {
@@ -466,9 +479,8 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
       await check.cases(requests, async (headers) => {
         const response = await check.create(check.plant(), { ...headers, Origin: "https://docs.example" });
         expectHeader(response, "Access-Control-Allow-Origin", /^(?:\*|https:\/\/docs\.example)$/);
-        const exposed = expectHeader(response, "Access-Control-Expose-Headers", /./);
-        for (const name of ["WWW-Authenticate", "Retry-After"])
-          expectThat(exposed.includes(name), `expected ${name} in Access-Control-Expose-Headers`);
+        for (const exposed of [/\bWWW-Authenticate\b|\*/i, /\bRetry-After\b|\*/i])
+          expectHeader(response, "Access-Control-Expose-Headers", exposed);
       });
     },
   },

@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import { createServer } from "node:net";
 import { Connection } from "../../../src/conformance/connection.ts";
 import { causesOf, type Outcome } from "../../../src/conformance/run.ts";
-import { checkConformance, reportText, rulesNamed } from "../../support/conformance.ts";
+import { checkConformance, reportText, rulesNamed, rulesOf } from "../../support/conformance.ts";
 
 const token = "token";
 
@@ -128,6 +128,29 @@ test("cases that cannot be told from a conflict are named, where the others hold
   expect(results[0]?.reason).toBe(
     "an id that is taken cannot be told from one that is rejected (no id; no members)",
   );
+});
+
+test("a server that accepts whatever it can read stores ids that the report names, and no other, and loses none", async () => {
+  const stored = new Set<bigint>();
+  const methods = new Set<string>();
+  await using server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request) => {
+      methods.add(request.method);
+      const [, id] = /id['"]\s*:\s*["+]?(-?\d+)\s*[,}"]/.exec(await request.text()) ?? [];
+      if (id !== undefined) stored.add(BigInt(id));
+      return Response.json({ name: "Monstera" });
+    },
+  });
+  const { ids } = await checkConformance(
+    { url: server.url.href, token },
+    { rules: [...rulesOf("contract"), ...rulesOf("ids"), ...rulesOf("errors")] },
+  );
+  const [limit, named] = [2n ** 63n, (id: bigint) => ids.some(({ from, to }) => from <= id && id <= to)];
+  const unnamed = [...stored].filter((id) => !named(id) && -limit < id && id < limit - 1n);
+  expect(unnamed).toEqual([0n]);
+  expect([...methods].toSorted()).toEqual(["GET", "OPTIONS", "PATCH", "POST"]);
 });
 
 test("a server that is busy at times is waited for, also within a connection", async () => {

@@ -8,7 +8,7 @@ import { documentation } from "../../../src/docs-page/documentation.ts";
 import { checkConformance, reportText, rulesNamed, rulesOf } from "../../support/conformance.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
 import { type Bug, startBuggyServer } from "./buggy-server.ts";
-import { bugs } from "./bugs.ts";
+import { bugs, habits } from "./bugs.ts";
 
 const resources = new AsyncDisposableStack();
 let start: (bug: Bug) => ReturnType<typeof startBuggyServer>;
@@ -49,6 +49,11 @@ test.concurrent.each(Object.entries(bugs).map(([name, bug]) => [name, bug] as co
     expect(bug.breaks.length).toBeGreaterThan(0);
   },
 );
+
+test.concurrent.each(habits)("a server that %s keeps %p", async (_, keeps, habit) => {
+  const report = await check(habit, keeps);
+  if (report.results.some(({ outcome }) => outcome !== "holds")) throw new Error(reportText(report));
+});
 
 test("every rule is broken by one of the bugs", () => {
   const broken = new Set(Object.values(bugs).flatMap(({ breaks }) => breaks));

@@ -1,5 +1,7 @@
-// Known bugs of servers, each with the rules that it breaks. Most were found in real services.
+// Known bugs of servers, each with the rules that it breaks, and habits that break none. Most were
+// found in real services.
 
+import { deflateSync } from "node:zlib";
 import { type Bug, headerValues, type Message, setHeader, setText, textOf } from "./buggy-server.ts";
 
 const idPattern = /("id"\s*:\s*)(-?[\d.]+(?:[eE][+-]?\d+)?)(?=\s*[,}])/;
@@ -283,12 +285,6 @@ export const bugs: Readonly<Record<string, Bug>> = {
     first?.replace(/,.*/, ""),
   ),
   failsOnSurrogates: rejectsText(["contract.no-server-error"], 50000, /\\ud800/),
-  writesErrorsAsFloats: altersText(["contract.error-members"], (text) =>
-    text.replace(/("error":\d+)/, "$1.0"),
-  ),
-  writesMembersTwice: altersText(["contract.create-with-tag"], (text) =>
-    text.replace(/("name":"[^"]*")/, "$1,$1"),
-  ),
   declaresLatin1: altersHeader(
     ["contract.response-media-type"],
     "Content-Type",
@@ -585,3 +581,50 @@ export const bugs: Readonly<Record<string, Bug>> = {
     text.replace('"/plants":', '"/pets":'),
   ),
 };
+
+/** What a right server may do, with the rules that could mistake it for a bug. */
+export const habits: readonly (readonly [name: string, keeps: readonly string[], habit: Bug])[] = [
+  [
+    "closes every connection, and says so",
+    ["http.keep-alive", "http.trailers", "http.pipelining", "http.request-id"],
+    {
+      breaks: [],
+      request: (request) => setHeader(request, "Connection", "close"),
+      response: (response) => setHeader(response, "Connection", "close"),
+    },
+  ],
+  [
+    "writes an integer with a fraction of zero",
+    ["contract.error-members", "errors.invalid-plant"],
+    altersText([], (text) => text.replace(/("error":\d+)/, "$1.0")),
+  ],
+  [
+    "prefers deflate",
+    ["http.optional-fields"],
+    {
+      breaks: [],
+      response: (response, request) => {
+        if (!headerValues(request, "accept-encoding").some((value) => value.includes("deflate"))) return;
+        response.body = deflateSync(Buffer.from(response.body, "latin1")).toString("latin1");
+        setHeader(response, "Content-Encoding", "deflate");
+        setHeader(response, "Content-Length", String(response.body.length));
+      },
+    },
+  ],
+  [
+    "does not list POST, which pages may always send",
+    ["http.cors-preflight"],
+    altersHeader([], "Access-Control-Allow-Methods"),
+  ],
+  [
+    "allows most fields by a wildcard",
+    ["http.cors-preflight"],
+    altersHeader([], "Access-Control-Allow-Headers", "Authorization, *"),
+  ],
+  [
+    "exposes fields in lower case",
+    ["http.cors-readable"],
+    altersHeader([], "Access-Control-Expose-Headers", "www-authenticate, retry-after"),
+  ],
+  ["exposes all fields", ["http.cors-readable"], altersHeader([], "Access-Control-Expose-Headers", "*")],
+];

@@ -111,6 +111,14 @@ test("a server that stops responding is not waited for again and again", async (
   expect(skipped.length).toBeGreaterThan(report.results.length - 6);
 });
 
+test("a response that is nested more deeply than it can be written is a failure", async () => {
+  using server = serve(respondWith(json("200 OK", `{"name":${"[".repeat(400_000)}${"]".repeat(400_000)}}`)));
+  const url = `http://127.0.0.1:${server.port}`;
+  const rules = rulesNamed("contract.create-with-tag");
+  const { results } = await checkConformance({ url, token: "x" }, { rules });
+  expect(results[0]?.failures[0]?.message).toEndWith("received a deeply nested value");
+});
+
 test("a server that is gone during the run is a failure, and not an exception", async () => {
   let requests = 0;
   const server = serve((socket) => {
