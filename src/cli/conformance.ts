@@ -1,14 +1,7 @@
 // plantstore conformance: checks any server against the rules of the contract, and reports.
 
-import { Command, Option } from "commander";
-import {
-  CommandError,
-  description,
-  help,
-  type OptionName,
-  options,
-  runCommand,
-} from "../conformance/command.ts";
+import { Command } from "commander";
+import { CommandError, description, help, options, runCommand } from "../conformance/command.ts";
 import { textStyle } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { host } from "./host.ts";
@@ -16,14 +9,12 @@ import { printLines } from "./output.ts";
 
 export function conformanceCommand(): Command {
   const command = new Command("conformance").description(description).addHelpText("after", `\n${help}`);
-  const flags = Object.entries(options).map(([name, { description, ...rest }]) => {
-    const argument = "argument" in rest ? ` <${rest.argument}>` : "";
-    return { name: name as OptionName, flag: new Option(`--${name}${argument}`, description) };
-  });
-  for (const { flag } of flags) command.addOption(flag);
+  for (const [option, description] of Object.entries(options)) command.option(option, description);
   return command.action(async () => {
     const given: Readonly<Record<string, string | true | undefined>> = command.opts();
-    const values = Object.fromEntries(flags.map(({ name, flag }) => [name, given[flag.attributeName()]]));
+    const values = Object.fromEntries(
+      command.options.map((option) => [option.name(), given[option.attributeName()]]),
+    );
     const { environment, output, error: errorStream, setExitCode } = host();
     try {
       const exitCode = await runCommand(values, {

@@ -1,5 +1,6 @@
 // The command that checks a server: its options, its files and its exit codes.
 
+import { X509Certificate } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Target } from "./context.ts";
 import { formatJsonReport } from "./json-report.ts";
@@ -18,50 +19,34 @@ import { formatTextReport } from "./text-report.ts";
 export const description =
   "check any server against the rules of the Plant Store contract, and print which hold";
 
-/** The options by their names, as --NAME. One without an argument is a switch. */
+/** The options with their descriptions. One without an argument is a switch. */
 export const options = {
-  url: {
-    argument: "url",
-    description: "base URL of the server to check, such as https://plants.example/v1; /plants is appended",
-  },
-  token: { argument: "token", description: "bearer token that the server accepts" },
-  basis: {
-    argument: "bases",
-    description: `check the rules of: ${bases.join(", ")}, separated by commas, or all (default: contract; all with --rule)`,
-  },
-  rule: {
-    argument: "names",
-    description: `check only these rules, such as ids.limits, or these levels: ${levels.join(", ")}`,
-  },
-  skip: { argument: "names", description: "leave these rules or levels out" },
-  baseline: {
-    argument: "file",
-    description: "rules that are known to fail, one a line, each with the reason after a space",
-  },
-  list: { description: "print the rules that would be checked, and check nothing" },
-  junit: {
-    argument: "file",
-    description: "also write the report as JUnit XML to this file; - prints it instead of the text",
-  },
-  json: {
-    argument: "file",
-    description: "also write the report as JSON to this file; - prints it instead of the text",
-  },
-  ca: {
-    argument: "file",
-    description: "certificates in PEM to trust for https instead of those of the system",
-  },
-  "response-seconds-max": {
-    argument: "seconds",
-    description: "time to connect, and for each response; a slower one is a failure (default: 5)",
-  },
-  "body-bytes-max": {
-    argument: "bytes",
-    description: "the server's limit of a body, for the rules of that limit (default: 1048576)",
-  },
-} as const satisfies Readonly<Record<string, { readonly argument?: string; readonly description: string }>>;
+  "--url <url>": "base URL of the server to check, such as https://plants.example/v1; /plants is appended",
+  "--token <token>": "bearer token that the server accepts",
+  "--basis <bases>": `check the rules of: ${bases.join(", ")}, separated by commas, or all (default: contract; all with --rule)`,
+  "--rule <names>": `check only these rules, such as ids.limits, or these levels: ${levels.join(", ")}`,
+  "--skip <names>": "leave these rules or levels out",
+  "--baseline <file>": "rules that are known to fail, one a line, each with the reason after a space",
+  "--list": "print the rules that would be checked, and check nothing",
+  "--junit <file>": "also write the report as JUnit XML to this file; - prints it instead of the text",
+  "--json <file>": "also write the report as JSON to this file; - prints it instead of the text",
+  "--ca <file>": "certificates in PEM to trust for https instead of those of the system",
+  "--response-seconds-max <seconds>":
+    "time to connect, and for each response; a slower one is a failure (default: 5)",
+  "--body-bytes-max <bytes>": "the server's limit of a body, for the rules of that limit (default: 1048576)",
+} as const;
 
-export type OptionName = keyof typeof options;
+type NameOf<Option> = Option extends `--${infer Name} <${string}>`
+  ? Name
+  : Option extends `--${infer Name}`
+    ? Name
+    : never;
+type OptionName = NameOf<keyof typeof options>;
+
+/** The name of an option: `url` of `--url <url>`. */
+export function nameOf(option: string): OptionName {
+  return option.replace(/^--| <.*/g, "") as OptionName;
+}
 
 export const help = `The run creates plants with random ids, which the report names, and changes and
 deletes nothing. Each option can be given as PLANTSTORE_CONFORMANCE_ and its
@@ -108,7 +93,7 @@ export async function runCommand(given: OptionValues, context: CommandContext): 
   const target = targetOf(values);
   const { baseline: path } = values;
   const baseline = typeof path === "string" ? parseBaseline(readText(path, "--baseline")) : new Map();
-  const timeoutMs = 1_000 * integerOf(values, "response-seconds-max", 5, 600);
+  const timeoutMs = 1_000 * integerOf(values, "response-seconds-max", 5, 1, 600);
   if (values.junit === standardOutput && values.json === standardOutput)
     throw new CommandError("--junit - and --json - both print to standard output; give one of them a file");
 
@@ -132,7 +117,7 @@ export async function runCommand(given: OptionValues, context: CommandContext): 
 
 function withEnvironment(given: OptionValues, environment: CommandContext["environment"]): OptionValues {
   const values: Partial<Record<OptionName, string | true>> = {};
-  for (const name of Object.keys(options) as OptionName[]) {
+  for (const name of Object.keys(options).map(nameOf)) {
     const value = given[name] ?? environment[variableOf(name)];
     if (value !== undefined && value !== "") values[name] = value;
   }
@@ -182,10 +167,18 @@ function listOf(values: OptionValues, name: OptionName): string[] {
     .map((each) => each.trim());
 }
 
-function integerOf(values: OptionValues, name: OptionName, byDefault: number, max: number): number {
+function integerOf(
+  values: OptionValues,
+  name: OptionName,
+  byDefault: number,
+  min: number,
+  max: number,
+): number {
   const value = Number(values[name] ?? byDefault);
-  if (!Number.isInteger(value) || value < 1 || value > max)
-    throw new CommandError(`--${name}: ${JSON.stringify(values[name])} is not an integer from 1 to ${max}`);
+  if (!Number.isInteger(value) || value < min || value > max)
+    throw new CommandError(
+      `--${name}: ${JSON.stringify(values[name])} is not an integer from ${min} to ${max}`,
+    );
   return value;
 }
 
@@ -200,8 +193,9 @@ function targetOf(values: OptionValues): Target {
   return {
     url,
     token,
-    ca: typeof values.ca === "string" ? readText(values.ca, "--ca") : undefined,
-    bodyBytesMax: integerOf(values, "body-bytes-max", 2 ** 20, 2 ** 30),
+    ca: typeof values.ca === "string" ? readCertificates(values.ca) : undefined,
+    // From the size of the requests themselves to what a string of Node can hold.
+    bodyBytesMax: integerOf(values, "body-bytes-max", 2 ** 20, 1_000, 2 ** 28),
   };
 }
 
@@ -251,6 +245,16 @@ function readText(path: string, option: string): string {
   }
 }
 
+function readCertificates(path: string): string {
+  const pem = readText(path, "--ca");
+  try {
+    new X509Certificate(pem);
+    return pem;
+  } catch {
+    throw new CommandError(`--ca: ${path} holds no certificate in PEM`);
+  }
+}
+
 function caAdvice(problem: string): string {
   return /certificate|self.signed|issuer/i.test(problem) ? ", or give its certificate as --ca" : "";
 }
@@ -265,12 +269,12 @@ async function writeReports(
   values: OptionValues,
   { colours, print }: CommandContext,
 ): Promise<void> {
+  const printed = reports.find(({ option }) => values[option] === standardOutput);
+  await print(printed === undefined ? formatTextReport(report, { colours }) : printed.lines(report));
   for (const { option, lines } of reports) {
     const path = values[option];
     if (typeof path === "string" && path !== standardOutput) writeReport(path, lines(report));
   }
-  const printed = reports.find(({ option }) => values[option] === standardOutput);
-  await print(printed === undefined ? formatTextReport(report, { colours }) : printed.lines(report));
 }
 
 function writeReport(path: string, lines: readonly string[]): void {

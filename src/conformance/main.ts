@@ -2,26 +2,30 @@
 
 import { parseArgs } from "node:util";
 import { version } from "../../package.json";
-import { CommandError, description, help, type OptionValues, options, runCommand } from "./command.ts";
+import {
+  CommandError,
+  description,
+  help,
+  nameOf,
+  type OptionValues,
+  options,
+  runCommand,
+} from "./command.ts";
 
 const name = "plantstore-conformance";
 
 function helpText(): string {
-  const rows = Object.entries(options).map(([option, { description, ...rest }]) => [
-    `--${option}${"argument" in rest ? ` <${rest.argument}>` : ""}`,
-    description,
-  ]);
-  const width = Math.max(...rows.map(([flag = ""]) => flag.length));
-  const lines = rows.map(([flag = "", text]) => `  ${flag.padEnd(width)}  ${text}`);
+  const width = Math.max(...Object.keys(options).map(({ length }) => length));
+  const lines = Object.entries(options).map(([option, text]) => `  ${option.padEnd(width)}  ${text}`);
   return `Usage: ${name} --url <url> --token <token> [options]\n\n${description}\n\n${lines.join("\n")}\n\n${help}`;
 }
 
 type Arguments = OptionValues & { readonly help?: boolean; readonly version?: boolean };
 
 function parse(): Arguments {
-  const types = Object.entries(options).map(([option, value]) => [
-    option,
-    { type: "argument" in value ? "string" : "boolean" },
+  const types = Object.keys(options).map((option) => [
+    nameOf(option),
+    { type: option.endsWith(">") ? "string" : "boolean" },
   ]);
   const switches = { help: { type: "boolean", short: "h" }, version: { type: "boolean" } };
   try {

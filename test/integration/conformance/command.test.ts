@@ -81,6 +81,11 @@ test("a rule of the baseline that holds is said, and one that fails is no failur
   expect(stdout).toMatch(/^ {2}known {2}http\.trailers .* \(known failure: the reason\)$/m);
   expect(stdout).toContain("The baseline names rules that hold; remove them from it: http.date\n");
   expect((await conformance(...names.slice(0, 2))).exitCode).toBe(1);
+  const known = await conformance("--rule", "http.trailers", "--baseline", file);
+  expect(known).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringContaining("0 of 1 rules hold, 0 do not, 1 is known not to"),
+  });
 });
 
 test("a rule that does not hold: exit code 1, and its request and response", async () => {
@@ -158,9 +163,11 @@ test("a server that cannot be reached is an error of one line", async () => {
   }
 });
 
-test("a report that cannot be written is an error", async () => {
-  const { exitCode, stderr } = await conformance("--rule", "ids.limits", "--json", folder.file("no/folder"));
+test("a report that cannot be written is an error after the printed one", async () => {
+  const file = folder.file("no/folder");
+  const { exitCode, stdout, stderr } = await conformance("--rule", "ids.limits", "--json", file);
   expect(exitCode).toBe(3);
+  expect(stdout).toContain("1 of 1 rules hold");
   expect(stderr).toMatch(
     /^plantstore: the report could not be written: ENOENT[^\n]*; choose another file\n$/,
   );
@@ -203,6 +210,11 @@ const usageErrors: readonly (readonly [args: string[], message: string])[] = [
     "both print to standard output",
   ],
   [["--url", "http://127.0.0.1", "--token", "x", "--ca", "/nonexistent"], "--ca: ENOENT"],
+  [["--url", "http://127.0.0.1", "--token", "x", "--ca", "/dev/null"], "holds no certificate in PEM"],
+  [
+    ["--url", "http://127.0.0.1", "--token", "x", "--body-bytes-max", "100"],
+    "is not an integer from 1000 to",
+  ],
   [["--url", "http://127.0.0.1", "--token", "x", "--baseline", "/nonexistent"], "--baseline: ENOENT"],
   [
     ["--url", "http://127.0.0.1", "--token", "x", "--response-seconds-max", "0"],
