@@ -1,6 +1,6 @@
 // The report as JSON, for programs.
 
-import { bases, describeSource, levels } from "./rule.ts";
+import { bases, levels } from "./rule.ts";
 import { type ConformanceReport, causesOf, conforms, countOutcomes, type RuleResult } from "./run.ts";
 import type { RuleFailure } from "./transcript-text.ts";
 
@@ -43,7 +43,7 @@ function toJson({ rule, outcome, durationMs, reason, failures }: RuleResult) {
     level: rule.level,
     title: rule.title,
     basis: rule.basis,
-    sources: rule.sources.map(describeSource),
+    sources: rule.sources,
     outcome,
     durationMs,
     // Absent where there is none.

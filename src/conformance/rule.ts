@@ -22,15 +22,6 @@ export const levels = Object.keys(levelTitles) as readonly Level[];
 export const bases = ["contract", "standard", "decision"] as const;
 export type Basis = (typeof bases)[number];
 
-/**
- * Where a rule is written: a path into openapi.yaml, the first cell of a row of docs/decisions.md,
- * or a section of an RFC.
- */
-export type Source =
-  | { readonly openapi: string }
-  | { readonly decision: string }
-  | { readonly rfc: number; readonly section: string };
-
 export interface Rule {
   /** The level and a name: `ids.beyond-53-bits`. */
   readonly id: string;
@@ -38,7 +29,8 @@ export interface Rule {
   /** One sentence: what a conforming server does. */
   readonly title: string;
   readonly basis: Basis;
-  readonly sources: readonly Source[];
+  /** Where it is written, each made by `openapi`, `decision` or `rfc`. */
+  readonly sources: readonly string[];
   /** Resolves if the rule holds, else rejects with a RuleViolation or a RuleSkipped. */
   readonly run: (context: RuleContext) => Promise<unknown>;
 }
@@ -60,23 +52,17 @@ export function rulesOf(level: Level, named: Readonly<Record<string, RuleDefinit
   }));
 }
 
-export const byContract = (...sources: Source[]): Requirement => ({ basis: "contract", sources });
-export const byStandard = (...sources: Source[]): Requirement => ({ basis: "standard", sources });
-export const byDecision = (...sources: Source[]): Requirement => ({ basis: "decision", sources });
-export const openapi = (path: string): Source => ({ openapi: path });
-export const decision = (question: string): Source => ({ decision: question });
-export const rfc = (number: number, section: string): Source => ({ rfc: number, section });
+export const byContract = (...sources: string[]): Requirement => ({ basis: "contract", sources });
+export const byStandard = (...sources: string[]): Requirement => ({ basis: "standard", sources });
+export const byDecision = (...sources: string[]): Requirement => ({ basis: "decision", sources });
+export const openapi = (path: string) => `openapi.yaml, ${path}`;
+/** The question is the first cell of its row. */
+export const decision = (question: string) => `docs/decisions.md, "${question}"`;
+export const rfc = (number: number, section: string) => `RFC ${number}, section ${section}`;
 
 /** Such as `Required by a standard: RFC 9112, section 9.3; RFC 9112, section 9.6`. */
 export function describeRequirement({ basis, sources }: Requirement): string {
-  return `Required by ${describeBasis(basis)}: ${sources.map(describeSource).join("; ")}`;
-}
-
-/** A source as text: `RFC 9110, section 15.5.6`. */
-export function describeSource(source: Source): string {
-  if ("openapi" in source) return `openapi.yaml, ${source.openapi}`;
-  if ("decision" in source) return `docs/decisions.md, "${source.decision}"`;
-  return `RFC ${source.rfc}, section ${source.section}`;
+  return `Required by ${describeBasis(basis)}: ${sources.join("; ")}`;
 }
 
 export function describeBasis(basis: Basis): string {

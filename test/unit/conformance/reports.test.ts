@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { formatJsonReport } from "../../../src/conformance/json-report.ts";
 import { formatJunitReport } from "../../../src/conformance/junit-report.ts";
-import type { Rule } from "../../../src/conformance/rule.ts";
+import { decision, openapi, type Rule, rfc } from "../../../src/conformance/rule.ts";
 import { type ConformanceReport, conforms, type RuleResult } from "../../../src/conformance/run.ts";
 import { formatTextReport } from "../../../src/conformance/text-report.ts";
 import { describeFailure, transcriptLines } from "../../../src/conformance/transcript-text.ts";
@@ -45,45 +45,42 @@ const failures = [
 
 const results: readonly RuleResult[] = [
   {
-    rule: ruleOf("contract.one", "A plant is a plant.", "contract", [{ openapi: "paths./plants.post" }]),
+    rule: ruleOf("contract.one", "A plant is a plant.", "contract", [openapi("paths./plants.post")]),
     outcome: "holds",
     durationMs: 1.5,
     reason: undefined,
     failures: [],
   },
   {
-    rule: ruleOf("errors.two", "An error is an error.", "standard", [
-      { rfc: 9110, section: "15.5" },
-      { decision: "Errors" },
-    ]),
+    rule: ruleOf("errors.two", "An error is an error.", "standard", [rfc(9110, "15.5"), decision("Errors")]),
     outcome: "fails",
     durationMs: 20,
     reason: undefined,
     failures,
   },
   {
-    rule: ruleOf("errors.three", "A rate is a rate.", "decision", [{ decision: "Rate of a token" }]),
+    rule: ruleOf("errors.three", "A rate is a rate.", "decision", [decision("Rate of a token")]),
     outcome: "skipped",
     durationMs: 0,
     reason: "no response was 429",
     failures: [],
   },
   {
-    rule: ruleOf("errors.four", "A plant is not an error.", "contract", [{ openapi: "paths./plants.post" }]),
+    rule: ruleOf("errors.four", "A plant is not an error.", "contract", [openapi("paths./plants.post")]),
     outcome: "fails",
     durationMs: 1,
     reason: undefined,
     failures: failures.slice(0, 1).map((failure) => ({ ...failure, case: "Digest" })),
   },
   {
-    rule: ruleOf("http.five", "A trailer is a trailer.", "standard", [{ rfc: 9112, section: "7.1.2" }]),
+    rule: ruleOf("http.five", "A trailer is a trailer.", "standard", [rfc(9112, "7.1.2")]),
     outcome: "known",
     durationMs: 1,
     reason: "the parser rejects trailers",
     failures: failures.slice(0, 1),
   },
   {
-    rule: ruleOf("http.six", "An id is an id.", "contract", [{ openapi: "paths./plants.post" }]),
+    rule: ruleOf("http.six", "An id is an id.", "contract", [openapi("paths./plants.post")]),
     outcome: "holds",
     durationMs: 1,
     reason: "0: an id that is taken cannot be told from one that is rejected",
