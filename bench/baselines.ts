@@ -1,4 +1,4 @@
-// The same service as others write it: baselines/*/baseline*.json. A baseline gets PORT, TOKEN and
+// The same service as others write it: baselines/*/baseline.json. A baseline gets PORT, TOKEN and
 // DATABASE (a file or a PostgreSQL address), serves POST /plants on 127.0.0.1 with every check on,
 // keeps the plants in a table "plants", and ends upon SIGTERM. It is built outside the checkout,
 // and kept: Rust takes minutes.
@@ -8,10 +8,10 @@ import { basename, dirname } from "node:path";
 import { reservePort } from "../test/support/ports.ts";
 import { pathOf } from "../test/support/programs.ts";
 import { readThreads, residentMb } from "./cpu-usage.ts";
-import { CountedStore, countSqliteRows, sqliteDurability } from "./durability-audit.ts";
+import { countSqliteRows, sqliteDurability } from "./durability-audit.ts";
 import { printedVersion, runProgram, ServerProcess } from "./processes.ts";
 import { assertChecks, type HttpSubject, toPlant, untilCreates } from "./subjects/http.ts";
-import type { Setup, Store, Threshold } from "./suite.ts";
+import type { Setup, Threshold } from "./suite.ts";
 
 /**
  * baseline.json. Commands run in the copy of the baseline's folder; "bun" is the benchmark's
@@ -42,10 +42,10 @@ export interface Baseline extends HttpSubject {
   readonly thresholds: Readonly<Record<string, Threshold>>;
 }
 
-/** The database of a baseline, and how it is audited. */
+/** The database of a baseline. */
 export interface BaselineDatabase {
   readonly address: string;
-  readonly store: Store;
+  readonly countRows: () => number | Promise<number>;
   /** A SQLite file is found by watching the baseline. */
   readonly durability?: string;
 }
@@ -62,7 +62,7 @@ export async function startBaselines(
   newDatabase: (name: string) => Promise<BaselineDatabase>,
 ): Promise<Baseline[]> {
   const started: Baseline[] = [];
-  for (const file of [...new Bun.Glob("*/baseline*.json").scanSync(sources)].toSorted()) {
+  for (const file of [...new Bun.Glob("*/baseline.json").scanSync(sources)].toSorted()) {
     const entry = (await Bun.file(`${sources}${file}`).json()) as Entry;
     if (!entry.suites.includes(suite)) continue;
     const missing = entry.needs.filter((program) => pathOf(program) === null);
@@ -83,7 +83,7 @@ export async function startBaselines(
 export function sqliteDatabase({ folder }: Setup): (name: string) => Promise<BaselineDatabase> {
   return async (name) => {
     const address = `${folder}/${name.replaceAll(/\W+/g, "-")}.db`;
-    return { address, store: new CountedStore(name, () => countSqliteRows(address)) };
+    return { address, countRows: () => countSqliteRows(address) };
   };
 }
 
@@ -114,14 +114,14 @@ async function build(
 /** Without settings, and packages that an editor may have installed in the checkout. */
 function sourceFiles(folder: string): string[] {
   const files = [...new Bun.Glob("**/*").scanSync(folder)].toSorted();
-  return files.filter((file) => !/^(?:node_modules|target)\/|^baseline.*\.json$/.test(file));
+  return files.filter((file) => !/^(?:node_modules|target)\/|^baseline\.json$/.test(file));
 }
 
 async function start(
   entry: Entry,
   cwd: string,
   setup: Setup,
-  { address, store, durability }: BaselineDatabase,
+  { address, countRows, durability }: BaselineDatabase,
 ): Promise<Baseline> {
   const { name, isConstant = false, versions = {}, thresholds = {} } = entry;
   const port = reservePort();
@@ -137,7 +137,7 @@ async function start(
     token,
     pid,
     thresholds,
-    readCpu: () => readThreads([pid]),
+    readCpu: () => readThreads(pid),
     residentMb: () => residentMb(pid),
     stop: () => server.stop(),
   };
@@ -152,9 +152,8 @@ async function start(
   const settings = entry.settings === undefined ? "" : ` (${entry.settings})`;
   if (isConstant) return { ...subject, durability: `none${settings}` };
   await assertChecks(subject, firstId);
-  const found =
-    durability ?? (await sqliteDurability(subject, { pids: [pid], file: address, firstId: firstId + 1 }));
-  return { ...subject, store, durability: `${found}${settings}` };
+  const found = durability ?? (await sqliteDurability(subject, { pid, file: address, firstId: firstId + 1 }));
+  return { ...subject, countRows, durability: `${found}${settings}` };
 }
 
 function inFolder([program = "", ...args]: readonly string[], cwd: string): string[] {

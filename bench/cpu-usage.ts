@@ -27,16 +27,14 @@ export interface CpuUse {
 
 const zero: CpuTime = { userUs: 0, systemUs: 0 };
 
-/** One process, by thread; of several, each thread of each. */
-export function readThreads(pids: readonly number[]): CpuReading {
+/** A process, by thread. */
+export function readThreads(pid: number): CpuReading {
   const parts = new Map<string, CpuTime & { name: string }>();
-  for (const pid of pids) {
-    for (const id of readdirSync(`/proc/${pid}/task`)) {
-      const thread = readStat(`/proc/${pid}/task/${id}/stat`);
-      if (thread !== undefined) parts.set(id, thread);
-    }
+  for (const id of readdirSync(`/proc/${pid}/task`)) {
+    const thread = readStat(`/proc/${pid}/task/${id}/stat`);
+    if (thread !== undefined) parts.set(id, thread);
   }
-  return { total: sum(pids.map(readFamily)), parts };
+  return { total: readFamily(pid), parts };
 }
 
 /** Groups of processes, each process with its children. */

@@ -7,7 +7,6 @@ import { killAll } from "./processes.ts";
 import { renderPage, renderReport } from "./report.ts";
 import { readResults, writeResult } from "./result.ts";
 import { runSuite } from "./runner.ts";
-import { requirementsOf } from "./suite.ts";
 import { suites } from "./suites/index.ts";
 
 /** wrk would use up its ids in longer runs. */
@@ -53,7 +52,7 @@ async function run(args: string[]): Promise<void> {
   const suite = suites.find((suite) => suite.name === name);
   if (suite === undefined || others.length > 0)
     throw new Error(`unknown suite: ${positionals.join(" ")}\n${help()}`);
-  const { rounds, seconds, plants } = requirementsOf(suite).defaults;
+  const { rounds, seconds, plants } = suite.defaults;
   if (values.plants !== undefined && plants === undefined) throw new Error(`${name} does not take --plants`);
   const result = await runSuite(suite, {
     command: `npm run bench -- ${args.join(" ")}`,
@@ -70,10 +69,7 @@ async function run(args: string[]): Promise<void> {
 function help(): string {
   const width = Math.max(...suites.map(({ name }) => name.length));
   const lines = suites.map((suite) => {
-    const defaults = Object.entries(requirementsOf(suite).defaults).filter(
-      ([, value]) => value !== undefined,
-    );
-    const numbers = defaults.map(([flag, value]) => `--${flag} ${value}`);
+    const numbers = Object.entries(suite.defaults).map(([flag, value]) => `--${flag} ${value}`);
     return `  ${suite.name.padEnd(width)}  ${suite.summary} Defaults: ${numbers.join(" ")}`;
   });
   return `Usage: npm run bench -- SUITE [flags]

@@ -32,7 +32,6 @@ const meaning = `## What the figures mean
 /** docs/benchmarks.md from the committed results. */
 export function renderPage(suites: readonly Suite[], results: ReadonlyMap<string, Result>): string {
   const measured = suites.flatMap((suite) => results.get(suite.name) ?? []);
-  const missing = suites.filter(({ name }) => !results.has(name)).map(({ name }) => `\`${name}\``);
   const claims = measured.flatMap(({ scenarios }) =>
     scenarios.flatMap(({ claims }) => claims.map(claimCells)),
   );
@@ -59,9 +58,7 @@ npm run bench -- report
 \`\`\`
 
 The second command writes this page and its plot. \`npm run bench\` lists the suites
-and their flags, such as \`--against COMMIT\`.${
-    missing.length === 0 ? "" : ` Not measured: ${missing.join(", ")}.`
-  }
+and their flags, such as \`--against COMMIT\`.
 
 Measured on ${[...machines].join("; ")}.
 

@@ -1,7 +1,7 @@
 // The result of a suite, as JSON: small, with the rounds that each summary comes from.
 
 import type { Environment } from "./environment.ts";
-import type { Audit, Threshold } from "./suite.ts";
+import type { Threshold } from "./suite.ts";
 import type { Summary } from "./summary.ts";
 
 export interface Result {
@@ -27,6 +27,13 @@ export interface ScenarioResult {
   readonly audits: readonly Audit[];
   readonly claims: readonly ClaimResult[];
   readonly series: readonly Series[];
+}
+
+export interface Audit {
+  /** The subject. */
+  readonly store: string;
+  readonly acknowledged: number;
+  readonly rows: number;
 }
 
 /** The figures of one subject under one load. */

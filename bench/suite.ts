@@ -24,17 +24,12 @@ export interface Suite {
   readonly title: string;
   /** The comparison, for the page and for the help. */
   readonly summary: string;
-  /** Programs that the suite needs, each with its Debian package; by default wrk. */
-  readonly programs?: Readonly<Record<string, string>>;
+  /** Programs that the suite needs, each with its Debian package. */
+  readonly programs: Readonly<Record<string, string>>;
   /** The flags that replace parts of it. */
-  readonly defaults?: { readonly rounds?: number; readonly seconds?: number; readonly plants?: number };
+  readonly defaults: { readonly rounds: number; readonly seconds: number; readonly plants?: number };
   /** Each is set up when the one before has ended. */
   readonly scenarios: readonly ((setup: Setup) => Promise<Scenario | undefined>)[];
-}
-
-/** The programs and the defaults of a suite, with those that it leaves out. */
-export function requirementsOf({ programs = { wrk: "wrk" }, defaults }: Suite) {
-  return { programs, defaults: { rounds: 5, seconds: 2, plants: undefined, ...defaults } };
 }
 
 /** The arguments of a scenario's setup. */
@@ -74,28 +69,14 @@ export interface Subject {
   /** The processor time so far of all its processes, without the load generator. */
   readCpu?(): CpuReading;
   residentMb?(): number;
-  /** Subjects may share one. */
-  readonly store?: Store;
-  /** Stops it ahead of the audit. Throws if it does not stop cleanly. */
+  /** The rows of its store, which are compared with the acknowledged creates. */
+  countRows?(): number | Promise<number>;
+  /** Stops it before its rows are counted. Throws if it does not stop cleanly. */
   stop?(): Promise<void>;
-}
-
-/** A store whose rows are compared with the acknowledged creates. */
-export interface Store {
-  /** Throws if an acknowledged create is missing. */
-  audit(acknowledged: number): Promise<Audit>;
-}
-
-export interface Audit {
-  readonly store: string;
-  readonly acknowledged: number;
-  readonly rows: number;
 }
 
 export interface Load<S extends Subject> {
   readonly name: string;
-  /** True for a subject that is not measured under this load. */
-  skips?(subject: S): boolean;
   /** Fewer rounds than the others. */
   readonly rounds?: number;
   /** Also run once by each subject before the first round. */
@@ -116,7 +97,7 @@ export interface Run {
   readonly figures: Readonly<Record<string, number>>;
   /** Requests that were answered: the processor time is divided by them. */
   readonly requests?: number;
-  /** Rows that the store must have. */
+  /** The creates of which the store must have a row. */
   readonly acknowledged?: number;
   /** Processor time of the load generator. */
   readonly loadCpu?: CpuTime;
@@ -124,11 +105,12 @@ export interface Run {
 
 export type Threshold = { readonly atLeast: number } | { readonly atMost: number };
 
-/** A metric of a subject, or its ratio to another subject's or load's, taken round by round. */
+/** A metric of a subject, or its ratio to that of another subject, taken round by round. */
 export interface Claim {
   readonly subject: string;
   readonly metric: string;
-  readonly over?: { readonly subject?: string; readonly load?: string };
+  /** The other subject. */
+  readonly over?: string;
   /** All loads of the scenario if left out. */
   readonly loads?: readonly string[];
   /** By load. */

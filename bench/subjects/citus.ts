@@ -7,7 +7,7 @@ import { runProgram } from "../processes.ts";
 import type { Load, Setup } from "../suite.ts";
 import type { HttpSubject } from "./http.ts";
 import { createToken, type Plantstore, startPlantstore } from "./plantstore.ts";
-import { countedStore, postgresSettings, postmasterPid } from "./postgres.ts";
+import { countPostgresRows, postgresSettings, postmasterPid } from "./postgres.ts";
 
 /** The coordinator's connections to each worker, one for each shard of a batch. */
 const citusSettings = { ...postgresSettings, max_connections: "300" };
@@ -93,7 +93,7 @@ async function startOn(
     name,
     database: address,
     token: await createToken(version, address),
-    store: countedStore(postgres, database, `${name}${version.suffix}`),
+    countRows: () => countPostgresRows(postgres, database),
     durability: String(settings?.durability),
   });
   const readCpu = () => readGroups({ "HTTP server": [server.server.pid], ...nodes });

@@ -28,7 +28,7 @@ export async function startStaticNginx({
   mkdirSync(own);
   writeFileSync(`${own}/nginx.conf`, configuration(own, port, JSON.stringify(toPlant(firstId))));
   const server = stack.use(new ServerProcess([path, "-p", own, "-c", `${own}/nginx.conf`, "-e", "stderr"]));
-  const readCpu = () => readThreads([server.pid]);
+  const readCpu = () => readThreads(server.pid);
   const url = `http://127.0.0.1:${port}`;
   const subject = { name, token: "any", url, readCpu, stop: () => server.stop() };
   await untilCreates(subject, firstId);

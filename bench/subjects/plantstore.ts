@@ -2,10 +2,10 @@
 
 import { plantstore, RunningServer } from "../../test/support/server.ts";
 import { readThreads, residentMb } from "../cpu-usage.ts";
-import { CountedStore, countSqliteRows, sqliteDurability } from "../durability-audit.ts";
+import { countSqliteRows, sqliteDurability } from "../durability-audit.ts";
 import type { MemoryGroup } from "../memory-group.ts";
 import { runProgram } from "../processes.ts";
-import type { Setup, Store } from "../suite.ts";
+import type { Setup } from "../suite.ts";
 import { assertChecks, type HttpSubject, untilCreates } from "./http.ts";
 
 /** The command of a commit. */
@@ -19,7 +19,6 @@ export const thisCommit: Plantstore = { command: plantstore, suffix: "" };
 
 export interface PlantstoreSubject extends HttpSubject {
   readonly server: RunningServer;
-  readonly store: Store;
 }
 
 interface PlantstoreOptions {
@@ -27,7 +26,7 @@ interface PlantstoreOptions {
   /** A new SQLite file if left out. */
   readonly database?: string;
   readonly token?: string;
-  readonly store?: Store;
+  readonly countRows?: () => number | Promise<number>;
   readonly durability?: string;
   /** The control group in which the server runs. */
   readonly memory?: MemoryGroup;
@@ -52,8 +51,8 @@ export async function startPlantstore(
     url: server.url,
     token,
     server,
-    store: options.store ?? new CountedStore(name, () => countSqliteRows(file)),
-    readCpu: () => readThreads([server.pid]),
+    countRows: options.countRows ?? (() => countSqliteRows(file)),
+    readCpu: () => readThreads(server.pid),
     residentMb: () => residentMb(server.pid),
     stop: () => stop(name, server),
   };
@@ -63,7 +62,7 @@ export async function startPlantstore(
   const durability =
     options.durability ??
     (await sqliteDurability(subject, {
-      pids: [server.pid],
+      pid: server.pid,
       file: database.replace(/^sqlite:/, ""),
       firstId: firstId + 1,
     }));
@@ -82,11 +81,7 @@ export async function createToken({ command }: Plantstore, database: string): Pr
   await runProgram([command, "migrate", "--database", database]);
   const { stdout } = await runProgram([
     command,
-    "token",
-    "create",
-    "--name",
-    "bench",
-    "--database",
+    ..."token create --name bench --database".split(" "),
     database,
   ]);
   return stdout.trim();

@@ -3,8 +3,7 @@
 import { readFileSync } from "node:fs";
 import type { PostgresDatabases, PostgresServer } from "../../test/support/postgres.ts";
 import { readGroups } from "../cpu-usage.ts";
-import { CountedStore } from "../durability-audit.ts";
-import type { Load, Setup, Store, Subject } from "../suite.ts";
+import type { Load, Setup, Subject } from "../suite.ts";
 import type { HttpSubject } from "./http.ts";
 
 /** Settings of every PostgreSQL that is measured. */
@@ -19,12 +18,9 @@ export const postgresSettings = {
   checkpoint_timeout: "1h",
 };
 
-/** The store of a database, to be audited as `name`. */
-export function countedStore(postgres: PostgresDatabases, database: string, name: string): Store {
-  return new CountedStore(name, async () => {
-    const [row] = await postgres.query(database, "SELECT count(*) AS count FROM plants");
-    return Number(row?.count);
-  });
+export async function countPostgresRows(postgres: PostgresDatabases, database: string): Promise<number> {
+  const [row] = await postgres.query(database, "SELECT count(*) AS count FROM plants");
+  return Number(row?.count);
 }
 
 /** The process from which all others of a server descend. */
@@ -75,12 +71,12 @@ export class BenchPostgres {
     );
     const { durability } = this;
     const readCpu = () => readGroups({ postgres: [this.pid] });
-    return { name: database, url, token: "", durability, store: this.store(database), readCpu };
+    const countRows = () => this.countRows(database);
+    return { name: database, url, token: "", durability, countRows, readCpu };
   }
 
-  /** The store of a database, to be audited as `name`. */
-  store(database: string, name = database): Store {
-    return countedStore(this.server, database, name);
+  countRows(database: string): Promise<number> {
+    return countPostgresRows(this.server, database);
   }
 
   /**

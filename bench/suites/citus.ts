@@ -17,6 +17,7 @@ export const citusSuite: Suite = {
   title: "Creates on Citus",
   summary:
     "Creates on a Citus cluster of a coordinator and two workers, all on this machine: through the coordinator, straight to the workers, and on one PostgreSQL of the same version.",
+  programs: { wrk: "wrk" },
   defaults: { rounds: 3, seconds: 5 },
   scenarios: [creates],
 };
@@ -46,21 +47,21 @@ async function creates(setup: Setup): Promise<Scenario<NodesSubject> | undefined
       {
         subject,
         metric: metrics.creates,
-        over: { subject: routed.name },
+        over: routed.name,
         loads: [most],
         thresholds: { [most]: { atLeast: 2 } },
       },
       {
         subject,
         metric: metrics.creates,
-        over: { subject: plain.name },
+        over: plain.name,
         loads: [most],
         thresholds: { [most]: { atLeast: 0.9 } },
       },
       {
         subject,
         metric: nodeMetrics.all,
-        over: { subject: plain.name },
+        over: plain.name,
         loads: [most],
         thresholds: { [most]: { atMost: 1.8 } },
       },

@@ -13,6 +13,8 @@ export const createSuite: Suite = {
   title: "Creates",
   summary:
     "Durable creates on SQLite with every check on, beside the same service with a group commit in Rust, Fastify with one commit a request, a bare Bun server without a store, and nginx answering a static 200 to the same requests.",
+  programs: { wrk: "wrk" },
+  defaults: { rounds: 5, seconds: 2 },
   scenarios: [creates],
 };
 
@@ -32,7 +34,6 @@ async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
   const servers = await startVersions(setup);
   const nginx = await startStaticNginx(setup);
   const baselines = await startBaselines(setup, "create", sqliteDatabase(setup));
-  const [ofNginx, ofBun] = [{ subject: "nginx" }, { subject: "bun-bare" }];
   return {
     name: "Creates on SQLite",
     subjects: [...servers, ...baselines, ...(nginx === undefined ? [] : [nginx])],
@@ -45,7 +46,7 @@ async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
       {
         subject,
         metric: metrics.creates,
-        over: ofNginx,
+        over: "nginx",
         loads: [many, most],
         thresholds: { [many]: { atLeast: 0.45 }, [most]: { atLeast: 0.65 } },
       },
@@ -53,11 +54,11 @@ async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
       {
         subject,
         metric: metrics.userCpu,
-        over: ofBun,
+        over: "bun-bare",
         loads: [most],
         thresholds: { [most]: { atMost: 1.8 } },
       },
-      { subject, metric: metrics.cpu, over: ofNginx, loads: [most], thresholds: { [most]: { atMost: 2.2 } } },
+      { subject, metric: metrics.cpu, over: "nginx", loads: [most], thresholds: { [most]: { atMost: 2.2 } } },
       { subject, metric: metrics.memory, loads: [most], thresholds: { [most]: { atMost: 140 } } },
     ],
   };
@@ -68,7 +69,7 @@ function claimsOver(baselines: readonly Baseline[]): Claim[] {
   return baselines.map(({ name, thresholds }) => ({
     subject,
     metric: metrics.creates,
-    over: { subject: name },
+    over: name,
     thresholds,
     loads: [one, many, most].filter((load) => load === most || load in thresholds),
   }));

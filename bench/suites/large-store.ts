@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { copyFileSync, statSync } from "node:fs";
-import { CountedStore, countSqliteRows } from "../durability-audit.ts";
+import { countSqliteRows } from "../durability-audit.ts";
 import { wrkRandomIds } from "../loads/wrk.ts";
 import { MemoryGroup } from "../memory-group.ts";
 import { runProgram } from "../processes.ts";
@@ -40,9 +40,9 @@ async function randomIds(setup: Setup): Promise<Scenario<HttpSubject>> {
     copyFileSync(made, file);
     await runProgram(["sync", file]);
     await runProgram(["dd", `if=${file}`, "iflag=nocache", "count=0"]);
-    const store = new CountedStore(`${name}${version.suffix}`, () => countSqliteRows(file) - plants);
+    const countRows = () => countSqliteRows(file) - plants;
     const database = `sqlite:${file}`;
-    return startPlantstore(setup, version, { name, database, token, store, ...(memory && { memory }) });
+    return startPlantstore(setup, version, { name, database, token, countRows, ...(memory && { memory }) });
   }
   const subjects: HttpSubject[] = [];
   for (const version of versions) subjects.push(await startLarge(version, large));
@@ -61,12 +61,12 @@ async function randomIds(setup: Setup): Promise<Scenario<HttpSubject>> {
       {
         subject: large,
         metric: metrics.creates,
-        over: { subject: empty },
+        over: empty,
         thresholds: at({ atLeast: 0.65 }),
       },
       { subject: large, metric: metrics.p99, thresholds: at({ atMost: 100 }) },
       { subject: large, metric: metrics.memory, thresholds: at({ atMost: 200 }) },
-      { subject: limited, metric: metrics.creates, over: { subject: empty } },
+      { subject: limited, metric: metrics.creates, over: empty },
       { subject: limited, metric: metrics.p99, thresholds: at({ atMost: 100 }) },
     ],
   };

@@ -12,7 +12,8 @@ export const latencySuite: Suite = {
   title: "Latency at a fixed rate",
   summary:
     "Half of what the slowest subject creates in a closed loop of the same round, offered to each by a schedule that does not wait for responses. Latency counts from when a request was due, also where it was sent late (no coordinated omission), to 0.5 ms.",
-  defaults: { seconds: 5 },
+  programs: { wrk: "wrk" },
+  defaults: { rounds: 5, seconds: 5 },
   scenarios: [latency],
 };
 
@@ -44,7 +45,7 @@ async function latency(setup: Setup): Promise<Scenario<HttpSubject>> {
       ...baselines.map(({ name, thresholds }) => ({
         subject,
         metric: p99,
-        over: { subject: name },
+        over: name,
         loads,
         thresholds,
       })),

@@ -27,15 +27,15 @@ async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
   const servers: HttpSubject[] = [];
   for (const [index, version] of setup.versions.entries()) {
     const database = await postgres.createDatabase(`plantstore_${index}`);
-    const store = postgres.store(`plantstore_${index}`, `plantstore${version.suffix}`);
-    const subject = await startPlantstore(setup, version, { database, store, durability });
+    const countRows = () => postgres.countRows(`plantstore_${index}`);
+    const subject = await startPlantstore(setup, version, { database, countRows, durability });
     servers.push(withPostgres(subject, subject.server.pid, postgres));
   }
   const baselines = await startBaselines(setup, "postgres", async (name) => {
     const database = name.replaceAll(/\W+/g, "_");
     return {
       address: await postgres.createDatabase(database),
-      store: postgres.store(database, name),
+      countRows: () => postgres.countRows(database),
       durability,
     };
   });
@@ -61,11 +61,11 @@ async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
       ...baselines.map(({ name, thresholds }) => ({
         subject,
         metric,
-        over: { subject: name },
+        over: name,
         thresholds,
         loads: Object.keys(thresholds),
       })),
-      { subject, metric, over: { subject: pgbench.name }, thresholds: ofPgbench },
+      { subject, metric, over: pgbench.name, thresholds: ofPgbench },
     ],
   };
 }

@@ -2,7 +2,7 @@
 
 import { reservePort } from "../../test/support/ports.ts";
 import type { CpuTime } from "../cpu-usage.ts";
-import { CountedStore, countSqliteRows } from "../durability-audit.ts";
+import { countSqliteRows } from "../durability-audit.ts";
 import { runProgram, ServerProcess } from "../processes.ts";
 import { untilCreates } from "../subjects/http.ts";
 import { createToken, type Plantstore } from "../subjects/plantstore.ts";
@@ -34,8 +34,8 @@ async function starts({ folder, versions }: Setup): Promise<Scenario<Starter>> {
     const file = `${folder}/store-${index}.db`;
     const database = `sqlite:${file}`;
     const token = await createToken(version, database);
-    const store = new CountedStore(name, () => countSqliteRows(file));
-    subjects.push({ name, version, database, token, store, durability: "journal_mode wal" });
+    const countRows = () => countSqliteRows(file);
+    subjects.push({ name, version, database, token, countRows, durability: "journal_mode wal" });
   }
   const serve = "serve";
   const printing = ["--version", "--help"];
