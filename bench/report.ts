@@ -37,7 +37,7 @@ export function renderPage(suites: readonly Suite[], results: ReadonlyMap<string
   );
   const runs = measured.map(({ suite, environment }) => {
     const { commit, date, loadBefore } = environment;
-    return `- [${suite}](../bench/results/${suite}.json): ${date}, commit ${commit}, load ${loadBefore} before`;
+    return `- [${suite}](../bench/results/${suite}.json): ${date}, commit ${commit}, load ${loadBefore}`;
   });
   const machines = new Set(measured.map(({ environment }) => machineText(environment.machine)));
   return `# Benchmarks
@@ -57,8 +57,7 @@ npm run bench -- create --rounds 5 --seconds 2 --output bench/results/create.jso
 npm run bench -- report
 \`\`\`
 
-The second command writes this page and its plot. \`npm run bench\` lists the suites
-and their flags, such as \`--against COMMIT\`.
+\`npm run bench\` lists the suites and their flags, such as \`--against COMMIT\`.
 
 Measured on ${[...machines].join("; ")}.
 
