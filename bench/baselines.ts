@@ -8,8 +8,8 @@ import { basename, dirname } from "node:path";
 import { reservePort } from "../test/support/ports.ts";
 import { pathOf } from "../test/support/programs.ts";
 import { readThreads, residentMb } from "./cpu-usage.ts";
-import { countSqliteRows, sqliteDurability } from "./durability-audit.ts";
 import { printedVersion, runProgram, ServerProcess } from "./processes.ts";
+import { countSqliteRows, sqliteDurability } from "./sqlite.ts";
 import { assertChecks, type HttpSubject, toPlant, untilCreates } from "./subjects/http.ts";
 import type { Setup, Threshold } from "./suite.ts";
 

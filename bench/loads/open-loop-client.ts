@@ -11,6 +11,15 @@ import type { ClientPlan, ClientReport } from "./open-loop.ts";
 /** More at a time would not fit into the backlog of a listener. */
 const openedAtOnce = 100;
 
+/** The warm-up before the measured seconds. */
+const leadInSeconds = 1;
+
+/**
+ * How often the schedule is polled, which counts twice in a latency: for the request and for its
+ * response. Without a pause the client would take a core from the server.
+ */
+const tickMs = 0.25;
+
 /** For responses that are on their way when the schedule ends. */
 const drainMsMax = 20_000;
 
@@ -91,7 +100,7 @@ function requestWriter({ url, token }: ClientPlan): (id: number) => Buffer {
 }
 
 async function run(plan: ClientPlan): Promise<ClientReport> {
-  const { url, connections, firstId, ratePerSecond, tickMs, leadInSeconds, seconds } = plan;
+  const { url, connections, firstId, ratePerSecond, seconds } = plan;
   const idle: Connection[] = [];
   while (idle.length < connections) {
     const count = Math.min(openedAtOnce, connections - idle.length);
@@ -133,7 +142,7 @@ async function run(plan: ClientPlan): Promise<ClientReport> {
         fail,
       );
     }
-    await pause(tickMs);
+    await pause();
   }
   const figures = {
     "creates/s": accepted.measured / seconds,
@@ -148,10 +157,9 @@ async function run(plan: ClientPlan): Promise<ClientReport> {
 
 const neverNotified = new Int32Array(new SharedArrayBuffer(4));
 
-/** Timers are whole milliseconds. A shorter pause blocks this thread, and then reads responses. */
-async function pause(ms: number): Promise<void> {
-  if (ms >= 1) return Bun.sleep(ms);
-  Atomics.wait(neverNotified, 0, 0, ms);
+/** Timers are whole milliseconds, so this blocks the thread, and then reads responses. */
+function pause(): Promise<void> {
+  Atomics.wait(neverNotified, 0, 0, tickMs);
   return new Promise(setImmediate);
 }
 

@@ -52,20 +52,19 @@ export async function startOnCitus(
   version: Plantstore,
   cluster: CitusDatabases,
   subject: { readonly name: string; readonly query: string },
-): Promise<NodesSubject & { readonly database: string }> {
+): Promise<NodesSubject> {
   const { name: database, address } = await cluster.newDatabase();
   await runProgram([version.command, "migrate", "--distribute", "citus", "--database", address]);
   const nodes = {
     coordinator: [await postmasterPid(cluster.coordinator)],
     workers: await Promise.all(cluster.workers.map(postmasterPid)),
   };
-  const server = await startOn(setup, version, cluster.coordinator, {
+  return startOn(setup, version, cluster.coordinator, {
     name: subject.name,
     database,
     nodes,
     address: `${address}${subject.query}`,
   });
-  return { ...server, database };
 }
 
 /** A server on one PostgreSQL with the programs of the cluster, without Citus. */

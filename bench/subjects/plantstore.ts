@@ -2,9 +2,9 @@
 
 import { plantstore, RunningServer } from "../../test/support/server.ts";
 import { readThreads, residentMb } from "../cpu-usage.ts";
-import { countSqliteRows, sqliteDurability } from "../durability-audit.ts";
 import type { MemoryGroup } from "../memory-group.ts";
 import { runProgram } from "../processes.ts";
+import { countSqliteRows, sqliteDurability } from "../sqlite.ts";
 import type { Setup } from "../suite.ts";
 import { assertChecks, type HttpSubject, untilCreates } from "./http.ts";
 

@@ -2,10 +2,10 @@
 
 import { Database } from "bun:sqlite";
 import { copyFileSync, statSync } from "node:fs";
-import { countSqliteRows } from "../durability-audit.ts";
 import { wrkRandomIds } from "../loads/wrk.ts";
 import { MemoryGroup } from "../memory-group.ts";
 import { runProgram } from "../processes.ts";
+import { countSqliteRows } from "../sqlite.ts";
 import type { HttpSubject } from "../subjects/http.ts";
 import { createToken, type Plantstore, startPlantstore } from "../subjects/plantstore.ts";
 import { metrics, type Scenario, type Setup, type Suite } from "../suite.ts";

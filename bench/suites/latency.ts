@@ -1,7 +1,7 @@
 // The suite "latency": how long creates take at a fixed rate that this server and Rust can bear.
 
 import { sqliteDatabase, startBaselines } from "../baselines.ts";
-import { fixedRate } from "../loads/open-loop.ts";
+import { halfOf } from "../loads/open-loop.ts";
 import { wrkLoads } from "../loads/wrk.ts";
 import type { HttpSubject } from "../subjects/http.ts";
 import { startVersions } from "../subjects/plantstore.ts";
@@ -22,13 +22,12 @@ const [peak, half] = ["256 connections", "half of the peak"];
 async function latency(setup: Setup): Promise<Scenario<HttpSubject>> {
   const servers = await startVersions(setup);
   const baselines = await startBaselines(setup, "latency", sqliteDatabase(setup));
-  const times = { factor: 0.5, load: peak };
   const [subject, loads] = ["plantstore", [half]];
   const [p50, p99, p999] = ["p50 ms from schedule", "p99 ms from schedule", "p99.9 ms from schedule"];
   return {
     name: "Latency at half of the peak",
     subjects: [...servers, ...baselines],
-    loads: [...wrkLoads(256), fixedRate({ name: half, connections: 256, times })],
+    loads: [...wrkLoads(256), halfOf(peak, half, 256)],
     metrics: [
       p99,
       p50,

@@ -2,8 +2,8 @@
 
 import { reservePort } from "../../test/support/ports.ts";
 import type { CpuTime } from "../cpu-usage.ts";
-import { countSqliteRows } from "../durability-audit.ts";
 import { runProgram, ServerProcess } from "../processes.ts";
+import { countSqliteRows } from "../sqlite.ts";
 import { untilCreates } from "../subjects/http.ts";
 import { createToken, type Plantstore } from "../subjects/plantstore.ts";
 import type { Load, Run, Scenario, Setup, Subject, Suite } from "../suite.ts";

@@ -28,8 +28,6 @@ test("a stall is in the latency of the requests that it delayed, and none of the
     firstId,
     connections: 4,
     ratePerSecond,
-    tickMs: 0.25,
-    leadInSeconds: 1,
     seconds: 1,
   };
   const { stdout, stderr } = await runProgram([process.execPath, client, JSON.stringify(plan)]);
