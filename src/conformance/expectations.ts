@@ -82,7 +82,15 @@ export function expectClientError(response: HttpResponse): void {
 
 /** The JSON object that a response is. */
 export function parseObject(response: HttpResponse): Readonly<Record<string, unknown>> {
-  const value = parseJson(textOf(response));
+  const text = textOf(response);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new RuleViolation(
+      text === "" ? "the response has no body" : `the body of the response is not JSON: ${shorten(text)}`,
+    );
+  }
   expectThat(
     typeof value === "object" && value !== null && !Array.isArray(value),
     `expected a JSON object, received ${shorten(value)}`,
@@ -104,16 +112,6 @@ function textOf(response: HttpResponse): string {
   const text = decodeUtf8(body, "kept");
   expectThat(text !== undefined, "the body of the response is not UTF-8");
   return text;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new RuleViolation(
-      text === "" ? "the response has no body" : `the body of the response is not JSON: ${shorten(text)}`,
-    );
-  }
 }
 
 export function expectHeader(response: HttpResponse, name: string, pattern: RegExp): string {

@@ -32,7 +32,7 @@ export interface ConformanceReport {
   readonly durationMs: number;
   readonly ids: readonly IdRange[];
   readonly results: readonly RuleResult[];
-  /** Explanations of many failures at once. */
+  /** Advice that concerns several rules. */
   readonly hints: readonly string[];
 }
 
@@ -90,7 +90,7 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     results,
     startedAt: new Date(startedAt).toISOString(),
     durationMs: Date.now() - startedAt,
-    hints: [...hintsFor(results), ...baselineHints(results, baseline)],
+    hints: baselineHints(results, baseline),
   };
 }
 
@@ -206,19 +206,4 @@ export function causesOf(results: readonly RuleResult[]): readonly Cause[] {
     }
   }
   return [...causes.values()].toSorted((one, other) => other.rules.size - one.rules.size);
-}
-
-function hintsFor(results: readonly RuleResult[]): string[] {
-  const messages = results.flatMap(({ failures }) => failures.map(({ message }) => message));
-  const shareOf = (pattern: RegExp) =>
-    messages.filter((message) => pattern.test(message)).length / messages.length;
-  const hints: string[] = [];
-  if (messages.length === 0) return hints;
-  if (shareOf(/^expected the request to be accepted, received the status 40[13]$/) > 0.3)
-    hints.push("Most creates were rejected with 401 or 403: --token may not be a token of this server.");
-  if (shareOf(/received (?:the status )?404$/) > 0.3)
-    hints.push("Most requests got 404: --url must be the base address, to which /plants is appended.");
-  if (countOutcomes(results).holds === 0 && shareOf(/received (?:the status )?3\d\d$/) > 0.3)
-    hints.push("Most requests were redirected: give the address that the redirection leads to.");
-  return hints;
 }

@@ -211,21 +211,6 @@ export const bugs: Readonly<Record<string, Bug>> = {
       const id = idOfCreate(request);
       if (id === undefined) return undefined;
       const isTaken = seen.has(id);
-      // Between the check and the insert.
-      await Bun.sleep(50);
-      if (isTaken || !seen.has(id)) {
-        if (!isTaken) seen.set(id, "");
-        return undefined;
-      }
-      return Response.json(plantOf(request));
-    },
-  },
-  checksAMomentBeforeItInserts: {
-    breaks: ["idempotence.race-of-different"],
-    request: async (request, { seen }) => {
-      const id = idOfCreate(request);
-      if (id === undefined) return undefined;
-      const isTaken = seen.has(id);
       await new Promise(setImmediate);
       if (!isTaken && seen.has(id)) return Response.json(plantOf(request));
       seen.set(id, "");
