@@ -9,6 +9,11 @@ import { host } from "./host.ts";
 export async function promptPassword(question: string): Promise<string> {
   const { stdin } = process;
   const lines = createInterface({ input: stdin, output: discard(), terminal: stdin.isTTY });
+  // With echo off, Ctrl-C is a character and not a signal.
+  lines.once("SIGINT", () => {
+    lines.close();
+    process.kill(process.pid, "SIGINT");
+  });
   // Asks only once echo is off, because typing may start as soon as the question shows.
   if (stdin.isTTY) host().error.write(question);
   try {

@@ -196,6 +196,8 @@ async function get(url: string, signal: AbortSignal): Promise<Response> {
       signal,
       redirect: "manual",
       headers: { Accept: "application/json, application/jwk-set+json" },
+      // http is for loopback only, and would leave the machine through a proxy of the environment.
+      ...(new URL(url).protocol === "http:" && { proxy: false }),
     });
   } catch (error) {
     throw fetchError(url, error);

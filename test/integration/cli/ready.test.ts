@@ -6,7 +6,7 @@ import { networkInterfaces } from "node:os";
 import { makeCertificate } from "../../support/certificates.ts";
 import { reservePort } from "../../support/ports.ts";
 import { testIfInstalled } from "../../support/programs.ts";
-import { type CommandResult, RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
+import { type CommandResult, RunningServer, run, runCommand, TemporaryFolder } from "../../support/server.ts";
 
 const ready: CommandResult = { exitCode: 0, stdout: "ready\n", stderr: "" };
 
@@ -25,10 +25,7 @@ async function waitForStart(variables: Record<string, string>): Promise<CommandR
     ...variables,
   };
   // A proxy of the environment need not reach the addresses of this machine.
-  const waiting = runCommand(["ready", "--wait-seconds-max", "60"], {
-    ...env,
-    http_proxy: "http://127.0.0.1:1",
-  });
+  const waiting = run(["ready", "--wait-seconds-max", "60"], { ...env, http_proxy: "http://127.0.0.1:1" });
   await using _ = await RunningServer.startInProcess({
     args: ["--port", env.PLANTSTORE_PORT, "--admin-port", env.PLANTSTORE_ADMIN_PORT],
     env,
@@ -45,7 +42,7 @@ test("it waits for the admin listener, on any address", async () => {
     const variables = { PLANTSTORE_ADMIN_HOST: host, PLANTSTORE_ADMIN_PASSWORD_HASH: password };
     expect(await waitForStart(variables)).toEqual(ready);
   }
-}, 60_000);
+});
 
 test("it waits for the public listener if there is no admin listener", async () => {
   expect(await waitForStart({ PLANTSTORE_ADMIN_PORT: "off", PLANTSTORE_HOST: "0.0.0.0" })).toEqual(ready);

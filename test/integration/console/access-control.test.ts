@@ -219,6 +219,14 @@ test("the console can be turned off", async () => {
   expect((await fetch(`${url}/metrics`)).status).toBe(200);
 });
 
+test("Ctrl-C ends the question for a password as it ends any program", async () => {
+  const program = new TerminalProgram([plantstore, "password"]);
+  await program.output.until((shown) => (shown.includes("Password of the console: ") ? true : undefined));
+  program.type("\x03");
+  expect(await program.exited).toBe(130);
+  expect(await program.output.ended).not.toContain("plantstore: ");
+});
+
 test("a terminal does not echo a password", async () => {
   const program = new TerminalProgram([plantstore, "password"]);
   const shows = (text: string) => program.output.until((shown) => (shown.includes(text) ? shown : undefined));

@@ -96,6 +96,16 @@ test("is not needed with --jwks-url", async () => {
   expect(new Set(provider.requests)).toEqual(new Set(["/keys"]));
 });
 
+test("a provider on loopback is not reached through the proxy of the environment", async () => {
+  await using provider = new KeyServer(key);
+  await using server = await RunningServer.start({
+    args: ["--jwt-issuer", provider.issuer, "--jwt-audience", audience],
+    env: { http_proxy: "http://127.0.0.1:1" },
+  });
+  const target = { url: server.url, token: key.sign(claimsOf(provider.issuer)) };
+  expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+});
+
 describeIfInstalled("openssl", "over TLS", () => {
   test("a certificate of a private authority is accepted with NODE_EXTRA_CA_CERTS only", async () => {
     using folder = new TemporaryFolder();
