@@ -46,7 +46,7 @@ const enginesFolders = [
 ];
 
 const tiers: Readonly<Record<string, Tier>> = {
-  test: { folders: ["./test/unit/", "./test/integration/"], testMsMax: 60_000, needsNoDisk: true },
+  test: { folders: ["./test/unit/", "./test/integration/"], testMsMax: 180_000, needsNoDisk: true },
   system: { folders: ["./test/system/", "./test/long/"], testMsMax: 600_000 },
   citus: { folders: ["./test/system/citus/", ...enginesFolders], testMsMax: 600_000, engine: "citus" },
   // What depends on the version of PostgreSQL: the SQL, the schema, and the settings of its

@@ -101,7 +101,7 @@ export class TestBrowser {
  * whose content security policy forbids that.
  */
 export async function untilTrue(page: Page, expression: string): Promise<void> {
-  await eventually(expression, () => page.evaluate<boolean>(expression), Boolean, 60_000);
+  await eventually(expression, () => page.evaluate<boolean>(expression));
 }
 
 /** The problems that axe finds serious or worse: the rule, and the elements that break it. */

@@ -132,7 +132,7 @@ export class BackgroundScript implements AsyncDisposable {
       if (this.#child.exitCode !== null) throw new Error(`The command ended: ${await this.output()}`);
       return acceptsConnections(port);
     };
-    await eventually("the command accepts connections", isListening, Boolean, 120_000);
+    await eventually("the command accepts connections", isListening);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -53,7 +53,6 @@ export class Load {
       `${wanted} plants are acknowledged`,
       () => this.acknowledged.size,
       (plants) => plants >= wanted,
-      120_000,
     );
   }
 

@@ -208,15 +208,13 @@ export class PostgresServer extends PostgresDatabases {
 
   /** Starts the process, and waits until it accepts connections. */
   async run(): Promise<void> {
-    for (let attempt = 0; attempt < 100; attempt++) {
-      const log = await this.#runOnce();
-      if (log === undefined) return;
-      // After a kill its last backends may live on for a moment, and prevent a start.
-      if (!log.includes("pre-existing shared memory block"))
-        throw new Error(`PostgreSQL did not start: ${log}`);
-      await Bun.sleep(50);
-    }
-    throw new Error("PostgreSQL did not start: backends of the last run do not end");
+    // After a kill its last backends may live on for a moment, and prevent a start.
+    const log = await eventually(
+      "PostgreSQL starts or fails for another reason",
+      () => this.#runOnce(),
+      (text) => text?.includes("pre-existing shared memory block") !== true,
+    );
+    if (log !== undefined) throw new Error(`PostgreSQL did not start: ${log}`);
   }
 
   /** Starts the process; undefined once it accepts connections, or its log if it ended before. */

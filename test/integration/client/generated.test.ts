@@ -48,7 +48,7 @@ beforeAll(async () => {
   copyFileSync(join(root, "openapi.yaml"), folder.file("openapi.yaml"));
   symlinkSync(join(root, "node_modules"), folder.file("node_modules"));
   writeFileSync(folder.file("plants.ts"), await generateTypes(folder.file("openapi.yaml"), folder));
-}, 60_000);
+});
 
 afterAll(async () => {
   await target[Symbol.asyncDispose]();
@@ -63,7 +63,7 @@ test("openapi-typescript's types for openapi-fetch are what tsc expects of the c
     ["data.name", "data.id", "Property 'id' does not exist"],
   ] as const)
     expect(await settled(checkProgram(folder, program.replace(text, replacement)))).toThrow(message);
-}, 30_000);
+});
 
 test("openapi-fetch creates plants, and tells their refusals apart by the Error's code", async () => {
   writeFileSync(folder.file("program.ts"), program);

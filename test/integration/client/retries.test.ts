@@ -33,7 +33,6 @@ test.each([
       expect(error).toMatchObject({ code, status: Math.trunc(code / 100), retryAfterMs: 1_000 });
     }
   },
-  30_000,
 );
 
 test("a server that is killed and restarted on its port has every created plant", async () => {
@@ -76,7 +75,7 @@ test("a server that is killed and restarted on its port has every created plant"
   expect(before).toBeGreaterThan(0);
   const stored = new Set((await exported(second.database)).split("\n"));
   expect(created.filter((line) => !stored.has(line))).toEqual([]);
-}, 30_000);
+});
 
 test("onRetry is called before each delay, with the error of the attempt", async () => {
   const port = reservePort();

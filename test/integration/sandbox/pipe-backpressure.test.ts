@@ -122,7 +122,7 @@ test("a client that does not read stops the server, and gets all bytes when it r
   await eventually("all bytes", () => received >= all);
   expect([...pipe.log.after(0)]).toMatchObject([{ ended: "complete", response: { length: all } }]);
   client.end();
-}, 30_000);
+});
 
 test("a server that does not read stops the client", async () => {
   let socket: Upstream | undefined;
@@ -147,7 +147,7 @@ test("a server that does not read stops the client", async () => {
   socket?.resume();
   await eventually("all bytes", () => received >= length);
   client.end();
-}, 30_000);
+});
 
 test("a client that resets the connection ends that to the server, and is in the log", async () => {
   let [asked, closed] = [0, 0];

@@ -1,7 +1,7 @@
 // The nodes of a real cluster: batches go straight to the workers, one worker down is one worker
 // down, and creates go on while shards and nodes change.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, chownSync } from "node:fs";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { commitBatch } from "../../../src/core/store/postgres/batch.ts";
@@ -12,8 +12,6 @@ import { CitusCluster, describeCitus, openQueuedStore, type QueuedStore } from "
 import { eventually } from "../../support/eventually.ts";
 import type { PostgresServer } from "../../support/postgres.ts";
 import { createStore, TemporaryFolder, withStore } from "../../support/server.ts";
-
-setDefaultTimeout(120_000);
 
 const openStore = (address: string) => openQueuedStore(address, "create", 10_000);
 const nodesOf = (service: QueuedStore) => Object.keys(service.nodes());
@@ -48,7 +46,6 @@ class Race {
       `${wanted} plants of ${node ?? "any node"} are acknowledged`,
       acknowledged,
       (plants) => plants >= wanted,
-      120_000,
     );
   }
 

@@ -91,7 +91,7 @@ async function start({ command, name }: OtherServer): Promise<string> {
       () => true,
       () => child.exitCode !== null,
     );
-  await eventually(`${name} responds`, responds, Boolean, 60_000);
+  await eventually(`${name} responds`, responds);
   if (child.exitCode !== null) throw new Error(`${name} did not start: ${await stderr.ended}`);
   return url;
 }

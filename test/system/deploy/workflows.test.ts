@@ -25,7 +25,7 @@ describeUnless(toolsMissing ?? (await missing()), "actionlint", () => {
     const { exitCode, stdout, stderr } = await runProgram(command, { cwd: root, env: process.env });
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "" });
     expect(stderr).not.toContain("no project was found");
-  }, 120_000);
+  });
 });
 
 test("the scripts that they run are there, with the oldest Node that is supported", async () => {

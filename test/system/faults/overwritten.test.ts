@@ -102,11 +102,11 @@ describe.concurrent.each(accidents)("%s", (_, suffix, happen) => {
       async () => (await fetch(`${admin}/readyz`)).text(),
       (text) => text.includes(reason),
     );
-    const acknowledged = load.acknowledged.size;
     const refused = await post({ url: server.url, token }, plantJson(1n, "late"));
     expect(refused.json).toMatchObject({ error: 50300 });
     const line = await server.logged(({ level }) => level === "warn");
     expect(line.reason).toContain(reason);
+    const acknowledged = load.acknowledged.size;
     await Bun.sleep(100);
     expect(load.acknowledged.size).toBe(acknowledged);
     await load.stop();

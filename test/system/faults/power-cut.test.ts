@@ -125,7 +125,7 @@ describeIfStrace("a power cut", () => {
     }
     const files = new Map(storeFiles(path).map((name) => [name, new DiskFile(Buffer.alloc(0))]));
     replay(readFileSync(trace, "latin1"), files, folder, load, cuts);
-  }, 180_000);
+  });
 
   test("the same while the checkpoint thread copies the log, a commit copies the rest, and the log restarts", async () => {
     using folder = new TemporaryFolder();
@@ -166,7 +166,7 @@ describeIfStrace("a power cut", () => {
     expect(byCommits).toBeGreaterThan(0);
     // Each looks through all of the log.
     replay(readFileSync(trace, "latin1"), files, folder, load, Math.ceil(cuts / 8));
-  }, 180_000);
+  });
 });
 
 /**

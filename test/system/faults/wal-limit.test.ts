@@ -35,4 +35,4 @@ test("the log is never longer than 256 MB, with two servers on one file", async 
   expect(walBytesMax).toBeLessThan(256e6);
   const { plants } = JSON.parse((await one.command("stats", "--json")).stdout) as { plants: number };
   expect(plants).toBe(creates);
-}, 180_000);
+});

@@ -56,7 +56,6 @@ test.each(["the new store cannot be reached", "the new store has another plant"]
     await child.exited;
     expect(readFileSync(folder.file("plantstore.env"), "utf8")).toBe(settings);
   },
-  60_000,
 );
 
 function suite(): void {
@@ -81,20 +80,16 @@ function suite(): void {
       PGDATA: String(row?.data_directory),
     };
     shell = resources.use(new ShellSession(folder.path, env));
-  }, 60_000);
+  });
   afterAll(() => resources.disposeAsync());
 
-  test.each(sections)(
-    "%s",
-    async (section) => {
-      for (const script of scripts.filter(({ heading }) => heading === section)) {
-        const output = await shell.run(replace(script.text));
-        const expected = outputAfter(script, blocks);
-        if (expected !== undefined) expect(output).toMatch(expected);
-      }
-    },
-    60_000,
-  );
+  test.each(sections)("%s", async (section) => {
+    for (const script of scripts.filter(({ heading }) => heading === section)) {
+      const output = await shell.run(replace(script.text));
+      const expected = outputAfter(script, blocks);
+      if (expected !== undefined) expect(output).toMatch(expected);
+    }
+  });
 
   test("what is exported at the end is what was created, corrected and taken in, and nothing else", async () => {
     const plants = readFileSync(folder.file("last-plants.ndjson"), "utf8").trimEnd().split("\n");

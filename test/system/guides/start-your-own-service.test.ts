@@ -70,7 +70,7 @@ function suite(): void {
     await succeed(copy, ["git", "commit", "--quiet", "--message", "Start"]);
     const { PATH = "", HOME = folder.path } = process.env;
     shell = resources.use(new ShellSession(copy, { PATH, HOME }));
-  }, 120_000);
+  });
   afterAll(() => resources.disposeAsync());
 
   /** The id of the tree of all files as they are now. */

@@ -21,7 +21,7 @@ test.concurrent(`${idleCount} idle connections are held and released, and other 
   for (const connection of idle) connection.terminate();
   await session.descriptorsAreBackTo(before);
   expect(await session.faults()).toEqual([]);
-}, 120_000);
+});
 
 test.concurrent("responses that are never read do not accumulate", async () => {
   await using session = await HostileSession.start();
@@ -40,7 +40,7 @@ test.concurrent("responses that are never read do not accumulate", async () => {
   for (const connection of greedy) connection.terminate();
   await session.descriptorsAreBackTo(before);
   expect(await session.faults()).toEqual([]);
-}, 120_000);
+});
 
 test.concurrent("a download of the console that is never read ends after a minute, and not as a complete one does", async () => {
   await using server = await RunningServer.start();
@@ -56,7 +56,7 @@ test.concurrent("a download of the console that is never read ends after a minut
   await Bun.sleep(75_000);
   connection.resume();
   expect(await connection.closed).not.toEndWith("0\r\n\r\n");
-}, 120_000);
+});
 
 test.concurrent("slow readers receive every response completely", async () => {
   await using session = await HostileSession.start();
@@ -80,7 +80,7 @@ test.concurrent("slow readers receive every response completely", async () => {
   expect(new Set(bodies)).toEqual(new Set([Buffer.from(description).toString("latin1")]));
   await session.descriptorsAreBackTo(before);
   expect(await session.faults()).toEqual([]);
-}, 120_000);
+});
 
 test.concurrent("slow heads time out, however often a byte arrives", async () => {
   await using session = await HostileSession.start();
@@ -92,7 +92,7 @@ test.concurrent("slow heads time out, however often a byte arrives", async () =>
   for (const head of heads) expect(await head.closed).not.toContain("200 OK");
   clearInterval(trickle);
   expect(await session.faults()).toEqual([]);
-}, 120_000);
+});
 
 test.concurrent("a client that half-closes gets no response or a correct one, and its plant is stored completely or not at all", async () => {
   await using session = await HostileSession.start();
@@ -135,7 +135,7 @@ test.concurrent("at the limit of descriptors the server says so, serves the conn
   // Those that waited for a descriptor.
   session.load.unanswered.splice(0);
   expect(await session.faults()).toEqual([]);
-}, 180_000);
+});
 
 function hasAnswers(count: number): (received: string) => true | undefined {
   return (received) => (rawAnswers(received).answers.length >= count ? true : undefined);

@@ -64,7 +64,6 @@ test.each(Object.entries(framings))(
     expect(found).toEqual([]);
     expect(await session.faults()).toEqual([]);
   },
-  600_000,
 );
 
 /**

@@ -93,7 +93,6 @@ export class HostileSession {
       "the descriptors are closed",
       () => this.footprint(),
       ({ descriptors }) => descriptors <= before.descriptors + descriptorsSlack,
-      60_000,
     );
   }
 
@@ -104,7 +103,6 @@ export class HostileSession {
         `${name} is 0`,
         () => this.server.metric(name),
         (value) => value === 0,
-        60_000,
       );
   }
 

@@ -165,7 +165,6 @@ describe.each(attacks)("%s", (_, attacked, behaviours) => {
       }
       expect(Math.max(...paces)).toBeGreaterThanOrEqual(paceMin);
     },
-    60_000,
   );
 });
 
@@ -174,7 +173,7 @@ test("afterwards every acknowledged plant is in the store, and no request has fa
   // 9.3.1).
   session.load.unanswered.splice(0);
   expect(await session.faults()).toEqual([]);
-}, 60_000);
+});
 
 function nameOf({ request, note }: Path): string {
   return note === undefined ? request : `${request} (${note})`;

@@ -53,7 +53,7 @@ test("the corpus of hostile requests has the outcomes that it has without a pipe
     expect(await client.unexpected(corpus)).toEqual([]);
   }
   expect((await requestPage(sandbox)).requests.length).toBeGreaterThan(50);
-}, 120_000);
+});
 
 // Most of their time is waits for limits.
 test.concurrent("responses that are not read, and bodies that do not end, take bounded memory", async () => {
@@ -77,7 +77,7 @@ test.concurrent("responses that are not read, and bodies that do not end, take b
   const { requests } = await requestPage(sandbox, "?limit=1000");
   expect(requests.length).toBeGreaterThan(0);
   await expectServes(sandbox);
-}, 60_000);
+});
 
 test.concurrent("a log that is full takes bounded memory", async () => {
   await using sandbox = await RunningSandbox.start();
@@ -87,7 +87,7 @@ test.concurrent("a log that is full takes bounded memory", async () => {
   const page = await requestPage(sandbox);
   expect(page.dropped).toBeGreaterThan(100);
   expect(page.requests[0]?.number).toBe(page.dropped + 1);
-}, 60_000);
+});
 
 test.concurrent("clients that reset their connections, resets of the sandbox and changing rules, all at once", async () => {
   await using sandbox = await RunningSandbox.start();
@@ -133,4 +133,4 @@ test.concurrent("clients that reset their connections, resets of the sandbox and
   expect(
     stderr.match(/"level":"error".*/g)?.filter((line) => !line.includes("forced by the sandbox")),
   ).toBeOneOf([undefined, []]);
-}, 60_000);
+});

@@ -24,7 +24,7 @@ beforeAll(async () => {
   mkdirSync(consumer);
   writeFileSync(join(consumer, "package.json"), "{}");
   await succeed(consumer, ["npm", "install", "--offline", tarball]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await target[Symbol.asyncDispose]();

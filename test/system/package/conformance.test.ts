@@ -40,4 +40,4 @@ test("npx runs the package on Node, twice with the same verdicts", async () => {
   const unreachable = await check("--url", "http://127.0.0.1:1");
   expect(unreachable.exitCode).toBe(3);
   expect(unreachable.stderr).toMatch(/^plantstore-conformance: cannot connect to 127\.0\.0\.1:1: [^\n]+\n$/);
-}, 120_000);
+});

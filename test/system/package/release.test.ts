@@ -26,7 +26,7 @@ beforeAll(async () => {
   await succeed(copy, ["git", "commit", "--quiet", "--message", "Start"]);
   // What npm pack leaves does not prevent a release.
   await Bun.write(join(copy, `plantstore-${packageJson.version}.tgz`), "");
-}, 60_000);
+});
 
 /** Gives a repository an author, and what `npm ci` installs. */
 async function prepare(repository: string): Promise<void> {
@@ -78,7 +78,7 @@ describe("a release", () => {
   let result: CommandResult;
   beforeAll(async () => {
     result = await release(copy, version);
-  }, 120_000);
+  });
 
   test("writes the version and the date, commits, and tags", async () => {
     // Bun says so when it has downloaded its runtime, on the first build of a machine.
@@ -182,5 +182,5 @@ describe("a release", () => {
 
     const again = await release(clone, version);
     expect(again).toMatchObject({ exitCode: 1, stderr: `release: the tag v${version} exists\n` });
-  }, 120_000);
+  });
 });

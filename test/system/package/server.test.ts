@@ -60,7 +60,7 @@ beforeAll(async () => {
   }
   writeFileSync(join(project, "package.json"), "{}");
   await succeed(project, ["npm", "install", "--ignore-scripts", tarball]);
-}, 120_000);
+});
 afterAll(() => folder[Symbol.dispose]());
 
 test("publint and are-the-types-wrong find nothing, and neither the client nor tests are in it", async () => {
@@ -121,7 +121,7 @@ test("npx starts it; a plant is created and read back; Ctrl+C ends it", async ()
   } finally {
     await killGroup(child);
   }
-}, 60_000);
+});
 
 test("it takes less than 120 MB with Bun, and is enough to run the server and a sandbox", async () => {
   const [bytes] = (await succeed(project, ["du", "--summarize", "--bytes", "node_modules"])).split("\t");
@@ -144,7 +144,7 @@ test("it takes less than 120 MB with Bun, and is enough to run the server and a 
   await using sandbox = await RunningSandbox.start({ program });
   expect((await post(sandbox, plantJson(freshId(), "Monstera"))).status).toBe(200);
   expect((await sandbox.control("GET", "/openapi.json")).json).toMatchObject({ openapi: "3.1.0" });
-}, 60_000);
+});
 
 test("the page has an example for each test runner", () => {
   const names = sandboxExamples.map(({ name }) => name);
@@ -157,7 +157,6 @@ test.each(Object.entries(builtIn))(
   async (name, passed) => {
     expect(await runExample(name)).toMatch(passed);
   },
-  60_000,
 );
 
 test.each(moduleResolutions.slice(1))(
@@ -192,7 +191,6 @@ test.each(moduleResolutions.slice(1))(
     // And they are types, not any.
     expect(await settled(check('"1"'))).toThrow("Type 'string' is not assignable to type 'AnyId'");
   },
-  60_000,
 );
 
 test("after kill -9 of a program that runs the command by npx nothing is left", async () => {
@@ -223,7 +221,7 @@ test("after kill -9 of a program that runs the command by npx nothing is left", 
   child.kill("SIGKILL");
   await sessionEnd(child.pid);
   expect(readdirSync(temporary)).toEqual([]);
-}, 60_000);
+});
 
 describeUnless(toolsMissing, "with test runners that are downloaded", () => {
   beforeAll(
@@ -236,7 +234,6 @@ describeUnless(toolsMissing, "with test runners that are downloaded", () => {
     async (name, passed) => {
       expect(await runExample(name)).toMatch(passed);
     },
-    60_000,
   );
 
   for (const { name, path, missing } of newerNodes) {
@@ -261,7 +258,6 @@ describeUnless(toolsMissing, "with test runners that are downloaded", () => {
       const options = { module: "preserve", target: "es2022", lib: ["es2022", "dom"], types: ["bun"] };
       await checkTypes(project, typeScript, options, compiler);
     },
-    60_000,
   );
 });
 

@@ -131,6 +131,6 @@ describe.skipIf(!isRoot)(
         for (const link of links) expect((await fetch(new URL(link, page))).status).toBe(200);
       }
       expect(await server.stop()).toMatchObject({ exitCode: 0 });
-    }, 60_000);
+    });
   },
 );

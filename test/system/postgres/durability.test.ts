@@ -1,7 +1,7 @@
 // Settings of PostgreSQL with which commits could be lost: overridden if a client can, and
 // otherwise rejected, also while a server runs.
 
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { storeAt } from "../../../src/core/store/open-store.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -9,8 +9,6 @@ import { plantJson, post } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { RunningServer, runCommand } from "../../support/server.ts";
 import { settled } from "../../support/settled.ts";
-
-setDefaultTimeout(90_000);
 
 // Most of their time is waits for time-outs, so they run concurrently.
 describe.concurrent("settings with which commits could be lost", () => {

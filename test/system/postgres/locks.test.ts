@@ -1,7 +1,7 @@
 // Locks of other transactions on the table or on rows: which requests wait, for how long, and which
 // continue.
 
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { Client } from "pg";
 import { storeAt } from "../../../src/core/store/open-store.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
@@ -9,8 +9,6 @@ import { eventually } from "../../support/eventually.ts";
 import { Load } from "../../support/load.ts";
 import { PostgresServer, sharedPostgres } from "../../support/postgres.ts";
 import { RunningServer } from "../../support/server.ts";
-
-setDefaultTimeout(90_000);
 
 const database = await sharedPostgres();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -43,7 +41,6 @@ async function connectionsWhileRefused(load: Load, address: string): Promise<num
         return load.statuses.get(503) ?? 0;
       },
       (answers) => answers >= 48,
-      60_000,
     );
   } finally {
     await watch.end();

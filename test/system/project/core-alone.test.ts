@@ -88,4 +88,4 @@ test("without one extra and the lines that wire it the others compile", async ()
   expect(await Promise.all(checks)).toEqual(
     Object.keys(extras).map((name) => ({ name, errors: "", exitCode: 0 })),
   );
-}, 60_000);
+});

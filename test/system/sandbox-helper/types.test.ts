@@ -14,7 +14,7 @@ let documentTypes: string;
 beforeAll(async () => {
   const document = join(root, "src/sandbox/openapi-control.yaml");
   documentTypes = await generateTypes(document, folder, { arrayLength: true, defaultNonNullable: false });
-}, 60_000);
+});
 afterAll(() => folder[Symbol.dispose]());
 
 /** Ids are numbers in the generated types, and codes are not those of errors alone. */

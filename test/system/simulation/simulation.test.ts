@@ -29,7 +29,7 @@ test(`no acknowledged plant is lost and no invalid token accepted in ${seeds} se
     expect(stdout).toStartWith(`0 of ${half} seeds failed`);
     expect(exitCode).toBe(0);
   }
-}, 600_000);
+});
 
 test("the same seed gives the same events", async () => {
   for (const seed of [11, 12]) {
@@ -44,16 +44,12 @@ test("the same seed gives the same events", async () => {
 
 describe("a planted bug is found", () => {
   const bugs = Object.entries(mutations).filter(([name]) => name !== "none");
-  test.each(bugs)(
-    "%s",
-    async (_, options) => {
-      let found: string | undefined;
-      for (let seed = 1; seed <= seedsToFind && found === undefined; seed++)
-        found = (await simulate(seed, options)).violations[0];
-      expect(found).toBeDefined();
-    },
-    120_000,
-  );
+  test.each(bugs)("%s", async (_, options) => {
+    let found: string | undefined;
+    for (let seed = 1; seed <= seedsToFind && found === undefined; seed++)
+      found = (await simulate(seed, options)).violations[0];
+    expect(found).toBeDefined();
+  });
 });
 
 test("a failed seed is printed with the command that replays it", async () => {

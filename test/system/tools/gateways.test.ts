@@ -118,7 +118,7 @@ describeUnless(toolsMissing ?? (await npxMissing(prism)), "Prism as a proxy", ()
     const command = guide.block("sh", prism, [...addressesOf(sandbox), ["4010", String(port)]]);
     proxy = resources.use(new BackgroundScript(command, folder.path));
     await proxy.listens(port);
-  }, 120_000);
+  });
 
   test("forwards a create by the guide's command, and finds no violation", async () => {
     await sandbox.control("POST", "/reset");

@@ -314,5 +314,5 @@ for (const [
       expect(await outcome(sandbox.token, "Ficus lyrata")).toBe("400 40009\n");
       expect(await outcome("wrong", "Ficus lyrata")).toBe("401 40101\n");
       expect(await sandbox.plants()).toEqual([{ id, name: "Monstera deliciosa", tag: "tropical" }]);
-    }, 600_000);
+    });
   });

@@ -43,7 +43,7 @@ describeUnless(toolsMissing ?? (await missing()), "from another origin", () => {
     const command = serve.replace("8090", String(port));
     const server = resources.use(new BackgroundScript(command, folder.path));
     await server.listens(port);
-  }, 120_000);
+  });
   beforeEach(() => sandbox.control("POST", "/reset"));
   afterAll(() => resources.disposeAsync());
 

@@ -50,7 +50,7 @@ test("with its log on a full disk a server serves, and stops at the first signal
     expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
   const { exitCode } = await server.stop();
   expect(exitCode).toBe(0);
-}, 20_000);
+});
 
 test("SIGHUP ends a server as SIGTERM does, unless nohup has said that it is to be ignored", async () => {
   await using server = await serverWith();

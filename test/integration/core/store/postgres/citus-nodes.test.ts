@@ -2,7 +2,7 @@
 // the plants of its own shards, and none routes. test/system/citus has what only Citus itself
 // shows.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { CitusNode } from "../../../../../src/core/store/postgres/citus/node.ts";
 import { metadataSql, ShardMap } from "../../../../../src/core/store/postgres/citus/shard-map.ts";
 import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connection-url.ts";
@@ -10,8 +10,6 @@ import { imitatedCatalogs, openQueuedStore } from "../../../../support/citus.ts"
 import { eventually } from "../../../../support/eventually.ts";
 import { PostgresServer } from "../../../../support/postgres.ts";
 import { createStore } from "../../../../support/server.ts";
-
-setDefaultTimeout(60_000);
 
 const shards = 8;
 

@@ -15,8 +15,6 @@ const config = (port: number): PoolConfig => ({
   port,
   user: "postgres",
   database: "postgres",
-  connectionTimeoutMillis: 300,
-  query_timeout: 300,
 });
 
 /** The failure that a promise rejects with. */
@@ -27,8 +25,8 @@ function rejectionFailure(promise: Promise<unknown>): Promise<string> {
   );
 }
 
-async function sqlFailure(sql: string): Promise<string> {
-  const client = new Client(config(database.port));
+async function sqlFailure(sql: string, query_timeout?: number): Promise<string> {
+  const client = new Client({ ...config(database.port), query_timeout });
   client.on("error", () => undefined);
   await client.connect();
   const failure = await rejectionFailure(client.query(sql));
@@ -40,7 +38,6 @@ test.each([
   ["connectionLost", "SELECT pg_terminate_backend(pg_backend_pid())"],
   ["connectionLost", "DO $$ BEGIN RAISE SQLSTATE '57P03'; END $$"],
   ["connectionLost", "SET transaction_read_only = on; CREATE TABLE x ()"],
-  ["connectionLost", "SELECT pg_sleep(1)"],
   ["retryable", "DO $$ BEGIN RAISE SQLSTATE '40001'; END $$"],
   ["retryable", "DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$"],
   ["rowError", "SELECT 1 / 0"],
@@ -48,6 +45,10 @@ test.each([
   ["rejected", "DO $$ BEGIN RAISE SQLSTATE '53100'; END $$"],
 ])("%s: %s", async (failure, sql) => {
   expect(await sqlFailure(sql)).toBe(failure);
+});
+
+test("a statement that takes too long is connectionLost", async () => {
+  expect(await sqlFailure("SELECT pg_sleep(3600)", 100)).toBe("connectionLost");
 });
 
 test("a query on a pool that was ended is connectionLost, not an internal error", async () => {
@@ -62,7 +63,7 @@ test("a refused connection, a hanging host and an unknown host name are connecti
   expect(await rejectionFailure(closed.query("SELECT 1"))).toBe("connectionLost");
   using proxy = await startHangingProxy(database.port);
   proxy.hang();
-  const hanging = new Pool(config(proxy.port));
+  const hanging = new Pool({ ...config(proxy.port), connectionTimeoutMillis: 300 });
   expect(await rejectionFailure(hanging.query("SELECT 1"))).toBe("connectionLost");
   const unknown = new Pool({ ...config(1), host: "no-such-host.invalid" });
   expect(await rejectionFailure(unknown.query("SELECT 1"))).toBe("connectionLost");

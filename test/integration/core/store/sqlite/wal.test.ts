@@ -66,7 +66,7 @@ test("a server's WAL is copied by the checkpoint thread, and restarts in the com
   expect(existsSync(`${path}-wal`)).toBe(false);
   await using reopened = new SqliteStore(path, "existing", unexpected);
   expect(await reopened.count({})).toBe(Number(id));
-}, 60_000);
+});
 
 test("at the limit that an old snapshot leaves to the WAL nothing is created, and all else goes on", async () => {
   using folder = new TemporaryFolder();
@@ -165,7 +165,7 @@ test("an export whose output is not read ends before creates fail, and says how 
     ),
   );
   reader.close();
-}, 30_000);
+});
 
 test("a commit in flight while an fsync of the checkpoint thread fails is not acknowledged, nor anything after it", async () => {
   using folder = new TemporaryFolder();
