@@ -1,7 +1,6 @@
 // npm run test:postgres: the tests of the PostgreSQL engine that depend on its version, on the
-// major versions before the one that npm test has; with arguments, on those only. Installs what
-// postgres-versions/package-lock.json pins, once. A version that is neither there nor in Debian's
-// folder is skipped with the reason.
+// major versions before the one that npm test has. Installs what postgres-versions/package-lock.json
+// pins, once. A version that is neither there nor in Debian's folder is skipped with the reason.
 
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -15,16 +14,11 @@ const majors = ["14", "15", "16", "17"];
 /** The number of versions whose tests run at the same time: much of their time is waits. */
 const atOnce = 2;
 
-const given = process.argv.slice(2);
-const unknown = given.filter((major) => !majors.includes(major));
-if (unknown.length > 0) {
-  process.stderr.write(`there is no ${unknown.join(", ")}; the versions are ${majors.join(", ")}\n`);
-  process.exitCode = 2;
-} else process.exitCode = await runVersions(given.length > 0 ? given : majors);
+process.exitCode = await runVersions();
 
-async function runVersions(wanted: readonly string[]): Promise<number> {
+async function runVersions(): Promise<number> {
   const reason = install();
-  const left = wanted.values();
+  const left = majors.values();
   let exitCode = 0;
   const runNext = async () => {
     for (const major of left) {

@@ -1,7 +1,6 @@
 // A Citus cluster for tests: a coordinator and two workers, if citus.so is installed for a
 // PostgreSQL. docs/scaling.md says how to install it.
 
-import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { NewPlant } from "../../src/core/contract/plant.ts";
@@ -10,7 +9,7 @@ import { openServerStore } from "../../src/core/store/open-store.ts";
 import type { OpenMode } from "../../src/core/store/plant-store.ts";
 import { metadataSql, ShardMap } from "../../src/core/store/postgres/citus/shard-map.ts";
 import { ClusterTemplate, PostgresDatabases, type PostgresPrograms, PostgresServer } from "./postgres.ts";
-import { describeUnless, pathOf } from "./programs.ts";
+import { describeUnless } from "./programs.ts";
 
 const programs = findPrograms();
 
@@ -139,25 +138,13 @@ export async function startPlainPostgres(extra: Record<string, string>): Promise
   return await PostgresServer.start(extra, template);
 }
 
-/** The programs of the newest PostgreSQL with citus.so: that of pg_config, or one of Debian's. */
+/** The programs of Debian's newest PostgreSQL with citus.so. */
 function findPrograms(): PostgresPrograms | undefined {
-  for (const { bin, lib } of installations()) {
-    if (existsSync(join(lib, "citus.so")))
-      return { initdb: join(bin, "initdb"), postgres: join(bin, "postgres") };
-  }
-  return undefined;
-}
-
-function* installations(): Generator<{ bin: string; lib: string }> {
-  const pgConfig = pathOf("pg_config");
-  if (pgConfig !== null) {
-    const show = (option: string) => spawnSync(pgConfig, [option], { encoding: "utf8" }).stdout.trim();
-    yield { bin: show("--bindir"), lib: show("--pkglibdir") };
-  }
-  for (const version of [18, 17, 16, 15, 14]) {
-    const folder = `/usr/lib/postgresql/${version}`;
-    yield { bin: join(folder, "bin"), lib: join(folder, "lib") };
-  }
+  const folder = [18, 17, 16, 15, 14]
+    .map((version) => `/usr/lib/postgresql/${version}`)
+    .find((path) => existsSync(join(path, "lib/citus.so")));
+  if (folder === undefined) return undefined;
+  return { initdb: join(folder, "bin/initdb"), postgres: join(folder, "bin/postgres") };
 }
 
 export type QueuedStore = Awaited<ReturnType<typeof openQueuedStore>>;

@@ -14,7 +14,7 @@ import { testStandardStreams } from "../../support/standard-streams.ts";
 
 const folder = new TemporaryFolder();
 const executable = folder.file("plantstore");
-beforeAll(async () => void (await build(hostTarget(), executable)), 120_000);
+beforeAll(async () => void (await build(hostTarget(), executable)));
 afterAll(() => folder[Symbol.dispose]());
 
 test("--version prints the versions and the commit, and licenses the licences of what is in it", async () => {
