@@ -11,17 +11,11 @@ export function checkCommand(): Command {
     "verify that the store accepts writes: print ready and exit with 0, or print the reason and exit with 1",
   );
   return withSettings(command, ["database"], ({ database }) =>
-    withStore(
-      database,
-      "existing",
-      async (store) => {
-        await store.assertWritable().catch((error) => {
-          throw new OperatorError(`not ready: ${errorMessage(error)}`);
-        });
-        await printLines(["ready"]);
-      },
-      // The error contains the reason.
-      { onUnavailable: () => undefined },
-    ),
+    withStore(database, "existing", async (store) => {
+      await store.assertWritable().catch((error) => {
+        throw new OperatorError(`not ready: ${errorMessage(error)}`);
+      });
+      await printLines(["ready"]);
+    }),
   );
 }

@@ -143,6 +143,7 @@ async function importInto(config: ImportConfig, file: string, signal: AbortSigna
   let report: string | undefined;
   let runId: string | undefined;
   let isOpen = false;
+  let unavailable = "";
   const summary = (soFar = "") => {
     const undo = `; "plantstore history --undo ${runId}" brings back what was replaced`;
     const see = report === undefined ? "" : `; see ${report}`;
@@ -175,14 +176,17 @@ async function importInto(config: ImportConfig, file: string, signal: AbortSigna
     }
   };
   try {
-    await withStore(database, "writable", importStore, { quiet, signal, onUnavailable: () => undefined });
+    const onUnavailable = (reason: string) => {
+      unavailable = reason;
+    };
+    await withStore(database, "writable", importStore, { quiet, signal, onUnavailable });
   } catch (error) {
     if (isOpen && error instanceof OperatorError)
       throw new OperatorError(`${error.message}; ${summary(" so far")}`);
     const isUnavailable = error instanceof StoreUnavailable;
     const isWaitInterrupted = signal.aborted && (!isOpen || isUnavailable);
     if (!isWaitInterrupted && isUnavailable)
-      throw new OperatorError(`the store could not be written for a minute; ${resumable()}`);
+      throw new OperatorError(`the store could not be written for a minute: ${unavailable}; ${resumable()}`);
     if (!isWaitInterrupted) throw error;
   }
   if (signal.aborted) throw new OperatorError(`interrupted; ${resumable()}`);

@@ -7,7 +7,7 @@ import { printError } from "./output.ts";
 interface WithStoreOptions {
   /** Whether nothing is printed while the command waits for a database. */
   readonly quiet?: boolean;
-  /** Called with the reason when the store cannot be written; prints it by default. */
+  /** Called with the reason when a plant cannot be created. */
   readonly onUnavailable?: OnUnavailable;
   /** Ends the wait for a database that cannot be reached. */
   readonly signal?: AbortSignal;
@@ -18,7 +18,7 @@ export async function withStore<Result>(
   database: string,
   mode: OpenMode,
   use: (store: ReadablePlantStore) => Promise<Result>,
-  { quiet = false, onUnavailable = printError, signal }: WithStoreOptions = {},
+  { quiet = false, onUnavailable = () => undefined, signal }: WithStoreOptions = {},
 ): Promise<Result> {
   const report = (waitingFor: string) => printError(`waiting for ${waitingFor}`);
   await using store = await storeAt(database).open(mode, onUnavailable, {

@@ -1,6 +1,7 @@
 // plantstore import on every engine: results, rejected records and interruptions.
 
-import { describe, expect, test } from "bun:test";
+import { Database } from "bun:sqlite";
+import { describe, expect, spyOn, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { progressText } from "../../../src/operations/progress.ts";
 import { engines } from "../../support/engines.ts";
@@ -83,6 +84,23 @@ test("an import that fails says what it has done, and names its report", async (
     stdout: "",
     stderr: expect.stringMatching(
       /^plantstore: the record in line 4 does not end: .*; 0 created, 1 replaced, 0 already stored, 1 rejected so far; "plantstore history --undo \w+" .*; see .*plants\.csv\.rejected\.csv\n$/,
+    ),
+  });
+});
+
+test("an import that cannot write for a minute says why", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  await createStore(`sqlite:${path}`);
+  using database = new Database(path);
+  database.run("CREATE TRIGGER no BEFORE INSERT ON plants BEGIN SELECT RAISE(ABORT, 'no room'); END");
+  let now = performance.now();
+  using _ = spyOn(performance, "now").mockImplementation(() => (now += 10_000));
+  const result = await runCommand(["import", "-", "--database", `sqlite:${path}`], {}, plantJson(1n, "Rosa"));
+  expect(result).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining(
+      "the store could not be written for a minute: no room (SQLITE_CONSTRAINT_TRIGGER); 0 created, 0 already stored, 0 rejected so far;",
     ),
   });
 });
