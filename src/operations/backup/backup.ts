@@ -67,7 +67,10 @@ export function backUp(database: string, file: string, overwrite: boolean): numb
     });
     return plants;
   } catch (error) {
-    throw backupError(error, file);
+    if (!isFileError(error)) throw error;
+    throw new OperatorError(
+      `the store could not be backed up to ${file}: ${error.message}; fix the cause, and try again`,
+    );
   }
 }
 
@@ -120,13 +123,6 @@ function copyStore(path: string, copy: string): void {
   database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
   if (schemaVersion(database, path) === 0) throw new OperatorError(`${path} is not a plant store`);
   database.run("VACUUM INTO ?", [copy]);
-}
-
-function backupError(error: unknown, file: string): unknown {
-  if (!isFileError(error)) return error;
-  return new OperatorError(
-    `the store could not be backed up to ${file}: ${error.message}; fix the cause, and try again`,
-  );
 }
 
 /**

@@ -187,21 +187,6 @@ for (const engine of engines) {
       });
     });
 
-    test("a run of thousands of edits is listed by pages and undone as a whole", async () => {
-      const plants = Array.from({ length: 1_201 }, (_, index) => ({ id: BigInt(index), name: "a" }));
-      await withPlants(plants, async ({ store, sql, database }) => {
-        const before = await exported(database);
-        const run = new EditRun(store, ada);
-        const edits = plants.map(({ id }) => ({ id, expected: { name: "a" }, replacement: { name: "b" } }));
-        expect(new Set(await run.edit(edits))).toEqual(new Set(["done"]));
-        expect(await undoRun(new EditRun(store, ada), sql, { run: run.id })).toMatchObject({
-          found: 1_201,
-          undone: 1_201,
-        });
-        expect(await exported(database)).toBe(before);
-      });
-    });
-
     test("an undo counts a plant that was edited twice and has changed since once", async () => {
       await withPlants([ficus], async ({ store, sql }) => {
         const run = new EditRun(store, ada);
@@ -232,12 +217,16 @@ for (const engine of engines) {
         await run.edit(edits);
         await using write = await store.openSql("write");
         await write.query("UPDATE edits SET edited_at = edited_at - 1000 * seq");
-        expect(await undoRun(new EditRun(store, ada), sql, { run: run.id, id: maxId })).toMatchObject({
+        const after = await exported(database);
+        const undo = new EditRun(store, ada);
+        expect(await undoRun(undo, sql, { run: run.id })).toMatchObject({
           found: 450,
           undone: 450,
           left: [],
         });
         expect(await exported(database)).toBe(before);
+        await undoRun(new EditRun(store, ada), sql, { run: undo.id, id: maxId });
+        expect(await exported(database)).toBe(after);
       });
     });
 

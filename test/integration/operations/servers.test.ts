@@ -74,34 +74,6 @@ for (const engine of engines) {
     }
   });
 
-  test(`${engine.name}: two imports of one file at the same time create each plant once`, async () => {
-    using folder = new TemporaryFolder();
-    await using place = await engine.createTestStore();
-    await createStore(place.database);
-    const lines = Array.from({ length: count }, (_, index) => plantJson(idOf(index), `plant ${index}`));
-    writeFileSync(folder.file("one.ndjson"), lines.join("\n"));
-    writeFileSync(folder.file("other.ndjson"), lines.toReversed().join("\n"));
-    const results = await Promise.all(
-      ["one", "other"].map((name) =>
-        runCommand(["import", folder.file(`${name}.ndjson`), "--database", place.database]),
-      ),
-    );
-    // The last line has the counts; on a slow machine lines of progress come before it.
-    const numbers = results.map(({ stderr }) =>
-      stderr
-        .trimEnd()
-        .split("\n")
-        .at(-1)
-        ?.match(/\d[\d,]*/g)
-        ?.map((text) => Number(text.replaceAll(",", ""))),
-    );
-    const [one, other] = numbers;
-    expect(results.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
-    expect((one?.[0] ?? 0) + (other?.[0] ?? 0)).toBe(count);
-    for (const [created = 0, unchanged = 0, refused] of [one ?? [], other ?? []])
-      expect([created + unchanged, refused]).toEqual([count, 0]);
-  });
-
   test(`${engine.name}: of lines with one id the first is created, at any distance`, async () => {
     using folder = new TemporaryFolder();
     await using place = await engine.createTestStore();
