@@ -34,8 +34,16 @@ export class PrivateFolder implements Disposable {
     for (;;) {
       const path = join(parent, `plantstore-${randomBytes(8).toString("hex")}.partial`);
       mkdirSync(path, { mode: 0o700 });
-      const lock = lockFolder(path);
-      if (lock !== undefined) return new PrivateFolder(path, lock);
+      try {
+        createExclusively(join(path, lockName));
+        const lock = tryLock(join(path, lockName));
+        if (lock !== undefined) return new PrivateFolder(path, lock);
+      } catch (error) {
+        // Another process has mistaken it for an abandoned one, and removes it.
+        if (!existsSync(path)) continue;
+        rmSync(path, { recursive: true });
+        throw error;
+      }
     }
   }
 
@@ -48,24 +56,6 @@ export class PrivateFolder implements Disposable {
       this.#lock.close();
     }
   }
-}
-
-/**
- * Locks a new folder; undefined if another process has mistaken it for an abandoned one, and
- * removes it.
- */
-function lockFolder(path: string): Database | undefined {
-  try {
-    createExclusively(join(path, lockName));
-    const lock = tryLock(join(path, lockName));
-    if (lock !== undefined) return lock;
-  } catch (error) {
-    if (existsSync(path)) {
-      rmSync(path, { recursive: true });
-      throw error;
-    }
-  }
-  return undefined;
 }
 
 function removeAbandoned(parent: string): void {

@@ -1,7 +1,7 @@
 // A missing store: no command but serve, migrate and restore creates one, and the error names the
 // path.
 
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
@@ -49,36 +49,16 @@ test.each([
   expect(readdirSync(folder.path)).toEqual(["plants.ndjson"]);
 });
 
-describe.each(engines.map((engine) => [engine.name, engine] as const))("%s", (_, engine) => {
-  test("migrate prints whether it created the store, and its path", async () => {
+test.each(engines.map((engine) => [engine.name, engine] as const))(
+  "%s: migrate prints whether it created the store, and its path",
+  async (_, engine) => {
     await using place = await engine.createTestStore();
     const migrate = () => runCommand(["migrate", "--database", place.database]);
     const where = place.database.replace(/^[a-z]+:(?:\/\/[^@]*@)?/, "").replace(/\?.*$/, "");
-    expect(await migrate()).toEqual({
-      exitCode: 0,
-      stdout: "",
-      stderr: `Created an empty store: ${where}\n`,
-    });
-    expect(await migrate()).toEqual({
-      exitCode: 0,
-      stdout: "",
-      stderr: `The store ${where} exists, and its schema is up to date.\n`,
-    });
-  });
-
-  test("without a store no token is issued, and nothing is imported", async () => {
-    await using place = await engine.createTestStore();
-    using folder = new TemporaryFolder();
-    writeFileSync(folder.file("plants.ndjson"), plantJson(1n, "Monstera"));
-    for (const args of [
-      ["token", "create", "--name", "ci"],
-      ["import", folder.file("plants.ndjson")],
-      ["check"],
+    for (const stderr of [
+      `Created an empty store: ${where}\n`,
+      `The store ${where} exists, and its schema is up to date.\n`,
     ])
-      expect(await runCommand([...args, "--database", place.database])).toEqual({
-        exitCode: 1,
-        stdout: "",
-        stderr: expect.stringMatching(/^plantstore: there is no (?:plant store|store) [^\n]+\n$/),
-      });
-  });
-});
+      expect(await migrate()).toEqual({ exitCode: 0, stdout: "", stderr });
+  },
+);

@@ -142,15 +142,6 @@ test("exported CSV with any delimiter is parsed to the same plants, in chunks of
   );
 });
 
-test("the valid records of a file with invalid UTF-8 and another delimiter are parsed", async () => {
-  const bytes = Buffer.from("id;name\n1;caf\xe9\n2;Ficus\n3;x;y\n", "latin1");
-  expect(summarize(await parseAll(csvRead(";"), bytes)).map(([line, , plant]) => [line, plant])).toEqual([
-    [2, "invalidJson"],
-    [3, newPlantJson({ id: 2n, name: "Ficus" })],
-    [4, "invalidJson"],
-  ]);
-});
-
 test("the grammar is csv-parse's: the same cells, the same errors", () => {
   const anyText = fc
     .array(fc.constantFrom("a", "é", ",", '"', '""', "\n", "\r\n", "\r", " "), { maxLength: 24 })
