@@ -66,11 +66,11 @@ async function* historyLines(
 ): AsyncGenerator<string> {
   let after: HistoryCursor | undefined;
   do {
-    const entries = await listEdits(sql, { ...filter, after });
+    const { entries, next } = await listEdits(sql, { ...filter, after });
     const header = after === undefined && !isJson ? [["WHEN", "RUN", "PLANT", "WHO", "WHAT"]] : [];
     const lines = isJson ? entries.map(entryJson) : formatTable([...header, ...entries.map(entryCells)]);
     yield lines.map((line) => `${line}\n`).join("");
-    after = entries.at(-1);
+    after = next;
   } while (after !== undefined);
 }
 

@@ -75,13 +75,8 @@ export class Edits {
     const id = parseId(parameters.get("id") ?? "");
     const before = parameters.get("before");
     const after = before === null ? undefined : decodeCursor(before);
-    const entries = await listEdits(await this.#context.reader(), { id, after }, entriesPerPage + 1);
-    const page = entries.slice(0, entriesPerPage);
-    const last = page.at(-1);
-    return {
-      edits: page.map(toShown),
-      next: entries.length > entriesPerPage && last !== undefined ? encodeCursor(last) : null,
-    };
+    const { entries, next } = await listEdits(await this.#context.reader(), { id, after }, entriesPerPage);
+    return { edits: entries.map(toShown), next: next === undefined ? null : encodeCursor(next) };
   }
 
   /**

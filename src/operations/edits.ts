@@ -112,7 +112,14 @@ export interface HistoryFilter {
   readonly after?: HistoryCursor | undefined;
 }
 
-const editColumns = "run, seq, plant_id, edited_at, editor, before, after, created_at, creator";
+/** Entries, and the place from which the list continues, if there are more. */
+interface HistoryPage {
+  readonly entries: readonly HistoryEntry[];
+  readonly next: HistoryCursor | undefined;
+}
+
+/** The plants of a page as JSON, unless it is one entry. In memory they take some five times that. */
+const pageBytesMax = 2 ** 23;
 
 interface EditRow {
   readonly run: string;
@@ -126,12 +133,12 @@ interface EditRow {
   readonly creator: bigint | null;
 }
 
-/** Lists entries, the latest first. */
-export async function listEdits(
+/** Lists a page of entries, the latest first. */
+export function listEdits(
   sql: SqlConnection,
   { id, since, after }: HistoryFilter,
   entriesMax: number = editsMax,
-): Promise<HistoryEntry[]> {
+): Promise<HistoryPage> {
   const parameters: SqlValue[] = [];
   const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
   const conditions = [sql.inTime];
@@ -141,12 +148,34 @@ export async function listEdits(
     const place = [after.editedAt, after.run, after.seq].map(parameter);
     conditions.push(`(edited_at, run, seq) < (${place.join(", ")})`);
   }
-  const rows = await sql.query<EditRow>(
-    `SELECT ${editColumns} FROM edits
-     WHERE ${conditions.join(" AND ")} ORDER BY edited_at DESC, run DESC, seq DESC LIMIT ${parameter(entriesMax)}`,
+  const selection = `WHERE ${conditions.join(" AND ")} ORDER BY edited_at DESC, run DESC, seq DESC`;
+  return readPage(sql, selection, parameters, entriesMax);
+}
+
+/** Reads the first entries of a selection: at least one, and no more than fit into the memory. */
+async function readPage(
+  sql: SqlConnection,
+  selection: string,
+  parameters: readonly SqlValue[],
+  entriesMax: number,
+): Promise<HistoryPage> {
+  const sizes = await sql.query<{ bytes: bigint | number }>(
+    `SELECT coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0) AS bytes
+     FROM edits ${selection} LIMIT ${entriesMax + 1}`,
     parameters,
   );
-  return rows.map(toEntry);
+  let count = 0;
+  for (let bytes = 0; count < Math.min(sizes.length, entriesMax); count++) {
+    bytes += Number(sizes[count]?.bytes);
+    if (count > 0 && bytes > pageBytesMax) break;
+  }
+  const rows = await sql.query<EditRow>(
+    `SELECT run, seq, plant_id, edited_at, editor, before, after, created_at, creator
+     FROM edits ${selection} LIMIT ${count}`,
+    parameters,
+  );
+  const entries = rows.map(toEntry);
+  return { entries, next: count < sizes.length ? entries.at(-1) : undefined };
 }
 
 function toEntry(row: EditRow): HistoryEntry {
@@ -225,18 +254,15 @@ export async function undoRun(
 async function* editsOfRun(
   sql: SqlConnection,
   { run, id }: { readonly run: string; readonly id?: bigint | undefined },
-): AsyncGenerator<HistoryEntry[]> {
-  let seqBefore: bigint | undefined = 2n ** 63n - 1n;
+): AsyncGenerator<readonly HistoryEntry[]> {
+  let seqBefore: bigint | number | undefined = 2n ** 63n - 1n;
+  const place = `run = $1 AND seq < $2${id === undefined ? "" : " AND plant_id = $3"}`;
   do {
-    const parameters: SqlValue[] = [run, seqBefore, ...(id === undefined ? [] : [id])];
-    const rows: EditRow[] = await sql.query<EditRow>(
-      `SELECT ${editColumns} FROM edits
-       WHERE ${sql.inTime} AND run = $1 AND seq < $2${id === undefined ? "" : " AND plant_id = $3"}
-       ORDER BY seq DESC LIMIT ${editsMax}`,
-      parameters,
-    );
-    yield rows.map(toEntry);
-    seqBefore = rows.at(-1)?.seq;
+    const parameters = [run, seqBefore, ...(id === undefined ? [] : [id])];
+    const selection = `WHERE ${sql.inTime} AND ${place} ORDER BY seq DESC`;
+    const page: HistoryPage = await readPage(sql, selection, parameters, editsMax);
+    yield page.entries;
+    seqBefore = page.next?.seq;
   } while (seqBefore !== undefined);
 }
 

@@ -88,7 +88,9 @@ test("a demonstration has plants of two clients, an edit and errors to show", as
     expect(results()).toContain("invalidToken");
     expect(results().filter((result) => result === "created").length).toBeGreaterThan(50);
   }
-  expect(await listEdits(sql, {})).toMatchObject([{ id, editor: { by: "command" }, after: replacement }]);
+  expect((await listEdits(sql, {})).entries).toMatchObject([
+    { id, editor: { by: "command" }, after: replacement },
+  ]);
 });
 
 test("without a writable folder a demonstration is an error of one line", async () => {

@@ -53,7 +53,7 @@ for (const engine of engines) {
             { id: -7n, expected: ficus, replacement: renamed },
           ]),
         ).toEqual(["done", "missing", "changed", "done"]);
-        const entries = await listEdits(sql, {});
+        const { entries } = await listEdits(sql, {});
         expect(entries).toMatchObject([
           { run: run.id, id: -7n, editor: ada, before: ficus, after: renamed },
           { run: run.id, id: maxId, editor: ada, before: aloe, after: undefined },
@@ -62,22 +62,36 @@ for (const engine of engines) {
         await new EditRun(store, { by: "console", client: "::1" }).edit([
           { id: -7n, expected: renamed, replacement: ficus },
         ]);
-        const listed = async (filter: HistoryFilter, max?: number) =>
-          (await listEdits(sql, filter, max)).map(({ id, after }) => [id, after?.name]);
+        const listed = async (filter: HistoryFilter) =>
+          (await listEdits(sql, filter)).entries.map(({ id, after }) => [id, after?.name]);
         expect(await listed({ id: -7n })).toEqual([
           [-7n, ficus.name],
           [-7n, "Ficus"],
         ]);
         expect(await listed({ since: Date.now() + 1 })).toEqual([]);
-        const all = await listEdits(sql, {});
+        const { entries: all, next: end } = await listEdits(sql, {});
+        expect(end).toBeUndefined();
         const paged = [];
-        for (let after = undefined as (typeof all)[number] | undefined; ; ) {
-          const [entry] = await listEdits(sql, { after }, 1);
-          if (entry === undefined) break;
-          paged.push(entry);
-          after = entry;
-        }
-        expect(paged).toEqual(all);
+        let after: HistoryFilter["after"];
+        do {
+          const page = await listEdits(sql, { after }, 1);
+          paged.push(...page.entries);
+          after = page.next;
+        } while (after !== undefined);
+        expect(paged).toEqual([...all]);
+      });
+    });
+
+    test("a page of the history is shorter if its plants are large, and an undo reads all pages", async () => {
+      const plants = Array.from({ length: 10 }, (_, id) => ({ id: BigInt(id), name: "x".repeat(1_000_000) }));
+      await withPlants(plants, async ({ store, sql }) => {
+        const run = new EditRun(store, ada);
+        const replacement = { name: "y".repeat(1_000_000) };
+        await run.edit(plants.map((expected) => ({ id: expected.id, expected, replacement })));
+        const { entries, next } = await listEdits(sql, {});
+        expect(entries.map(({ id }) => id)).toEqual([9n, 8n, 7n, 6n]);
+        expect(next?.seq).toBe(6);
+        expect(await undoRun(new EditRun(store, ada), sql, { run: run.id })).toMatchObject({ undone: 10 });
       });
     });
 

@@ -95,7 +95,7 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
       await withStore(database, "existing", async (store) => {
         await using sql = await store.openSql("read");
         const child = Bun.spawn([plantstore, ...args], { stdin: "ignore", stderr: "ignore" });
-        await eventually("some edits", async () => (await listEdits(sql, {}, 1)).length > 0);
+        await eventually("some edits", async () => (await listEdits(sql, {}, 1)).entries.length > 0);
         child.kill("SIGKILL");
         await child.exited;
         const count = async (query: string) => Number((await sql.query<{ n: bigint }>(query))[0]?.n);
