@@ -83,7 +83,7 @@ export class MemoryStore implements PlantStore {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    close(this.#current);
+    this.#current.database.close();
   }
 
   get(id: bigint): NewPlant | undefined {
@@ -114,7 +114,7 @@ export class MemoryStore implements PlantStore {
     for (const table of keptTables) copyTable(table, former.database, replacement.database);
     this.#current = replacement;
     // A search continues in microtasks until its end, on the database that it began with.
-    setImmediate(() => close(former));
+    setImmediate(() => former.database.close());
   }
 
   async replaceTokens(token: NewToken): Promise<void> {
@@ -137,9 +137,4 @@ function copyTable(table: string, from: Database, to: Database): void {
   to.run(`DELETE FROM ${table}`);
   for (const row of from.query(`SELECT * FROM ${table}`).values())
     to.query(`INSERT INTO ${table} VALUES (?${", ?".repeat(row.length - 1)})`).run(...row);
-}
-
-function close({ plants, database }: Opened): void {
-  plants.finalize();
-  database.close();
 }

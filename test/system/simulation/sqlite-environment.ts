@@ -84,7 +84,7 @@ export class SqliteEnvironment implements Environment {
         return hasEnded ? never() : memory.readResult();
       },
       kill: end,
-      close: async () => plants?.finalize(),
+      close: async () => undefined,
     };
   }
 
@@ -118,7 +118,6 @@ export class SqliteEnvironment implements Environment {
   }
 
   close(): void {
-    this.#reader.finalize();
     this.#disk.close();
   }
 
@@ -139,8 +138,8 @@ export class SqliteEnvironment implements Environment {
       if (sql === "COMMIT") return this.#commit(failFsync);
       return this.#disk.run(mutation.sqliteSql?.(sql) ?? sql);
     };
-    const prepare = (sql: string) => {
-      const statement = this.#disk.prepare(mutation.sqliteSql?.(sql) ?? sql);
+    const query = (sql: string) => {
+      const statement = this.#disk.query(mutation.sqliteSql?.(sql) ?? sql);
       return {
         run: (...values: never[]) => {
           if (sql === "BEGIN IMMEDIATE" || sql === "COMMIT") return run(sql);
@@ -149,13 +148,12 @@ export class SqliteEnvironment implements Environment {
           return statement.run(...values);
         },
         get: (...values: never[]) => statement.get(...values),
-        finalize: () => statement.finalize(),
       };
     };
     const disk = this.#disk;
     const database = {
       run,
-      prepare,
+      query,
       get inTransaction() {
         return disk.inTransaction;
       },

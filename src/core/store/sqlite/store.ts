@@ -152,7 +152,6 @@ export class SqliteStore implements ReadablePlantStore {
     // Closing copies the WAL into the database file, from pages that may not be on the disk or into
     // a file of someone else, and removes the file that has the WAL's name.
     if (hasFault || this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed) return false;
-    this.#plants.finalize();
     this.#database.close();
     // Last: a process that closes a file loses every POSIX lock that it holds on it.
     if (this.#checkpointThread !== undefined) closeSync(this.#checkpointThread.databaseDescriptor);

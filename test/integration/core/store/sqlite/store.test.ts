@@ -61,7 +61,6 @@ test("on a full disk only plants that do not fit are unavailable", async () => {
 
   database.run("PRAGMA max_page_count = 1000");
   expect(plants.create(toEntries([plant(2n, "x".repeat(100_000))]))).toEqual(["created"]);
-  plants.finalize();
 });
 
 test("a plant that SQLite rejects is the only one of its batch that is unavailable", () => {
@@ -76,7 +75,6 @@ test("a plant that SQLite rejects is the only one of its batch that is unavailab
     "unavailable",
     "created",
   ]);
-  plants.finalize();
 });
 
 test("while another process holds the write lock, plants are unavailable after one wait", () => {
@@ -99,7 +97,6 @@ test("while another process holds the write lock, plants are unavailable after o
   other.run("COMMIT");
   other.close();
   expect(plants.create(toEntries([plant(1n, "a")]))).toEqual(["created"]);
-  plants.finalize();
 });
 
 test("closing leaves one file, without a WAL", async () => {
