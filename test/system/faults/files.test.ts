@@ -1,11 +1,10 @@
 // Store files that are removed, replaced or damaged.
 
 import { expect, test } from "bun:test";
-import { copyFileSync, readFileSync, renameSync, truncateSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { type NewPlant, newPlantJson } from "../../../src/core/contract/plant.ts";
-import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { RunningServer, runCommand, TemporaryFolder, withStore } from "../../support/server.ts";
+import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { exported, storePlants } from "../../support/stored-plants.ts";
 
 test("a store removed under a running server: plants get 503 until it is back, and none is lost", async () => {
@@ -97,25 +96,4 @@ test("a damaged store: every command that reads it, and the start of a server, e
     ]);
     expect([command, stderr]).toEqual([command, expect.not.stringContaining("    at ")]);
   }
-});
-
-test("a truncated WAL: its complete transactions are recovered, and no other part of it", async () => {
-  using folder = new TemporaryFolder();
-  const [path, left] = [folder.file("plants.db"), folder.file("left.db")];
-  const plants = somePlants(200);
-  await withStore(`sqlite:${path}`, "create", async (store) => {
-    for (const plant of plants) await store.create(toEntries([plant]));
-    // As a kill would leave them.
-    for (const suffix of ["", "-wal"]) copyFileSync(path + suffix, left + suffix);
-  });
-  truncateSync(`${left}-wal`, Math.floor(readFileSync(`${left}-wal`).length * 0.6));
-  const recovered = await exported(`sqlite:${left}`);
-  const count = recovered.split("\n").length - 1;
-  expect(recovered).toBe(
-    plants
-      .slice(0, count)
-      .map((plant) => `${newPlantJson(plant)}\n`)
-      .join(""),
-  );
-  expect(count).toBeWithin(50, 200);
 });
