@@ -36,15 +36,27 @@ export function openDatabase(path: string, mode: OpenMode): Database {
   }
 }
 
-/** Creates the file before SQLite would, so that its replacement by a restore can be seen. */
+/**
+ * Creates the file before SQLite would, so that its replacement by a restore can be seen. It is
+ * readable by its owner only; SQLite gives the sidecar files the same mode.
+ */
 function createFile(path: string, mode: OpenMode): void {
-  if (mode !== "create") throw noStore(path);
-  if (!existsSync(dirname(path))) {
+  if (mode !== "create")
+    throw new OperatorError(
+      `there is no store at ${resolve(path)}; name yours with --database, or create one there with "plantstore migrate"`,
+    );
+  if (!existsSync(dirname(path)))
     throw new OperatorError(
       `cannot create the store ${path}: the folder ${dirname(path)} does not exist; create it first`,
     );
+  try {
+    // The flag "a" follows a link to a file that does not exist yet, and does not truncate what
+    // another process creates.
+    closeSync(openSync(path, "a", 0o600));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new OperatorError(`cannot create the store ${path} (${code}); check its folder`);
   }
-  createPrivately(path);
 }
 
 /** Undefined if the file was replaced before any sidecar file was created. */
@@ -71,24 +83,6 @@ function openOnce(path: string, mode: OpenMode, isReplaced: () => boolean): Data
     if (error instanceof SQLiteError || isFailedFsync(error))
       throw new OperatorError(`cannot open the store ${path}: ${error.message}`);
     throw error;
-  }
-}
-
-function noStore(path: string): OperatorError {
-  return new OperatorError(
-    `there is no store at ${resolve(path)}; name yours with --database, or create one there with "plantstore migrate"`,
-  );
-}
-
-/** Creates the file, readable by its owner only; SQLite gives the sidecar files the same mode. */
-function createPrivately(path: string): void {
-  try {
-    // The flag "a" follows a link to a file that does not exist yet, and does not truncate what
-    // another process creates.
-    closeSync(openSync(path, "a", 0o600));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new OperatorError(`cannot create the store ${path} (${code}); check its folder`);
   }
 }
 
