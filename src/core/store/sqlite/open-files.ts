@@ -6,6 +6,7 @@
 // WAL.
 
 import { closeSync, existsSync, openSync, readlinkSync } from "node:fs";
+import { OperatorError } from "../../operator-error.ts";
 import { checkpoint } from "./checkpoint.ts";
 import type { Database } from "./driver.ts";
 import { fileId, isInWalMode, read, readDatabaseHeader, resolvedPath } from "./files.ts";
@@ -144,6 +145,11 @@ export class OpenFiles {
     if (isThere) this.#walHeader = header;
     return !isThere;
   }
+}
+
+/** Throws an OperatorError if there is a fault. */
+export function assertIntact(fault: string | undefined): void {
+  if (fault !== undefined) throw new OperatorError(fault);
 }
 
 /** Where the file was cut, a header that a later commit does not write again is all zeros. */

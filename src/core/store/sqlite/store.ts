@@ -29,7 +29,7 @@ import {
 } from "./errors.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
 import { newestVersion } from "./migrations.ts";
-import { OpenFiles } from "./open-files.ts";
+import { assertIntact, OpenFiles } from "./open-files.ts";
 import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from "./plants.ts";
 import { openReadConnection, toSqlConnection } from "./sql-connection.ts";
 import { editPlants, type SqlCall, SqlRunner } from "./sql-statements.ts";
@@ -78,10 +78,14 @@ export class SqliteStore implements ReadablePlantStore {
 
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
     return this.#onDisk(async () => {
-      const fault = this.#fault();
-      if (fault === undefined) return this.#plants.create(batch);
-      this.#onUnavailable(fault);
-      return batch.map(() => "unavailable");
+      try {
+        assertIntact(this.#fault());
+        return this.#plants.create(batch);
+      } catch (error) {
+        if (!(error instanceof OperatorError)) throw error;
+        this.#onUnavailable(error.message);
+        return batch.map(() => "unavailable");
+      }
     });
   }
 
@@ -170,8 +174,7 @@ export class SqliteStore implements ReadablePlantStore {
   /** Rejects with an OperatorError if the open files were removed, replaced or overwritten. */
   #read<T>(call: () => Promise<T>): Promise<T> {
     return this.#onDisk(() => {
-      const fault = this.#fault();
-      if (fault !== undefined) throw new OperatorError(fault);
+      assertIntact(this.#fault());
       return this.#reading(call);
     });
   }

@@ -1,14 +1,13 @@
 // Keeps the write-ahead log (WAL) short.
 
 import { statSync } from "node:fs";
-import { OperatorError } from "../../operator-error.ts";
 import type { OnUnavailable } from "../plant-store.ts";
 import { type Checkpoint, checkpoint } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { walBytesKept } from "./connection.ts";
 import { type Database, lockWaitMs } from "./driver.ts";
 import { batchFailure } from "./errors.ts";
-import type { OpenFiles } from "./open-files.ts";
+import { assertIntact, type OpenFiles } from "./open-files.ts";
 
 const mebibyte = 2 ** 20;
 
@@ -74,8 +73,8 @@ export class Wal {
 
   /**
    * Keeps the WAL short; call it before each transaction. Returns and reports why no plant may be
-   * committed, if the WAL has reached its limit or cannot be read. Throws SQLite's own error if an
-   * fsync has failed.
+   * committed, if the WAL has reached its limit or cannot be read. Throws an OperatorError if the
+   * files were overwritten, and SQLite's own error if an fsync has failed.
    *
    * A WAL is restarted by the first commit that finds all of it in the database file. While commits
    * follow without a pause the checkpoint thread never gets that far, so this copies the rest once
@@ -91,7 +90,7 @@ export class Wal {
       this.#onUnavailable(walFullReason);
       return walFullReason;
     } catch (error) {
-      const reason = error instanceof OperatorError ? error.message : batchFailure(error).reason;
+      const { reason } = batchFailure(error);
       this.#onUnavailable(reason);
       return reason;
     }
@@ -99,8 +98,7 @@ export class Wal {
 
   #hasRoom(): boolean {
     const { pages, copied } = checkpoint(this.#database, "NOOP");
-    const fault = this.#files?.findFaultBeforeCommit(pages);
-    if (fault !== undefined) throw new OperatorError(fault);
+    assertIntact(this.#files?.findFaultBeforeCommit(pages));
     // -1 while another connection writes the index of the WAL; the next call finds its length.
     if (pages < 0) return true;
     if (pages < this.#pages) this.#resetLimits();
@@ -147,7 +145,7 @@ export class Wal {
 
   /** Copies the rest of the WAL. Returns whether all of it is in the database file now. */
   #copyTail(waits: boolean): boolean {
-    if (this.#files?.findFaultNow() !== undefined) return false;
+    assertIntact(this.#files?.findFaultNow());
     // FULL keeps other processes from committing; it must not wait for them.
     this.#database.run("PRAGMA busy_timeout = 0");
     try {
