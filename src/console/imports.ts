@@ -97,7 +97,7 @@ export class Imports {
   rejected(parameters: URLSearchParams): Response {
     const { report, settings } = this.#find(parameters.get("import"));
     const { format } = settings;
-    return respondLong(report, 200, {
+    return respondLong(report, {
       "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
       "Content-Disposition": `attachment; filename="rejected.${format}"`,
     });

@@ -218,14 +218,14 @@ export class OperatorConsole implements AdminRoutes {
     if (name === "session" && request.method === "GET")
       return { requiresPassword, isAuthenticated: sessions.isAuthenticated(request) };
     if (name === "session-end" && request.method === "POST")
-      return respondJson({}, 200, { "Set-Cookie": sessions.logOut(request) });
+      return respondJson({}, { "Set-Cookie": sessions.logOut(request) });
     if (name !== "session" || request.method !== "POST" || !requiresPassword) return notFound();
     const { password } = pickStrings(await this.#passwords.json(request, peer), "password");
     // Trusts the browser's view: TLS may end at a proxy.
     const isSecure = request.headers.get("origin")?.startsWith("https:") ?? false;
     const client = this.#options.trustedProxies.clientAddress(request, peer);
     const cookie = await sessions.logIn(password, client, isSecure);
-    return respondJson({}, 200, { "Set-Cookie": cookie });
+    return respondJson({}, { "Set-Cookie": cookie });
   }
 
   #samples(parameters: URLSearchParams) {

@@ -6,6 +6,8 @@
 // a Uint8Array or a string for each response 2.1 to 3.3 GB more, DecompressionStream 1.4 GB,
 // Bun.file 5 MB and a second descriptor for each, a stream that is pulled from shared bytes 27 MB.
 
+import { AdminError } from "../core/admin/request-bodies.ts";
+
 /** Creates streams within a bound of memory. */
 export class ResponseStreams {
   readonly #bytesMax: number;
@@ -17,12 +19,15 @@ export class ResponseStreams {
   }
 
   /**
-   * Undefined if the memory is used up; one stream alone may be over the bound.
+   * Throws an AdminError if the memory is used up; one stream alone may be over the bound.
    *
    * @param heldBytes memory that is in use until the stream has ended.
    */
-  stream(pieces: AsyncGenerator<Uint8Array>, heldBytes: number): ReadableStream<Uint8Array> | undefined {
-    if (this.#bytes > 0 && this.#bytes + heldBytes > this.#bytesMax) return undefined;
+  stream(pieces: AsyncGenerator<Uint8Array>, heldBytes: number): ReadableStream<Uint8Array> {
+    if (this.#bytes > 0 && this.#bytes + heldBytes > this.#bytesMax) {
+      const message = "Too many large responses are being sent; try again in a second.";
+      throw new AdminError(503, message, { "Retry-After": "1" });
+    }
     this.#bytes += heldBytes;
     let hasEnded = false;
     const end = () => {
