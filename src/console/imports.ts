@@ -277,7 +277,9 @@ class RunningImport {
         text: text.slice(0, listedTextLength),
       });
     const reportLine = report.add(record);
-    if (this.report.length + reportLine.length > reportCodeUnitsMax) return;
+    // Only the first ones, also where a later one would fit.
+    const isFull = this.#reported + 1 < this.#counts.rejected;
+    if (isFull || this.report.length + reportLine.length > reportCodeUnitsMax) return;
     this.report += reportLine;
     this.#reported++;
   }

@@ -115,17 +115,21 @@ async function importText(context: MemoryContext, changed: Partial<typeof settin
   return { ...status, report: await imports.rejected(new URLSearchParams({ import: id })).text() };
 }
 
-test("reports of rejected lines that no client reads take bounded memory", async () => {
+test("a report has the first rejected lines, and reports that no client reads take bounded memory", async () => {
   const store = new HeldStore();
   store.release();
   const { imports, add, end } = start(store);
-  const file = new TextEncoder().encode(`${"x".repeat(900)}\n`.repeat(1_000));
+  const file = new TextEncoder().encode(`${`${"x".repeat(900)}\n`.repeat(10_000)}y\n`);
   await add(0, file);
-  const { import: id } = await end(file.length);
+  const { import: id, reported } = await end(file.length);
+  expect(reported).toBeLessThan(10_000);
+  const report = await imports.rejected(new URLSearchParams({ import: id })).text();
+  const lines = report.trimEnd().split("\n");
+  expect([lines.length, lines.at(-1)]).toEqual([reported, expect.stringContaining("xxx")]);
   const unread: Response[] = [];
   const rejected = () => {
-    // A report has more than a megabyte, and all of them may have 64.
-    while (unread.length < 100) unread.push(imports.rejected(new URLSearchParams({ import: id })));
+    // A report has up to 8 MiB, and all of them may have 64.
+    while (unread.length < 20) unread.push(imports.rejected(new URLSearchParams({ import: id })));
   };
   expect(rejected).toThrow("Too many large responses");
   for (const response of unread) await response.body?.cancel();
