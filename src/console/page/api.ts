@@ -50,7 +50,7 @@ export function post<Result>(
 export function postBytes<Result>(
   path: string,
   parameters: Record<string, string>,
-  bytes: Blob,
+  bytes: ArrayBuffer,
 ): Promise<Result> {
   return send(apiUrl(path, parameters), {
     method: "POST",

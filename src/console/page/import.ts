@@ -80,14 +80,9 @@ export function ImportDialog({
     const number = ++previews.current;
     setPreviewing(true);
     try {
-      const start = await file
-        .slice(0, previewBytes)
-        .arrayBuffer()
-        .catch(() => {
-          throw new Error("The browser cannot read this file.");
-        });
+      const start = await readPart(file, 0, previewBytes);
       const parameters = { name: file.name, size: String(file.size), ...settings };
-      const preview: Preview = await postBytes("import/preview", parameters, new Blob([start]));
+      const preview: Preview = await postBytes("import/preview", parameters, start);
       // The operator may have chosen again.
       if (number !== previews.current) return;
       setChosen({ file, preview });
@@ -131,7 +126,7 @@ export function ImportDialog({
     });
   const send = async (file: File) => {
     for (let offset = 0; offset < file.size && !isCancelled.current; offset += partBytes) {
-      const part = file.slice(offset, offset + partBytes);
+      const part = await readPart(file, offset, partBytes);
       const next = await withRetries(() =>
         postBytes("import/part", { import: id.current, offset: String(offset) }, part),
       );
@@ -225,6 +220,14 @@ export function ImportDialog({
     setChosen(null);
     setStatus(null);
   }
+}
+
+/** Rejects for a file that has changed since it was chosen. */
+function readPart(file: File, offset: number, bytes: number) {
+  const part = file.slice(offset, offset + bytes).arrayBuffer();
+  return part.catch(() => {
+    throw new Error("The browser cannot read this file; choose it again.");
+  });
 }
 
 function DropZone({ onChoose }: { onChoose: (file: File) => void }) {

@@ -166,6 +166,20 @@ test.concurrent("an import that is stopped while it waits for the end of another
   });
 });
 
+test.concurrent("a file that is changed while it is imported is not taken for a server that is gone", async () => {
+  await withPage(browser, {}, async ({ page, folder, console }) => {
+    writeCsv(folder.file("plants.csv"), 100_000, "Hoya carnosa");
+    await page.goto(console);
+    const release = await hold(page, /import\/part.*offset=524288/);
+    await chooseFile(page, folder.file("plants.csv"));
+    await importButton(page).click();
+    await page.getByText(/^[1-9][\d,]* created/).waitFor();
+    writeCsv(folder.file("plants.csv"), 90_000, "Hoya bella");
+    release();
+    await page.getByText("The browser cannot read this file; choose it again.").waitFor();
+  });
+});
+
 test.concurrent("an import waits for a server that is gone for a while, and is repeated after a restart", async () => {
   await withPage(browser, { expectedFaults: [/ERR_/, / 400/] }, async ({ page, folder, server, console }) => {
     writeCsv(folder.file("plants.csv"), 100_000, "Hoya carnosa");
