@@ -5,7 +5,7 @@ import type { ServerEvent } from "../core/observability/server-event.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import type { ConsoleContext } from "./context.ts";
 
-/** Tags are counted by so many characters. */
+/** Only tags of up to so many characters are counted. */
 const countedCharacters = 100;
 
 /** Tags that are shown. */
@@ -194,7 +194,7 @@ function countPart(
   );
   const where = afterId === undefined ? "" : `WHERE id > $${times.length + 2}`;
   return sql.query(
-    `SELECT substr(tag, 1, ${countedCharacters}) AS tag, count(*) AS plants, max(id) AS last, ${created.join(", ")}
+    `SELECT CASE WHEN length(tag) <= ${countedCharacters} THEN tag END AS tag, count(*) AS plants, max(id) AS last, ${created.join(", ")}
      FROM (SELECT id, tag, created_at FROM plants ${where} ORDER BY id LIMIT $1) AS part GROUP BY 1`,
     [plantsMax, ...times, ...(afterId === undefined ? [] : [afterId])],
   );
