@@ -81,7 +81,6 @@ class Backup {
   #copy: RunningCopy | undefined;
   #isRemoved = false;
   #bytes = 0;
-  #sent = 0;
   #message: string | undefined;
   #timer: Timer | undefined;
 
@@ -100,7 +99,6 @@ class Backup {
     return {
       state: this.state,
       bytes,
-      sent: this.#sent,
       storeBytes: this.#storeBytes ?? null,
       startedAt: this.#startedAt,
       message: this.#message ?? null,
@@ -168,12 +166,10 @@ class Backup {
 
   async *#pieces(path: string): AsyncGenerator<Uint8Array> {
     const file = Bun.file(path);
-    this.#sent = 0;
     for (let start = 0; start < this.#bytes; start += pieceBytes) {
       const piece = await file.slice(start, start + pieceBytes).bytes();
       this.#timer?.refresh();
       yield piece;
-      this.#sent = Math.min(this.#bytes, start + pieceBytes);
     }
     // The next download would need another copy: this one is as old as its start.
     await this.remove();

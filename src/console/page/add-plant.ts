@@ -3,18 +3,15 @@
 
 import { fieldNames, isRequired, toFieldValue, typeOf } from "../../core/contract/fields.ts";
 import { parseInt64 } from "../../core/contract/int64.ts";
-import { post } from "./api.ts";
+import type { createPlant } from "../new-plant.ts";
+import { type Answer, post } from "./api.ts";
 import { ActionDialog } from "./dialogs.ts";
 import { html, untrustedText } from "./format.ts";
 import { useRef, useState } from "./library.js";
 import { FieldInput } from "./plant-fields.ts";
 import { TextField } from "./text-field.ts";
 
-interface CreateResponse {
-  status: number;
-  headers: [name: string, value: string][];
-  body: string;
-}
+type CreateResponse = Answer<typeof createPlant>;
 
 /** The id and the fields as typed. */
 type Draft = Readonly<Record<string, string>>;

@@ -59,20 +59,16 @@ function StoreBackup({ tick }: { tick: number }) {
   `;
 }
 
-function statusText({ state, bytes, sent, storeBytes, startedAt, message }: Status) {
+function statusText({ state, bytes, storeBytes, startedAt, message }: Status) {
   if (state === "failed") return html`<p class="error">${message ?? "The backup failed."}</p>`;
   if (state === "sent")
     return html`<p class="response ok">Downloaded, ${formatBytes(bytes)}. “plantstore restore FILE” restores it.</p>`;
-  const isCopying = state === "copying";
-  const [done, all] = isCopying ? [bytes, storeBytes ?? 0] : [sent, bytes];
-  const text = isCopying
-    ? `Copying and verifying: ${formatBytes(bytes)}${all === 0 ? "" : ` of about ${formatBytes(all)}`}`
-    : sent === 0
-      ? html`The copy of ${formatDate(startedAt)} is ready, ${formatBytes(bytes)}. It is stored for 10 minutes.`
-      : `Downloading: ${formatBytes(sent)} of ${formatBytes(bytes)}`;
+  if (state === "ready")
+    return html`<p>The copy of ${formatDate(startedAt)} is ready, ${formatBytes(bytes)}. It is stored for 10 minutes.</p>`;
+  const all = storeBytes ?? 0;
   return html`
-    <p>${text}</p>
-    <progress aria-label="Backup" value=${Math.min(done, all)} max=${Math.max(1, all)}></progress>
+    <p>Copying and verifying: ${formatBytes(bytes)}${all > 0 && ` of about ${formatBytes(all)}`}</p>
+    <progress aria-label="Backup" value=${Math.min(bytes, all)} max=${Math.max(1, all)}></progress>
   `;
 }
 

@@ -160,8 +160,7 @@ describe("the console", () => {
 
   test("a backup is a complete store, is removed once it is downloaded, and a cancelled one leaves nothing", async () => {
     const copies = () => readdirSync(folder.path).filter((name) => name.startsWith("plantstore-"));
-    const status = async () =>
-      (await client.read("backup")).json as { state: string; bytes: number; sent: number } | null;
+    const status = async () => (await client.read("backup")).json as { state: string; bytes: number } | null;
     expect(await status()).toBeNull();
     expect((await client.read("backup/download")).status).toBe(404);
     await client.write("backup", {});

@@ -164,7 +164,7 @@ test.concurrent("all plants are exported, and the store is backed up by a button
     const answers = [
       busy,
       {
-        json: { state: "copying", bytes: 0, sent: 0, storeBytes: null, startedAt: new Date(), message: null },
+        json: { state: "copying", bytes: 0, storeBytes: null, startedAt: new Date(), message: null },
       },
       busy,
     ];
@@ -185,7 +185,7 @@ test.concurrent("all plants are exported, and the store is backed up by a button
 
 test.concurrent("the status of an earlier backup that arrives late is not taken for that of the next one", async () => {
   await withPage(browser, {}, async ({ page, console }) => {
-    const common = { bytes: 1, sent: 1, storeBytes: null, startedAt: new Date(), message: null };
+    const common = { bytes: 1, storeBytes: null, startedAt: new Date(), message: null };
     const isAsked = Promise.withResolvers<void>();
     const isStarted = Promise.withResolvers<void>();
     let questions = 0;
