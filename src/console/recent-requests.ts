@@ -44,7 +44,7 @@ export class RecentRequests {
 
   /**
    * Lists the newest requests: those of a code, which is an error's number, `errors` for all of
-   * them, created, unchanged, served or clientAborted; and those of a time, from `from` to `end`.
+   * them, created, unchanged or clientAborted; and those of a time, from `from` to `end`.
    */
   list(parameters: URLSearchParams) {
     const code = parameters.get("code") ?? "";

@@ -3,10 +3,9 @@
 import type { Backups } from "../backups.ts";
 import { type Answer, apiUrl, download, get, post } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
-import { formatDate, html } from "./format.ts";
+import { formatBytes, formatDate, html } from "./format.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useEffect, useRef } from "./library.js";
-import { formatBytes } from "./units.ts";
 
 type Status = NonNullable<Answer<Backups["status"]>>;
 

@@ -3,10 +3,9 @@
 import type { Sample } from "../recent-samples.ts";
 import { get } from "./api.ts";
 import { Chart, type ChartProperties, type TimeRange } from "./chart.ts";
-import { formatNumber, html } from "./format.ts";
+import { formatMs, formatNumber, html } from "./format.ts";
 import { useEffect, useState } from "./library.js";
 import { appendSamples, emptyHistory, type History } from "./samples.ts";
-import { formatMs } from "./units.ts";
 
 type RangeName = keyof typeof ranges;
 

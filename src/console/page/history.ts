@@ -4,10 +4,9 @@ import { type FieldValue, fieldNames } from "../../core/contract/fields.ts";
 import type { Edits } from "../edits.ts";
 import { type Answer, get, post } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
-import { formatDate, html, untrustedText } from "./format.ts";
+import { formatCount, formatDate, html, untrustedText } from "./format.ts";
 import { useCall } from "./hooks.ts";
 import { useEffect, useState } from "./library.js";
-import { formatCount } from "./units.ts";
 
 type Edit = Answer<Edits["list"]>["edits"][number];
 

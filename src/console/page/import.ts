@@ -6,12 +6,11 @@ import type { previewImport } from "../import-settings.ts";
 import type { Imports } from "../imports.ts";
 import { type Answer, apiUrl, errorMessage, get, post, postBytes, RequestError } from "./api.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
-import { html, untrustedText } from "./format.ts";
+import { formatBytes, formatCount, html, untrustedText } from "./format.ts";
 import { useCall, useListener } from "./hooks.ts";
 import { useEffect, useRef, useState } from "./library.js";
 import { labelOf } from "./plant-fields.ts";
 import { Choice } from "./text-field.ts";
-import { formatBytes, formatCount } from "./units.ts";
 
 type Content = Record<string, string | number | boolean>;
 

@@ -3,10 +3,9 @@
 import type { Indexes as IndexCalls } from "../indexes.ts";
 import { type Answer, get, post } from "./api.ts";
 import { Confirmation, ErrorMessage } from "./dialogs.ts";
-import { html } from "./format.ts";
+import { formatDuration, html, percent } from "./format.ts";
 import { useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
-import { formatDuration, percent } from "./units.ts";
 
 type Change = "create" | "drop";
 

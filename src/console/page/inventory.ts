@@ -3,9 +3,8 @@
 
 import type { Inventory as InventoryCalls } from "../inventory.ts";
 import { type Answer, get } from "./api.ts";
-import { html, untrustedText } from "./format.ts";
+import { formatBytes, html, untrustedText } from "./format.ts";
 import { useLoaded } from "./hooks.ts";
-import { formatBytes } from "./units.ts";
 
 type Figures = Answer<InventoryCalls["figures"]>;
 

@@ -1,8 +1,7 @@
 // A table of requests: five columns, and the details of a row below it when it is unfolded.
 
-import { html } from "./format.ts";
+import { exactTime, formatMs, html } from "./format.ts";
 import { type ComponentChildren, useState } from "./library.js";
-import { exactTime, formatMs } from "./units.ts";
 
 interface LogRow {
   key: string;

@@ -3,9 +3,8 @@
 import type { Order } from "../plant-list.ts";
 import type { listPage } from "../plants.ts";
 import type { Answer } from "./api.ts";
-import { formatDate, html, untrustedText } from "./format.ts";
+import { exactTime, formatDate, html, untrustedText } from "./format.ts";
 import { labelOf, otherFields, type Value } from "./plant-fields.ts";
-import { exactTime } from "./units.ts";
 
 export type Page = Answer<typeof listPage>;
 

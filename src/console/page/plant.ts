@@ -5,12 +5,11 @@ import { toExactJson } from "../../core/contract/exact-json.ts";
 import { type FieldName, fieldNames, isRequired, toFieldValue } from "../../core/contract/fields.ts";
 import { get, post, RequestError } from "./api.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
-import { formatDate, html, onSubmit, untrustedText } from "./format.ts";
+import { formatCount, formatDate, html, onSubmit, untrustedText } from "./format.ts";
 import { History } from "./history.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
 import { FieldInput, labelOf, type Value } from "./plant-fields.ts";
-import { formatCount } from "./units.ts";
 
 type Fields = { id: string } & Readonly<Record<string, Value>>;
 

@@ -5,7 +5,7 @@ import type { Order } from "../plant-list.ts";
 import { type Address, linkTo, readAddress, showAddress } from "./address.ts";
 import { errorMessage, get } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
-import { html, onSubmit, onValue, untrustedText } from "./format.ts";
+import { formatCount, html, onSubmit, onValue, untrustedText } from "./format.ts";
 import { useListener, useLoaded } from "./hooks.ts";
 import { Inventory } from "./inventory.ts";
 import { useEffect, useRef, useState } from "./library.js";
@@ -14,7 +14,6 @@ import { labelOf } from "./plant-fields.ts";
 import { type Page, PlantTable } from "./plant-table.ts";
 import { parseQuery, withTag } from "./query.ts";
 import { Selection } from "./selection.ts";
-import { formatCount } from "./units.ts";
 
 /**
  * Results appear while the operator types if the last search took less than this; otherwise with

@@ -4,11 +4,10 @@
 import type { RecentRequests } from "../recent-requests.ts";
 import { type Answer, get } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
-import { formatTime, html, onValue, untrustedText } from "./format.ts";
+import { exactTime, formatTime, html, onValue, untrustedText } from "./format.ts";
 import { useLoaded } from "./hooks.ts";
 import { useEffect, useRef, useState } from "./library.js";
 import { LogTable } from "./log-table.ts";
-import { exactTime } from "./units.ts";
 
 type RecentRequest = RequestList["requests"][number];
 

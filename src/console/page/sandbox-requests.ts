@@ -4,11 +4,10 @@
 import type { RecordedRequest } from "../../../packages/sandbox/src/control-types.ts";
 import { control, controlBytes, controlUrl, errorMessage } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
-import { html, untrustedText } from "./format.ts";
+import { exactTime, formatBytes, formatCount, html, untrustedText } from "./format.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useEffect, useState } from "./library.js";
 import { LogTable } from "./log-table.ts";
-import { exactTime, formatBytes, formatCount } from "./units.ts";
 
 /** The numbers of the oldest request that the sandbox has, and of the next one. */
 export interface LogNumbers {

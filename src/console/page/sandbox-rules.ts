@@ -5,11 +5,10 @@ import { errorRegistry } from "../../core/contract/errors.ts";
 import { toExactJson } from "../../core/contract/exact-json.ts";
 import { control } from "./api.ts";
 import { ActionDialog, ErrorMessage } from "./dialogs.ts";
-import { html, textsOf, untrustedText } from "./format.ts";
+import { formatCount, html, textsOf, untrustedText } from "./format.ts";
 import { useCall } from "./hooks.ts";
 import { useState } from "./library.js";
 import { Choice, TextField } from "./text-field.ts";
-import { formatCount } from "./units.ts";
 
 export interface RuleList {
   seed: number;

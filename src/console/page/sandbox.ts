@@ -3,12 +3,11 @@
 import type { Clock as ClockState, Snapshot } from "../../../packages/sandbox/src/control-types.ts";
 import { control } from "./api.ts";
 import { Confirmation, ErrorMessage } from "./dialogs.ts";
-import { formatDate, html, onSubmit, textsOf, untrustedText } from "./format.ts";
+import { formatCount, formatDate, html, onSubmit, relativeTime, textsOf, untrustedText } from "./format.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
 import { type LogNumbers, SandboxRequests } from "./sandbox-requests.ts";
 import { type RuleList, SandboxRules } from "./sandbox-rules.ts";
-import { formatCount, relativeTime } from "./units.ts";
 
 interface SandboxState {
   plantsUrl: string;

@@ -4,13 +4,12 @@
 import type { editPlants, findIds } from "../bulk-edits.ts";
 import { type Answer, get, post } from "./api.ts";
 import { Confirmation, ErrorMessage } from "./dialogs.ts";
-import { html, untrustedText } from "./format.ts";
+import { formatCount, html, untrustedText } from "./format.ts";
 import { undo } from "./history.ts";
 import { useCall } from "./hooks.ts";
 import { useState } from "./library.js";
 import { parseQuery } from "./query.ts";
 import { TextField } from "./text-field.ts";
-import { formatCount } from "./units.ts";
 
 type Change = "delete" | "tag";
 

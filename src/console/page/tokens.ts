@@ -4,11 +4,10 @@ import type { TokenSummary } from "../../operations/token-summary.ts";
 import type { Tokens as TokenCalls } from "../tokens.ts";
 import { type Answer, get, post } from "./api.ts";
 import { ActionDialog, Confirmation, Dialog, ErrorMessage } from "./dialogs.ts";
-import { html, textsOf, untrustedText } from "./format.ts";
+import { html, relativeTime, textsOf, untrustedText } from "./format.ts";
 import { useLoaded } from "./hooks.ts";
 import { type ComponentChildren, useState } from "./library.js";
 import { Choice, TextField } from "./text-field.ts";
-import { relativeTime } from "./units.ts";
 
 /** The dialog that is open, with the name of its token. */
 interface Opened {
