@@ -53,29 +53,26 @@ export async function runSuite(suite: Suite, options: RunOptions): Promise<Resul
   const skipped: Result["skipped"][number][] = [];
   // 13 digits, which keeps requests the same length and ids exact as double-precision numbers.
   let nextFirstId = 10 ** 12;
-  const shared = {
-    versions: [thisCommit, ...others] as const,
+  const setup: Setup = {
+    stack,
+    folder,
+    versions: [thisCommit, ...others],
     plants: plants ?? 0,
     nextFirstId: () => {
       nextFirstId += idsPerRun;
       return nextFirstId;
     },
     progress,
-    skip: (name: string, reason: string) => {
+    skip: (name, reason) => {
       progress(`skipped: ${name}: ${reason}`);
       skipped.push({ name, reason });
     },
-    recordVersion: (name: string, version: string) => {
+    recordVersion: (name, version) => {
       versions[name] = version;
     },
   };
-  const scenarios: ScenarioResult[] = [];
-  for (const setUp of suite.scenarios) {
-    await using stack = new AsyncDisposableStack();
-    const setup = { ...shared, stack, folder: stack.use(new TemporaryFolder()).path };
-    const scenario = await setUp(setup);
-    if (scenario !== undefined) scenarios.push(await runScenario(scenario, setup, rounds, seconds));
-  }
+  const scenario = await suite.setUp(setup);
+  const scenarios = scenario === undefined ? [] : [await runScenario(scenario, setup, rounds, seconds)];
   const counts = { rounds, seconds, ...(plants === undefined ? {} : { plants }) };
   return { suite: suite.name, command, environment, versions, ...counts, skipped, scenarios };
 }

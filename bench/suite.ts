@@ -28,11 +28,11 @@ export interface Suite {
   readonly programs: Readonly<Record<string, string>>;
   /** The flags that replace parts of it. */
   readonly defaults: { readonly rounds: number; readonly seconds: number; readonly plants?: number };
-  /** Each is set up when the one before has ended. */
-  readonly scenarios: readonly ((setup: Setup) => Promise<Scenario | undefined>)[];
+  /** Returns what to measure; undefined, with a reason skipped, where that is impossible. */
+  readonly setUp: (setup: Setup) => Promise<Scenario | undefined>;
 }
 
-/** The arguments of a scenario's setup. */
+/** The arguments of setUp. */
 export interface Setup {
   /** Unwound when the scenario has ended. */
   readonly stack: AsyncDisposableStack;

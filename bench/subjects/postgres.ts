@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import type { PostgresDatabases, PostgresServer } from "../../test/support/postgres.ts";
+import type { BaselineDatabase } from "../baselines.ts";
 import { readGroups } from "../cpu-usage.ts";
 import type { Load, Setup, Subject } from "../suite.ts";
 import type { HttpSubject } from "./http.ts";
@@ -56,27 +57,22 @@ export class BenchPostgres {
     return new BenchPostgres(server, await postmasterPid(server), effective.join(", "));
   }
 
-  /** Creates an empty database, and returns its address. */
-  async createDatabase(name: string): Promise<string> {
+  /** Creates an empty database. */
+  async createDatabase(name: string): Promise<Required<BaselineDatabase>> {
     await this.server.query("postgres", `CREATE DATABASE ${name}`);
-    return this.server.address(name);
+    const countRows = () => countPostgresRows(this.server, name);
+    return { address: this.server.address(name), countRows, durability: this.durability };
   }
 
   /** A database with a table of plants and no server in front of it. */
   async plainTable(database: string): Promise<HttpSubject> {
-    const url = await this.createDatabase(database);
+    const { address: url, ...rest } = await this.createDatabase(database);
     await this.server.query(
       database,
       "CREATE TABLE plants (id bigint PRIMARY KEY, name text NOT NULL, tag text)",
     );
-    const { durability } = this;
     const readCpu = () => readGroups({ postgres: [this.pid] });
-    const countRows = () => this.countRows(database);
-    return { name: database, url, token: "", durability, countRows, readCpu };
-  }
-
-  countRows(database: string): Promise<number> {
-    return countPostgresRows(this.server, database);
+    return { name: database, url, token: "", ...rest, readCpu };
   }
 
   /**

@@ -19,7 +19,7 @@ export const citusSuite: Suite = {
     "Creates on a Citus cluster of a coordinator and two workers, all on this machine: through the coordinator, straight to the workers, and on one PostgreSQL of the same version.",
   programs: { wrk: "wrk" },
   defaults: { rounds: 3, seconds: 5 },
-  scenarios: [creates],
+  setUp: creates,
 };
 
 const direct = { name: "straight to the workers", query: "?citus=direct" };

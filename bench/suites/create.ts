@@ -15,7 +15,7 @@ export const createSuite: Suite = {
     "Durable creates on SQLite with every check on, beside the same service with a group commit in Rust, Fastify with one commit a request, a bare Bun server without a store, and nginx answering a static 200 to the same requests.",
   programs: { wrk: "wrk" },
   defaults: { rounds: 5, seconds: 2 },
-  scenarios: [creates],
+  setUp: creates,
 };
 
 const [one, many, most] = ["1 connection", "64 connections", "256 connections"];

@@ -17,7 +17,7 @@ export const largeStoreSuite: Suite = {
     "Creates with random ids into a SQLite store of many plants, where each dirties a page of its own, beside the same into an empty store, and by a server that may use a quarter of the store's size as memory; with all checkpoints.",
   programs: { wrk: "wrk" },
   defaults: { rounds: 5, seconds: 3, plants: 20_000_000 },
-  scenarios: [randomIds],
+  setUp: randomIds,
 };
 
 const large = "large store";

@@ -14,7 +14,7 @@ export const latencySuite: Suite = {
     "Half of what the slowest subject creates in a closed loop of the same round, offered to each by a schedule that does not wait for responses. Latency counts from when a request was due, also where it was sent late (no coordinated omission), to 0.5 ms.",
   programs: { wrk: "wrk" },
   defaults: { rounds: 5, seconds: 5 },
-  scenarios: [latency],
+  setUp: latency,
 };
 
 const [peak, half] = ["256 connections", "half of the peak"];

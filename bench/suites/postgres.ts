@@ -16,29 +16,22 @@ export const postgresSuite: Suite = {
     "Creates on one PostgreSQL, a database for each subject, beside Express with node-postgres, and beside pgbench with a prepared single-row INSERT over 64 connections.",
   programs: { wrk: "wrk", pgbench: "postgresql-contrib" },
   defaults: { rounds: 3, seconds: 3 },
-  scenarios: [creates],
+  setUp: creates,
 };
 
 const shown = [metrics.creates, metrics.p50, metrics.p99, metrics.cpu, "creates/transaction"];
 
 async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
   const postgres = await BenchPostgres.start(setup);
-  const { durability } = postgres;
   const servers: HttpSubject[] = [];
   for (const [index, version] of setup.versions.entries()) {
-    const database = await postgres.createDatabase(`plantstore_${index}`);
-    const countRows = () => postgres.countRows(`plantstore_${index}`);
-    const subject = await startPlantstore(setup, version, { database, countRows, durability });
+    const { address, ...rest } = await postgres.createDatabase(`plantstore_${index}`);
+    const subject = await startPlantstore(setup, version, { database: address, ...rest });
     servers.push(withPostgres(subject, subject.server.pid, postgres));
   }
-  const baselines = await startBaselines(setup, "postgres", async (name) => {
-    const database = name.replaceAll(/\W+/g, "_");
-    return {
-      address: await postgres.createDatabase(database),
-      countRows: () => postgres.countRows(database),
-      durability,
-    };
-  });
+  const baselines = await startBaselines(setup, "postgres", (name) =>
+    postgres.createDatabase(name.replaceAll(/\W+/g, "_")),
+  );
   const pgbench = await postgres.plainTable("pgbench");
   const loads = wrkLoads(64, 256).map((load) => ({
     ...load,

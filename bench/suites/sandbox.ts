@@ -13,7 +13,7 @@ export const sandboxSuite: Suite = {
     "From exec to the first create that is answered with 200, by a client that tries again every millisecond; and a reset by HTTP of a sandbox with many plants, which have been created by HTTP.",
   programs: {},
   defaults: { rounds: 15, seconds: 1, plants: 100_000 },
-  scenarios: [sandboxes],
+  setUp: sandboxes,
 };
 
 const elapsed = "ms elapsed";

@@ -15,7 +15,7 @@ export const startSuite: Suite = {
     "From exec to the first create that is answered with 200, on a store that exists, by a client that tries again every millisecond; and commands from exec to exit. Processor time is that of all threads, until the answer or the exit.",
   programs: {},
   defaults: { rounds: 15, seconds: 1 },
-  scenarios: [starts],
+  setUp: starts,
 };
 
 interface Starter extends Subject {
