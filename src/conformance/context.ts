@@ -55,7 +55,7 @@ const lateResponseMs = 2_000;
 /** The cases of a rule end after so many requests without a response: each takes the time limit. */
 const unansweredInRuleMax = 2;
 
-/** How often, and for how long in total, a request is sent again after 429 or 503. */
+/** How often a request or a rule is repeated after 429 or 503, and the longest wait before that. */
 export const busyRetriesMax = 3;
 export const retryMsMax = 5_000;
 

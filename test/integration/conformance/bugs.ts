@@ -553,7 +553,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
   hidesErrorsFromPages: {
     breaks: ["http.cors-readable"],
     response: (response) => {
-      if (statusOf(response) >= 400) setHeader(response, "Access-Control-Allow-Origin");
+      if (statusOf(response) === 404) setHeader(response, "Access-Control-Allow-Origin");
     },
   },
   hidesHeadersFromPages: altersHeader(["http.cors-readable"], "Access-Control-Expose-Headers"),
