@@ -76,6 +76,11 @@ export class RuleContext {
     return this.state.target;
   }
 
+  /** The length of a long text, and the levels of deep nesting, in a body below the limit. */
+  get longLength(): number {
+    return Math.min(100_000, Math.trunc(this.target.bodyBytesMax / 4));
+  }
+
   id(): bigint {
     return this.state.ids.next();
   }

@@ -88,7 +88,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
     title: "Contents that differ only in their last character are different.",
     required: byDecision(conflicting),
     run: async (check) => {
-      const text = "x".repeat(Math.min(70_000, Math.trunc(check.target.bodyBytesMax / 4)));
+      const text = "x".repeat(check.longLength);
       await expectConflict(check, { name: `${text}a` }, { name: `${text}b` });
     },
   },
