@@ -88,7 +88,7 @@ export class ForcedOutcomes {
     exchange.forced = forced;
     if (rejection !== undefined) return this.#fail(received, connection, rejection);
 
-    const { delay, drop, reset = false } = outcome;
+    const { delay, drop, body, bytesPerSecond } = outcome;
     const wait = async (when: "before" | "after") => {
       if (delay === undefined || (delay.when ?? "before") !== when) return;
       const delayMs = drawDelayMs(delay, this.#rules.random);
@@ -100,14 +100,10 @@ export class ForcedOutcomes {
     await wait("before");
     // A reset has closed the connection.
     if (signal.aborted) return new Response();
-    if (drop === "beforeCommit") {
-      exchange.drop(reset ? "reset" : "close");
-      return new Response();
-    }
-    const response = await this.#respond(request, connection, outcome);
+    const response =
+      drop === "beforeCommit" ? new Response() : await this.#respond(request, connection, outcome);
     await wait("after");
-    if (outcome.body !== undefined || outcome.bytesPerSecond !== undefined) exchange.effect = outcome;
-    if (drop === "afterCommit") exchange.drop(reset ? "reset" : "close");
+    if ((drop ?? body ?? bytesPerSecond) !== undefined) exchange.effect = outcome;
     if (forced !== undefined && "prefer" in forced) response.headers.set("Preference-Applied", forced.prefer);
     return response;
   }

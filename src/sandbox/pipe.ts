@@ -153,7 +153,6 @@ export class Exchange {
   effect: WireEffect | undefined;
   /** Whether the connection is closed. */
   isClosed = false;
-  readonly drop: (end: "close" | "reset") => void;
   readonly method: string;
   readonly #framing: Framing;
   readonly #chunks = new ChunkReader();
@@ -164,10 +163,9 @@ export class Exchange {
   response: StoredMessage = { bytes: Buffer.alloc(0), length: 0 };
   ended: Ending = "complete";
 
-  constructor(method: string, framing: Framing, drop: (end: "close" | "reset") => void) {
+  constructor(method: string, framing: Framing) {
     this.method = method;
     this.#framing = framing;
-    this.drop = drop;
   }
 
   /** Finds its head in the bytes of its client, which begin with those of the request. */
@@ -284,7 +282,7 @@ class Connection {
   }
 
   begin(method: string, framing: Framing): Exchange {
-    const exchange = new Exchange(method, framing, (end) => this.#drop(exchange, end));
+    const exchange = new Exchange(method, framing);
     if (this.#exchanges.push(exchange) === 1) exchange.start(this.#received);
     return exchange;
   }
@@ -354,8 +352,15 @@ class Connection {
     }
   }
 
-  /** Keeps a response that is changed or slowed down until all of it is there. */
+  /** Drops a response, or keeps it until all of it is there. */
   #hold(exchange: Exchange, effect: WireEffect, bytes: Buffer): void {
+    if (effect.drop !== undefined) {
+      exchange.response = this.#sent.take();
+      exchange.ended = "dropped";
+      this.#file(exchange, exchange.requestLength(this.#received.length));
+      this.close(effect.reset ? "reset" : "close");
+      return;
+    }
     this.#held = Buffer.concat([this.#held, bytes]);
     const end = findResponseEnd(this.#held, exchange.method);
     if (end === undefined || end > this.#held.length) return;
@@ -446,13 +451,6 @@ class Connection {
     if (this.#isDelivering) return;
     this.#pauseOrResume();
     if (this.#serverHasEnded) this.#endClient();
-  }
-
-  #drop(exchange: Exchange, end: "close" | "reset"): void {
-    if (this.#isClosed || this.#exchanges[0] !== exchange) return;
-    exchange.ended = "dropped";
-    this.#file(exchange, exchange.requestLength(this.#received.length));
-    this.close(end);
   }
 
   #endOfServer(): void {

@@ -4,8 +4,8 @@ import { contentLength, findHeadEnd, findInterimEnd } from "./message.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Ending } from "./request-log.ts";
 
-/** The parts of an outcome that change the bytes of its response, or their pace. */
-export type WireEffect = Pick<Outcome, "body" | "bytesPerSecond">;
+/** The parts of an outcome that drop its response, or change its bytes or their pace. */
+export type WireEffect = Pick<Outcome, "drop" | "reset" | "body" | "bytesPerSecond">;
 
 interface ChangedResponse {
   readonly bytes: Buffer;

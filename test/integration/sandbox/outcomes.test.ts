@@ -196,6 +196,19 @@ describe("the connection", () => {
     expect(await lastRequest()).toMatchObject({ ended: "dropped", response: null });
   });
 
+  test("is dropped after a response that is still being sent", async () => {
+    const rules = [
+      { times: 1, outcome: { bytesPerSecond: 1_000 } },
+      { outcome: { drop: "afterCommit", reset: false } },
+    ];
+    await sandbox.control("PUT", "/rules", { rules });
+    const connection = await sendCreate(freshId());
+    await connection.until((received) => (received === "" ? undefined : received));
+    await sendCreate(freshId(), connection);
+    expect(rawAnswers(await connection.closed)).toMatchObject({ answers: [{ status: 200 }], rest: "" });
+    expect(await loggedRequests(sandbox, 2)).toMatchObject([{ ended: "complete" }, { ended: "dropped" }]);
+  });
+
   test("slow bytes arrive one after another", async () => {
     await force({ outcome: { bytesPerSecond: 20 } });
     const connection = await sendCreate(freshId());
