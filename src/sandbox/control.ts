@@ -12,8 +12,8 @@ interface ControlRequest {
   /** The parameter in the path, decoded; "" without one. */
   readonly parameter: string;
   readonly query: URLSearchParams;
-  /** Header fields, and the signal that is aborted when the client disconnects. */
-  readonly request: Request;
+  /** Aborted when the client disconnects. */
+  readonly signal: AbortSignal;
   /** The body with exact integers. Throws an AdminError unless it is a JSON object. */
   readonly json: () => Promise<Readonly<Record<string, unknown>>>;
 }
@@ -96,7 +96,7 @@ export class Control implements AdminRoutes {
     return one.handle({
       parameter: decodeParameter(one.pattern.exec(path)?.[1] ?? ""),
       query: url.searchParams,
-      request,
+      signal: request.signal,
       json: () => this.#bodies.json(request, peer),
     });
   }

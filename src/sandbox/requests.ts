@@ -56,7 +56,7 @@ export function requestsPart(log: RequestLog): SandboxPart {
 
   return {
     routes: {
-      "GET /sandbox/requests": ({ query, request }) => list(query, request.signal),
+      "GET /sandbox/requests": ({ query, signal }) => list(query, signal),
       "DELETE /sandbox/requests": () => {
         log.clear();
         return respondDone();

@@ -26,11 +26,10 @@ export async function loadSeeds(file: string, store: Pick<PlantStore, "create">)
       return plant;
     });
     const outcomes = await store.create(toEntries(plants));
-    for (const [index, outcome] of outcomes.entries()) {
-      const { line, plant } = records[index] ?? {};
-      if (line === undefined || plant === undefined || plant instanceof ApiError) continue;
-      if (outcome === "conflict") throw invalidSeed(file, line, conflictError(plant));
-      if (outcome === "unavailable")
+    for (const [index, plant] of plants.entries()) {
+      const line = records[index]?.line ?? 0;
+      if (outcomes[index] === "conflict") throw invalidSeed(file, line, conflictError(plant));
+      if (outcomes[index] === "unavailable")
         throw new OperatorError(`${file}, line ${line}: the store in memory is full; use fewer seeds`);
     }
   }

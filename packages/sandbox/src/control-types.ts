@@ -42,11 +42,9 @@ export interface Match {
   readonly method?: string;
   /** Names are compared without regard to case, values exactly. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The id of the plant in the body. */
+  /** The fields of the plant in the body. */
   readonly id?: AnyId;
-  /** The name of the plant in the body. */
   readonly name?: string;
-  /** The tag of the plant in the body. */
   readonly tag?: string;
   /** The share of the requests that match, 0 to 1, from a sequence that repeats after a reset. */
   readonly share?: number;
@@ -136,7 +134,6 @@ export interface RecordedResponse extends RecordedMessage {
 export interface RecordedRequest {
   /** Numbers ascend from 1, and continue after a reset. */
   readonly number: number;
-  /** The number of the connection. */
   readonly connection: number;
   /** RFC 3339, in UTC. */
   readonly startedAt: string;

@@ -196,21 +196,6 @@ describe("seeds", () => {
       "plantstore: there is no file /none.ndjson; give its path, or - for standard input\n",
     );
   });
-
-  test("may be 100,000, of which a reset brings back all", async () => {
-    using folder = new TemporaryFolder();
-    const lines = Array.from({ length: 100_000 }, (_, id) =>
-      plantJson(BigInt(id), "Monstera deliciosa", "tropical"),
-    );
-    await using sandbox = await RunningSandbox.startInProcess({
-      args: seedFile(folder, "seeds.ndjson", lines.join("\n")),
-    });
-    await post(sandbox, plantJson(-1n, "Ficus"));
-    expect((await sandbox.control("GET")).json).toMatchObject({ plants: 100_001n });
-    expect((await sandbox.control("POST", "/reset")).status).toBe(204);
-    expect((await sandbox.control("GET")).json).toMatchObject({ plants: 100_000n });
-    expect((await sandbox.control("GET", "/plants/99999")).json).toMatchObject({ id: 99_999n });
-  });
 });
 
 test("the ready file has the addresses, and is gone after the end", async () => {
