@@ -41,18 +41,11 @@ export class KeptBytes {
     return this.#buffer.subarray(0, this.#stored);
   }
 
-  /** @param bytes that do not change afterwards: they are not always copied. */
   append(bytes: Buffer): void {
     // Bytes behind a gap would be at a wrong place.
     const isWhole = this.#stored === this.#length;
     this.#length += bytes.length;
     if (!isWhole) return;
-    // Most messages arrive at once.
-    if (this.#stored === 0 && bytes.length <= messageBytesMax && this.#reserve(bytes.length)) {
-      this.#buffer = bytes;
-      this.#stored = bytes.length;
-      return;
-    }
     const end = this.#stored + Math.min(bytes.length, messageBytesMax - this.#stored);
     if (end > this.#buffer.length && !this.#grow(end)) return;
     bytes.copy(this.#buffer, this.#stored, 0, end - this.#stored);
@@ -76,16 +69,12 @@ export class KeptBytes {
   /** Doubles the buffer: a list of chunks would take a hundred bytes for each chunk of one byte. */
   #grow(needed: number): boolean {
     const size = Math.min(messageBytesMax, Math.max(needed, 2 * this.#buffer.length));
-    if (!this.#reserve(size - this.#buffer.length)) return false;
+    const used = this.#budget.used + size - this.#buffer.length;
+    if (used > keptBytesMax) return false;
+    this.#budget.used = used;
     const larger = Buffer.allocUnsafeSlow(size);
     this.#buffer.copy(larger, 0, 0, this.#stored);
     this.#buffer = larger;
-    return true;
-  }
-
-  #reserve(bytes: number): boolean {
-    if (this.#budget.used + bytes > keptBytesMax) return false;
-    this.#budget.used += bytes;
     return true;
   }
 }
