@@ -62,7 +62,7 @@ export class Pipe {
           client.data.connect();
         },
         data: ({ data }, chunk) => data.readClient(chunk),
-        drain: ({ data }) => data.drainClient(),
+        drain: ({ data }) => data.toClient.flush(),
         end: ({ data }) => data.endOfClient(),
         close: ({ data }) => data.closeOfClient(),
         // A close follows.
@@ -198,7 +198,7 @@ class Connection {
   readonly #pipe: Pipe;
   readonly #client: Socket<Connection>;
   #server: Socket<Connection> | undefined;
-  readonly #toClient = new Outlet(() => this.#pauseOrResume());
+  readonly toClient = new Outlet(() => this.#pauseOrResume());
   readonly #toServer = new Outlet(() => this.#pauseOrResume());
   #clientIsPaused = false;
   #serverIsPaused = false;
@@ -214,9 +214,8 @@ class Connection {
   #responseEnd: number | undefined;
   /** The bytes of a response that is changed or slowed down, until it is complete. */
   #held: Buffer = Buffer.alloc(0);
-  /** Whether a response is being slowed down; what the server sends after it waits. */
+  /** Whether such a response is being sent; what the server sends after it is held. */
   #isDelivering = false;
-  #afterDelivery: Buffer = Buffer.alloc(0);
   #serverHasEnded = false;
   #clientHasEnded = false;
   #isClosed = false;
@@ -230,7 +229,7 @@ class Connection {
     this.#received = new KeptBytes(pipe.budget);
     this.#sent = new KeptBytes(pipe.budget);
     pipe.connections.add(this);
-    this.#toClient.socket = client;
+    this.toClient.socket = client;
   }
 
   /** Connects to the public listener; the client is read when that is done. */
@@ -273,7 +272,7 @@ class Connection {
       if (pausesClient) this.#client.pause();
       else this.#client.resume();
     }
-    const pausesServer = !this.#toClient.isFlushed || this.#isDelivering;
+    const pausesServer = !this.toClient.isFlushed || this.#isDelivering;
     if (pausesServer !== this.#serverIsPaused) {
       this.#serverIsPaused = pausesServer;
       if (pausesServer) this.#server?.pause();
@@ -303,10 +302,6 @@ class Connection {
     this.#start = performance.now();
   }
 
-  drainClient(): void {
-    this.#toClient.flush();
-  }
-
   /** The client sends nothing more; it may still read. */
   endOfClient(): void {
     this.#clientHasEnded = true;
@@ -323,7 +318,7 @@ class Connection {
 
   readServer(chunk: Buffer): void {
     if (this.#isDelivering) {
-      this.#afterDelivery = Buffer.concat([this.#afterDelivery, chunk]);
+      this.#held = Buffer.concat([this.#held, chunk]);
       return;
     }
     for (let rest = chunk; rest.length > 0; ) {
@@ -347,7 +342,7 @@ class Connection {
         // Filed first, so that a client that has the response finds the request in the log.
         this.#fileAnswered();
       }
-      this.#toClient.write(own);
+      this.toClient.write(own);
       rest = rest.subarray(own.length);
     }
   }
@@ -357,16 +352,16 @@ class Connection {
     if (effect.drop !== undefined) {
       exchange.response = this.#sent.take();
       exchange.ended = "dropped";
-      this.#file(exchange, exchange.requestLength(this.#received.length));
+      this.#file(exchange);
       this.close(effect.reset ? "reset" : "close");
       return;
     }
     this.#held = Buffer.concat([this.#held, bytes]);
     const end = findResponseEnd(this.#held, exchange.method);
     if (end === undefined || end > this.#held.length) return;
-    const [response, rest] = [this.#held.subarray(0, end), this.#held.subarray(end)];
-    this.#held = Buffer.alloc(0);
-    this.#deliver(exchange, effect, response, rest);
+    const response = this.#held.subarray(0, end);
+    this.#held = this.#held.subarray(end);
+    this.#deliver(exchange, effect, response);
   }
 
   #fileAnswered(): void {
@@ -377,7 +372,9 @@ class Connection {
     }
   }
 
-  #file({ response, forced, ended }: Exchange, length: number | undefined): void {
+  /** @param length of the request; all bytes if its rest will not arrive. */
+  #file(exchange: Exchange, length = exchange.requestLength(this.#received.length)): void {
+    const { response, forced, ended } = exchange;
     this.#exchanges.shift();
     this.#add({ request: this.#received.take(length), response, forced, ended });
     // A pipelined request.
@@ -402,7 +399,7 @@ class Connection {
         first.response = this.#sent.take();
         first.ended = unanswered === "dropped" && first.response.length > 0 ? "truncated" : unanswered;
       }
-      this.#file(first, first.requestLength(this.#received.length));
+      this.#file(first);
     }
     if (this.#received.length === 0 && this.#sent.length === 0) return;
     const [request, response] = [this.#received.take(), this.#sent.take()];
@@ -413,9 +410,8 @@ class Connection {
   }
 
   /** Sends a response changed or slowed down. The server is paused until it is sent. */
-  #deliver(exchange: Exchange, { body, bytesPerSecond }: WireEffect, response: Buffer, rest: Buffer): void {
+  #deliver(exchange: Exchange, { body, bytesPerSecond }: WireEffect, response: Buffer): void {
     this.#isDelivering = true;
-    this.#afterDelivery = rest;
     this.#pauseOrResume();
     const { bytes, ended, closes } = changeBody(response, body);
     const rate = bytesPerSecond ?? Number.POSITIVE_INFINITY;
@@ -428,17 +424,17 @@ class Connection {
       sent += piece.length;
       this.#sent.append(piece);
       if (sent < bytes.length) {
-        this.#toClient.write(piece);
+        this.toClient.write(piece);
         this.#timer = setTimeout(sendMore, Math.max(slowStepMsMin, 1_000 / rate)).unref();
         return;
       }
       exchange.response = this.#sent.take();
       exchange.isAnswered = true;
       exchange.ended = ended;
-      if (closes) this.#file(exchange, exchange.requestLength(this.#received.length));
+      if (closes) this.#file(exchange);
       else this.#fileAnswered();
-      this.#toClient.write(piece);
-      if (closes) this.#toClient.end(() => this.close());
+      this.toClient.write(piece);
+      if (closes) this.toClient.end(() => this.close());
       else this.#continue();
     };
     sendMore();
@@ -447,7 +443,9 @@ class Connection {
   /** Continues to read the server after a response that was changed or slowed down. */
   #continue(): void {
     this.#isDelivering = false;
-    this.readServer(this.#afterDelivery);
+    const after = this.#held;
+    this.#held = Buffer.alloc(0);
+    this.readServer(after);
     if (this.#isDelivering) return;
     this.#pauseOrResume();
     if (this.#serverHasEnded) this.#endClient();
@@ -463,7 +461,7 @@ class Connection {
   #endClient(): void {
     this.#fileRest();
     this.#timer = setTimeout(() => this.close(), unreadMsMax).unref();
-    this.#toClient.end(() => {
+    this.toClient.end(() => {
       clearTimeout(this.#timer);
       if (this.#clientHasEnded) return this.close();
       // A close with unread bytes of the client would reset the connection, and the client might

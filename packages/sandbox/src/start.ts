@@ -121,8 +121,15 @@ async function waitUntilReady(
     const state = readState(readyFile);
     if (state !== undefined) return state;
     const { end, output } = sandbox;
-    if (end !== undefined) throw new SandboxStartError(startMessage(end, output), output);
-    if (isLate) throw new SandboxStartError(lateMessage(timeoutMs, output), output);
+    // The command's own line is its last one.
+    const line = lastLine(output);
+    if (end !== undefined)
+      throw new SandboxStartError(line || `The sandbox ended before it was ready: ${end}`, output);
+    if (isLate)
+      throw new SandboxStartError(
+        `The sandbox was not ready within ${timeoutMs} ms. ${line}`.trimEnd(),
+        output,
+      );
     await Promise.race([sandbox.ended, delay(pollMs)]);
   }
 }
@@ -135,15 +142,6 @@ function readState(readyFile: string): ReadyState | undefined {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
-}
-
-/** The command's own line, which is its last one. */
-function startMessage(end: string, output: string): string {
-  return lastLine(output) || `The sandbox ended before it was ready: ${end}`;
-}
-
-function lateMessage(timeoutMs: number, output: string): string {
-  return `The sandbox was not ready within ${timeoutMs} ms. ${lastLine(output)}`.trimEnd();
 }
 
 /** The command of this package: three folders below, as source and as built. */

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { RecordedRequest } from "../../../packages/sandbox/src/index.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { loggedBytes, RunningSandbox, requestPage } from "../../support/sandbox.ts";
+import { RunningSandbox, requestPage } from "../../support/sandbox.ts";
 
 const resources = new AsyncDisposableStack();
 let sandbox: RunningSandbox;
@@ -47,16 +47,6 @@ test("wait returns with the next request, or after its time without one", async 
   await create(5);
   expect(targetsOf((await waiting).requests)).toEqual([5]);
   expect((await requestPage(sandbox, `?after=${start + 1}&wait=1`)).requests).toEqual([]);
-});
-
-test("the bytes of a request and of its response", async () => {
-  await create(6);
-  const request = (await loggedBytes(sandbox, start + 1, "request")).toString();
-  expect(request).toStartWith("POST /plants HTTP/1.1\r\n");
-  expect(request).toEndWith('\r\n\r\n{"id":6,"name":"Monstera"}');
-  const response = await fetch(`${sandbox.controlUrl}/requests/${start + 1}/response`);
-  expect(response.headers.get("content-type")).toBe("application/octet-stream");
-  expect(await response.text()).toStartWith("HTTP/1.1 200 OK\r\n");
 });
 
 test("an emptied log says how many requests are no longer there, and its numbers continue", async () => {

@@ -97,10 +97,6 @@ describe("validation", () => {
       "outcome.drop and error exclude each other: a dropped connection gets no response. Remove one.",
     ],
     [
-      { outcome: { drop: "beforeCommit", body: "truncated" } },
-      "outcome.drop and body exclude each other: a dropped connection gets no response. Remove one.",
-    ],
-    [
       { outcome: { drop: "beforeCommit", delay: { seconds: 1, when: "after" } } },
       'outcome.delay.when cannot be "after": nothing is committed. Remove it, or set commit to true.',
     ],
