@@ -115,27 +115,25 @@ const statusLine = /^HTTP\/1\.[01] (\d{3})(?: .*)?$/;
 
 /** Parses the head of a request, with its empty line; undefined if it is not one. */
 export function parseRequestHead(head: Buffer): RequestHead | undefined {
-  const { first, headers } = parseHead(head);
-  const [, method, target, version] = requestLine.exec(first) ?? [];
-  if (method === undefined || target === undefined || version === undefined || headers === undefined)
-    return undefined;
-  return { method, target, version, headers };
+  const parsed = parseHead(head, requestLine);
+  const [, method = "", target = "", version = ""] = parsed?.first ?? [];
+  return parsed && { method, target, version, headers: parsed.headers };
 }
 
 /** Parses the head of a response, with its empty line; undefined if it is not one. */
 export function parseResponseHead(head: Buffer): ResponseHead | undefined {
-  const { first, headers } = parseHead(head);
-  const [, status] = statusLine.exec(first) ?? [];
-  return status === undefined || headers === undefined ? undefined : { status: Number(status), headers };
+  const parsed = parseHead(head, statusLine);
+  return parsed && { status: Number(parsed.first[1]), headers: parsed.headers };
 }
 
-function parseHead(head: Buffer): { first: string; headers: Fields | undefined } {
+function parseHead(head: Buffer, firstLine: RegExp): { first: RegExpExecArray; headers: Fields } | undefined {
   const lines = head.toString("latin1").split("\r\n");
   // Empty lines may precede a message, and one is its end.
-  const [first = "", ...others] = lines.slice(
-    lines.findIndex((line) => line !== ""),
+  const [line = "", ...others] = lines.slice(
+    lines.findIndex((each) => each !== ""),
     -2,
   );
-  const fields = others.map(parseFieldLine);
-  return { first, headers: fields.every((field) => field !== undefined) ? fields : undefined };
+  const first = firstLine.exec(line);
+  const headers = others.map(parseFieldLine);
+  return first !== null && headers.every((field) => field !== undefined) ? { first, headers } : undefined;
 }
