@@ -4,6 +4,7 @@
 // what fails, what is skipped and why, and the counts, which .ci/run adds up.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, existsSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
@@ -82,14 +83,10 @@ const timings = "test/runner/timings.json";
 
 const [name = "", ...args] = process.argv.slice(2);
 const tier = tiers[name];
-if (tier === undefined) {
-  process.stderr.write(
-    `usage: run-tests.ts ${Object.keys(tiers).join("|")} [option of bun test ...] [file or folder ...]\n`,
-  );
-  process.exitCode = 2;
-} else if (tier.engine === "citus" && citusMissing !== undefined) {
+if (tier === undefined) throw new Error(`the tiers are ${Object.keys(tiers).join(", ")}`);
+if (tier.engine === "citus" && citusMissing !== undefined)
   process.stdout.write(`skipped: test:citus (${citusMissing})\n`);
-} else process.exitCode = await runTier(tier, args);
+else process.exitCode = await runTier(tier, args);
 
 async function runTier(
   { folders, testMsMax, needsNoDisk, engine }: Tier,
@@ -177,24 +174,11 @@ function canUseMemory(): boolean {
  * of theirs is left.
  */
 async function endOf(child: ChildProcess): Promise<number> {
-  let interrupted: number | undefined;
-  for (const [signal, code] of [
-    ["SIGINT", 130],
-    ["SIGTERM", 143],
-    ["SIGHUP", 129],
-  ] as const) {
-    process.on(signal, () => {
-      interrupted = code;
-      killSession(child.pid);
-    });
-  }
-  const { promise, resolve } = Promise.withResolvers<number>();
-  child.once("error", () => resolve(1));
-  child.once("exit", (code) => resolve(code ?? 1));
-  const exitCode = await promise;
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => killSession(child.pid));
+  const [exitCode] = await once(child, "exit");
   // Servers of tests that timed out.
   killSession(child.pid);
-  return interrupted ?? exitCode;
+  return exitCode ?? 1;
 }
 
 /** Kills the processes of a session: each test worker has a process group of its own. */

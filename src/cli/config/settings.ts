@@ -415,12 +415,10 @@ export type SettingValue<Name extends SettingName> = (typeof allSettings)[Name] 
 export const serverSettingNames = Object.keys(serverSettings) as readonly ServerSettingName[];
 
 /** The settings of a server that has its own values of some. */
-export function serverSettingsWithout<Excluded extends ServerSettingName>(
-  ...excluded: readonly Excluded[]
-): Exclude<ServerSettingName, Excluded>[] {
-  const isIncluded = (name: ServerSettingName): name is Exclude<ServerSettingName, Excluded> =>
-    !excluded.some((each) => each === name);
-  return serverSettingNames.filter(isIncluded);
+export function serverSettingsWithout<Excluded extends ServerSettingName>(...excluded: readonly Excluded[]) {
+  return serverSettingNames.filter(
+    (name): name is Exclude<ServerSettingName, Excluded> => !excluded.some((each) => each === name),
+  );
 }
 
 /** Every setting, with its environment variable: PLANTSTORE_BODY_BYTES_MAX for bodyBytesMax. */
