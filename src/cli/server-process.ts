@@ -52,7 +52,7 @@ export class ServerProcess implements AsyncDisposable {
     this.resources.defer(async () => {
       if (this.#isInOrder) emit({ kind: "stopped" });
       // Log lines that are not read would keep the process running.
-      if (!(await this.#log.end())) exit();
+      if (!(await this.#log.end())) exit(this.#isInOrder ? 0 : 1);
     });
     this.stopSignal = waitForStopSignal(signals, now, (signal) => this.#exit({ kind: "forcedExit", signal }));
     this.storeEvents = {

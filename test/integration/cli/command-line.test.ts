@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { groups, serverSettingNames } from "../../../src/cli/config/settings.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { jsonLines, Output } from "../../support/output.ts";
+import { reservePort } from "../../support/ports.ts";
 import { testIfInstalled } from "../../support/programs.ts";
 import {
   plantstore,
@@ -172,6 +173,12 @@ test.each([
   });
   expect(await shell.stderr.text()).toBe(`plantstore: ${message}\n`);
   expect(await shell.exited).toBe(1);
+});
+
+test("a start that fails exits with 1, also if its log cannot be written", async () => {
+  const database = `postgres://user@127.0.0.1:${reservePort()}/plants?retry_timeout=1`;
+  const line = `${plantstore} serve --port 0 --admin-port off --database '${database}' 2>/dev/full`;
+  expect((await runIn(root, ["sh", "-c", line])).exitCode).toBe(1);
 });
 
 test("--bootstrap-token off: the first start prints none and creates none", async () => {
