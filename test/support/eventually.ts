@@ -15,7 +15,7 @@ export function nextTurn(): Promise<void> {
  * time is over. Use it only for a state that stays: one that passes can be missed between two
  * looks.
  *
- * @param what completes "waited for", such as "the queue to be full".
+ * @param what the state, such as "the queue is full", for the message.
  * @param isExpected by default, that the find is neither false, undefined nor null.
  */
 export async function eventually<Found>(
