@@ -7,6 +7,7 @@ import { mkdirSync } from "node:fs";
 import { basename } from "node:path";
 import { build, hostTarget } from "../../../scripts/build.ts";
 import { buildDeb } from "../../../scripts/build-deb.ts";
+import { eventually } from "../../support/eventually.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { describeIfInstalled, pathOf, programPath } from "../../support/programs.ts";
 import { RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
@@ -114,24 +115,23 @@ async function bootCopy() {
     { stdin: "ignore", stdout: "ignore", stderr: "ignore" },
   );
   const children = Bun.file(`/proc/${nspawn.pid}/task/${nspawn.pid}/children`);
-  for (let attempt = 0; attempt < 600 && nspawn.exitCode === null; attempt++) {
+  const copy = await eventually("systemd has booted, or cannot", async () => {
+    if (nspawn.exitCode !== null) return "cannot";
     // The process id of its init on this machine.
     const init = (await children.text()).trim();
-    if (/^\d+$/.test(init)) {
-      const end = () => {
-        // Ends everything in it.
-        process.kill(Number(init), "SIGKILL");
-        return nspawn.exited;
-      };
-      const enter = [programPath("nsenter"), `--target=${init}`, "--all", "--wdns=/"];
-      const copy = machineCopy(folder, nspawn, end, enter);
-      const { stdout } = await copy.run("systemctl", "is-system-running");
-      if (/^(?:running|degraded)\n/.test(stdout)) return copy;
-    }
-    await Bun.sleep(100);
-  }
-  nspawn.kill();
-  throw new Error("systemd did not boot the copy");
+    if (!/^\d+$/.test(init)) return undefined;
+    const end = () => {
+      // Ends everything in it.
+      process.kill(Number(init), "SIGKILL");
+      return nspawn.exited;
+    };
+    const enter = [programPath("nsenter"), `--target=${init}`, "--all", "--wdns=/"];
+    const booting = machineCopy(folder, nspawn, end, enter);
+    const { stdout } = await booting.run("systemctl", "is-system-running");
+    return /^(?:running|degraded)\n/.test(stdout) ? booting : undefined;
+  });
+  if (typeof copy !== "object") throw new Error("systemd did not boot the copy");
+  return copy;
 }
 
 /** Why no copy of this machine can be booted. */
