@@ -1,6 +1,6 @@
 // The output of a start: a banner on a terminal, otherwise the URL; at first also the token.
 
-import { paint, printable, type TextStyle } from "../core/observability/terminal.ts";
+import { paint, printable } from "../core/observability/terminal.ts";
 import { productName } from "../product.ts";
 
 /** The base URLs of a server; undefined for a part that is off. */
@@ -23,7 +23,7 @@ export interface StartedServer extends ServerAddresses {
 
 export interface Terminal {
   readonly columns: number;
-  readonly style: TextStyle;
+  readonly colours: boolean;
 }
 
 /** A label of at most the length of the longest, and its value. */
@@ -36,14 +36,13 @@ const indent = "  ";
 /** The lines for a terminal: where the server is, and how to use its first token. */
 export function bannerLines(server: StartedServer, token: string | undefined, terminal: Terminal): string[] {
   const { version, url, publicUrl, documentationUrl, consoleUrl, store, changed } = server;
-  const { style } = terminal;
   const rows: Row[] = [
     ["Interface", `${url}/plants`],
     ...(publicUrl === undefined ? [] : [["Public URL", publicUrl] as const]),
     ["Documentation", documentationUrl ?? "off"],
     ["Console", consoleUrl ?? "off"],
-    ["Store", printable(store, style)],
-    ["Settings", printable(formatChanged(changed, valueWidth(terminal)), style)],
+    ["Store", printable(store)],
+    ["Settings", printable(formatChanged(changed, valueWidth(terminal)))],
   ];
   return formatBanner(
     `${productName} ${version}`,
@@ -60,14 +59,14 @@ export function formatBanner(
   terminal: Terminal,
   others: readonly string[] = [],
 ): string[] {
-  return ["", paint(title, "bold", terminal.style), "", ...formatRows(rows, terminal), ...others, ""];
+  return ["", paint(title, "bold", terminal.colours), "", ...formatRows(rows, terminal), ...others, ""];
 }
 
 /** Formats rows for a terminal or, as plain lines, for a program. */
 export function formatRows(rows: readonly Row[], terminal: Terminal | undefined): string[] {
   if (terminal === undefined) return rows.map(([label, value]) => label.padEnd(labelWidth) + value);
   const width = valueWidth(terminal);
-  return rows.flatMap(([label, value]) => formatRow(label, value, width, terminal.style));
+  return rows.flatMap(([label, value]) => formatRow(label, value, width, terminal.colours));
 }
 
 function valueWidth({ columns }: Terminal): number {
@@ -88,9 +87,9 @@ export function plainLines(server: StartedServer, token: string | undefined): st
 }
 
 /** Never cuts a value: on a narrow terminal it gets its own line. */
-function formatRow(label: string, value: string, valueWidth: number, style: TextStyle): string[] {
-  if (value.length > valueWidth) return [indent + paint(label, "dim", style), indent + indent + value];
-  return [indent + paint(label.padEnd(labelWidth), "dim", style) + value];
+function formatRow(label: string, value: string, valueWidth: number, colours: boolean): string[] {
+  if (value.length > valueWidth) return [indent + paint(label, "dim", colours), indent + indent + value];
+  return [indent + paint(label.padEnd(labelWidth), "dim", colours) + value];
 }
 
 /** The settings if they fit on the line, or their number. */

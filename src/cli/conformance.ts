@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import { CommandError, description, help, options, runCommand } from "../conformance/command.ts";
-import { textStyle } from "../core/observability/terminal.ts";
+import { hasColours } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { host } from "./host.ts";
 import { printLines } from "./output.ts";
@@ -19,7 +19,7 @@ export function conformanceCommand(): Command {
     try {
       const exitCode = await runCommand(values, {
         environment,
-        colours: textStyle(output.columns !== undefined, environment).colours,
+        colours: hasColours(output.columns !== undefined, environment),
         print: printLines,
         showProgress: errorStream.isTTY ? (text) => errorStream.write(`\r\x1b[K${text}`) : undefined,
       });

@@ -1,7 +1,7 @@
 // Edits plants for the commands, each with a line for the audit and an entry in the history.
 
 import { type NewPlant, type Plant, plantsEqual } from "../core/contract/plant.ts";
-import { textStyle } from "../core/observability/terminal.ts";
+import { hasColours } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { ReadablePlantStore } from "../core/store/plant-store.ts";
 import { type Editor, EditRun, pruneHistory } from "../operations/edits.ts";
@@ -26,7 +26,7 @@ export async function editPlants(
   const onTerminal = error.isTTY;
   const log = new Log({
     format: onTerminal ? "pretty" : "json",
-    style: textStyle(onTerminal, environment),
+    colours: hasColours(onTerminal, environment),
     level: "info",
     accessLinesPerSecond: 0,
     now: performance.now.bind(performance),

@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import packageJson from "../../package.json";
 import { randomBytes } from "../core/auth/token.ts";
-import { printable, textStyle } from "../core/observability/terminal.ts";
+import { hasColours, printable } from "../core/observability/terminal.ts";
 import type { RunningServer } from "../core/server.ts";
 import { productName } from "../product.ts";
 import { formatBanner, formatRows, type ServerAddresses } from "./banner.ts";
@@ -115,7 +115,7 @@ function startLines(
 ): string[] {
   const { output, environment } = host();
   const { columns } = output;
-  const style = textStyle(columns !== undefined, environment);
+  const colours = hasColours(columns !== undefined, environment);
   const rows = [
     ["Interface", `${url}/plants`],
     ["Token", sandboxToken],
@@ -123,12 +123,12 @@ function startLines(
     ["Documentation", documentationUrl ?? "off"],
     ["Console", consoleUrl ?? "off"],
     ["Control", controlUrl ?? "off"],
-    ["Seeds", sandboxSeed === undefined ? "none" : printable(sandboxSeed, style)],
+    ["Seeds", sandboxSeed === undefined ? "none" : printable(sandboxSeed)],
     ["Store", "in memory; nothing is kept"],
   ] as const;
   return columns === undefined
     ? [url, ...formatRows(rows, undefined)]
-    : formatBanner(`${productName} ${packageJson.version} sandbox`, rows, { columns, style });
+    : formatBanner(`${productName} ${packageJson.version} sandbox`, rows, { columns, colours });
 }
 
 /** Reads standard input, which ends with the program at the pipe's other end. */

@@ -4,7 +4,7 @@ import packageJson from "../../package.json";
 import type { AdminRoutes } from "../core/admin/server.ts";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
 import { readCertificate } from "../core/http/certificate.ts";
-import { textStyle } from "../core/observability/terminal.ts";
+import { hasColours } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { ListenError, type RunningServer, type ServerOptions, startServer } from "../core/server.ts";
 import type { ServerStore } from "../core/store/group-commit.ts";
@@ -130,7 +130,7 @@ async function printServerStart(
   const render = (token: string | undefined) =>
     columns === undefined
       ? plainLines(started, token)
-      : bannerLines(started, token, { columns, style: textStyle(true, environment) });
+      : bannerLines(started, token, { columns, colours: hasColours(true, environment) });
   const identity = { name: "first", expiresAt: null };
   const { token, record } = makeToken(identity, { now: Date.now(), randomBytes });
   if (config.bootstrapToken === "off" || !(await store.tokens.addFirst(record)))

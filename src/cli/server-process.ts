@@ -3,7 +3,7 @@
 import packageJson from "../../package.json";
 import { Log } from "../core/observability/log.ts";
 import { type Clock, type ServerEvent, ServerEvents } from "../core/observability/server-event.ts";
-import { textStyle } from "../core/observability/terminal.ts";
+import { hasColours } from "../core/observability/terminal.ts";
 import { Tracing } from "../core/observability/tracing.ts";
 import type { StoreEvents } from "../core/store/plant-store.ts";
 import { redactPasswords } from "./config/redact.ts";
@@ -41,7 +41,7 @@ export class ServerProcess implements AsyncDisposable {
     this.#hasBanner = format === "pretty" && onTerminal && output.columns !== undefined;
     this.#log = new Log({
       format,
-      style: textStyle(onTerminal, environment),
+      colours: hasColours(onTerminal, environment),
       level: config.logLevel,
       accessLinesPerSecond: config.accessLog,
       now,

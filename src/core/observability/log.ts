@@ -5,12 +5,11 @@ import { errorRegistry, isErrorCode } from "../contract/errors.ts";
 import { FixedWindowLimiter } from "./fixed-window-limiter.ts";
 import { formatEvent, formatRequest } from "./readable-lines.ts";
 import type { Clock, RequestRecord, ServerEvent } from "./server-event.ts";
-import type { TextStyle } from "./terminal.ts";
 
 export interface LogOptions {
   readonly format: "json" | "pretty";
-  /** The style of readable lines. */
-  readonly style: TextStyle;
+  /** Whether readable lines have colours. */
+  readonly colours: boolean;
   /** Less severe lines are not logged. */
   readonly level: (typeof levels)[number];
   /** At most this many lines of requests in a second; 0 for none. */
@@ -197,17 +196,17 @@ function jsonFormat(stream: LogOutput["stream"]): LineFormat {
 }
 
 /** For people, in local time. */
-function readableFormat({ style }: LogOptions, stream: LogOutput["stream"]): LineFormat {
+function readableFormat({ colours }: LogOptions, stream: LogOutput["stream"]): LineFormat {
   return {
     writeRequest(request, suppressed) {
-      stream.write(`${formatRequest(request, suppressed, new Date(), style)}\n`);
+      stream.write(`${formatRequest(request, suppressed, new Date(), colours)}\n`);
     },
     write(line, event) {
       const fields =
         event.kind === "configured"
           ? { version: event.version, settings: event.changed.join(" ") || "defaults" }
           : line.fields;
-      stream.write(`${formatEvent(line.level, line.message, fields, new Date(), style)}\n`);
+      stream.write(`${formatEvent(line.level, line.message, fields, new Date(), colours)}\n`);
     },
   };
 }

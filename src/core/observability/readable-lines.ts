@@ -2,26 +2,26 @@
 
 import { errorRegistry, isErrorCode } from "../contract/errors.ts";
 import type { RequestRecord } from "./server-event.ts";
-import { type Colour, paint, printable, type TextStyle } from "./terminal.ts";
+import { type Colour, paint, printable } from "./terminal.ts";
 
 /** @param suppressed the requests before this one that have no line. */
 export function formatRequest(
   request: Readonly<RequestRecord>,
   suppressed: number | undefined,
   time: Date,
-  style: TextStyle,
+  colours: boolean,
 ): string {
   const { method, path, status, result, message, caller: token, startedAt, endedAt } = request;
   const outcome = isErrorCode(result) ? errorRegistry[result].error : result;
   const parts = [
-    `${method} ${printable(path, style)}`,
+    `${method} ${printable(path)}`,
     result === "clientAborted"
-      ? paint("client aborted", "yellow", style)
-      : paint(`${status} ${outcome}`, colourOf(status), style),
+      ? paint("client aborted", "yellow", colours)
+      : paint(`${status} ${outcome}`, colourOf(status), colours),
     formatMs(endedAt - startedAt),
-    ...formatFields({ token, suppressed }, style),
+    ...formatFields({ token, suppressed }),
   ].join(" ");
-  return withTime(message === undefined ? parts : `${parts}: ${printable(message, style)}`, time, style);
+  return withTime(message === undefined ? parts : `${parts}: ${printable(message)}`, time, colours);
 }
 
 /** A line of another event. A stack follows, indented. */
@@ -30,31 +30,30 @@ export function formatEvent(
   message: string,
   { stack, ...fields }: Readonly<Record<string, unknown>>,
   time: Date,
-  style: TextStyle,
+  colours: boolean,
 ): string {
   const prefix = {
     info: "",
-    warn: paint("warning: ", "yellow", style),
-    error: paint("error: ", "red", style),
+    warn: paint("warning: ", "yellow", colours),
+    error: paint("error: ", "red", colours),
   };
-  const line = [prefix[level] + message, ...formatFields(fields, style)].join(" ");
-  const frames =
-    typeof stack === "string" ? stack.split("\n").map((frame) => `  ${printable(frame, style)}`) : [];
-  return [withTime(line, time, style), ...frames].join("\n");
+  const line = [prefix[level] + message, ...formatFields(fields)].join(" ");
+  const frames = typeof stack === "string" ? stack.split("\n").map((frame) => `  ${printable(frame)}`) : [];
+  return [withTime(line, time, colours), ...frames].join("\n");
 }
 
-function withTime(text: string, time: Date, style: TextStyle): string {
+function withTime(text: string, time: Date, colours: boolean): string {
   const numbers = [time.getHours(), time.getMinutes(), time.getSeconds()];
   const clock = numbers.map((number) => String(number).padStart(2, "0")).join(":");
-  return `${paint(clock, "dim", style)} ${text}`;
+  return `${paint(clock, "dim", colours)} ${text}`;
 }
 
 /** `name=value` for each field with a value, in quotes if it has a space or a quote. */
-function formatFields(fields: Readonly<Record<string, unknown>>, style: TextStyle): string[] {
+function formatFields(fields: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => {
-      const text = printable(typeof value === "object" ? JSON.stringify(value) : String(value), style);
+      const text = printable(typeof value === "object" ? JSON.stringify(value) : String(value));
       return `${name}=${/^[^\s"]+$/.test(text) ? text : `"${text.replaceAll('"', '\\"')}"`}`;
     });
 }

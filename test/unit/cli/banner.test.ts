@@ -14,10 +14,10 @@ const server: StartedServer = {
   changed: [],
 };
 const token = `pst_${"x".repeat(43)}`;
-const style = { colours: false, unicode: true };
+const colours = false;
 
 test("a later start is seven lines: the version, the addresses, the store, the settings", () => {
-  expect(bannerLines(server, undefined, { columns: 80, style })).toEqual([
+  expect(bannerLines(server, undefined, { columns: 80, colours })).toEqual([
     "",
     "Plant Store 1.2.3",
     "",
@@ -31,7 +31,7 @@ test("a later start is seven lines: the version, the addresses, the store, the s
 });
 
 test("the first start adds the token and a command; no line is longer than 80 columns", () => {
-  const lines = bannerLines(server, token, { columns: 80, style });
+  const lines = bannerLines(server, token, { columns: 80, colours });
   expect(lines).toContain(`  ${token}`);
   expect(lines.join("\n")).toContain(
     `curl -i -w '\\n' http://127.0.0.1:8080/plants \\\n  -H 'Authorization: Bearer ${token}' \\`,
@@ -46,7 +46,7 @@ test("what is disabled is off, and a public URL is shown", () => {
     consoleUrl: undefined,
     publicUrl: "https://plants.example",
   };
-  const lines = bannerLines(bare, undefined, { columns: 80, style });
+  const lines = bannerLines(bare, undefined, { columns: 80, colours });
   expect(lines).toContain("  Public URL     https://plants.example");
   expect(lines).toContain("  Documentation  off");
   expect(lines).toContain("  Console        off");
@@ -54,21 +54,17 @@ test("what is disabled is off, and a public URL is shown", () => {
 
 test.each([100, 80, 60, 40])("at %d columns settings are one line, and addresses are whole", (columns) => {
   const changed = ["--port 9000", "--admin-port 9001", "--log-level warn", "--drain-seconds-max 60"];
-  const lines = bannerLines({ ...server, changed }, undefined, { columns, style });
+  const lines = bannerLines({ ...server, changed }, undefined, { columns, colours });
   expect(lines.join("\n")).toContain("http://127.0.0.1:8081/console/");
   const settings = lines.find((line) => line.startsWith("  Settings"));
   expect(settings).toBe(`  Settings       ${columns === 100 ? changed.join(" ") : "4 changed"}`);
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
 });
 
-test("a path cannot write escape sequences, nor beyond ASCII where the terminal is not UTF-8", () => {
+test("a path cannot write escape sequences", () => {
   const hostile = { ...server, store: "/srv/\x1b[31m-é.db" };
-  const store = (unicode: boolean) =>
-    bannerLines(hostile, undefined, { columns: 80, style: { colours: true, unicode } })
-      .map((line) => Bun.stripANSI(line))
-      .find((line) => line.startsWith("  Store"));
-  expect(store(true)).toBe("  Store          /srv/\\u001b[31m-é.db");
-  expect(store(false)).toBe(String.raw`  Store          /srv/\u001b[31m-\u00e9.db`);
+  const lines = bannerLines(hostile, undefined, { columns: 80, colours });
+  expect(lines).toContain("  Store          /srv/\\u001b[31m-é.db");
 });
 
 test("a program reads the URL in the first line", () => {

@@ -1,7 +1,7 @@
-// The style of text for people, by the environment.
+// Text for people: colours by the environment, and escapes.
 
 import { expect, test } from "bun:test";
-import { terminalLines, textStyle } from "../../../../src/core/observability/terminal.ts";
+import { hasColours, terminalLines } from "../../../../src/core/observability/terminal.ts";
 
 test.each([
   [{}, true],
@@ -11,22 +11,8 @@ test.each([
   [{ NO_COLOR: "0" }, false],
   [{ TERM: "dumb" }, false],
 ])("a terminal with %p has colours: %p", (environment, colours) => {
-  expect(textStyle(true, environment).colours).toBe(colours);
-  expect(textStyle(false, environment).colours).toBe(false);
-});
-
-test.each([
-  [{}, true],
-  [{ LANG: "de_DE.UTF-8" }, true],
-  [{ LANG: "C.utf8" }, true],
-  [{ LANG: "C" }, false],
-  [{ LANG: "de_DE.ISO-8859-1" }, false],
-  [{ LANG: "en_US.UTF-8", LC_ALL: "POSIX" }, false],
-  [{ LANG: "C", LC_CTYPE: "C.UTF-8" }, true],
-])("a terminal with the locale %p shows characters beyond ASCII: %p", (environment, unicode) => {
-  expect(textStyle(true, environment).unicode).toBe(unicode);
-  // A file is in UTF-8 wherever it was written.
-  expect(textStyle(false, environment).unicode).toBe(true);
+  expect(hasColours(true, environment)).toBe(colours);
+  expect(hasColours(false, environment)).toBe(false);
 });
 
 test("stored text on a terminal has no control characters, and JSON keeps its meaning", () => {
