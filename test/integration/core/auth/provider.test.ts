@@ -31,11 +31,12 @@ const algorithms: readonly Algorithm[] = [
   ...(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const),
   ...(["ES256", "ES384", "ES512", "EdDSA", "Ed25519"] as const),
 ];
-test.each(algorithms)("%s is accepted", async (algorithm) => {
-  const key = new SigningKey(algorithm);
-  await using keys = new KeyServer(key);
-  await using identity = await startWithIdentity(keys.issuer);
-  expect((await identity.create(key.sign(claimsOf(keys.issuer)))).status).toBe(200);
+test("each of these algorithms is accepted", async () => {
+  const keys = algorithms.map((algorithm) => new SigningKey(algorithm));
+  await using provider = new KeyServer(...keys);
+  await using identity = await startWithIdentity(provider.issuer);
+  for (const key of keys)
+    expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
 });
 
 test("without a sub the rate limit is the client's, and without both the issuer's", async () => {
