@@ -1,6 +1,7 @@
 // The TLS certificate of the public listener: read from files, and reloaded when they change.
 
 import { readFile, stat } from "node:fs/promises";
+import { CoalescedWork } from "../coalesced-work.ts";
 import type { Emit } from "../observability/server-event.ts";
 import { errorMessage, OperatorError } from "../operator-error.ts";
 
@@ -75,7 +76,9 @@ export class CertificateReloader {
     this.#current = current;
     this.#use = use;
     this.#emit = emit;
-    this.#timer = setInterval(() => void this.#poll(), pollIntervalMs);
+    // One at a time: while a file system hangs, polls would use up the threads that read files.
+    const polls = new CoalescedWork(() => this.#poll());
+    this.#timer = setInterval(() => void polls.run(0), pollIntervalMs);
     this.#emitLoaded();
   }
 

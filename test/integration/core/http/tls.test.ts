@@ -207,6 +207,26 @@ describeIfInstalled("openssl", "TLS", () => {
     running?.stop();
   });
 
+  test("polls do not overlap: a pair that is being replaced while reading takes long is not reported", async () => {
+    using folder = new TemporaryFolder();
+    const files = makeCertificate(folder, "live", "/CN=first");
+    const first = await readCertificate(files);
+    const kinds: string[] = [];
+    using timers = spyOn(globalThis, "setInterval");
+    const use = () => undefined;
+    const reloader = new CertificateReloader(first, use, ({ kind }) => kinds.push(kind), 600_000);
+    const [poll] = timers.mock.calls.map(([called]) => called as () => void);
+    const second = makeCertificate(folder, "second", "/CN=second");
+    renameSync(second.key, files.key);
+    for (let polls = 0; polls < 3; polls++) poll?.();
+    await Bun.sleep(100);
+    renameSync(second.certificate, files.certificate);
+    poll?.();
+    await eventually("the second is in use", () => kinds.length > 1);
+    expect(kinds).toEqual(["certificateLoaded", "certificateLoaded"]);
+    reloader.stop();
+  });
+
   test("missing files, files that are not a pair, and a port in use are errors in one line", async () => {
     await using tls = await startTls();
     const database = `sqlite:${tls.folder.file("other.db")}`;
