@@ -41,7 +41,6 @@ interface DescribedOperation {
   readonly responses: Table<DescribedResponse>;
 }
 
-/** The operation of the form. */
 interface DescribedCreate extends DescribedOperation {
   readonly requestBody: {
     readonly content: { readonly "application/json": { examples: { withTag: { value: object } } } };

@@ -27,7 +27,6 @@ export const contentTypes: Readonly<Record<DocumentName, string>> = {
   "openapi-3.0.json": "application/json",
 };
 
-/** A document with the base address of the server. */
 export function openApiDocument(name: DocumentName, url: string): string {
   templates[name] ??= makers[name]();
   return templates[name].replaceAll(placeholder, () => escapeUrl(url));

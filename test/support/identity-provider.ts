@@ -194,7 +194,6 @@ export async function startWithIdentity(
   };
 }
 
-/** Seconds since the epoch, as JWTs count. */
 export function nowSeconds(): number {
   return Math.floor(Date.now() / 1_000);
 }

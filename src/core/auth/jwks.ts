@@ -20,7 +20,6 @@ export interface IdentityProvider {
   readonly keysIntervalMsMin?: number;
 }
 
-/** A token whose signature and claims are valid. */
 export interface VerifiedToken {
   readonly caller: Caller;
   /** Milliseconds since the epoch; from then on the token is not accepted. */

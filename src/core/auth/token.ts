@@ -40,5 +40,4 @@ export function isActive(token: TokenRecord, now: number): boolean {
   return now < activeUntil(token);
 }
 
-/** Random bytes of the operating system. */
 export const randomBytes: RandomBytes = (count) => crypto.getRandomValues(new Uint8Array(count));

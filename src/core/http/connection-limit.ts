@@ -9,7 +9,6 @@ import { openFilesMax } from "../observability/process-metrics.ts";
 
 export interface ConnectionLimitOptions {
   readonly connectionsMax: number;
-  /** Closes the connections that wait for their next request. */
   readonly closeIdle: () => void;
   /** Called with the number of open connections whenever some are closed. */
   readonly onExceeded: (open: number) => void;

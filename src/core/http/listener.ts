@@ -12,7 +12,7 @@ export interface ListenerOptions {
   readonly port: number;
   /** Undefined for HTTP. */
   readonly certificate: Certificate | undefined;
-  /** A connection without traffic is closed after this time; 0 for never. */
+  /** A connection without traffic is closed after this time. */
   readonly idleSecondsMax: number;
   readonly connectionLimit: ConnectionLimit;
   /** Responds to a request whose handler has failed with an exception. */

@@ -8,9 +8,7 @@ import { ProcessMetrics } from "./process-metrics.ts";
 import { counter, gauge, labels, type Metric, renderMetrics, type Sample } from "./prometheus-text.ts";
 import type { BatchCommitted, RequestRecord, Result, ServerEvent } from "./server-event.ts";
 
-/** Values that are read at each scrape. */
 export interface Gauges {
-  /** Metrics of the queue of creates. */
   readonly queue: () => readonly Metric[];
   readonly bodyBytesInFlight: () => number;
   readonly connections: () => number | undefined;
@@ -194,7 +192,6 @@ class Histogram {
     this.#counts = new Float64Array(bounds.length + 1);
   }
 
-  /** Counts one value. */
   add(value: number): void {
     const bounds = this.#bounds;
     let bucket = 0;

@@ -28,7 +28,6 @@ export function labels(values: Readonly<Record<string, string | number>>): strin
   return `{${pairs.join(",")}}`;
 }
 
-/** The metrics as text. */
 export function renderMetrics(metrics: readonly Metric[]): string {
   return metrics.map(renderMetric).join("\n");
 }

@@ -44,7 +44,6 @@ const smuggled = createBytes({ body: smuggledBody });
 /** The length of $SMUGGLED, with a token of the usual length. */
 export const smuggledBytes = fill(smuggled, { id: firstId, token: `pst_${"x".repeat(43)}` }).length;
 
-/** One row of a table. */
 export function row(name: string, bytes: string, ...allowed: Outcome[]): HostileRequest {
   return { name, bytes, allowed };
 }
@@ -86,7 +85,6 @@ export function fill(bytes: string, { id, token }: { id: bigint; token: string }
     .replaceAll("$TOKEN", token);
 }
 
-/** The value of $BODY. */
 export function bodyOf(id: bigint): string {
   return `{"id":${id},"name":"Monstera"}`;
 }

@@ -19,7 +19,6 @@ const day = 86_400_000;
 /** A twentieth of the server's, as most tests wait for several polls. */
 const pollIntervalMs = 50;
 
-/** A token store that counts its polls and the tokens that they return. */
 class CountingTokens extends SqliteTokens {
   polls = 0;
   tokensRead = 0;

@@ -44,7 +44,6 @@ async function presentedBy({ url }: RunningServer): Promise<string | undefined> 
   return /^subject=(.*)$/m.exec(text)?.[1];
 }
 
-/** Creates a plant over HTTPS. */
 async function postTo({ url }: RunningServer, token: string, body: string, authority: string) {
   const response = await fetch(`${url}/plants`, {
     method: "POST",
