@@ -19,7 +19,6 @@ import { RateLimit } from "./http/rate-limit.ts";
 import { errorResponse } from "./http/responses.ts";
 import { Metrics } from "./observability/metrics.ts";
 import { type Clock, ServerEvents } from "./observability/server-event.ts";
-import { errorMessage } from "./operator-error.ts";
 import { openCreateQueue, type ServerStore } from "./store/group-commit.ts";
 
 export interface ServerOptions {
@@ -129,25 +128,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   // Closed in reverse order when the server stops, also if the start fails.
   await using resources = new AsyncDisposableStack();
 
-  const tokens = new TokenCache(store.tokens, wallNow, (kind, error) =>
-    emit({ kind, reason: errorMessage(error) }),
-  );
+  const tokens = new TokenCache(store.tokens, wallNow, emit);
   await tokens.start();
   resources.defer(() => tokens.stop());
   let jwts: JwtVerifier | undefined;
   if (options.identityProvider !== undefined) {
     // Loading it takes 11 ms of processor time.
     const { JwtVerifier } = await import("./auth/jwt-verifier.ts");
-    const verifier = new JwtVerifier(
-      options.identityProvider,
-      wallNow,
-      (error) => emit({ kind: "jwksRefreshFailed", reason: errorMessage(error) }),
-      (name) =>
-        store.tokens.creatorKey(name).catch((error) => {
-          emit({ kind: "storeUnavailable", reason: errorMessage(error) });
-          return undefined;
-        }),
-    );
+    const verifier = new JwtVerifier(options.identityProvider, store.tokens, wallNow, emit);
     resources.defer(() => verifier.stop());
     jwts = verifier;
   }

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { isConfidential } from "../loopback.ts";
+import type { Emit } from "../observability/server-event.ts";
 import { errorMessage } from "../operator-error.ts";
 import type { Caller } from "./caller.ts";
 
@@ -63,7 +64,7 @@ const fetchMsMax = 5_000;
 export class JwksCache {
   readonly #provider: IdentityProvider;
   readonly #intervalMsMin: number;
-  readonly #onError: (error: unknown) => void;
+  readonly #emit: Emit;
   readonly #stopped = new AbortController();
   #keys = new KeySet({ keys: [] });
   #keysText = "";
@@ -75,10 +76,10 @@ export class JwksCache {
   #timer: Timer | undefined;
 
   /** Starts fetching, without waiting: a server starts without its provider as well. */
-  constructor(provider: IdentityProvider, onError: (error: unknown) => void) {
+  constructor(provider: IdentityProvider, emit: Emit) {
     this.#provider = provider;
     this.#intervalMsMin = provider.keysIntervalMsMin ?? defaultIntervalMsMin;
-    this.#onError = onError;
+    this.#emit = emit;
     void this.#fetch();
   }
 
@@ -133,7 +134,8 @@ export class JwksCache {
       return this.#keys;
     } catch (error) {
       this.#isUnreachable = true;
-      if (!this.#stopped.signal.aborted) this.#onError(error);
+      if (!this.#stopped.signal.aborted)
+        this.#emit({ kind: "jwksRefreshFailed", reason: errorMessage(error) });
       return undefined;
     }
   }

@@ -2,6 +2,9 @@
 
 import { errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
 import { type ApiError, invalidToken, unavailable } from "../contract/errors.ts";
+import type { Emit } from "../observability/server-event.ts";
+import { errorMessage } from "../operator-error.ts";
+import type { TokenStore } from "../store/sql-tokens.ts";
 import type { AuthResult, Caller } from "./caller.ts";
 import { type IdentityProvider, JwksCache, type KeySet, type VerifiedToken } from "./jwks.ts";
 import { hashToken } from "./token.ts";
@@ -39,26 +42,21 @@ export class JwtVerifier {
   readonly #provider: IdentityProvider;
   readonly #keys: JwksCache;
   readonly #now: () => number;
-  readonly #onKeyError: (error: unknown) => void;
-  readonly #creatorKey: (name: string) => Promise<number | undefined>;
+  readonly #emit: Emit;
+  readonly #tokens: Pick<TokenStore, "creatorKey">;
 
-  /**
-   * Starts to fetch the keys. Until the first fetch succeeds, JWTs are `unavailable`.
-   *
-   * @param creatorKey the key that is stored with the plants of a subject; undefined if the store
-   * is unreachable.
-   */
+  /** Starts to fetch the keys. Until the first fetch succeeds, JWTs are `unavailable`. */
   constructor(
     provider: IdentityProvider,
+    tokens: Pick<TokenStore, "creatorKey">,
     now: () => number,
-    onKeyError: (error: unknown) => void,
-    creatorKey: (name: string) => Promise<number | undefined>,
+    emit: Emit,
   ) {
     this.#provider = provider;
-    this.#keys = new JwksCache(provider, onKeyError);
+    this.#keys = new JwksCache(provider, emit);
+    this.#tokens = tokens;
     this.#now = now;
-    this.#onKeyError = onKeyError;
-    this.#creatorKey = creatorKey;
+    this.#emit = emit;
   }
 
   /** Stops fetching; resolves when no fetch is running. */
@@ -105,8 +103,18 @@ export class JwtVerifier {
       return this.#checkExpiry(verified);
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey) return "unknownKey";
-      if (isKeyError(error)) this.#onKeyError(error);
+      if (isKeyError(error)) this.#emit({ kind: "jwksRefreshFailed", reason: errorMessage(error) });
       return toApiError(error);
+    }
+  }
+
+  /** The key that is stored with the plants of a subject; undefined if the store is unreachable. */
+  async #creatorKey(name: string): Promise<number | undefined> {
+    try {
+      return await this.#tokens.creatorKey(name);
+    } catch (error) {
+      this.#emit({ kind: "storeUnavailable", reason: errorMessage(error) });
+      return undefined;
     }
   }
 

@@ -3,6 +3,8 @@
 
 import { CoalescedWork } from "../coalesced-work.ts";
 import { invalidToken, unavailable } from "../contract/errors.ts";
+import type { Emit } from "../observability/server-event.ts";
+import { errorMessage } from "../operator-error.ts";
 import type { TokenStore } from "../store/sql-tokens.ts";
 import { endedTokenRetentionMs, type TokenRecord } from "../store/token-store.ts";
 import { withinTime } from "../time-limit.ts";
@@ -56,15 +58,10 @@ interface CachedToken {
   recordedMinute: number;
 }
 
-export type OnTokenCacheError = (
-  kind: "tokenReloadFailed" | "lastUsedWriteFailed" | "tokenRemovalFailed",
-  error: unknown,
-) => void;
-
 export class TokenCache {
   readonly #store: TokenStore;
   readonly #now: () => number;
-  readonly #onError: OnTokenCacheError;
+  readonly #emit: Emit;
   /** The active tokens, and those that have ended until their last use is in the store. */
   readonly #byHash = new Map<string, CachedToken>();
   /**
@@ -90,16 +87,11 @@ export class TokenCache {
   #polledAt = Number.NEGATIVE_INFINITY;
 
   /** @param now milliseconds since the epoch */
-  constructor(
-    store: TokenStore,
-    now: () => number,
-    onError: OnTokenCacheError,
-    pollIntervalMs = defaultPollIntervalMs,
-  ) {
+  constructor(store: TokenStore, now: () => number, emit: Emit, pollIntervalMs = defaultPollIntervalMs) {
     this.#pollIntervalMs = pollIntervalMs;
     this.#store = store;
     this.#now = now;
-    this.#onError = onError;
+    this.#emit = emit;
     this.#recordedMinute = startOfMinute(now());
   }
 
@@ -112,7 +104,7 @@ export class TokenCache {
           this.#recordOnceAMinute();
           this.#removeOnceADay();
         },
-        (error) => this.#onError("tokenReloadFailed", error),
+        (error) => this.#emit({ kind: "tokenReloadFailed", reason: errorMessage(error) }),
       );
     }, this.#pollIntervalMs);
   }
@@ -158,7 +150,7 @@ export class TokenCache {
     try {
       await withinTime(this.#polls.run(pollPauseMs), pollWaitMsMax, "the store");
     } catch (error) {
-      this.#onError("tokenReloadFailed", error);
+      this.#emit({ kind: "tokenReloadFailed", reason: errorMessage(error) });
       return storeUnavailable;
     }
     return this.#use(this.#byHash.get(hash)) ?? unknownToken;
@@ -199,7 +191,7 @@ export class TokenCache {
         }
       }
     } catch (error) {
-      this.#onError("lastUsedWriteFailed", error);
+      this.#emit({ kind: "lastUsedWriteFailed", reason: errorMessage(error) });
     }
     this.#forgetEnded();
   }
@@ -228,7 +220,7 @@ export class TokenCache {
       const removeSome = () => this.#store.removeEnded(endedBefore, removalRowsMax);
       while (!this.#isStopping && (await removeSome()) === removalRowsMax) await Bun.sleep(removalPauseMs);
     } catch (error) {
-      this.#onError("tokenRemovalFailed", error);
+      this.#emit({ kind: "tokenRemovalFailed", reason: errorMessage(error) });
     }
   }
 

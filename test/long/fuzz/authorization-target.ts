@@ -5,6 +5,7 @@ import { Authenticator } from "../../../src/core/auth/authenticator.ts";
 import { hashToken } from "../../../src/core/auth/token.ts";
 import { TokenCache } from "../../../src/core/auth/token-cache.ts";
 import { ApiError } from "../../../src/core/contract/errors.ts";
+import type { ServerEvent } from "../../../src/core/observability/server-event.ts";
 import { openDatabase } from "../../../src/core/store/sqlite/connection.ts";
 import { SqliteTokens } from "../../../src/core/store/sqlite/tokens.ts";
 import { TemporaryFolder } from "../../support/server.ts";
@@ -80,6 +81,6 @@ function parseAuthorization(value: string): typeof caller | "missingToken" | "in
   return isWellFormed && sent.length <= 8_192 ? "unknown" : "invalidToken";
 }
 
-function fail(trouble: string, error: unknown): never {
-  throw new Error(trouble, { cause: error });
+function fail(event: ServerEvent): never {
+  throw new Error(Bun.inspect(event));
 }

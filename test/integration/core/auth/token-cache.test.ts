@@ -65,7 +65,7 @@ class TestCache implements AsyncDisposable {
     this.cache = new TokenCache(
       this.stored,
       () => this.now,
-      (kind, error) => this.failures.push(`${kind}: ${error instanceof Error ? error.message : error}`),
+      (event) => this.failures.push(`${event.kind}: ${"reason" in event ? event.reason : ""}`),
       pollIntervalMs,
     );
   }
