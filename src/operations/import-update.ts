@@ -1,5 +1,6 @@
 // An import that replaces stored plants, and its dry run.
 
+import { ApiError } from "../core/contract/errors.ts";
 import { type NewPlant, plantsEqual } from "../core/contract/plant.ts";
 import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import {
@@ -10,6 +11,7 @@ import {
 } from "../core/store/plant-store.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { type EditRun, storedPlants } from "./edits.ts";
+import type { ImportRecord } from "./record-reader.ts";
 
 /** Differences that a dry run shows. */
 const differencesMax = 10;
@@ -20,15 +22,6 @@ export interface Difference {
   readonly before: NewPlant;
   readonly after: NewPlant;
 }
-
-/** A record of an import whose plant may replace the stored one. */
-interface UpdatingRecord {
-  readonly line: number;
-  readonly plant: NewPlant;
-}
-
-/** The outcome of a record: `conflict` if the stored plant was changed at the same time. */
-export type UpdateOutcome = "replaced" | "unchanged" | "conflict";
 
 /** Replaces the plants that are stored under the ids of records. */
 export class Replacement {
@@ -43,36 +36,46 @@ export class Replacement {
     this.#run = run;
   }
 
-  /** Replaces in the order of the records: of two with one id the last one stays. */
-  async replace(records: readonly UpdatingRecord[]): Promise<UpdateOutcome[]> {
-    const outcomes: UpdateOutcome[] = [];
+  /**
+   * Replaces the plants that are in conflict with records of a batch, and sets the outcomes of its
+   * valid records: `conflict` stays if the stored plant was changed at the same time. Of two records
+   * with one id the last one stays.
+   */
+  async replaceConflicts(batch: readonly ImportRecord[], outcomes: (Outcome | "replaced")[]): Promise<void> {
+    const records = batch
+      .flatMap(({ line, plant }) => (plant instanceof ApiError ? [] : [{ line, plant }]))
+      .map((record, index) => ({ ...record, index }));
+    const ids = new Set(
+      records.filter(({ index }) => outcomes[index] === "conflict").map(({ plant }) => plant.id),
+    );
+    // Includes unchanged records with the same ids: an earlier record may have replaced the plant.
+    const updating = records.filter(({ index, plant }) => outcomes[index] !== "created" && ids.has(plant.id));
     /** The plants of earlier records. */
     const replaced = new Map<bigint, NewPlant>();
-    for (const some of parts(records)) {
+    for (const some of parts(updating)) {
       const stored = await storedPlants(
         this.#sql,
         some.map(({ plant }) => plant.id),
       );
-      const edits: { readonly at: number; readonly edit: PlantEdit }[] = [];
-      for (const { line, plant } of some) {
-        const expected = replaced.get(plant.id) ?? stored.get(plant.id);
-        if (expected === undefined) {
-          // Deleted at the same time; or, in a dry run, to be created by an earlier record.
-          outcomes.push(this.#run === undefined ? "replaced" : "conflict");
-        } else if (plantsEqual(expected, plant)) outcomes.push("unchanged");
+      const edits: (PlantEdit & { readonly index: number })[] = [];
+      for (const { line, plant, index } of some) {
+        const { id } = plant;
+        const expected = replaced.get(id) ?? stored.get(id);
+        // Deleted at the same time; or, in a dry run, to be created by an earlier record.
+        if (expected === undefined) outcomes[index] = this.#run === undefined ? "replaced" : "conflict";
+        else if (plantsEqual(expected, plant)) outcomes[index] = "unchanged";
         else {
           if (this.differences.length < differencesMax)
             this.differences.push({ line, before: expected, after: plant });
-          edits.push({ at: outcomes.length, edit: { id: plant.id, expected, replacement: plant } });
-          replaced.set(plant.id, plant);
-          outcomes.push("replaced");
+          edits.push({ id, expected, replacement: plant, index });
+          replaced.set(id, plant);
+          outcomes[index] = "replaced";
         }
       }
-      const made = await this.#run?.edit(edits.map(({ edit }) => edit));
-      for (const [index, { at }] of edits.entries())
-        if (made !== undefined && made[index] !== "done") outcomes[at] = "conflict";
+      const made = await this.#run?.edit(edits);
+      for (const [at, { index }] of edits.entries())
+        if (made !== undefined && made[at] !== "done") outcomes[index] = "conflict";
     }
-    return outcomes;
   }
 }
 

@@ -4,7 +4,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { ApiError } from "../core/contract/errors.ts";
 import { conflictError, type NewPlant } from "../core/contract/plant.ts";
 import { type Outcome, type PlantStore, toEntries } from "../core/store/plant-store.ts";
-import type { Replacement, UpdateOutcome } from "./import-update.ts";
+import type { Replacement } from "./import-update.ts";
 import type { ImportRecord } from "./record-reader.ts";
 
 export interface RejectedRecord {
@@ -81,24 +81,6 @@ export async function importPlants(
   }
 }
 
-/** Replaces the plants of conflicts, and their outcomes. */
-async function replaceConflicts(
-  replacement: Replacement,
-  batch: readonly ImportRecord[],
-  outcomes: (Outcome | UpdateOutcome)[],
-): Promise<void> {
-  const records = batch.flatMap(({ line, plant }) => (plant instanceof ApiError ? [] : [{ line, plant }]));
-  const ids = new Set(
-    records.filter((_, index) => outcomes[index] === "conflict").map(({ plant }) => plant.id),
-  );
-  // Includes unchanged records with the same ids: an earlier record may have replaced the plant.
-  const updating = [...records.entries()].filter(
-    ([index, { plant }]) => outcomes[index] !== "created" && ids.has(plant.id),
-  );
-  const replaced = await replacement.replace(updating.map(([, record]) => record));
-  for (const [at, [index]] of updating.entries()) outcomes[index] = replaced[at] ?? "conflict";
-}
-
 /** Keeps one batch in flight while the next one is read. */
 class BatchImporter {
   readonly #store: Pick<PlantStore, "create">;
@@ -139,10 +121,9 @@ class BatchImporter {
   }
 
   async #create(batch: readonly ImportRecord[], plants: readonly NewPlant[]): Promise<void> {
-    const outcomes: (Outcome | UpdateOutcome)[] = await this.#createAll(plants);
+    const outcomes: (Outcome | "replaced")[] = await this.#createAll(plants);
     const { replacement, counts } = this.#options;
-    if (replacement !== undefined && outcomes.includes("conflict"))
-      await replaceConflicts(replacement, batch, outcomes);
+    if (outcomes.includes("conflict")) await replacement?.replaceConflicts(batch, outcomes);
     let next = 0;
     for (const record of batch) {
       const outcome = record.plant instanceof ApiError ? "invalid" : outcomes[next++];
