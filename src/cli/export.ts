@@ -37,16 +37,18 @@ async function exportPlants(
   const selection = { tag, sinceId, withCreation };
   // Through a pipe, progress would mix with the output of its reader on the same terminal.
   const isQuiet = quiet || !host().output.isFile;
+  const total = isQuiet ? undefined : await store.count(selection);
   let plants = 0;
   {
     using progress = new Progress(isQuiet ? undefined : host().error);
-    const total = isQuiet ? undefined : await store.count(selection);
-    const onPlants = (soFar: number) => {
-      plants = soFar;
-      progress.update(soFar, total === undefined ? undefined : Math.min(1, soFar / total));
-    };
-    const text = exportText(store.export(selection), format, delimiter, onPlants, withCreation);
-    await printStored(text, "the export", "run it again");
+    async function* counted() {
+      for await (const some of store.export(selection)) {
+        yield some;
+        plants += some.length;
+        progress.update(plants, total === undefined ? undefined : Math.min(1, plants / total));
+      }
+    }
+    await printStored(exportText(counted(), format, delimiter, withCreation), "the export", "run it again");
   }
   if (!isQuiet) printError(`${formatCount(plants)} exported`);
 }

@@ -26,7 +26,7 @@ export async function exportPlants({ reader }: ConsoleContext, parameters: URLSe
   const format = formatNames.find((one) => one === parameters.get("format"));
   if (format === undefined) throw new BadRequestError("The format must be ndjson or csv.");
   const plants = readPlants(await reader(), parseSearch(parameters));
-  const texts = exportText(plants, format, ",", () => undefined);
+  const texts = exportText(plants, format, ",");
   return respondDownload(encode(texts), exportedBytes, {
     "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
     "Content-Disposition": `attachment; filename="plants.${format}"`,

@@ -10,27 +10,22 @@ import type { FormatName } from "./format.ts";
  * The text of plants in a format, in chunks.
  *
  * @param delimiter The delimiter of CSV cells.
- * @param onPlants Called after each chunk was consumed, with the number of plants so far.
  * @param withCreation Adds fields of when and by whom a plant was created, which an import ignores.
  */
 export async function* exportText(
   plants: AsyncIterable<readonly StoredPlant[]>,
   format: FormatName,
   delimiter: Delimiter,
-  onPlants: (plants: number) => void,
   withCreation = false,
 ): AsyncGenerator<string> {
   const header = ["id", ...fieldNames, ...(withCreation ? ["createdAt", "token"] : [])];
   if (format === "csv") yield `${header.join(delimiter)}\n`;
   const formatPlant = formatter(format, delimiter, withCreation);
-  let count = 0;
   for await (const some of plants) {
     // Concatenated: 2 million plants take 0.37 s, and 0.7 s with an array and join.
     let text = "";
     for (const plant of some) text += `${formatPlant(plant)}\n`;
     yield text;
-    count += some.length;
-    onPlants(count);
   }
 }
 

@@ -54,7 +54,7 @@ export async function editOne(
 /** All plants of a store, as `plantstore export` prints them. */
 export async function exported(database: string): Promise<string> {
   const chunks = await withStore(database, "existing", (store) =>
-    Array.fromAsync(exportText(store.export({}), "ndjson", ",", () => undefined)),
+    Array.fromAsync(exportText(store.export({}), "ndjson", ",")),
   );
   return chunks.join("");
 }
