@@ -181,7 +181,7 @@ async function importInto(config: ImportConfig, file: string, signal: AbortSigna
     };
     await withStore(database, "writable", importStore, { quiet, signal, onUnavailable });
   } catch (error) {
-    if (isOpen && error instanceof OperatorError)
+    if (error instanceof OperatorError && countAll(counts) > 0)
       throw new OperatorError(`${error.message}; ${summary(" so far")}`);
     const isUnavailable = error instanceof StoreUnavailable;
     const isWaitInterrupted = signal.aborted && (!isOpen || isUnavailable);

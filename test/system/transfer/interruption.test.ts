@@ -132,7 +132,7 @@ test.skipIf(!existsSync(unreadable))("a read error is an error of one line", asy
   expect(result).toEqual({
     exitCode: 1,
     stdout: "",
-    stderr: `plantstore: ${unreadable} could not be read to its end (EIO); correct that, and run the same command again to continue; 0 created, 0 already stored, 0 rejected so far\n`,
+    stderr: `plantstore: ${unreadable} could not be read to its end (EIO); correct that, and run the same command again to continue\n`,
   });
 });
 
