@@ -123,15 +123,20 @@ const continueBuild: readonly SqlStatement[] = [
 
 const sqlite: Engine = {
   async state(sql) {
-    const rows = await sql.query<{ name: string }>(
-      "SELECT name FROM sqlite_schema WHERE name IN ('plants_text', 'plants_text_progress')",
-    );
-    if (rows.length === 0) return "none";
-    if (rows.length === 1) return "ready";
-    const [progress] = await sql.query<{ age: bigint }>(
-      `SELECT ${epochMs} - changed_at AS age FROM plants_text_progress`,
-    );
-    return progress !== undefined && progress.age < silentMsMax ? "building" : "broken";
+    const tables = () =>
+      sql.query("SELECT 1 FROM sqlite_schema WHERE name IN ('plants_text', 'plants_text_progress')");
+    const { length } = await tables();
+    if (length < 2) return length === 0 ? "none" : "ready";
+    try {
+      const [progress] = await sql.query<{ age: bigint }>(
+        `SELECT ${epochMs} - changed_at AS age FROM plants_text_progress`,
+      );
+      return progress !== undefined && progress.age < silentMsMax ? "building" : "broken";
+    } catch (error) {
+      // Another process may have ended the build since.
+      if ((await tables()).length === 2) throw error;
+      return sqlite.state(sql);
+    }
   },
 
   async build(from, write, read, onProgress) {

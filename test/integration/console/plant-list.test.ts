@@ -377,6 +377,22 @@ for (const engine of engines.filter(({ name }) => name === "sqlite")) {
       });
     });
 
+    test("an index whose build ends while its state is read is ready", async () => {
+      await withStore(engine, async ({ read, write }) => {
+        await buildSearchIndex(write, read, () => undefined);
+        await write.query("CREATE TABLE plants_text_progress (changed_at INTEGER)");
+        const ending: SqlConnection = {
+          ...read,
+          query: async <Row extends object>(...call: Parameters<SqlConnection["query"]>) => {
+            const rows = await read.query<Row>(...call);
+            await write.query("DROP TABLE IF EXISTS plants_text_progress");
+            return rows;
+          },
+        };
+        expect(await searchIndexState(ending)).toBe("ready");
+      });
+    });
+
     test("a build in a store whose plants take long to count is not taken for an interrupted one", async () => {
       await withStore(engine, async ({ store, read, write }) => {
         await store.create(toEntries([{ id: 1n, name: "Hoya" }]));
