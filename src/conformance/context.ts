@@ -277,24 +277,21 @@ export class RuleContext {
       release = resolve;
     });
     let ready = 0;
-    const sendLast = async (connection: Connection, bytes: Uint8Array) => {
-      connection.write(bytes.subarray(0, -1));
-      await connection.flush();
-      if (++ready === bodies.length) release();
-      await released;
-      connection.write(bytes.subarray(-1));
-      return this.response(connection);
-    };
     const all = bodies.map((body) =>
-      this.connected((connection) => sendLast(connection, this.requestBytes({ body }))),
+      this.connected(async (connection) => {
+        const bytes = this.requestBytes({ body });
+        connection.write(bytes.subarray(0, -1));
+        await connection.flush();
+        if (++ready === bodies.length) release();
+        await released;
+        connection.write(bytes.subarray(-1));
+        return this.response(connection);
+      }),
     );
     // One that fails before its last byte lets the others go on.
     for (const each of all) each.catch(release);
-    const settled = await Promise.allSettled(all);
-    return settled.map((result) => {
-      if (result.status === "rejected") throw result.reason;
-      return result.value;
-    });
+    await Promise.allSettled(all);
+    return Promise.all(all);
   }
 
   /**
