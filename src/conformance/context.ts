@@ -29,7 +29,7 @@ export interface RunState {
   readonly limits: ConnectionLimits;
   /** Texts that no report may contain: the token, and tokens that were derived from it. */
   readonly secrets: Set<string>;
-  /** Responses of statuses that no rule can provoke: 429 and 503. */
+  /** The last response of each status: no rule can provoke 429 and 503. */
   readonly observed: Map<number, HttpResponse>;
   /** Requests without a response since the last response. */
   unanswered: number;
@@ -183,7 +183,6 @@ export class RuleContext {
       const response = await this.#sendOnce(bytes, method);
       const { status } = response;
       if (status !== 429 && status !== 503) return response;
-      this.state.observed.set(status, response);
       const waitMs = retryAfterMs(response);
       if (retries < busyRetriesMax && waitMs <= retryMsMax) {
         await wait(waitMs);
@@ -202,7 +201,7 @@ export class RuleContext {
   ): Promise<HttpResponse> {
     const response = await this.connected(async (connection) => {
       await connection.writeRequest(bytes, earlyResponseMs);
-      const received = await connection.nextResponse(method);
+      const received = await this.#receive(connection, method);
       if ("problem" in received) {
         // A server that closes the connection under a body may have responded to the head, too late
         // to be read.
@@ -210,7 +209,6 @@ export class RuleContext {
         if (isRepeated && (await connection.closesWithin(0))) return undefined;
         throw this.#violation(received);
       }
-      this.state.unanswered = 0;
       if (connection.hasRest) throw new RuleViolation("bytes follow the response");
       return received;
     });
@@ -225,14 +223,14 @@ export class RuleContext {
 
   /** The next response on a connection. Throws a RuleViolation if there is none. */
   async response(connection: Connection, method = "POST"): Promise<HttpResponse> {
-    const response = await connection.nextResponse(method);
+    const response = await this.#receive(connection, method);
     if ("problem" in response) throw this.#violation(response);
     return this.#notBusy(response);
   }
 
   /** The next response on a connection; undefined if the server closes it instead. */
   async responseOrClose(connection: Connection, method = "POST"): Promise<HttpResponse | undefined> {
-    const response = await connection.nextResponse(method);
+    const response = await this.#receive(connection, method);
     if (!("problem" in response)) return this.#notBusy(response);
     if (!connection.hasRest && (await connection.closesWithin(0))) return undefined;
     throw this.#violation(response);
@@ -240,12 +238,19 @@ export class RuleContext {
 
   /** Bytes cannot be sent again on the same connection: the rule is run again. */
   #notBusy(response: HttpResponse): HttpResponse {
-    this.state.unanswered = 0;
     const { status } = response;
     if (status !== 429 && (status !== 503 || headerOf(response, "retry-after") === undefined))
       return response;
-    this.state.observed.set(status, response);
     throw new RuleBusy(status, retryAfterMs(response));
+  }
+
+  async #receive(connection: Connection, method: string): Promise<HttpResponse | ResponseProblem> {
+    const response = await connection.nextResponse(method);
+    if (!("problem" in response)) {
+      this.state.unanswered = 0;
+      this.state.observed.set(response.status, response);
+    }
+    return response;
   }
 
   /** Opens a connection for the time of a call, and records what was sent and received on it. */

@@ -436,6 +436,12 @@ export const bugs: Readonly<Record<string, Bug>> = {
     request: (_, state) => (state.count++ === 0 ? new Response("down", { status: 503 }) : undefined),
   },
 
+  isUnavailableOnConnectionsThatStayOpen: rejects(
+    ["http.keep-alive", "errors.unavailable"],
+    50300,
+    (request) => headerOf(request, "connection") === undefined,
+  ),
+
   // HTTP.
   closesConnections: { breaks: ["http.keep-alive"], closesSilentlyAfter: 1 },
   closesAfterFiveRequests: { breaks: ["http.keep-alive"], closesSilentlyAfter: 5 },
