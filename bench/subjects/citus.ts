@@ -2,7 +2,7 @@
 
 import type { CitusDatabases } from "../../test/support/citus.ts";
 import type { PostgresDatabases } from "../../test/support/postgres.ts";
-import { type CpuReading, cpuBetween, readGroups } from "../cpu-usage.ts";
+import { type CpuTime, cpuBetween, readGroups } from "../cpu-usage.ts";
 import { runProgram } from "../processes.ts";
 import type { Load, Setup } from "../suite.ts";
 import type { HttpSubject } from "./http.ts";
@@ -106,12 +106,11 @@ export function countNodes(load: Load<NodesSubject>): Load<NodesSubject> {
     run: async (subject, trial) => {
       const before = readGroups(subject.nodes);
       const run = await load.run(subject, trial);
-      const used = microseconds(before, readGroups(subject.nodes));
+      const { total, byName } = cpuBetween(before, readGroups(subject.nodes));
       const creates = run.requests ?? 0;
-      const { coordinator = Number.NaN, workers = Number.NaN } = used;
-      const all = Object.values(used).reduce((sum, us) => sum + us, 0);
+      const [coordinator, workers] = [microseconds(byName.coordinator), microseconds(byName.workers)];
       const figures = {
-        [nodeMetrics.all]: all / creates,
+        [nodeMetrics.all]: microseconds(total) / creates,
         [nodeMetrics.coordinator]: coordinator / creates,
         [nodeMetrics.workers]: workers / creates,
         [nodeMetrics.share]: coordinator / workers,
@@ -121,11 +120,7 @@ export function countNodes(load: Load<NodesSubject>): Load<NodesSubject> {
   };
 }
 
-function microseconds(before: CpuReading, after: CpuReading): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(cpuBetween(before, after).byName).map(([name, { userUs, systemUs }]) => [
-      name,
-      userUs + systemUs,
-    ]),
-  );
+/** NaN for nodes that one PostgreSQL does not have. */
+function microseconds({ userUs, systemUs }: CpuTime = { userUs: Number.NaN, systemUs: 0 }): number {
+  return userUs + systemUs;
 }

@@ -310,7 +310,6 @@ export const bugs: Readonly<Record<string, Bug>> = {
     ...body,
     name: String(body.name).replaceAll("<", "&lt;"),
   })),
-  limitsBodiesTo100KB: rejects(["contract.largest-body"], 41300, ({ body }) => body.length > 100_000),
   countsTheLimitWrongly: rejects(["contract.largest-body"], 41300, ({ body }) => body.length >= 2 ** 20),
   doesNotReadEscapes: rejectsText(["contract.json-forms"], 40001, /\\u00[46]/),
   rejectsUnknownMembers: rejectsText(
@@ -443,7 +442,6 @@ export const bugs: Readonly<Record<string, Bug>> = {
   ),
 
   // HTTP.
-  closesConnections: { breaks: ["http.keep-alive"], closesSilentlyAfter: 1 },
   closesAfterFiveRequests: { breaks: ["http.keep-alive"], closesSilentlyAfter: 5 },
   dropsPipelinedRequests: { breaks: ["http.pipelining"], dropsPipelined: true },
   rejectsTrailers: rejects(["http.trailers"], 40000, ({ hasTrailers = false }) => hasTrailers),
@@ -456,11 +454,6 @@ export const bugs: Readonly<Record<string, Bug>> = {
     ["http.optional-fields"],
     40600,
     (request) => headerOf(request, "accept") !== "application/json",
-  ),
-  needsAUserAgent: rejects(
-    ["http.optional-fields"],
-    40300,
-    (request) => headerOf(request, "user-agent") === undefined,
   ),
   mislabelsItsCoding: {
     breaks: ["http.optional-fields"],
