@@ -273,15 +273,12 @@ async function writeReports(
   await print(printed === undefined ? formatTextReport(report, { colours }) : printed.lines(report));
   for (const { option, lines } of reports) {
     const path = values[option];
-    if (typeof path === "string" && path !== standardOutput) writeReport(path, lines(report));
-  }
-}
-
-function writeReport(path: string, lines: readonly string[]): void {
-  try {
-    writeFileSync(path, `${lines.join("\n")}\n`);
-  } catch (error) {
-    throw new CommandError(`the report could not be written: ${messageOf(error)}; choose another file`, 3);
+    if (typeof path !== "string" || path === standardOutput) continue;
+    try {
+      writeFileSync(path, `${lines(report).join("\n")}\n`);
+    } catch (error) {
+      throw new CommandError(`the report could not be written: ${messageOf(error)}; choose another file`, 3);
+    }
   }
 }
 
