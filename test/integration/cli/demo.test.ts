@@ -3,12 +3,15 @@
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { demoEdit, startDemoTraffic } from "../../../src/cli/demo-traffic.ts";
+import { readCertificate } from "../../../src/core/http/certificate.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { listEdits } from "../../../src/operations/edits.ts";
+import { makeCertificate } from "../../support/certificates.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
 import { Output } from "../../support/output.ts";
+import { testIfInstalled } from "../../support/programs.ts";
 import { plantstore, run, runCommand, TemporaryFolder } from "../../support/server.ts";
 
 test.each(["SIGTERM", "SIGINT", "SIGQUIT"] as const)(
@@ -67,31 +70,38 @@ test("a demonstration that is interrupted while it starts leaves no folder", asy
   expect(readdirSync(temporary.path)).toEqual([]);
 });
 
-test("a demonstration has plants of two clients, an edit and errors to show", async () => {
-  await using server = await startInProcess();
-  const { id, expected, replacement } = demoEdit;
-  await server.store.create(toEntries([{ id, ...expected }]));
-  await using sql = await server.store.openSql("read");
-  {
-    await using _ = startDemoTraffic(server.url, server.store, 20);
-    const callers = () =>
-      server.events.map((event) => (event.kind === "requestCompleted" ? event.request.caller : undefined));
-    const results = () =>
-      server.events.map((event) => (event.kind === "requestCompleted" ? event.request.result : undefined));
-    await eventually(
-      "all of it was sent",
-      () => results().filter((result) => result === "conflict").length === 10,
-    );
-    expect(callers()).toContain("garden-center");
-    expect(callers()).toContain("greenhouse");
-    expect(results()).toContain("invalidPlant");
-    expect(results()).toContain("invalidToken");
-    expect(results().filter((result) => result === "created").length).toBeGreaterThan(50);
-  }
-  expect((await listEdits(sql, {})).entries).toMatchObject([
-    { id, editor: { by: "command" }, after: replacement },
-  ]);
-});
+testIfInstalled(
+  "openssl",
+  "a demonstration has plants of two clients, an edit and errors to show",
+  async () => {
+    using folder = new TemporaryFolder();
+    // No client of this machine trusts it.
+    const certificate = await readCertificate(makeCertificate(folder, "site", "/CN=plants.example"));
+    await using server = await startInProcess({ listener: { host: "127.0.0.1", port: 0, certificate } });
+    const { id, expected, replacement } = demoEdit;
+    await server.store.create(toEntries([{ id, ...expected }]));
+    await using sql = await server.store.openSql("read");
+    {
+      await using _ = startDemoTraffic(server.url, server.store, 20);
+      const callers = () =>
+        server.events.map((event) => (event.kind === "requestCompleted" ? event.request.caller : undefined));
+      const results = () =>
+        server.events.map((event) => (event.kind === "requestCompleted" ? event.request.result : undefined));
+      await eventually(
+        "all of it was sent",
+        () => results().filter((result) => result === "conflict").length === 10,
+      );
+      expect(callers()).toContain("garden-center");
+      expect(callers()).toContain("greenhouse");
+      expect(results()).toContain("invalidPlant");
+      expect(results()).toContain("invalidToken");
+      expect(results().filter((result) => result === "created").length).toBeGreaterThan(50);
+    }
+    expect((await listEdits(sql, {})).entries).toMatchObject([
+      { id, editor: { by: "command" }, after: replacement },
+    ]);
+  },
+);
 
 test("without a writable folder a demonstration is an error of one line", async () => {
   const { exitCode, stderr } = await run(["demo"], { TMPDIR: "/nowhere" });
