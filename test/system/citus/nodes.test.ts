@@ -285,6 +285,24 @@ describeCitus("Citus nodes", () => {
     expect(await query("SELECT count(*)::int AS count FROM plants")).toEqual([{ count: 88 }]);
   });
 
+  test("a replay through the coordinator waits for the standby of the worker that has its plant", async () => {
+    const { address, query } = await newStore();
+    await using service = await openStore(`${address}?citus=coordinator&statement_timeout=2&retry_timeout=1`);
+    await service.readMap(query);
+    const [worker, other] = cluster.workers;
+    const ids = [worker, other].map((node) => firstIn(service, nodeName(node), 1n));
+    expect(await service.createAll(ids)).toEqual(["created"]);
+    await worker.awaitMissingStandby();
+    try {
+      const replays = ids.map((id) => service.create({ id, name: "Fern" }));
+      expect(await replays[0]).toBe("unavailable");
+      expect(await service.createAll(ids.slice(1))).toEqual(["unchanged"]);
+    } finally {
+      await worker.alterSystem("RESET synchronous_standby_names");
+    }
+    expect(await service.createAll(ids)).toEqual(["unchanged"]);
+  });
+
   /** The first id of a node from a number on. */
   function firstIn(service: QueuedStore, node: string, from: bigint): bigint {
     let id = from;

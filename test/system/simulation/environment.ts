@@ -68,8 +68,8 @@ export interface Mutation {
   readonly sqliteSql?: (sql: string) => string;
   /** Reports a failed fsync as another error. */
   readonly hidesFsync?: boolean;
-  /** PostgreSQL reports no standbys. */
-  readonly concealsStandbys?: boolean;
+  /** A read writes no messages to the write-ahead log of PostgreSQL. */
+  readonly writesNoMessages?: boolean;
   /** PostgreSQL ignores the parameters that a transaction sets. */
   readonly ignoresSettings?: boolean;
   /** A batch is not retried. */

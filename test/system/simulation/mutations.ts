@@ -132,7 +132,7 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
   },
   goesOnAfterAFailedFsync: { engine: "sqlite", mutation: { hidesFsync: true } },
   dropsARetry: { engine: "postgres", mutation: { dropsRetries: true } },
-  answersWhatTheStandbyHasNot: { engine: "postgres", mutation: { concealsStandbys: true } },
+  answersWhatTheStandbyHasNot: { engine: "postgres", mutation: { writesNoMessages: true } },
   commitsAsTheServerIsConfigured: { engine: "postgres", mutation: { ignoresSettings: true } },
   neverSeesATokenEnd: { mutation: { clock: () => () => 0 } },
   neverSeesARevocation: {

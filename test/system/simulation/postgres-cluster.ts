@@ -25,8 +25,7 @@ const states = ["40001", "40P01", "53300", "57P01", "57014", "53100", "08006", "
 
 /** The statements of PostgresPlants and Primary. */
 const isInsert = /^INSERT INTO plants \([a-z0-9_, ]+\) (?:VALUES|SELECT \$1::int8, \* FROM unnest)/i;
-const isSelect = /^SELECT [a-z0-9_, ]+, current_setting\('synchronous_standby_names'/i;
-const isLock = /FOR KEY SHARE/;
+const isSelect = /^SELECT [a-z0-9_, ]+, pg_logical_emit_message\(true, /i;
 const isCheck = /^SELECT current_setting\('transaction_read_only'\)/;
 const isSettingsCheck = /^SELECT current_setting\('synchronous_commit'\)/;
 const setsSynchronousCommit = /set_config\('synchronous_commit', 'on', true\)/;
@@ -111,7 +110,7 @@ export class PostgresCluster {
   rejectionState(host: number, { sql }: Statement): string | undefined {
     if (isCheck.test(sql) || isSettingsCheck.test(sql)) return undefined;
     if (host !== this.#primary) return "25006";
-    if (isInsert.test(sql) || isSelect.test(sql) || isLock.test(sql)) return undefined;
+    if (isInsert.test(sql) || isSelect.test(sql)) return undefined;
     return "42601";
   }
 
@@ -131,8 +130,11 @@ export class PostgresCluster {
       if (!this.#waitsForStandby(statement)) return true;
       return Promise.race([this.#committed(), cancelled.then(() => true)]);
     };
-    if (isSelect.test(sql)) return this.#select(String(values[0]));
-    if (isLock.test(sql)) return (await committed()) ? { columns: ["?column?"], rows: [] } : undefined;
+    if (isSelect.test(sql)) {
+      const selected = this.#select(String(values[0]));
+      const isWritten = selected.rows.length > 0 && this.#parts.mutation.writesNoMessages !== true;
+      return !isWritten || (await committed()) ? selected : undefined;
+    }
     const inserted = this.#insert(values);
     if (inserted.length > 0 && !(await committed())) return undefined;
     return { columns: ["*id"], rows: inserted.map(({ id }) => [String(id)]) };
@@ -180,14 +182,12 @@ export class PostgresCluster {
 
   #select(ids: string): Rows {
     const wanted = new Set([...ids.matchAll(/-?\d+/g)].map(([id]) => BigInt(id)));
-    const standbys = this.hasStandby && this.#parts.mutation.concealsStandbys !== true ? "one" : "";
     const found = this.#log.filter(({ id }) => wanted.has(id));
     return {
-      columns: ["*id", ...fieldNames, "standbys"],
+      columns: ["*id", ...fieldNames],
       rows: found.map((row) => [
         String(row.id),
         ...fieldNames.map((field) => (row[field] === null ? null : String(row[field]))),
-        standbys,
       ]),
     };
   }

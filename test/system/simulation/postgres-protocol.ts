@@ -152,8 +152,8 @@ export function welcome(backend: number): Buffer {
   return Buffer.concat([message("R", int32(0)), message("K", int32(backend), int32(1)), ready()]);
 }
 
-/** The rows for the settings of a transaction: three that are set, and two that are read. */
-const settingsRow = ["5s", "1s", "on", "on", "on"];
+/** The row for the settings of a transaction: three that are read, and four that are set. */
+const settingsRow = ["on", "on", null, "5s", "1s", "on", "warning"];
 
 /**
  * The response to a statement. The client ignores ParseComplete and BindComplete where it has sent

@@ -78,8 +78,7 @@ export async function commitBatch(
   if (inserted.length === batch.length) return batch.map(() => "created");
   const createdIds = new Set(inserted.map(BigInt));
   const others = rows.filter(({ plant }) => !createdIds.has(plant.id));
-  const stored =
-    others.length === 0 ? new Map<bigint, NewPlant>() : await selectDurable(pool, others, lockMs);
+  const stored = others.length === 0 ? new Map<bigint, NewPlant>() : await selectDurable(pool, others);
   const rowById = new Map(rows.map(({ plant }) => [plant.id, plant]));
   // Undefined for a plant that was neither created nor found.
   const outcomes = batch.map(({ plant }): Outcome | undefined => {
@@ -137,7 +136,7 @@ async function copy(
   }
   // A trigger has skipped some, or may have. The others are new: COPY fails if one was stored before.
   pool.copyFailedAt = performance.now();
-  const { plants } = await select(pool, ids);
+  const plants = await select(pool, ids);
   return rows.flatMap(({ plant }) => {
     const found = plants.get(plant.id);
     return found !== undefined && compareWithStored(found, plant) === "unchanged" ? [plant.id] : [];
@@ -202,43 +201,28 @@ function toText(value: FieldValue | undefined): string | undefined {
 }
 
 /**
- * Reads the stored plants with the ids of some plants, once they are as durable as a commit. A row
- * is visible as soon as it is committed on this host; with a synchronous standby whose wait was cut
- * short, the standby may not have it yet. Locking the row is a commit of its own, which waits for
- * the standby after the row's own commit.
+ * Writes a message to the write-ahead log for each row that is read, on Citus on the node that has
+ * it; nothing reads them. So the commit of the read waits for the disk and the standby, and for all
+ * that was committed before: the wait of the row's own commit may have been cut short, or off.
  */
-export async function selectDurable(
-  pool: HostPool,
-  rows: readonly NewEntry[],
-  lockMs = batchLockMsMax,
-): Promise<Map<bigint, NewPlant>> {
-  const ids = rows.map(({ plant }) => plant.id);
-  const { plants: stored, hasStandbys } = await select(pool, ids);
-  if (hasStandbys) {
-    // Citus locks rows of one shard in a statement, and each node has its own standby.
-    const parts = pool.traits.insertMethod === "values" ? ids.map((id) => [id]) : [ids];
-    for (const part of parts) {
-      await pool.query({
-        text: "SELECT 1 FROM plants WHERE id = ANY ($1::int8[]) ORDER BY id FOR KEY SHARE",
-        values: [part.map(String)],
-        lockMs,
-      });
-    }
-  }
-  return stored;
+const messageSql = "pg_logical_emit_message(true, 'plantstore', '')";
+
+/** Reads the stored plants with the ids of some plants, once they are as durable as a commit. */
+export function selectDurable(pool: HostPool, rows: readonly NewEntry[]): Promise<Map<bigint, NewPlant>> {
+  const columns = pool.traits.isPostgres ? `${columnList}, ${messageSql}` : columnList;
+  return select(
+    pool,
+    rows.map(({ plant }) => plant.id),
+    columns,
+  );
 }
 
 export async function select(
   pool: HostPool,
   ids: readonly bigint[],
-): Promise<{ plants: Map<bigint, NewPlant>; hasStandbys: boolean }> {
-  const { rows } = await pool.query<PlantRow & { standbys: string | null }>(
-    `SELECT ${columnList}, current_setting('synchronous_standby_names', true) AS standbys
-     FROM plants WHERE id = ANY ($1::int8[])`,
-    [ids.map(String)],
-  );
-  return {
-    plants: new Map(rows.map((row) => [BigInt(row.id), toNewPlant(BigInt(row.id), row)])),
-    hasStandbys: (rows[0]?.standbys ?? "") !== "",
-  };
+  columns = columnList,
+): Promise<Map<bigint, NewPlant>> {
+  const sql = `SELECT ${columns} FROM plants WHERE id = ANY ($1::int8[])`;
+  const { rows } = await pool.query<PlantRow>(sql, [ids.map(String)]);
+  return new Map(rows.map((row) => [BigInt(row.id), toNewPlant(BigInt(row.id), row)]));
 }

@@ -36,13 +36,16 @@ export const unloggedSql = `(SELECT string_agg(relname, ' and ' ORDER BY relname
 const miscountsSql = `current_setting('citus.shard_count', true) IS NOT NULL
   AND EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = to_regclass('plants') AND tgtype & 7 = 7)`;
 
-/** The SQL that sets the parameters of a transaction, and reads those that a client cannot set. */
+/**
+ * The SQL that reads the parameters of a transaction which a client cannot set, and sets the others.
+ * A wait for the standby that was cut short is reported as a warning.
+ */
 export function settingsSql(statementMs: string, lockMs: string, synchronousCommit: string): string {
   // Without a BEGIN, SET LOCAL would log a warning each time.
-  return `SELECT set_config('statement_timeout', ${statementMs}, true), set_config('lock_timeout', ${lockMs}, true),
+  return `SELECT current_setting('fsync', true), current_setting('full_page_writes', true), ${unloggedSql},
+                 set_config('statement_timeout', ${statementMs}, true), set_config('lock_timeout', ${lockMs}, true),
                  set_config('synchronous_commit', ${synchronousCommit}, true),
-                 current_setting('fsync', true), current_setting('full_page_writes', true), ${unloggedSql},
-                 ${miscountsSql}`;
+                 set_config('client_min_messages', 'warning', true), ${miscountsSql}`;
 }
 
 const settingsName = "plantstore_settings";

@@ -52,6 +52,7 @@ export async function checkHost(
   pool.traits = {
     synchronousCommit,
     acceptsTornPages,
+    isPostgres,
     namesStatements: statements === "named" || (statements === "auto" && isPostgres && isDirect),
     // Loaded Citus is enough: the table may be distributed at any time.
     insertMethod: isPostgres && (shards ?? null) === null ? "unnest" : "values",

@@ -22,6 +22,8 @@ export interface HostTraits {
   readonly synchronousCommit: "on" | "remote_apply" | undefined;
   /** Whether full_page_writes may be off, see the URL parameter of that name. */
   readonly acceptsTornPages: boolean;
+  /** Whether it is PostgreSQL, with or without Citus, and not another database with its protocol. */
+  readonly isPostgres: boolean;
   /** Whether statements may be prepared by name. */
   readonly namesStatements: boolean;
   readonly insertMethod: InsertMethod;
@@ -65,6 +67,7 @@ export class HostPool {
   traits: HostTraits = {
     synchronousCommit: undefined,
     acceptsTornPages: false,
+    isPostgres: false,
     namesStatements: false,
     insertMethod: "values",
     pipelinesCopy: false,
@@ -214,7 +217,7 @@ export class HostPool {
     return {
       values: [String(statementMs), String(lockMs), synchronousCommit],
       check: (row = []) => {
-        const reason = unsafeReason(row.slice(3), acceptsTornPages);
+        const reason = unsafeReason(row, acceptsTornPages);
         if (reason !== undefined) throw new NoPrimary(`${this.name}: ${reason}`, true);
       },
     };

@@ -102,8 +102,7 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
 
   async get(id: bigint): Promise<NewPlant | undefined> {
     const selecting = this.#primary.withRetry((pool) => select(pool, [id]));
-    const { plants } = await selecting.catch(rejectForOperator);
-    return plants.get(id);
+    return (await selecting.catch(rejectForOperator)).get(id);
   }
 
   export(filter: ExportFilter): AsyncIterable<readonly StoredPlant[]> {
