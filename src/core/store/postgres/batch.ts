@@ -72,8 +72,8 @@ export async function commitBatch(
   // Two batches that lock their rows in the same order cannot deadlock.
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
   // COPY reports no conflicts: INSERT then decides row by row.
-  const copied = mayCopy(pool, rows.length) ? await copy(pool, rows, lockMs) : undefined;
-  const inserted = copied ?? (await insert(pool, rows, lockMs));
+  const isCopied = mayCopy(pool, rows.length) && (await copy(pool, rows, lockMs));
+  const inserted = isCopied ? rows.map(({ plant }) => plant.id) : await insert(pool, rows, lockMs);
   // Avoids sets and maps of bigints, which cost as much as the COPY.
   if (inserted.length === batch.length) return batch.map(() => "created");
   const createdIds = new Set(inserted.map(BigInt));
@@ -114,33 +114,21 @@ function mayCopy({ traits, copyFailedAt }: HostPool, rows: number): boolean {
 }
 
 /**
- * Inserts rows by COPY, and returns the ids that were created; returns undefined, and inserts none,
- * if the database reports any error, such as a single id that is stored or locked, or a shard that
- * is being split.
+ * Inserts rows by COPY; false if the database reports any error, such as a single id that is stored
+ * or locked, a trigger, or a shard that is being split.
  */
-async function copy(
-  pool: HostPool,
-  rows: readonly NewEntry[],
-  lockMs: number,
-): Promise<bigint[] | undefined> {
+async function copy(pool: HostPool, rows: readonly NewEntry[], lockMs: number): Promise<boolean> {
   const sql = `COPY plants (${columnList}, created_at, creator) FROM STDIN`;
-  const ids = rows.map(({ plant }) => plant.id);
+  const text = Buffer.from(toCopyText(rows, Date.now()));
   try {
-    const text = Buffer.from(toCopyText(rows, Date.now()));
     const stored = await pool.copy(sql, text, { lockMs: Math.min(lockMs, copyLockMsMax) });
-    if (stored === rows.length) return ids;
+    // Fewer if a trigger was created after the check for triggers: then INSERT decides row by row.
+    if (stored === rows.length) return true;
   } catch (error) {
     if (!(error instanceof DatabaseError) || classifyError(error) === "connectionLost") throw error;
-    pool.copyFailedAt = performance.now();
-    return undefined;
   }
-  // A trigger has skipped some, or may have. The others are new: COPY fails if one was stored before.
   pool.copyFailedAt = performance.now();
-  const plants = await select(pool, ids);
-  return rows.flatMap(({ plant }) => {
-    const found = plants.get(plant.id);
-    return found !== undefined && compareWithStored(found, plant) === "unchanged" ? [plant.id] : [];
-  });
+  return false;
 }
 
 /**

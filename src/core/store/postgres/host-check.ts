@@ -40,8 +40,6 @@ export async function checkHost(
   if (unsafe !== undefined) throw new NoPrimary(unsafe, true);
   // YugabyteDB's version is that of a PostgreSQL with -YB- in it.
   const isPostgres = /^PostgreSQL (?!.*-YB-)/.test(version ?? "");
-  // CockroachDB rejects a COPY beside other statements in one query, as if the connection was lost.
-  const mayCopy = /^PostgreSQL /.test(version ?? "");
   // A pooler has its own process ids.
   const isDirect = backend === String(connection.processID);
   if (statements === "named" && !isDirect) await assertTracksNames(connection);
@@ -57,7 +55,8 @@ export async function checkHost(
     // Loaded Citus is enough: the table may be distributed at any time.
     insertMethod: isPostgres && (shards ?? null) === null ? "unnest" : "values",
     pipelinesCopy: statements !== "unnamed" && isPostgres && isDirect,
-    copyRowsMin: mayCopy ? copiedMin : Number.POSITIVE_INFINITY,
+    // CockroachDB rejects a COPY beside other statements in one query, as if the connection was lost.
+    copyRowsMin: isPostgres ? copiedMin : Number.POSITIVE_INFINITY,
   };
   if (await setsParameters(pool)) return;
   pool.traits = { ...pool.traits, synchronousCommit: undefined, copyRowsMin: Number.POSITIVE_INFINITY };

@@ -126,9 +126,10 @@ export class HostPool {
 
   /**
    * Runs COPY … FROM STDIN in a transaction with the parameters of a batch; returns the number of
-   * rows that were stored, or undefined if the server does not know it, and uses COPY no more.
+   * rows that were stored. Its connection stays if a row is rejected: a new one takes Citus 50 ms of
+   * processor time.
    */
-  async copy(text: string, rows: Buffer, limits: Limits): Promise<number | undefined> {
+  async copy(text: string, rows: Buffer, limits: Limits): Promise<number> {
     const guard = this.#guard(limits);
     if (guard === undefined) throw new Error("a COPY needs the parameters of a batch");
     const connection = await this.connect();
@@ -139,9 +140,7 @@ export class HostPool {
       connection.query(query);
       const stored = await promise;
       connection.release();
-      if (!query.miscounts) return stored;
-      this.traits = { ...this.traits, copyRowsMin: Number.POSITIVE_INFINITY };
-      return undefined;
+      return stored;
     } catch (error) {
       this.#stopNamingIfLost(error);
       connection.release(!(error instanceof DatabaseError) || classifyError(error) === "connectionLost");
