@@ -45,6 +45,7 @@ export async function checkHost(
   if (statements === "named" && !isDirect) await assertTracksNames(connection);
   const isWorker = (node_group ?? null) !== null && (await isCitusWorker(connection));
   connection.release();
+  const mayCopy = isPostgres && isDirect && statements !== "unnamed";
   const copiedMin = isWorker ? workerCopyRowsMin : copyRowsMin;
   const synchronousCommit = commits === "remote_apply" ? "remote_apply" : "on";
   pool.traits = {
@@ -54,9 +55,8 @@ export async function checkHost(
     namesStatements: statements === "named" || (statements === "auto" && isPostgres && isDirect),
     // Loaded Citus is enough: the table may be distributed at any time.
     insertMethod: isPostgres && (shards ?? null) === null ? "unnest" : "values",
-    pipelinesCopy: statements !== "unnamed" && isPostgres && isDirect,
     // CockroachDB rejects a COPY beside other statements in one query, as if the connection was lost.
-    copyRowsMin: isPostgres ? copiedMin : Number.POSITIVE_INFINITY,
+    copyRowsMin: mayCopy ? copiedMin : Number.POSITIVE_INFINITY,
   };
   if (await setsParameters(pool)) return;
   pool.traits = { ...pool.traits, synchronousCommit: undefined, copyRowsMin: Number.POSITIVE_INFINITY };

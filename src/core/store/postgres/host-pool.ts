@@ -28,11 +28,9 @@ export interface HostTraits {
   readonly namesStatements: boolean;
   readonly insertMethod: InsertMethod;
   /**
-   * Whether a COPY is sent with its rows, in one round trip. Through PgBouncer they must wait for
-   * CopyInResponse, or it loses count of the responses.
+   * Batches with at least as many rows are inserted by COPY, in one round trip: PgBouncer, which
+   * would lose count of the responses, gets none.
    */
-  readonly pipelinesCopy: boolean;
-  /** Batches with at least as many rows are inserted by COPY. */
   readonly copyRowsMin: number;
 }
 
@@ -70,7 +68,6 @@ export class HostPool {
     isPostgres: false,
     namesStatements: false,
     insertMethod: "values",
-    pipelinesCopy: false,
     copyRowsMin: Number.POSITIVE_INFINITY,
   };
   /** When a COPY has last failed. */
@@ -135,7 +132,7 @@ export class HostPool {
     const connection = await this.connect();
     try {
       const { promise, resolve, reject } = Promise.withResolvers<number>();
-      const query = new GuardedCopy(text, rows, guard, this.traits.pipelinesCopy);
+      const query = new GuardedCopy(text, rows, guard);
       query.callback = (error, result) => (error ? reject(error) : resolve(Number(result?.rowCount)));
       connection.query(query);
       const stored = await promise;
@@ -150,7 +147,8 @@ export class HostPool {
 
   /** A pooler does not pass the names on: the retry and everything after it is unnamed. */
   #stopNamingIfLost(error: unknown): void {
-    if (isNameLost(error)) this.traits = { ...this.traits, namesStatements: false, pipelinesCopy: false };
+    if (isNameLost(error))
+      this.traits = { ...this.traits, namesStatements: false, copyRowsMin: Number.POSITIVE_INFINITY };
   }
 
   /** Runs work in a transaction with the parameters of a batch, and commits it. */
