@@ -31,7 +31,7 @@ export const imitatedCatalogs = (group: number) => `
     VALUES (999999, 'citus', 10, 11, false, '12.1-1');
   CREATE TABLE pg_dist_local_group AS SELECT ${group} AS groupid;
   CREATE TABLE pg_dist_node (groupid int, nodename text, nodeport int, noderole text, isactive bool, hasmetadata bool, metadatasynced bool);
-  CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod "char", partkey text, repmodel "char", colocationid int);
+  CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod "char", partkey text);
   CREATE FUNCTION column_to_column_name(regclass, text) RETURNS text LANGUAGE sql AS 'SELECT $2'`;
 
 const settings = {

@@ -165,7 +165,9 @@ export class CitusNode implements Commits, NodeStore {
   /** Finds out whether the node responds to this server, or to the coordinator alone. */
   async #findRoute(): Promise<void> {
     const error = await errorOf(this.#reachDirectly());
-    const routedError = mayRoute(error) ? await errorOf(this.#reachByCoordinator()) : error;
+    // Not by the coordinator if the node itself has rejected the commit.
+    const mayRoute = error !== undefined && !isRefusal(error);
+    const routedError = mayRoute ? await errorOf(this.#reachByCoordinator()) : error;
     if (this.#isRetired) return;
     // A node that was reached before may only be slow, or starting.
     const failedMs = performance.now() - (this.#failingSince ?? performance.now());
@@ -244,11 +246,6 @@ async function commitNothing(pool: HostPool, node: MappedNode | undefined): Prom
   const { rows } = await pool.query<{ nodes: string }>(statement);
   if (node !== undefined && rows[0]?.nodes !== "1")
     throw new Error("it is not the node of this name in pg_dist_node");
-}
-
-/** Whether to try the coordinator: not if the node itself has rejected the commit. */
-function mayRoute(error: unknown): boolean {
-  return error !== undefined && !isRefusal(error);
 }
 
 /** The error of a promise; undefined if it succeeds. */
