@@ -105,7 +105,10 @@ test("a database connection that is lost during the export is an error of one li
     name,
     "INSERT INTO plants SELECT n, repeat('x', 2000) FROM generate_series(1, 20000) n",
   );
-  const child = Bun.spawn([plantstore, "export", "--database", address], { stdout: "pipe", stderr: "pipe" });
+  const child = Bun.spawn([plantstore, "export", "--quiet", "--database", address], {
+    stdout: "pipe",
+    stderr: "pipe",
+  });
   const reader = child.stdout.getReader();
   await reader.read();
   await postgres.query(
