@@ -129,27 +129,16 @@ describeCitus("plantstore migrate --distribute citus", () => {
     expect(await tables(name)).toEqual(distributed);
   });
 
-  test("a role with the privileges of a server can serve", async () => {
+  test("a role that does not own the tables cannot distribute them", async () => {
     const { name, address } = await cluster.newDatabase();
     await createStore(address);
     const role = `server_${name}`;
-    for (const sql of [
-      `CREATE USER ${role}`,
-      `GRANT SELECT ON plantstore_schema TO ${role}`,
-      `GRANT SELECT, INSERT ON plants TO ${role}`,
-      `GRANT SELECT, INSERT, UPDATE ON creators TO ${role}`,
-      `GRANT SELECT, INSERT, UPDATE, DELETE ON tokens TO ${role}`,
-    ])
-      await cluster.coordinator.query(name, sql);
-    const database = address.replace("postgres@", `${role}@`);
-    const { stderr } = await runCommand(distribute(database));
+    await cluster.coordinator.query(name, `CREATE USER ${role}`);
+    await cluster.coordinator.query(name, `GRANT SELECT ON plantstore_schema TO ${role}`);
+    const { stderr } = await runCommand(distribute(address.replace("postgres@", `${role}@`)));
     expect(stderr).toMatch(
       /^plantstore: Citus cannot distribute the store: .+; run it as the owner of the tables, a role that every node lets in$/m,
     );
-    await storeAt(address).distribute?.();
-    await using server = await RunningServer.start({ database, args: ["--migrate", "off"] });
-    const answer = await post(await server.target(), plantJson(1n, "Monstera"));
-    expect(answer.status).toBe(200);
   });
 
   test("tokens that two nodes change at the same time have revisions of their own, and one name has one token", async () => {

@@ -108,13 +108,11 @@ describeCitus("Citus nodes", () => {
   afterAll(() => cluster[Symbol.asyncDispose]());
 
   /** A store of its own with distributed plants. */
-  async function newStore(
-    distribute = "SELECT create_distributed_table('plants', 'id')",
-  ): Promise<{ name: string; address: string; query: (sql: string) => Promise<Record<string, unknown>[]> }> {
+  async function newStore() {
     const { name, address } = await cluster.newDatabase();
     await createStore(address);
     const query = (sql: string) => cluster.coordinator.query(name, sql);
-    await query(distribute);
+    await query("SELECT create_distributed_table('plants', 'id')");
     return { name, address, query };
   }
 
@@ -393,17 +391,6 @@ describeCitus("Citus nodes", () => {
     }
     expect(await race.audit(address)).toEqual([]);
     expect([...race.refused]).toEqual([]);
-  });
-
-  test("a table that is distributed while the server runs gets queues of its nodes", async () => {
-    const { address, query } = await newStore("SELECT 1");
-    await using service = await openStore(address);
-    expect(await service.create({ id: 1n, name: "Fern" })).toBe("created");
-    await query("SELECT create_distributed_table('plants', 'id')");
-    await nodesAre(service, 2);
-    expect(await service.create({ id: 1n, name: "Fern" })).toBe("unchanged");
-    expect(await service.create({ id: 2n, name: "Fern" })).toBe("created");
-    expect(service.reports).toHaveLength(1);
   });
 
   test("plants of a worker without metadata go through the coordinator, and straight to it once it has them", async () => {

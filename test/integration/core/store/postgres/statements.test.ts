@@ -125,20 +125,6 @@ test.each([
   },
 );
 
-test("of two batches that race for the same ids, each plant is created once", async () => {
-  await using engine = await Engine.start("pool_size=4");
-  const batch = Array.from({ length: 300 }, (_, index) => ({ id: BigInt(index), name: "Monstera" }));
-  for (let round = 0; round < 5; round++) {
-    const shifted = batch.map(({ id, name }) => ({ id: id + BigInt(1_000 * round), name }));
-    const results = await Promise.all(
-      [shifted, shifted.toReversed(), shifted].map((each) => engine.create(each)),
-    );
-    const created = results.flat().filter((outcome) => outcome === "created");
-    expect([created.length, new Set(results.flat())]).toEqual([300, new Set(["created", "unchanged"])]);
-  }
-  expect(engine.unavailable).toEqual([]);
-});
-
 test("a connection that is lost is prepared again", async () => {
   await using engine = await Engine.start("statements=named");
   await engine.create(ids(1n));
