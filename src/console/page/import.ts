@@ -124,7 +124,7 @@ export function ImportDialog({
       if (update !== "dry-run") onImported();
     });
   const send = async (file: File) => {
-    for (let offset = 0; offset < file.size && !isCancelled.current; offset += partBytes) {
+    for (let offset = 0; offset < file.size; offset += partBytes) {
       const part = await readPart(file, offset, partBytes);
       const next = await withRetries(() =>
         postBytes("import/part", { import: id.current, offset: String(offset) }, part),
@@ -132,18 +132,19 @@ export function ImportDialog({
       setStatus(next);
       if (next.ending !== null) return;
     }
-    const ended = await withRetries(() =>
-      isCancelled.current
-        ? post("import/cancel", { import: id.current })
-        : post("import/end", { import: id.current, bytes: String(file.size) }),
-    );
-    setStatus(ended);
+    setStatus(await withRetries(() => post("import/end", { import: id.current, bytes: String(file.size) })));
   };
-  /** Repeats a call that the server could not be reached for, or that it was too busy for. */
+  /**
+   * Repeats a call that the server could not be reached for, or that it was too busy for. Once the
+   * operator has stopped the import, cancels it instead.
+   */
   const withRetries = async (call: () => Promise<ImportStatus>) => {
     for (let attempt = 1; ; attempt++) {
       try {
-        const result = await call();
+        const isStopped = isCancelled.current;
+        const result = await (isStopped
+          ? post<ImportStatus>("import/cancel", { import: id.current })
+          : call());
         setRetrying(false);
         return result;
       } catch (failure) {

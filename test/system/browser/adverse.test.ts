@@ -180,6 +180,25 @@ test.concurrent("a file that is changed while it is imported is not taken for a 
   });
 });
 
+test.concurrent("an import is stopped while the server is gone", async () => {
+  await withPage(browser, { expectedFaults: [/ERR_/] }, async ({ page, folder, console }) => {
+    writeCsv(folder.file("plants.csv"), 10, "Hoya carnosa");
+    await page.goto(console);
+    let attempts = 0;
+    await page.route(/import\/part/, (route) => {
+      attempts++;
+      return route.abort("connectionrefused");
+    });
+    await chooseFile(page, folder.file("plants.csv"));
+    await importButton(page).click();
+    await page.getByText("The server does not respond; trying again.").waitFor();
+    await page.getByRole("button", { name: "Stop the import" }).click();
+    await page.getByText("Import stopped: plants.csv").waitFor();
+    // Without the button they are twenty.
+    expect(attempts).toBeLessThan(20);
+  });
+});
+
 test.concurrent("an import waits for a server that is gone for a while, and is repeated after a restart", async () => {
   await withPage(browser, { expectedFaults: [/ERR_/, / 400/] }, async ({ page, folder, server, console }) => {
     writeCsv(folder.file("plants.csv"), 100_000, "Hoya carnosa");
