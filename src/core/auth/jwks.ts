@@ -95,10 +95,12 @@ export class JwksCache {
     return this.#keys;
   }
 
-  /**
-   * Fetches the keys for a token with an unknown key; undefined if the provider is unreachable. A
-   * fetch that is running may have begun before the key was published, so another one follows it.
-   */
+  /** The fetch that is running, if any; undefined if it fails. */
+  get running(): Promise<KeySet | undefined> | undefined {
+    return this.#fetching;
+  }
+
+  /** Fetches the keys for a token with an unknown key; undefined if the provider is unreachable. */
   async refresh(): Promise<KeySet | undefined> {
     if (this.#isUnreachable) return undefined;
     this.#refreshing ??= this.#fetchAfterInterval();

@@ -76,10 +76,15 @@ export class JwtVerifier {
     const result = await this.#verifyWith(this.#keys.snapshot, token, hash);
     if (result !== "unknownKey") return result;
 
+    // The fetch that is running brings the key, unless it began before the key was published.
+    const fetched = await this.#keys.running;
+    const secondResult = fetched === undefined ? result : await this.#verifyWith(fetched, token, hash);
+    if (secondResult !== "unknownKey") return secondResult;
+
     const refreshed = await this.#keys.refresh();
     if (refreshed === undefined) return keysUnavailable;
-    const secondResult = await this.#verifyWith(refreshed, token, hash);
-    return secondResult === "unknownKey" ? badSignature : secondResult;
+    const lastResult = await this.#verifyWith(refreshed, token, hash);
+    return lastResult === "unknownKey" ? badSignature : lastResult;
   }
 
   async #verifyWith(keys: KeySet, token: string, hash: string): Promise<AuthResult | "unknownKey"> {

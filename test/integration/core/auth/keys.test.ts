@@ -118,6 +118,29 @@ test("a new key is accepted, also where the keys were being fetched when it was 
   expect((await created).status).toBe(200);
 });
 
+test("tokens that arrive while their key is being fetched wait for that fetch, and for no other", async () => {
+  const [old, young] = [new SigningKey(), new SigningKey()];
+  await using provider = new KeyServer(old);
+  const intervals = { keysAgeMsMax: 600_000, keysIntervalMsMin: 600_000 };
+  await using identity = await startWithIdentity(provider.issuer, { jwksUrl: provider.jwksUrl, intervals });
+  expect((await identity.create(old.sign(claimsOf(provider.issuer)))).status).toBe(200);
+  provider.publish(young);
+  const [asked, mayAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  provider.instead = () => {
+    asked.resolve();
+    return mayAnswer.promise.then(() => Response.json(provider.jwks));
+  };
+  const before = provider.fetches;
+  const create = (jti: string) => identity.create(young.sign(claimsOf(provider.issuer, { jti })));
+  const first = create("first");
+  await asked.promise;
+  const second = create("second");
+  await Bun.sleep(50);
+  mayAnswer.resolve();
+  expect((await Promise.all([first, second])).map(({ status }) => status)).toEqual([200, 200]);
+  expect(provider.fetches).toBe(before + 1);
+});
+
 test("no plant is stored without its subject while the store cannot look it up", async () => {
   const key = new SigningKey();
   await using provider = new KeyServer(key);
