@@ -47,6 +47,9 @@ const sampleRate = { createsPerSecond: 10, burst: 10 };
 /** The caller of the bodies that are read to choose a rule, before it is known whose they are. */
 const sandboxCaller: Caller = { key: "sandbox", name: "sandbox", creator: null };
 
+/** The idle time of a connection that had a delay. */
+const idleSecondsMax = 60;
+
 export class ForcedOutcomes {
   readonly #next: Handler;
   readonly #rules: Rules;
@@ -96,6 +99,7 @@ export class ForcedOutcomes {
       connection.server?.timeout(received, 0);
       // A reset aborts it. A sandbox that stops does not wait for it.
       await sleep(delayMs, undefined, { signal, ref: false }).catch(() => undefined);
+      connection.server?.timeout(received, idleSecondsMax);
     };
     await wait("before");
     // A reset has closed the connection.

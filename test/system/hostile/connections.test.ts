@@ -3,8 +3,9 @@
 
 import { expect, test } from "bun:test";
 import { ConsoleClient } from "../../support/console.ts";
-import { freshId } from "../../support/http.ts";
-import { RawConnection, rawAnswers, stuckCreate } from "../../support/raw-connection.ts";
+import { freshId, plantJson } from "../../support/http.ts";
+import { createHead, RawConnection, rawAnswers, stuckCreate } from "../../support/raw-connection.ts";
+import { RunningSandbox } from "../../support/sandbox.ts";
 import { RunningServer } from "../../support/server.ts";
 import { storePlants } from "../../support/stored-plants.ts";
 import { bodyOf } from "./hostile-request.ts";
@@ -40,6 +41,15 @@ test.concurrent("responses that are never read do not accumulate", async () => {
   for (const connection of greedy) connection.terminate();
   await session.descriptorsAreBackTo(before);
   expect(await session.faults()).toEqual([]);
+});
+
+test.concurrent("an idle connection is closed after a minute, also if a sandbox has delayed a response on it", async () => {
+  await using sandbox = await RunningSandbox.startInProcess();
+  await sandbox.control("PUT", "/rules", { rules: [{ outcome: { delay: { seconds: 0.1 } } }] });
+  const connection = await RawConnection.open(sandbox.url);
+  const body = plantJson(freshId(), "Monstera");
+  connection.write(createHead(sandbox, `Content-Length: ${body.length}`) + body);
+  expect(rawAnswers(await connection.closed)).toMatchObject({ answers: [{ status: 200 }], rest: "" });
 });
 
 test.concurrent("a download of the console that is never read ends after a minute, and not as a complete one does", async () => {
