@@ -581,6 +581,11 @@ export const habits: readonly (readonly [name: string, keeps: readonly string[],
     altersText([], (text) => text.replace(/("error":\d+)/, "$1.0")),
   ],
   [
+    "limits the nesting and the digits that its parser reads",
+    ["errors.invalid-plant"],
+    rejects([], 40001, ({ body }) => /\[{1000}|\d{1000}|e9{9}/.test(body)),
+  ],
+  [
     "prefers deflate",
     ["http.optional-fields"],
     {
