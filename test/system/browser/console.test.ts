@@ -44,6 +44,8 @@ test.concurrent("a plant that a client creates appears without a reload, and is 
     // A row under the pointer has the colour of a new one, on which its tag is still to be seen.
     await row(page, -9007199254740993n).hover();
     expect(await backgroundOf(page, "tr:hover .chip")).not.toBe(await backgroundOf(page, "tr:hover"));
+    await page.getByRole("button", { name: "Revoke first" }).hover();
+    expect(await backgroundOf(page, ".quiet:hover")).not.toBe(await backgroundOf(page, ".quiet:not(:hover)"));
     await page.getByLabel("Inventory").getByText("2", { exact: true }).waitFor();
 
     // While typing, without Enter.
