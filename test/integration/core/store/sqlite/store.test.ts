@@ -99,6 +99,19 @@ test("while another process holds the write lock, plants are unavailable after o
   expect(plants.create(toEntries([plant(1n, "a")]))).toEqual(["created"]);
 });
 
+test("the removal of ended tokens, behind which batches wait, waits for a lock no longer than a batch", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  using database = openDatabase(path, "create");
+  database.run("PRAGMA busy_timeout = 100");
+  using other = openDatabase(path, "existing");
+  other.run("BEGIN IMMEDIATE");
+  const start = performance.now();
+  const removal = new SqliteTokens(database).removeEnded(1, 1);
+  expect(await settled(removal)).toThrow("database is locked");
+  expect(performance.now() - start).toBeLessThan(5_000);
+});
+
 test("closing leaves one file, without a WAL", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
