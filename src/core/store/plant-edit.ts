@@ -38,7 +38,7 @@ export type EditOutcome = "done" | "missing" | "changed";
 
 /**
  * Edits in one call: on SQLite the batches of a server wait for them, some 5 ms. With plants of the
- * largest bodies a call takes 400 MB.
+ * largest bodies a call takes 700 MB.
  */
 export const editsMax = 200;
 
