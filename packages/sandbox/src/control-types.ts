@@ -42,9 +42,11 @@ export interface Match {
   readonly method?: string;
   /** Names are compared without regard to case, values exactly. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The fields of the plant in the body. */
+  /** The id of the plant in the body. */
   readonly id?: AnyId;
+  /** The name of the plant in the body. */
   readonly name?: string;
+  /** The tag of the plant in the body. */
   readonly tag?: string;
   /** The share of the requests that match, 0 to 1, from a sequence that repeats after a reset. */
   readonly share?: number;
