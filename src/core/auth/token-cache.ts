@@ -24,8 +24,8 @@ const pollWaitMsMax = 5_000;
 const pollPauseMs = 50;
 
 /**
- * All tokens are reloaded at this interval, for changes without a revision (an earlier version, SQL
- * by hand). A slow reload is repeated less often: it takes at most a thousandth of the time.
+ * All tokens are reloaded at this interval, for changes without a revision (SQL by hand). A slow
+ * reload is repeated less often: it takes at most a thousandth of the time.
  */
 const reloadIntervalMs = 60_000;
 const reloadShareMax = 0.001;

@@ -309,7 +309,7 @@ function* findCreatorKey(name: string): SqlWork<number | undefined> {
 }
 
 /** The key of a creator, which is stored if it is new. */
-export function* storeCreatorKey(name: string): SqlWork<number> {
+function* storeCreatorKey(name: string): SqlWork<number> {
   for (;;) {
     const found = yield* findCreatorKey(name);
     if (found !== undefined) return found;

@@ -25,7 +25,7 @@ export interface TokenRecord extends NewToken {
   /** From this time on it is not accepted, as a rotation has replaced it; null if none has. */
   readonly overlapEndsAt: number | null;
   readonly revokedAt: number | null;
-  /** The key of its name, for its plants; null if an earlier version issued the token. */
+  /** The key of its name, for its plants; null if SQL stored the token without one. */
   readonly creator: number | null;
   /** The start of the last minute in which a server accepted it; null if none has. */
   readonly lastUsedAt: number | null;
@@ -105,7 +105,7 @@ export interface TokenRow {
   readonly predecessors_end_at: bigint | string | null;
   readonly last_used_at: bigint | string | null;
   readonly creator: bigint | number | null;
-  /** The revision of its last change; 0 if that was before schema version 3. */
+  /** The revision of its last change. */
   readonly revision: bigint | string;
 }
 

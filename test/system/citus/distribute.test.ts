@@ -4,7 +4,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Client } from "pg";
 import { openServerStore, storeAt } from "../../../src/core/store/open-store.ts";
-import { newestVersion } from "../../../src/core/store/postgres/migrations.ts";
 import { CitusCluster, type CitusDatabases, describeCitus, sharedCitus } from "../../support/citus.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
@@ -99,34 +98,6 @@ describeCitus("plantstore migrate --distribute citus", () => {
     await load.acknowledgedMore(100);
     await load.stop();
     expect(load.audit(await exported(address))).toEqual([]);
-  });
-
-  test("the schema of a distributed store is upgraded, and the role of its server can serve it", async () => {
-    const { name, address } = await cluster.newDatabase();
-    await storePlants(address, plants.slice(0, 10));
-    await storeAt(address).distribute?.();
-    const role = `server_${name}`;
-    for (const sql of [
-      `CREATE USER ${role}`,
-      `GRANT SELECT ON plantstore_schema TO ${role}`,
-      `GRANT SELECT, INSERT ON plants TO ${role}`,
-      `GRANT SELECT, INSERT, UPDATE, DELETE ON tokens TO ${role}`,
-      "DROP TABLE edits",
-      "DROP INDEX tokens_by_revision",
-      "DROP INDEX tokens_by_name",
-      "ALTER TABLE tokens DROP COLUMN revision",
-      "UPDATE plantstore_schema SET version = 2",
-    ])
-      await cluster.coordinator.query(name, sql);
-    await createStore(address);
-    const database = address.replace("postgres@", `${role}@`);
-    await using server = await RunningServer.start({ database, args: ["--migrate", "off"] });
-    const answer = await post(await server.target(), plantJson(-100n, "Fern 0"));
-    expect(answer.status).toBe(200);
-    expect(await cluster.coordinator.query(name, "SELECT version FROM plantstore_schema")).toEqual([
-      { version: newestVersion },
-    ]);
-    expect(await tables(name)).toEqual(distributed);
   });
 
   test("a role that does not own the tables cannot distribute them", async () => {

@@ -15,20 +15,14 @@ const joinedLengthMax = 2 ** 20;
  * Runs statements one after the other.
  *
  * @param connection a connection in a transaction, or a pool if no statements are yielded together.
- * @param msMax the client's time limit of a statement; by default that of the connection.
  */
-export async function runWork<Result>(
-  connection: Queries,
-  work: SqlWork<Result>,
-  msMax?: number,
-): Promise<Result> {
-  const limit = msMax === undefined ? {} : { query_timeout: msMax };
+export async function runWork<Result>(connection: Queries, work: SqlWork<Result>): Promise<Result> {
   let step = work.next();
   while (step.done !== true) {
     const rows: (readonly object[])[] = [];
     for (const statements of roundTrips(step.value)) {
       // Several statements have an array of results; the types have one.
-      const results = [await connection.query<object>({ ...joined(statements), ...limit })].flat();
+      const results = [await connection.query<object>(joined(statements))].flat();
       rows.push(...results.map((result) => result.rows));
     }
     step = work.next(rows);

@@ -17,8 +17,8 @@ const distributeMsMax = 24 * 3_600_000;
 /** How long it waits for the lock on a table: creates queue behind it. */
 const lockMsMax = 500;
 
-/** The advisory lock of a distribution: "plant", which no one else chooses by chance. */
-const advisoryLock = 0x70_6c_61_6e_74n;
+/** The advisory lock of a migration or distribution: "plant", which no one else chooses by chance. */
+export const schemaLock = 0x70_6c_61_6e_74n;
 
 const insufficientPrivilege = "42501";
 
@@ -70,7 +70,7 @@ export async function assertNotWorker(connection: Queries): Promise<void> {
 async function distributeTables(connection: PoolClient): Promise<Distribution> {
   await assertCitus(connection);
   // A second distribution waits here, and then finds the tables distributed.
-  await runLong(connection, `SELECT pg_advisory_xact_lock(${advisoryLock})`);
+  await runLong(connection, `SELECT pg_advisory_xact_lock(${schemaLock})`);
   await connection.query(`SELECT set_config('lock_timeout', '${lockMsMax}', true)`);
   const methods = await methodsOf(connection);
   const changed = tables.filter((table) => mustDistribute(table, methods.get(table)));
@@ -113,15 +113,6 @@ export async function citusVersion(connection: Queries): Promise<string | undefi
 export async function serializeTokenChange(connection: PoolClient): Promise<void> {
   if ((await citusVersion(connection)) === undefined) return;
   await connection.query("UPDATE tokens SET revision = revision WHERE hash = (SELECT min(hash) FROM tokens)");
-}
-
-/** Distributes a new table, if the store is distributed. */
-export async function distributeNewTable(connection: PoolClient, table: string): Promise<void> {
-  if ((await citusVersion(connection)) === undefined) return;
-  const methods = await methodsOf(connection);
-  const model = idColumns[table] === undefined ? "tokens" : "plants";
-  if (methods.get(model) === methodFor(model) && methods.get(table) === undefined)
-    await distributeTable(connection, table);
 }
 
 async function distributeTable(connection: PoolClient, table: string): Promise<void> {
