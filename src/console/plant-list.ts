@@ -6,7 +6,6 @@ import { type SqlConnection, SqlTimeout, type SqlValue } from "../core/store/sql
 import { type PlantSummary, summaries } from "./plant-rows.ts";
 import {
   adjacentId,
-  conditionsOf,
   directionOf,
   type Filter,
   type Findings,
@@ -29,10 +28,7 @@ export const orderedCharacters = 100;
 
 /** Which plants to list, in which order, and where the page begins. */
 export interface Search extends Filter {
-  /**
-   * The order of all plants. Those that are searched for come by id, or by creation if only its
-   * time is given.
-   */
+  /** The order of all plants; those that are searched for come by id. */
   readonly order: Order;
   readonly isDescending: boolean;
   /** Where the previous page ended or, for a page backward, the next one begins. */
@@ -73,7 +69,7 @@ const emptyPage: MatchingPage = {
   searchedTo: undefined,
 };
 
-/** The time limit for sorting all plants by name or tag. */
+/** The time limit for sorting all plants in another order than that of ids. */
 const sortMsMax = 3_000;
 
 /**
@@ -99,16 +95,16 @@ async function findPlantWithId(sql: SqlConnection, filter: Filter): Promise<Plan
 }
 
 async function listMatching(sql: SqlConnection, search: Search, isIndexed: boolean): Promise<MatchingPage> {
-  const isOnlyTime = search.created !== undefined && !isSearch({ ...search, created: undefined });
-  const order = isOnlyTime ? "created" : isSearch(search) ? "id" : search.order;
+  const order = isSearch(search) ? "id" : search.order;
   // A cursor of another order has no position in this one: the list starts over.
   const cursor = search.cursor?.order === order ? search.cursor : undefined;
   const isBackward = search.isBackward && cursor !== undefined;
   const isDescendingPage = order === search.order ? search.isDescending : true;
   const isDescending = isDescendingPage !== isBackward;
   const reading = { sql, filter: search, after: cursor, isDescending, plantsMax: search.plantsMax + 1 };
-  const { found, searchedTo } =
-    isSearch(search) && !isOnlyTime ? await searchPlants(reading, isIndexed) : await readAll(reading, order);
+  const { found, searchedTo } = isSearch(search)
+    ? await searchPlants(reading, isIndexed)
+    : await readAll(reading, order);
   const hasMore = found.length > search.plantsMax || searchedTo !== undefined;
   // A page that begins before the first plant: the first one instead, which is full.
   if (isBackward && !hasMore)
@@ -142,11 +138,8 @@ function reverseCursor(cursor: Cursor, isDescending: boolean): Cursor | undefine
   return id === undefined ? undefined : { ...cursor, id };
 }
 
-/** All plants in an order, or those of a time by creation. */
-async function readAll(
-  { sql, filter, after, isDescending, plantsMax }: Reading,
-  order: Order,
-): Promise<Findings> {
+/** All plants in an order. */
+async function readAll({ sql, after, isDescending, plantsMax }: Reading, order: Order): Promise<Findings> {
   // The order of code points, whatever that of the database.
   const collation = sql.dialect === "postgres" ? ' COLLATE "C"' : "";
   const { passed, direction } = directionOf(isDescending);
@@ -160,14 +153,11 @@ async function readAll(
   const isTime = order === "created";
   const key = isTime ? "created_at" : `substr(${order}, 1, ${orderedCharacters})${collation}`;
   const afterKey = isTime ? BigInt(after?.key ?? 0) : (after?.key ?? "");
-  // A comparison of row values would not be a range of the index by time on every engine.
-  const past =
-    after === undefined ? "" : `AND ${key} ${passed}= $2 AND (${key} ${passed} $2 OR id ${passed} $3)`;
+  const past = after === undefined ? "" : `AND (${key}, id) ${passed} ($2, $3)`;
   const parameters: SqlValue[] = [plantsMax, ...(after === undefined ? [] : [afterKey, after.id])];
-  const ofTime = conditionsOf(sql, filter, parameters);
   const sorting = sql.query<{ id: bigint; sort_key: string | bigint }>(
     `SELECT id, ${key} AS sort_key FROM plants
-     WHERE ${isTime ? "" : `${sql.inTime} AND `}${isTime ? "created_at" : order} IS NOT NULL ${ofTime} ${past}
+     WHERE ${sql.inTime} AND ${key} IS NOT NULL ${past}
      ORDER BY ${key} ${direction}, id ${direction} LIMIT $1`,
     parameters,
     sortMsMax,
@@ -175,7 +165,7 @@ async function readAll(
   const rows = await sorting.catch((error) => {
     if (!(error instanceof SqlTimeout)) throw error;
     throw new OperatorError(
-      `Sorting by ${order} takes more than ${sortMsMax / 1_000} seconds in this store. Search, or sort by id or creation.`,
+      `Sorting in this order takes more than ${sortMsMax / 1_000} seconds in this store. Search, or sort by id.`,
     );
   });
   return { found: rows.map(({ id, sort_key }) => ({ id, key: String(sort_key) })) };

@@ -223,7 +223,7 @@ function withoutFoldedWords<One extends Filter>(filter: One): One {
 }
 
 /** The conditions that a plant matches a filter except for its id, each after an AND. */
-export function conditionsOf(
+function conditionsOf(
   sql: SqlConnection,
   { words, tag, creators, created }: Searching["filter"],
   parameters: SqlValue[],

@@ -18,7 +18,6 @@ const migrations: readonly (readonly string[])[] = [
        created_at bigint,
        creator    integer
      )`,
-    "CREATE INDEX plants_by_creation ON plants (created_at) WHERE created_at IS NOT NULL",
 
     "CREATE TABLE creators (id integer PRIMARY KEY, name text NOT NULL UNIQUE)",
 

@@ -16,7 +16,6 @@ const migrations: readonly string[] = [
      created_at INTEGER,
      creator    INTEGER
    ) STRICT;
-   CREATE INDEX plants_by_creation ON plants (created_at) WHERE created_at IS NOT NULL;
 
    CREATE TABLE creators (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
 
