@@ -8,8 +8,6 @@ import { storeAt } from "../../core/store/open-store.ts";
 import { Database, lockWaitMs, SQLiteError } from "../../core/store/sqlite/driver.ts";
 import { hasFailureMarker } from "../../core/store/sqlite/errors.ts";
 import {
-  assertOnePath,
-  assertOwnWal,
   failureMarkerSuffix,
   fsyncFile,
   isEmpty,
@@ -53,8 +51,6 @@ export function backUp(database: string, file: string, overwrite: boolean): numb
     };
     // Checked before the copy, which may take long, and again after it.
     assertReplaceable();
-    assertOnePath(path);
-    assertOwnWal(path);
     if (!isEmpty(target)) assertClosedBackup(target, file);
     using folder = PrivateFolder.create(dirname(target));
     copyStore(path, folder.copy);
@@ -143,7 +139,6 @@ export function restore(database: string, backup: string, overwrite: boolean): n
     assertNoStoreFiles(backup);
     assertClosed(backup);
     assertFree(target, path, overwrite);
-    assertOnePath(path);
     using folder = PrivateFolder.create(dirname(target));
     copyBackup(backup, folder.copy);
     const plants = verifyCopy(folder.copy, backup);
@@ -167,7 +162,6 @@ function assertNoStoreFiles(backup: string): void {
 /** Rejects a file that may be open under another name, with its WAL next to that. */
 function assertClosed(backup: string): void {
   if (!isInWalMode(readHeader(backup))) return;
-  assertOnePath(backup);
   try {
     whileLocked(backup, () => undefined);
   } catch (error) {

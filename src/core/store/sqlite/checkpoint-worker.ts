@@ -6,7 +6,6 @@ import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
 import type { Database } from "./driver.ts";
 import { batchFailure, isFailedFsync, recordDiskFailure } from "./errors.ts";
-import { OpenFiles } from "./open-files.ts";
 import { restartPages } from "./wal.ts";
 import { notify, serveCalls } from "./worker-rpc.ts";
 
@@ -32,7 +31,6 @@ serveCalls(openCheckpoints);
 export async function openCheckpoints(path: string, memory: SharedArrayBuffer) {
   const database = openDatabase(path, "existing");
   const signals = new CheckpointSignals(memory);
-  const files = new OpenFiles(path, database, signals.databaseDescriptor);
   return {
     checkpoints: {
       /**
@@ -41,10 +39,9 @@ export async function openCheckpoints(path: string, memory: SharedArrayBuffer) {
        */
       async run() {
         try {
-          signals.afterCommits(intervalMs, () => copyIfLong(database, files, signals.databaseDescriptor));
+          signals.afterCommits(intervalMs, () => copyIfLong(database, signals.databaseDescriptor));
           // Closing may run a checkpoint, from pages that may not be on the disk.
           if (signals.hasDiskFailed) return;
-          files.close();
           database.close();
         } catch (error) {
           if (!isFailedFsync(error)) throw error;
@@ -56,12 +53,11 @@ export async function openCheckpoints(path: string, memory: SharedArrayBuffer) {
   };
 }
 
-function copyIfLong(database: Database, files: OpenFiles, databaseDescriptor: number): void {
+function copyIfLong(database: Database, databaseDescriptor: number): void {
   if (performance.now() < nextTryAt) return;
   try {
     const { pages, copied } = checkpoint(database, "NOOP");
     if (pages - copied < (pages < restartPages ? pagesMin : lastPagesMin)) return;
-    if (files.findFaultNow() !== undefined) return;
     checkpoint(database, "PASSIVE");
     // During commits SQLite never fsyncs the database file, and the commit that copies the rest
     // would do all of it.

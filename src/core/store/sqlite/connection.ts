@@ -1,13 +1,13 @@
 // Opens SQLite files so that a commit is on stable storage when it returns, also while other
 // processes have them open.
 
-import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
 import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./errors.ts";
-import { assertOnePath, assertOwnWal, fileId, fsyncDirectory, fsyncFile, resolvedPath } from "./files.ts";
+import { fileId, fsyncDirectory, fsyncFile, resolvedPath } from "./files.ts";
 import { migrate, newestVersion, schemaVersion } from "./migrations.ts";
 
 /** A WAL that grew during a long export is truncated to this size when it is restarted. */
@@ -21,8 +21,8 @@ export function openDatabase(path: string, mode: OpenMode): Database {
   for (;;) {
     // ":memory:" has no file; it is rejected once it is open, as it cannot have a WAL.
     if (!existsSync(path) && path !== ":memory:") createFile(path, mode);
-    assertOnePath(path);
-    assertOwnWal(path);
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
+      throw new OperatorError(`${path} is a folder; name a file`);
     const id = fileId(path);
     // A restore may replace the file at this moment; the file that was opened has no name then.
     const isReplaced = () => id !== fileId(path);

@@ -36,7 +36,6 @@ export function isLocked(error: unknown): boolean {
  */
 export function batchFailure(error: unknown): { reason: string; mayCommitSingly: boolean } {
   if (isFailedFsync(error)) throw error;
-  if (error instanceof Error && "syscall" in error) return { reason: error.message, mayCommitSingly: false };
   if (!(error instanceof SQLiteError)) throw error;
   const mayCommitSingly = /^SQLITE_(?:FULL|TOOBIG|CONSTRAINT)/.test(error.code ?? "");
   return { reason: `${error.message} (${error.code})`, mayCommitSingly };

@@ -19,7 +19,6 @@ import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
 import type { Database } from "./driver.ts";
 import {
-  batchFailure,
   type DiskFailureError,
   diskFailure,
   isFailedFsync,
@@ -29,7 +28,7 @@ import {
 } from "./errors.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
 import { newestVersion } from "./migrations.ts";
-import { assertIntact, OpenFiles } from "./open-files.ts";
+import { OpenFiles } from "./open-files.ts";
 import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from "./plants.ts";
 import { openReadConnection, toSqlConnection } from "./sql-connection.ts";
 import { editPlants, type SqlCall, SqlRunner } from "./sql-statements.ts";
@@ -67,8 +66,8 @@ export class SqliteStore implements ReadablePlantStore {
     const { checkpointThread } = walOptions;
     this.#checkpointThread = checkpointThread;
     if (checkpointThread !== undefined) checkpointThread.databaseDescriptor = openSync(path, "r");
-    this.#files = new OpenFiles(path, this.#database, checkpointThread?.databaseDescriptor);
-    this.#wal = new Wal(this.#database, onUnavailable, { ...walOptions, files: this.#files });
+    this.#files = new OpenFiles(path);
+    this.#wal = new Wal(this.#database, onUnavailable, walOptions);
     this.#plants = new SqlitePlants(this.#database, onUnavailable, () => this.#wal.makeRoom());
     this.tokens = new SqliteTokens(this.#database, (access, run) =>
       access === "read" ? this.#read(async () => run()) : this.#write(async () => run()),
@@ -79,7 +78,7 @@ export class SqliteStore implements ReadablePlantStore {
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
     return this.#onDisk(async () => {
       try {
-        assertIntact(this.#fault());
+        this.#files.assertIntact();
         return this.#plants.create(batch);
       } catch (error) {
         if (!(error instanceof OperatorError)) throw error;
@@ -151,30 +150,20 @@ export class SqliteStore implements ReadablePlantStore {
 
   /** Returns false if the database has to stay open until the process ends. */
   async close(): Promise<boolean> {
-    const hasFault = this.#fault(() => this.#files.findFaultNow()) !== undefined;
-    this.#files.close();
     // Closing copies the WAL into the database file, from pages that may not be on the disk or into
     // a file of someone else, and removes the file that has the WAL's name.
-    if (hasFault || this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed) return false;
+    const hasDiskFailed = this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed === true;
+    if (hasDiskFailed || !this.#files.areIntact()) return false;
     this.#database.close();
     // Last: a process that closes a file loses every POSIX lock that it holds on it.
     if (this.#checkpointThread !== undefined) closeSync(this.#checkpointThread.databaseDescriptor);
     return true;
   }
 
-  /** Why commits to the open files would be lost: removed, replaced, overwritten or unreadable. */
-  #fault(find = () => this.#files.findFault()): string | undefined {
-    try {
-      return find();
-    } catch (error) {
-      return batchFailure(error).reason;
-    }
-  }
-
-  /** Rejects with an OperatorError if the open files were removed, replaced or overwritten. */
+  /** Rejects with an OperatorError if the open files were removed or replaced. */
   #read<T>(call: () => Promise<T>): Promise<T> {
     return this.#onDisk(() => {
-      assertIntact(this.#fault());
+      this.#files.assertIntact();
       return this.#reading(call);
     });
   }

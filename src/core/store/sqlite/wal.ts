@@ -7,7 +7,6 @@ import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { walBytesKept } from "./connection.ts";
 import { type Database, lockWaitMs } from "./driver.ts";
 import { batchFailure } from "./errors.ts";
-import { assertIntact, type OpenFiles } from "./open-files.ts";
 
 const mebibyte = 2 ** 20;
 
@@ -43,8 +42,6 @@ const heldBytesMinDefault = 1_024 * mebibyte;
 export interface WalOptions {
   /** The thread that copies the WAL, in a server; otherwise commits do. */
   readonly checkpointThread?: CheckpointSignals;
-  /** Asked before each checkpoint, so that a store notices other writers of its files. */
-  readonly files?: OpenFiles;
   /** See Wal.heldBytesMax. */
   readonly heldBytesMin?: number;
 }
@@ -53,7 +50,6 @@ export class Wal {
   readonly #database: Database;
   readonly #onUnavailable: OnUnavailable;
   readonly #checkpointThread: CheckpointSignals | undefined;
-  readonly #files: OpenFiles | undefined;
   readonly #heldBytesMin: number;
   /** Its length before the last transaction. */
   #pages = 0;
@@ -66,15 +62,14 @@ export class Wal {
     this.#database = database;
     this.#onUnavailable = onUnavailable;
     this.#checkpointThread = options.checkpointThread;
-    this.#files = options.files;
     this.#heldBytesMin = options.heldBytesMin ?? heldBytesMinDefault;
     this.#restartAt = this.#restartPages;
   }
 
   /**
    * Keeps the WAL short; call it before each transaction. Returns and reports why no plant may be
-   * committed, if the WAL has reached its limit or cannot be read. Throws an OperatorError if the
-   * files were overwritten, and SQLite's own error if an fsync has failed.
+   * committed, if the WAL has reached its limit or cannot be read. Throws SQLite's own error if an
+   * fsync has failed.
    *
    * A WAL is restarted by the first commit that finds all of it in the database file. While commits
    * follow without a pause the checkpoint thread never gets that far, so this copies the rest once
@@ -98,7 +93,6 @@ export class Wal {
 
   #hasRoom(): boolean {
     const { pages, copied } = checkpoint(this.#database, "NOOP");
-    assertIntact(this.#files?.findFaultBeforeCommit(pages));
     // -1 while another connection writes the index of the WAL; the next call finds its length.
     if (pages < 0) return true;
     if (pages < this.#pages) this.#resetLimits();
@@ -145,7 +139,6 @@ export class Wal {
 
   /** Copies the rest of the WAL. Returns whether all of it is in the database file now. */
   #copyTail(waits: boolean): boolean {
-    assertIntact(this.#files?.findFaultNow());
     // FULL keeps other processes from committing; it must not wait for them.
     this.#database.run("PRAGMA busy_timeout = 0");
     try {

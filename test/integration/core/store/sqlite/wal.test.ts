@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { existsSync, openSync, readSync, truncateSync, writeSync } from "node:fs";
+import { existsSync, openSync, readSync, writeSync } from "node:fs";
 import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
 import { OperatorError } from "../../../../../src/core/operator-error.ts";
 import { toEntries } from "../../../../../src/core/store/plant-store.ts";
@@ -18,8 +18,6 @@ import { TemporaryFolder } from "../../../../support/server.ts";
 import { openedStore, unexpected } from "../../../../support/stored-plants.ts";
 
 const mebibyte = 2 ** 20;
-
-const oneEntry = toEntries([{ id: 1n, name: "Monstera" }]);
 
 function large(id: bigint): NewPlant {
   return { id, name: "x".repeat(mebibyte) };
@@ -190,19 +188,4 @@ test("a commit in flight while an fsync of the checkpoint thread fails is not ac
   // Closing runs a checkpoint, from pages that may not be on the disk.
   await store[Symbol.asyncDispose]();
   expect(existsSync(`${path}-wal`)).toBe(true);
-});
-
-test.each([
-  ["a revocation", (store: SqliteStore) => store.tokens.revoke("ci", 5).catch(String)],
-  ["a create that is sent again", async (store: SqliteStore) => String(await store.create(oneEntry))],
-])("%s right after the WAL was overwritten is not acknowledged", async (_, call) => {
-  using folder = new TemporaryFolder();
-  const path = folder.file("plants.db");
-  const reasons: string[] = [];
-  const options = { checkpointThread: new CheckpointSignals(new BatchMemory().buffer) };
-  await using store = new SqliteStore(path, "create", (reason) => reasons.push(reason), options);
-  await store.tokens.add({ name: "ci", hash: "0", createdAt: 0, expiresAt: null });
-  expect(await store.create(oneEntry)).toEqual(["created"]);
-  truncateSync(`${path}-wal`);
-  expect(`${await call(store)} ${reasons}`).toMatch(/^(?:Error|unavailable).*-wal was overwritten/);
 });
