@@ -13,7 +13,7 @@ const calls = serveCalls(openStore);
 
 /** @param memory of batches, and of the checkpoint thread's signals. */
 export async function openStore(path: string, mode: OpenMode, memory: SharedArrayBuffer) {
-  const store = new SqliteStore(path, mode, notify, { checkpointThread: new CheckpointSignals(memory) });
+  const store = new SqliteStore(path, mode, notify, new CheckpointSignals(memory));
   void serveBatches(store, new BatchReceiver(memory));
   const close = async () => {
     const mayTerminate = await store.close();

@@ -13,7 +13,6 @@ import {
 } from "../plant-store.ts";
 import type { Database } from "./driver.ts";
 import { batchFailure } from "./errors.ts";
-import type { Wal } from "./wal.ts";
 
 type PlantRow = PlantColumns & { readonly id: bigint };
 
@@ -32,7 +31,7 @@ const exportCodeUnitsMax = 2 ** 20;
 export class SqlitePlants {
   readonly #database: Database;
   readonly #onUnavailable: OnUnavailable;
-  readonly #makeRoom: Wal["makeRoom"];
+  readonly #beforeCommit: () => void;
   // Prepared once: to parse the first two took 11 µs a batch. Closing the database finalizes what
   // `query` has prepared; another open statement would keep SQLite from removing the WAL.
   readonly #begin;
@@ -40,11 +39,11 @@ export class SqlitePlants {
   readonly #insert;
   readonly #select;
 
-  /** @param makeRoom see Wal. */
-  constructor(database: Database, onUnavailable: OnUnavailable, makeRoom: Wal["makeRoom"] = () => undefined) {
+  /** @param beforeCommit may throw SQLite's own error. */
+  constructor(database: Database, onUnavailable: OnUnavailable, beforeCommit: () => void = () => undefined) {
     this.#database = database;
     this.#onUnavailable = onUnavailable;
-    this.#makeRoom = makeRoom;
+    this.#beforeCommit = beforeCommit;
     this.#begin = database.query("BEGIN IMMEDIATE");
     this.#commitTransaction = database.query("COMMIT");
     this.#insert = database.query<never, [bigint, bigint, number | null, ...(FieldValue | null)[]]>(
@@ -60,8 +59,8 @@ export class SqlitePlants {
    * used afterwards.
    */
   create(batch: readonly NewEntry[]): Outcome[] {
-    if (this.#makeRoom() !== undefined) return batch.map((entry) => this.#commitSingly(entry, false));
     try {
+      this.#beforeCommit();
       return this.#commit(batch);
     } catch (error) {
       const { reason, mayCommitSingly } = batchFailure(error);

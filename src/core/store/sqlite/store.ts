@@ -33,13 +33,7 @@ import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from 
 import { openReadConnection, toSqlConnection } from "./sql-connection.ts";
 import { editPlants, type SqlCall, SqlRunner } from "./sql-statements.ts";
 import { SqliteTokens } from "./tokens.ts";
-import { Wal, type WalOptions } from "./wal.ts";
-
-/** How often an export looks at the length of the WAL. */
-const walWatchMs = 1_000;
-
-const exportEndedMessage =
-  "the export was ended, as its snapshot kept the write-ahead log from becoming shorter, and creates would have failed; continue it with --since-id, or write it to a file, which is faster than a slow reader";
+import { Wal } from "./wal.ts";
 
 export class SqliteStore implements ReadablePlantStore {
   readonly engine = "sqlite";
@@ -57,20 +51,28 @@ export class SqliteStore implements ReadablePlantStore {
   readonly #sql: SqlRunner;
   #diskFailure: DiskFailureError | undefined;
 
-  /** Opens a store file, see openDatabase. After a DiskFailureError all calls reject with it. */
-  constructor(path: string, mode: OpenMode, onUnavailable: OnUnavailable, walOptions: WalOptions = {}) {
+  /**
+   * Opens a store file, see openDatabase. After a DiskFailureError all calls reject with it.
+   *
+   * @param checkpointThread copies the WAL, in a server; otherwise commits do.
+   */
+  constructor(
+    path: string,
+    mode: OpenMode,
+    onUnavailable: OnUnavailable,
+    checkpointThread?: CheckpointSignals,
+  ) {
     this.#path = path;
     this.wasCreated = !existsSync(path);
     this.#onUnavailable = onUnavailable;
     this.#database = openDatabase(path, mode);
-    const { checkpointThread } = walOptions;
     this.#checkpointThread = checkpointThread;
     if (checkpointThread !== undefined) checkpointThread.databaseDescriptor = openSync(path, "r");
     this.#files = new OpenFiles(path);
-    this.#wal = new Wal(this.#database, onUnavailable, walOptions);
-    this.#plants = new SqlitePlants(this.#database, onUnavailable, () => this.#wal.makeRoom());
+    this.#wal = new Wal(this.#database, onUnavailable, checkpointThread);
+    this.#plants = new SqlitePlants(this.#database, onUnavailable, () => this.#wal.shorten());
     this.tokens = new SqliteTokens(this.#database, (access, run) =>
-      access === "read" ? this.#read(async () => run()) : this.#write(async () => run()),
+      access === "read" ? this.#read(run) : this.#write(run),
     );
     this.#sql = new SqlRunner(this.#database);
   }
@@ -89,39 +91,23 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]> {
-    return this.#writeIfRoom(() => editPlants(this.#database, edits, run));
+    return this.#write(() => editPlants(this.#database, edits, run));
   }
 
   assertWritable(): Promise<void> {
-    return this.#writeIfRoom(() => this.#plants.probe());
+    return this.#write(() => this.#plants.probe());
   }
 
   async get(id: bigint): Promise<NewPlant | undefined> {
     return this.#reading(() => this.#plants.get(id));
   }
 
-  /** Ends with an OperatorError before its snapshot makes creates fail. */
   async *export(filter: ExportFilter): AsyncGenerator<SqliteStoredPlant[]> {
-    const chunks = exportPlants(this.#database, filter);
-    let hasEnded = false;
-    const watch = setInterval(() => {
-      if (!this.#isWalHeldLong()) return;
-      hasEnded = true;
-      chunks.return(undefined);
-    }, walWatchMs);
     try {
-      for (const plants of chunks) yield plants;
+      yield* exportPlants(this.#database, filter);
     } catch (error) {
       throw readError(error);
-    } finally {
-      clearInterval(watch);
     }
-    if (hasEnded) throw new OperatorError(exportEndedMessage);
-  }
-
-  /** Whether the WAL has half of the length at which creates fail. */
-  #isWalHeldLong(): boolean {
-    return (walBytes(this.#path) ?? 0) > this.#wal.heldBytesMax / 2;
   }
 
   async count(filter: ExportFilter): Promise<number> {
@@ -141,7 +127,7 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   runSql(call: SqlCall): Promise<object[]> {
-    return this.#writeIfRoom(() => this.#sql.write(call));
+    return this.#write(() => this.#sql.write(call));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -161,30 +147,26 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   /** Rejects with an OperatorError if the open files were removed or replaced. */
-  #read<T>(call: () => Promise<T>): Promise<T> {
+  #read<T>(read: () => T): Promise<T> {
     return this.#onDisk(() => {
       this.#files.assertIntact();
-      return this.#reading(call);
+      return this.#reading(read);
     });
   }
 
-  async #reading<T>(read: () => T): Promise<Awaited<T>> {
+  async #reading<T>(read: () => T): Promise<T> {
     try {
-      return await read();
+      return read();
     } catch (error) {
       throw readError(error);
     }
   }
 
   /** Runs a write, and keeps the WAL short: without creates only these calls grow it. */
-  #write<T>(call: (noRoom: string | undefined) => Promise<T>): Promise<T> {
-    return this.#read(() => call(this.#wal.makeRoom()));
-  }
-
-  #writeIfRoom<T>(call: () => T): Promise<T> {
-    return this.#write(async (noRoom) => {
-      if (noRoom !== undefined) throw new OperatorError(noRoom);
-      return call();
+  #write<T>(write: () => T): Promise<T> {
+    return this.#read(() => {
+      this.#wal.shorten();
+      return write();
     });
   }
 
