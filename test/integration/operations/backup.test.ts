@@ -100,7 +100,7 @@ test("a folder in which SQLite can open no file is an error of one line", async 
   }
 });
 
-test("a server that opens the store while it is replaced runs on the new one", async () => {
+test("a command that opens the store while it is replaced ends with one line, and the next one has the new store", async () => {
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 10);
   await newStore(folder, "new.db", 20);
@@ -109,11 +109,15 @@ test("a server that opens the store while it is replaced runs on the new one", a
   lock.run("PRAGMA locking_mode = EXCLUSIVE");
   lock.run("PRAGMA journal_mode = DELETE");
   lock.run("BEGIN EXCLUSIVE");
-  const exporting = Bun.spawn([plantstore, "stats", "--json", "--database", database], { stdout: "pipe" });
-  await eventually("the export has the store open", () => hasOpen(exporting.pid, folder.file("plants.db")));
+  const stats = ["stats", "--json", "--database", database];
+  const opening = Bun.spawn([plantstore, ...stats], { stdout: "ignore", stderr: "pipe" });
+  await eventually("the command has the store open", () => hasOpen(opening.pid, folder.file("plants.db")));
   renameSync(folder.file("new.db"), folder.file("plants.db"));
   lock.close();
-  expect(JSON.parse(await exporting.stdout.text()).plants).toBe(20);
+  expect(await opening.stderr.text()).toBe(
+    `plantstore: ${folder.file("plants.db")} was replaced while it was being opened; try again\n`,
+  );
+  expect(JSON.parse((await runCommand(stats)).stdout).plants).toBe(20);
 });
 
 test("a store whose disk has failed is copied, and its failure marker stays", async () => {

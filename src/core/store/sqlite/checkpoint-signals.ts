@@ -7,8 +7,7 @@ import { signalsAt } from "./shared-batch.ts";
 const state = 0;
 const commits = 1;
 const isCopying = 2;
-const databaseDescriptor = 3;
-const integers = 4;
+const integers = 3;
 
 /** The values of the first one. */
 const running = 0;
@@ -51,15 +50,6 @@ export class CheckpointSignals {
 
   get hasDiskFailed(): boolean {
     return Atomics.load(this.#integers, state) === diskFailed;
-  }
-
-  /** The database file, opened by the committing thread for both. */
-  get databaseDescriptor(): number {
-    return Atomics.load(this.#integers, databaseDescriptor);
-  }
-
-  set databaseDescriptor(descriptor: number) {
-    Atomics.store(this.#integers, databaseDescriptor, descriptor);
   }
 
   /**

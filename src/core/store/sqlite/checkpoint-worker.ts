@@ -28,7 +28,11 @@ let nextTryAt = 0;
 
 serveCalls(openCheckpoints);
 
-export async function openCheckpoints(path: string, memory: SharedArrayBuffer) {
+/**
+ * @param descriptor the database file. Not opened here: a process that closes a file loses every
+ *   POSIX lock that it holds on it.
+ */
+export async function openCheckpoints(path: string, memory: SharedArrayBuffer, descriptor: number) {
   const database = openDatabase(path, "existing");
   const signals = new CheckpointSignals(memory);
   return {
@@ -39,7 +43,7 @@ export async function openCheckpoints(path: string, memory: SharedArrayBuffer) {
        */
       async run() {
         try {
-          signals.afterCommits(intervalMs, () => copyIfLong(database, signals.databaseDescriptor));
+          signals.afterCommits(intervalMs, () => copyIfLong(database, descriptor));
           // Closing may run a checkpoint, from pages that may not be on the disk.
           if (signals.hasDiskFailed) return;
           database.close();
@@ -53,7 +57,7 @@ export async function openCheckpoints(path: string, memory: SharedArrayBuffer) {
   };
 }
 
-function copyIfLong(database: Database, databaseDescriptor: number): void {
+function copyIfLong(database: Database, descriptor: number): void {
   if (performance.now() < nextTryAt) return;
   try {
     const { pages, copied } = checkpoint(database, "NOOP");
@@ -61,7 +65,7 @@ function copyIfLong(database: Database, databaseDescriptor: number): void {
     checkpoint(database, "PASSIVE");
     // During commits SQLite never fsyncs the database file, and the commit that copies the rest
     // would do all of it.
-    fdatasyncSync(databaseDescriptor);
+    fdatasyncSync(descriptor);
   } catch (error) {
     if (isFailedFsync(error)) throw error;
     notify(batchFailure(error).reason);

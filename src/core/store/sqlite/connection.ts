@@ -18,21 +18,37 @@ export const walBytesKept = 64 * 2 ** 20;
  * and synchronous=FULL. Throws an OperatorError if the file cannot be a store.
  */
 export function openDatabase(path: string, mode: OpenMode): Database {
-  for (;;) {
-    // ":memory:" has no file; it is rejected once it is open, as it cannot have a WAL.
-    if (!existsSync(path) && path !== ":memory:") createFile(path, mode);
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
-      throw new OperatorError(`${path} is a folder; name a file`);
-    const id = fileId(path);
-    // A restore may replace the file at this moment; the file that was opened has no name then.
-    const isReplaced = () => id !== fileId(path);
-    try {
-      const database = openOnce(path, mode, isReplaced);
-      if (database !== undefined && !isReplaced()) return database;
-      database?.close();
-    } catch (error) {
-      if (!isReplaced()) throw error;
-    }
+  // ":memory:" has no file; it is rejected once it is open, as it cannot have a WAL.
+  if (!existsSync(path) && path !== ":memory:") createFile(path, mode);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
+    throw new OperatorError(`${path} is a folder; name a file`);
+  if (mode !== "existing") assertWritableFile(path);
+  const id = fileId(path);
+  // A restore may replace the file at this moment; the file that was opened has no name then.
+  const assertNotReplaced = () => {
+    if (fileId(path) !== id)
+      throw new OperatorError(`${path} was replaced while it was being opened; try again`);
+  };
+  let database: Database | undefined;
+  try {
+    recoverFromFailure(path);
+    // Ids are bigint both ways: as numbers they lose digits past 2^53, and are bound as REAL past
+    // 2^51.
+    database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
+    database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
+    assertStore(database, path, mode);
+    // The next statements create the sidecar files.
+    assertNotReplaced();
+    makeDurable(database, path);
+    if (mode === "create") migrate(database, path);
+    assertNotReplaced();
+    return database;
+  } catch (error) {
+    database?.close();
+    if (isFailedFsync(error)) writeFailureMarker(path, error.message);
+    if (error instanceof SQLiteError || isFailedFsync(error))
+      throw new OperatorError(`cannot open the store ${path}: ${error.message}`);
+    throw error;
   }
 }
 
@@ -56,33 +72,6 @@ function createFile(path: string, mode: OpenMode): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new OperatorError(`cannot create the store ${path} (${code}); check its folder`);
-  }
-}
-
-/** Undefined if the file was replaced before any sidecar file was created. */
-function openOnce(path: string, mode: OpenMode, isReplaced: () => boolean): Database | undefined {
-  if (mode !== "existing") assertWritableFile(path);
-  let database: Database | undefined;
-  try {
-    recoverFromFailure(path);
-    // Ids are bigint both ways: as numbers they lose digits past 2^53, and are bound as REAL past
-    // 2^51.
-    database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
-    database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
-    assertStore(database, path, mode);
-    if (isReplaced()) {
-      database.close();
-      return undefined;
-    }
-    makeDurable(database, path);
-    if (mode === "create") migrate(database, path);
-    return database;
-  } catch (error) {
-    database?.close();
-    if (isFailedFsync(error)) writeFailureMarker(path, error.message);
-    if (error instanceof SQLiteError || isFailedFsync(error))
-      throw new OperatorError(`cannot open the store ${path}: ${error.message}`);
-    throw error;
   }
 }
 

@@ -34,6 +34,6 @@ export async function openReadConnection(path: string): Promise<SqlConnection> {
   return toSqlConnection(sql.run, async () => {
     worker.rejectQueued(new OperatorError("the connection to the store was closed; try again"));
     await sql.close();
-    worker.terminate();
+    worker.end(true);
   });
 }

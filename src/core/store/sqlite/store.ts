@@ -1,7 +1,7 @@
 // The SQLite engine in the thread that opens it. Its promises are settled when they are returned:
 // every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
 
-import { closeSync, existsSync, openSync } from "node:fs";
+import { existsSync } from "node:fs";
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
@@ -67,7 +67,6 @@ export class SqliteStore implements ReadablePlantStore {
     this.#onUnavailable = onUnavailable;
     this.#database = openDatabase(path, mode);
     this.#checkpointThread = checkpointThread;
-    if (checkpointThread !== undefined) checkpointThread.databaseDescriptor = openSync(path, "r");
     this.#files = new OpenFiles(path);
     this.#wal = new Wal(this.#database, onUnavailable, checkpointThread);
     this.#plants = new SqlitePlants(this.#database, onUnavailable, () => this.#wal.shorten());
@@ -78,7 +77,7 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
-    return this.#onDisk(async () => {
+    return this.#onDisk(() => {
       try {
         this.#files.assertIntact();
         return this.#plants.create(batch);
@@ -99,7 +98,7 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   async get(id: bigint): Promise<NewPlant | undefined> {
-    return this.#reading(() => this.#plants.get(id));
+    return reading(() => this.#plants.get(id));
   }
 
   async *export(filter: ExportFilter): AsyncGenerator<SqliteStoredPlant[]> {
@@ -111,7 +110,7 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   async count(filter: ExportFilter): Promise<number> {
-    return this.#reading(() => countPlants(this.#database, filter));
+    return reading(() => countPlants(this.#database, filter));
   }
 
   async bytesOnDisk(): Promise<number> {
@@ -141,8 +140,6 @@ export class SqliteStore implements ReadablePlantStore {
     const hasDiskFailed = this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed === true;
     if (hasDiskFailed || !this.#files.areIntact()) return false;
     this.#database.close();
-    // Last: a process that closes a file loses every POSIX lock that it holds on it.
-    if (this.#checkpointThread !== undefined) closeSync(this.#checkpointThread.databaseDescriptor);
     return true;
   }
 
@@ -150,16 +147,8 @@ export class SqliteStore implements ReadablePlantStore {
   #read<T>(read: () => T): Promise<T> {
     return this.#onDisk(() => {
       this.#files.assertIntact();
-      return this.#reading(read);
+      return reading(read);
     });
-  }
-
-  async #reading<T>(read: () => T): Promise<T> {
-    try {
-      return read();
-    } catch (error) {
-      throw readError(error);
-    }
   }
 
   /** Runs a write, and keeps the WAL short: without creates only these calls grow it. */
@@ -170,10 +159,10 @@ export class SqliteStore implements ReadablePlantStore {
     });
   }
 
-  async #onDisk<T>(call: () => Promise<T>): Promise<T> {
+  async #onDisk<T>(call: () => T): Promise<T> {
     this.#assertDiskWorks();
     try {
-      const result = await call();
+      const result = call();
       this.#checkpointThread?.committed();
       this.#assertDiskWorks();
       return result;
@@ -195,5 +184,14 @@ export class SqliteStore implements ReadablePlantStore {
     if (!this.#checkpointThread?.hasDiskFailed) return;
     // Gives the first reason, because this error may reach the log before the first one.
     throw diskFailure(this.#path, readFailureMarker(this.#path) ?? "an fsync failed before");
+  }
+}
+
+/** Throws SQLite's error as an operator sees it. */
+function reading<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw readError(error);
   }
 }

@@ -80,7 +80,7 @@ export class WorkerClient<Opening extends Open> {
     try {
       await this.#call({ object: "worker", method: "open", args });
     } catch (error) {
-      this.terminate();
+      this.end(true);
       throw error;
     }
   }
@@ -90,16 +90,14 @@ export class WorkerClient<Opening extends Open> {
     for (const { response } of this.#pending.splice(1)) response.reject(reason);
   }
 
-  /** Call it after the worker has closed its database: otherwise Bun has crashed. */
-  terminate(): void {
-    this.#failure ??= new Error("The SQLite worker was terminated");
-    this.#worker.terminate();
-  }
-
-  /** Lets the process end while the worker's database is open, which must not be closed. */
-  abandon(): void {
-    this.#failure ??= new Error("The SQLite worker was abandoned");
-    this.#worker.unref();
+  /**
+   * Ends the worker, or lets the process end without it while its database is open: Bun has crashed
+   * when a worker ended before that was closed.
+   */
+  end(isClosed: boolean): void {
+    this.#failure ??= new Error("The SQLite worker has ended");
+    if (isClosed) this.#worker.terminate();
+    else this.#worker.unref();
   }
 
   /** Rejects every pending call and every later one. */
@@ -135,15 +133,7 @@ export class WorkerClient<Opening extends Open> {
   #sendFirst(): void {
     const [first] = this.#pending;
     if (first === undefined) return;
-    try {
-      this.#worker.postMessage(first.message);
-    } catch (error) {
-      // An argument cannot be cloned, such as a function.
-      this.#pending.shift();
-      first.response.reject(error);
-      this.#sendFirst();
-      return;
-    }
+    this.#worker.postMessage(first.message);
     this.#options.onPosted?.();
   }
 }

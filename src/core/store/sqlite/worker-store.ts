@@ -1,5 +1,6 @@
 // The SQLite engine of a server: SqliteStore in a worker thread.
 
+import { closeSync, openSync } from "node:fs";
 import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
 import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
@@ -22,6 +23,8 @@ export class SqliteWorkerStore implements PlantStore {
   readonly #batches = new BatchSender();
   readonly #signals = new CheckpointSignals(this.#batches.buffer);
   #checkpointThread: WorkerClient<typeof openCheckpoints> | undefined;
+  /** The database file, which the checkpoint thread fsyncs. */
+  #descriptor: number | undefined;
   #checkpointsEnded: Promise<void> | undefined;
 
   private constructor(path: string, { onUnavailable, onFailed }: StoreEvents) {
@@ -54,8 +57,9 @@ export class SqliteWorkerStore implements PlantStore {
   async #startCheckpoints({ onUnavailable, onFailed }: StoreEvents): Promise<void> {
     const url = new URL("./checkpoint-worker.ts", import.meta.url);
     const options = { name: "checkpoint", onNotification: onUnavailable };
+    this.#descriptor = openSync(this.#path, "r");
     const thread = new WorkerClient<typeof openCheckpoints>(url, options);
-    await thread.open(this.#path, this.#batches.buffer);
+    await thread.open(this.#path, this.#batches.buffer, this.#descriptor);
     this.#checkpointThread = thread;
     // When this reports a failed fsync, the committing thread has it from the signals.
     this.#checkpointsEnded = thread.served.checkpoints.run().catch(onFailed);
@@ -104,9 +108,10 @@ export class SqliteWorkerStore implements PlantStore {
     await this.#checkpointsEnded;
     const closing = this.#commitThread.served.thread.close();
     const isClosed = await closing.catch(() => false);
-    const end = isClosed ? "terminate" : "abandon";
-    this.#commitThread[end]();
-    this.#checkpointThread?.[end]();
+    this.#commitThread.end(isClosed);
+    this.#checkpointThread?.end(isClosed);
+    // Last: with the file the process loses every POSIX lock that it holds on it.
+    if (isClosed && this.#descriptor !== undefined) closeSync(this.#descriptor);
     await closing;
   }
 }

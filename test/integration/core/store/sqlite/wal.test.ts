@@ -1,7 +1,7 @@
 // The length of SQLite's write-ahead log, and who copies it.
 
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { existsSync, openSync, readSync, writeSync } from "node:fs";
 import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
 import { toEntries } from "../../../../../src/core/store/plant-store.ts";
@@ -108,17 +108,19 @@ test("a commit in flight while an fsync of the checkpoint thread fails is not ac
   const checkpointThread = new CheckpointSignals(buffer);
   const store = new SqliteStore(path, "create", unexpected, checkpointThread);
   expect(await store.create(toEntries([{ id: 1n, name: "a" }]))).toEqual(["created"]);
-  const inFlight = store.create(toEntries([{ id: 2n, name: "b" }]));
-  // As the thread does, in memory that both share: after the commit has returned, and before its
-  // outcome is passed on.
-  new CheckpointSignals(buffer).failDisk();
+  // As the thread does, in memory that both share, while the batch is committed.
+  using now = spyOn(Date, "now").mockImplementation(() => {
+    new CheckpointSignals(buffer).failDisk();
+    return 0;
+  });
   for (const call of [
-    () => inFlight,
+    () => store.create(toEntries([{ id: 2n, name: "b" }])),
     () => store.create(toEntries([{ id: 1n, name: "a" }])),
     () => store.assertWritable(),
     () => store.tokens.list(),
   ])
     expect(await call().catch((error) => error)).toBeInstanceOf(DiskFailureError);
+  expect(now).toHaveBeenCalledTimes(1);
   // Closing runs a checkpoint, from pages that may not be on the disk.
   await store[Symbol.asyncDispose]();
   expect(existsSync(`${path}-wal`)).toBe(true);

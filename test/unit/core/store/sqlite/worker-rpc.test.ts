@@ -19,29 +19,3 @@ test("calls reject when the worker ends without an error, and later ones too", a
   expect((await failed.promise).message).toBe("The SQLite worker ended");
   expect(await settled(worker.open())).toThrow("The SQLite worker ended");
 });
-
-test("a call whose arguments cannot be cloned rejects, and those after it are served", async () => {
-  const script = URL.createObjectURL(
-    new Blob(['self.onmessage = () => self.postMessage({ kind: "result", result: "served" });'], {
-      type: "text/javascript",
-    }),
-  );
-  type Opening = () => Promise<{ readonly store: { read(parameter: unknown): Promise<string> } }>;
-  const worker = new WorkerClient<Opening>(new URL(script), { name: "serving" });
-  const { store } = worker.served;
-  const uncloneable = () => undefined;
-  for (const parameters of [
-    [uncloneable, 1],
-    [1, uncloneable, 2],
-  ]) {
-    const results = await Promise.allSettled(parameters.map((parameter) => store.read(parameter)));
-    expect(results).toEqual(
-      parameters.map((parameter) =>
-        parameter === uncloneable
-          ? { status: "rejected", reason: expect.objectContaining({ name: "DataCloneError" }) }
-          : { status: "fulfilled", value: "served" },
-      ),
-    );
-  }
-  worker.terminate();
-});
