@@ -63,17 +63,13 @@ export class CheckpointSignals {
       // Before the state: a thread that changes it afterwards ends the next wait.
       seen = Atomics.load(this.#integers, commits);
       if (Atomics.load(this.#integers, state) !== running) return;
-      this.#copying(copy);
-    }
-  }
-
-  #copying(copy: () => void): void {
-    Atomics.store(this.#integers, isCopying, 1);
-    try {
-      copy();
-    } finally {
-      Atomics.store(this.#integers, isCopying, 0);
-      Atomics.notify(this.#integers, isCopying);
+      Atomics.store(this.#integers, isCopying, 1);
+      try {
+        copy();
+      } finally {
+        Atomics.store(this.#integers, isCopying, 0);
+        Atomics.notify(this.#integers, isCopying);
+      }
     }
   }
 

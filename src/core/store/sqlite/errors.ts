@@ -91,8 +91,7 @@ export function hasFailureMarker(path: string): boolean {
  */
 export function recoverFromFailure(path: string): void {
   if (!hasFailureMarker(path)) return;
-  // Only the marker may be left of a store that was moved away.
-  if (existsSync(path)) checkpointExclusively(path);
+  checkpointExclusively(path);
   rmSync(markerPath(path));
 }
 

@@ -26,7 +26,7 @@ import {
   readFailureMarker,
   recordDiskFailure,
 } from "./errors.ts";
-import { bytesOnDisk, walBytes } from "./files.ts";
+import { bytesOnDisk } from "./files.ts";
 import { newestVersion } from "./migrations.ts";
 import { OpenFiles } from "./open-files.ts";
 import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from "./plants.ts";
@@ -115,10 +115,6 @@ export class SqliteStore implements ReadablePlantStore {
 
   async bytesOnDisk(): Promise<number> {
     return bytesOnDisk(this.#path);
-  }
-
-  walBytes(): number | undefined {
-    return walBytes(this.#path);
   }
 
   async openSql(access: SqlAccess): Promise<SqlConnection> {
