@@ -1,5 +1,6 @@
 // The output of a start: a banner on a terminal, otherwise the URL; at first also the token.
 
+import { sampleBody } from "../core/contract/plant.ts";
 import { paint, printable } from "../core/observability/terminal.ts";
 import { productName } from "../product.ts";
 
@@ -115,6 +116,6 @@ function firstTokenLines(token: string, url: string): string[] {
     `curl -i -w '\\n' ${url}/plants \\`,
     `  -H 'Authorization: Bearer ${token}' \\`,
     "  -H 'Content-Type: application/json' \\",
-    `  -d '{"id": 9007199254740993, "name": "Monstera deliciosa", "tag": "tropical"}'`,
+    `  -d '${sampleBody(9_007_199_254_740_993n)}'`,
   ];
 }

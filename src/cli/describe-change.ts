@@ -1,7 +1,7 @@
 // One line about how a plant changed.
 
-import { fieldNames } from "../core/contract/fields.ts";
-import { type Plant, toPlant } from "../core/contract/plant.ts";
+import { type FieldName, fieldNames, fieldsEqual, fieldValue, typeOf } from "../core/contract/fields.ts";
+import { type Plant, toJsonPlant } from "../core/contract/plant.ts";
 
 /** Characters of each value that are shown. */
 const shownMax = 60;
@@ -10,17 +10,18 @@ const shownMax = 60;
 export function describeChange(before: Plant | undefined, after: Plant | undefined): string {
   if (before === undefined || after === undefined) {
     const plant = before ?? after;
-    const json = plant === undefined ? "" : JSON.stringify(toPlant(plant));
+    const json = plant === undefined ? "" : JSON.stringify(toJsonPlant(plant));
     return `${after === undefined ? "deleted" : "restored"} ${shorten(json)}`;
   }
   return fieldNames
-    .filter((field) => before[field] !== after[field])
-    .map((field) => `${field} ${show(before[field])} → ${show(after[field])}`)
+    .filter((field) => !fieldsEqual(before, after, field))
+    .map((field) => `${field} ${show(before, field)} → ${show(after, field)}`)
     .join(", ");
 }
 
-function show(value: unknown): string {
-  return value === undefined ? "none" : shorten(JSON.stringify(value));
+function show(plant: Plant, field: FieldName): string {
+  const value = fieldValue(plant, field);
+  return value === undefined ? "none" : shorten(JSON.stringify(typeOf(field).toJson(value)));
 }
 
 function shorten(text: string): string {

@@ -84,7 +84,8 @@ function entryCells({ run, id, editedAt, editor, before, after }: HistoryEntry):
   ];
 }
 
-function describeEditor({ by, client, uid, user, sudoUser }: Editor): string {
+function describeEditor({ by, token, client, uid, user, sudoUser }: Editor): string {
+  if (by === "client") return `client, ${token}`;
   if (by === "console") return client === undefined ? "console" : `console, ${client}`;
   const name = user === `uid ${uid}` ? user : `${user} (uid ${uid})`;
   return sudoUser === undefined ? name : `${name}, sudo by ${sudoUser}`;

@@ -11,6 +11,7 @@ import type { ServerStore } from "../core/store/group-commit.ts";
 import { openServerStore, storeAt } from "../core/store/open-store.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { documentation } from "../docs-page/documentation.ts";
+import { sampleOperations } from "../sample-operations/index.ts";
 import { bannerLines, plainLines, type ServerAddresses } from "./banner.ts";
 import { changedSettings, type ServeConfig, type ServeSettings } from "./config/resolve.ts";
 import { host } from "./host.ts";
@@ -73,11 +74,15 @@ export async function serve(
 /** The server options that come from settings, except the public address. */
 export function serverOptions(config: ServeSettings): Omit<ServerOptions, "store"> {
   const { adminHost, adminPort, tokenRate, tokenBurst } = config;
+  const operations = Object.entries(sampleOperations).flatMap(([name, operation]) =>
+    config.operations.includes(name) ? [operation] : [],
+  );
   const { jwtIssuer: issuer, jwtAudience: audience, jwksUrl, jwksAgeSecondsMax } = config;
   return {
     admin: adminPort === "off" ? undefined : { host: adminHost, port: adminPort },
     basePath: config.basePath,
-    wrapHandler: documentation({ ...config, hasPage: config.docs === "on" }),
+    operations,
+    wrapHandler: documentation({ ...config, operations, hasPage: config.docs === "on" }),
     cors: config.cors,
     // The settings of limits have the names of the options.
     limits: config,

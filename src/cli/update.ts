@@ -2,13 +2,7 @@
 
 import { Command, Option } from "commander";
 import { ApiError } from "../core/contract/errors.ts";
-import {
-  type FieldName,
-  type FieldValue,
-  fieldNames,
-  isRequired,
-  parseFieldText,
-} from "../core/contract/fields.ts";
+import { type FieldName, type FieldValue, fieldNames, isRequired, typeOf } from "../core/contract/fields.ts";
 import { type NewPlant, newPlantJson, type Plant, parseNewPlantJson } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { withSettings } from "./config/command-options.ts";
@@ -27,8 +21,7 @@ export function updateCommand(): Command {
   return withSettings(command, ["database"], async ({ database }, text: string) => {
     const id = parseIdArgument(text);
     const changes = fieldNames.flatMap((field) => changeOf(field, command));
-    if (changes.length === 0)
-      throw new OperatorError("nothing to change: give --name, --tag or --remove-tag", 2);
+    if (changes.length === 0) throw new OperatorError("nothing to change: give a field, such as --name", 2);
     await editPlants(database, [id], (stored) => validated({ ...stored, ...Object.fromEntries(changes) }));
   });
 }
@@ -43,9 +36,9 @@ function changeOf(field: FieldName, command: Command): [FieldName, FieldValue | 
     throw new OperatorError(`--${flag} and --remove-${flag} contradict each other; give one of them`, 2);
   if (isRemoved) return [[field, undefined]];
   if (text === undefined) return [];
-  const value = parseFieldText(field, text);
-  if (value === undefined) throw new OperatorError(`--${flag} does not have the type of ${field}`, 2);
-  return [[field, value]];
+  const value = typeOf(field).parse(text);
+  if (value === undefined) throw new OperatorError(`--${flag} must be ${typeOf(field).expected}`, 2);
+  return [[field, value as FieldValue]];
 }
 
 /** The option of a field, such as height-cm. */

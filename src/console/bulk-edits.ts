@@ -1,6 +1,7 @@
 // The console's calls that delete many plants, or set the tag of many, in one run of the history.
 
-import { isStorable, type NewPlant, newPlantJson } from "../core/contract/plant.ts";
+import { isStorable } from "../core/contract/field-types.ts";
+import { type NewPlant, newPlantJson } from "../core/contract/plant.ts";
 import { editsMax } from "../core/store/plant-edit.ts";
 import { storedPlants } from "../operations/edits.ts";
 import type { ConsoleContext } from "./context.ts";

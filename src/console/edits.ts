@@ -1,7 +1,7 @@
 // The console's calls for the history of edits, and the runs under which the console edits.
 
 import { AdminError } from "../core/admin/request-bodies.ts";
-import { toPlant } from "../core/contract/plant.ts";
+import type { NewPlant, Plant } from "../core/contract/plant.ts";
 import type { Notice } from "../core/observability/server-event.ts";
 import { errorMessage } from "../core/operator-error.ts";
 import type { EditOutcome, PlantEdit } from "../core/store/plant-edit.ts";
@@ -114,9 +114,13 @@ function toShown({ run, editedAt, editor, before, after }: HistoryEntry) {
     run,
     editedAt: new Date(editedAt).toISOString(),
     editor,
-    before: before === undefined ? null : toPlant(before),
-    after: after === undefined ? null : toPlant(after),
+    before: before === undefined ? null : withoutId(before),
+    after: after === undefined ? null : withoutId(after),
   };
+}
+
+function withoutId({ id: _, ...fields }: NewPlant): Plant {
+  return fields;
 }
 
 function encodeCursor({ editedAt, run, seq }: HistoryCursor): string {

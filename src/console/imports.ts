@@ -5,7 +5,7 @@
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { errorRegistry } from "../core/contract/errors.ts";
 import type { FieldValue } from "../core/contract/fields.ts";
-import { type NewPlant, toPlant } from "../core/contract/plant.ts";
+import type { NewPlant } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { Outcome, PlantStore } from "../core/store/plant-store.ts";
 import { readRecords } from "../operations/format.ts";
@@ -287,8 +287,9 @@ class RunningImport {
 
 /** A plant as the page shows it. */
 function shortened(plant: NewPlant): Readonly<Record<string, FieldValue>> {
+  const { id: _, ...fields } = plant;
   return Object.fromEntries(
-    Object.entries(toPlant(plant)).map(([field, value]) => [
+    Object.entries(fields).map(([field, value]: [string, FieldValue]) => [
       field,
       typeof value === "string" ? value.slice(0, listedTextLength) : value,
     ]),

@@ -1,6 +1,6 @@
 // The plants of the console's lists, and one plant in full, read by their ids.
 
-import { fieldNames, type PlantColumns, textFields, toFieldValue, typeOf } from "../core/contract/fields.ts";
+import { fieldNames, type PlantColumns, textFields, typeOf } from "../core/contract/fields.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { list } from "../core/store/sql-work.ts";
 
@@ -29,7 +29,9 @@ type PlantRow = PlantColumns & {
 const complete = fieldNames.map((field) => `plants.${field}`).join(", ");
 const previews = fieldNames
   .map((field) =>
-    typeOf(field) === "text" ? `substr(plants.${field}, 1, ${previewLength}) AS ${field}` : `plants.${field}`,
+    textFields.includes(field)
+      ? `substr(plants.${field}, 1, ${previewLength}) AS ${field}`
+      : `plants.${field}`,
   )
   .join(", ");
 const isLong = textFields.map((field) => `length(plants.${field}) > ${previewLength}`).join(" OR ");
@@ -72,7 +74,7 @@ async function readPlants(
 function toTyped(columns: PlantColumns): PlantColumns {
   const typed = fieldNames.map((field) => {
     const value = columns[field];
-    return [field, value === null ? null : toFieldValue(field, value)] as const;
+    return [field, value === null ? null : typeOf(field).fromColumn(value)] as const;
   });
   return Object.fromEntries(typed) as PlantColumns;
 }

@@ -2,9 +2,10 @@
 
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { ApiError } from "../core/contract/errors.ts";
+import { isStorable } from "../core/contract/field-types.ts";
 import { fieldNames } from "../core/contract/fields.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
-import { isStorable, type NewPlant, parseNewPlantJson, plantsEqual } from "../core/contract/plant.ts";
+import { type NewPlant, parseNewPlantJson, plantsEqual } from "../core/contract/plant.ts";
 import type { PlantEdit } from "../core/store/plant-edit.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import type { ConsoleContext } from "./context.ts";

@@ -3,7 +3,7 @@
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
 import { CoalescedWork } from "../core/coalesced-work.ts";
-import { isStorable } from "../core/contract/plant.ts";
+import { isStorable } from "../core/contract/field-types.ts";
 import type { TokenStore } from "../core/store/sql-tokens.ts";
 import { parseDurationMs, parseTimestamp } from "../operations/duration.ts";
 import { type TokenSummary, toIsoString, toTokenSummary } from "../operations/token-summary.ts";

@@ -12,9 +12,11 @@ import { BodyReader } from "./http/body-reader.ts";
 import { type Certificate, CertificateReloader } from "./http/certificate.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
 import { type CorsOrigins, withCors } from "./http/cors.ts";
+import { createPlantOperation } from "./http/create-plant.ts";
 import { internalError, requestIdMaker } from "./http/exchange.ts";
 import { createHandler, type Handler, inProcess, withTickBudget } from "./http/handler.ts";
 import { PublicListener } from "./http/listener.ts";
+import type { Operation, OperationStore } from "./http/operation.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { errorResponse } from "./http/responses.ts";
 import { Metrics } from "./observability/metrics.ts";
@@ -41,6 +43,8 @@ export interface ServerOptions {
   readonly identityProvider?: IdentityProvider | undefined;
   /** Subscribe a log and other sinks before the start. */
   readonly events?: ServerEvents;
+  /** The operations besides the create. */
+  readonly operations?: readonly Operation[];
   /** Puts a handler before that of the service. */
   readonly wrapHandler?: (next: Handler) => Handler;
   /** Further routes of the admin listener. The first match gets the request. */
@@ -61,7 +65,7 @@ export interface ListenerAddress {
 interface ServerLimits {
   /** Bytes of one body. */
   readonly bodyBytesMax: number;
-  /** Bytes of all bodies that are being received or parsed. */
+  /** Bytes of all bodies that are being received, parsed or sent. */
   readonly inFlightBytesMax: number;
   /** Time for a body to arrive. */
   readonly arrivalSecondsMax: number;
@@ -154,17 +158,22 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     inFlightBytesMax: limits.inFlightBytesMax,
     arrivalMsMax: limits.arrivalSecondsMax * 1_000,
   });
+  const operations = [createPlantOperation, ...(options.operations ?? [])];
   const service = createHandler({
+    operations,
     authenticator: new Authenticator(tokens, jwts),
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit, now),
     bodyReader,
     groupCommit,
+    store: operations.length > 1 ? await openOperationStore(store, resources) : undefined,
     basePath,
     makeRequestId,
     now,
     emit,
   });
-  const handle = withTickBudget(withCors(options.cors ?? "*", options.wrapHandler?.(service) ?? service));
+  const handle = withTickBudget(
+    withCors(options.cors ?? "*", operations, options.wrapHandler?.(service) ?? service),
+  );
 
   const connectionLimit = new ConnectionLimit({
     connectionsMax: limits.connectionsMax,
@@ -179,7 +188,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const startAdmin = (address: ListenerAddress) => {
     const gauges = {
       queue: () => groupCommit.metrics(),
-      bodyBytesInFlight: () => bodyReader.bytesInFlight,
+      bodyBytesInFlight: () => bodyReader.memory.used,
       connections: () => connectionLimit.open,
       storeBytes: () => store.bytesOnDisk(),
       walBytes: () => store.walBytes?.(),
@@ -206,7 +215,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     new PublicListener(handle, {
       ...address,
       certificate,
-      plantsPath: `${basePath}/plants`,
+      operations,
+      basePath,
       idleSecondsMax: Math.max(idleSecondsMin, limits.arrivalSecondsMax + 10),
       connectionLimit,
       onException(error) {
@@ -239,6 +249,23 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** Opens the connections for operations' SQL, which are closed with the resources. */
+async function openOperationStore(
+  store: ServerStore,
+  resources: AsyncDisposableStack,
+): Promise<OperationStore> {
+  const read = resources.use(await store.openSql("read"));
+  const write = resources.use(await store.openSql("write"));
+  // One after the other: on SQLite the batches of creates wait for edits that are queued.
+  let last: Promise<unknown> = Promise.resolve();
+  const edit: OperationStore["edit"] = (edits, run) => {
+    const edited = last.then(() => store.edit(edits, run));
+    last = edited.catch(() => undefined);
+    return edited;
+  };
+  return { read, write, edit };
 }
 
 /** Opens a listener. Throws a ListenError if the address cannot be bound. */

@@ -2,15 +2,18 @@
 
 import { ApiError } from "../core/contract/errors.ts";
 import { type Handler, pathOf } from "../core/http/handler.ts";
+import type { Operation } from "../core/http/operation.ts";
 import { errorResponse } from "../core/http/responses.ts";
 import { StaticFiles } from "../static-files.ts";
-import { contentTypes, documentNames, openApiDocument } from "./openapi-documents.ts";
+import { contentTypes, documentNames, OpenApiDocuments } from "./openapi-documents.ts";
 import scriptFile from "./page/page.js" with { type: "file" };
 import styleFile from "./page/style.css" with { type: "file" };
 
 interface DocumentationOptions {
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
+  /** The operations besides those of openapi.yaml. */
+  readonly operations?: readonly Operation[];
   /** The base address that clients use, if it is not the listener's own. */
   readonly publicUrl: string | undefined;
   /** Whether there is a page as well as the interface description. */
@@ -35,10 +38,12 @@ const wellFormedHost = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 export function documentation({
   basePath,
+  operations = [],
   publicUrl,
   hasPage,
 }: DocumentationOptions): (next: Handler) => Handler {
   const documents = new Map(documentNames.map((name) => [`${basePath}/${name}`, name]));
+  const openApi = new OpenApiDocuments(operations);
   const pages = hasPage ? [basePath, `${basePath}/`] : [];
   const files = new StaticFiles({
     files: new Map([
@@ -58,7 +63,7 @@ export function documentation({
     const url = publicUrl ?? requestUrl(request, origin) + basePath;
     const name = documents.get(path);
     if (name !== undefined)
-      return new Response(openApiDocument(name, url), {
+      return new Response(openApi.document(name, url), {
         headers: { "Content-Type": contentTypes[name], "Cache-Control": "no-store" },
       });
     // Loaded with the first visit: a server starts without it.
@@ -77,7 +82,7 @@ export function documentation({
   }
 
   return (next) => (request, connection) => {
-    if (connection.isCreate(request)) return next(request, connection);
+    if (connection.route !== undefined) return next(request, connection);
     const path = pathOf(request.url);
     return documents.has(path) || pages.includes(path) || hasFile(path)
       ? respond(path, request, connection.origin)

@@ -1,6 +1,8 @@
 // The interface description as it is served, also in OpenAPI 3.0 for tools that read no 3.1.
 
 import openapi from "../../openapi.yaml";
+import type { Operation } from "../core/http/operation.ts";
+import { describeOperations } from "./described-operations.ts";
 import { toOpenApi30 } from "./openapi-3.0.ts";
 
 /** The address in openapi.yaml that is replaced by this server's. */
@@ -8,17 +10,15 @@ export const placeholder = openapi.servers[0]?.url ?? "";
 
 /** Make the documents, with the placeholder, when they are first requested: it takes some ms. */
 const makers = {
-  "openapi.json": () => JSON.stringify(openapi),
+  "openapi.json": (description: object) => JSON.stringify(description),
   // Not the file's text: a bundle has one module for a file, which is its value.
-  "openapi.yaml": () => Bun.YAML.stringify(openapi, null, 2),
-  "openapi-3.0.json": () => JSON.stringify(toOpenApi30(openapi)),
+  "openapi.yaml": (description: object) => Bun.YAML.stringify(description, null, 2),
+  "openapi-3.0.json": (description: object) => JSON.stringify(toOpenApi30(description)),
 };
 
 export type DocumentName = keyof typeof makers;
 
 export const documentNames = Object.keys(makers) as DocumentName[];
-
-const templates: Partial<Record<DocumentName, string>> = {};
 
 /** RFC 9512, section 2. */
 export const contentTypes: Readonly<Record<DocumentName, string>> = {
@@ -27,9 +27,19 @@ export const contentTypes: Readonly<Record<DocumentName, string>> = {
   "openapi-3.0.json": "application/json",
 };
 
-export function openApiDocument(name: DocumentName, url: string): string {
-  templates[name] ??= makers[name]();
-  return templates[name].replaceAll(placeholder, () => escapeUrl(url));
+/** The description of openapi.yaml with further operations, in all formats. */
+export class OpenApiDocuments {
+  readonly #operations: readonly Operation[];
+  readonly #templates: Partial<Record<DocumentName, string>> = {};
+
+  constructor(operations: readonly Operation[]) {
+    this.#operations = operations;
+  }
+
+  document(name: DocumentName, url: string): string {
+    this.#templates[name] ??= makers[name](describeOperations(this.#operations));
+    return this.#templates[name].replaceAll(placeholder, () => escapeUrl(url));
+  }
 }
 
 /** Characters of a URL that JSON, YAML or a shell would read otherwise (RFC 3986, section 2.1). */

@@ -7,9 +7,14 @@ import type { PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
 import { list } from "../core/store/sql-work.ts";
 
-/** Who edits: an operator in the console, or a command with the user of the operating system. */
+/**
+ * Who edits: an operator in the console, a command with the user of the operating system, or a
+ * client with its token.
+ */
 export interface Editor {
-  readonly by: "console" | "command";
+  readonly by: "client" | "console" | "command";
+  /** The name of the client's token, or its subject at the identity provider. */
+  readonly token?: string;
   /** The address of the operator's browser. */
   readonly client?: string;
   readonly uid?: number;

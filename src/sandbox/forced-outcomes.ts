@@ -7,6 +7,7 @@ import { ApiError, type ErrorCode } from "../core/contract/errors.ts";
 import { toExactJson } from "../core/contract/exact-json.ts";
 import { type NewPlant, type Plant, parseNewPlant } from "../core/contract/plant.ts";
 import { type BodyLimits, BodyReader } from "../core/http/body-reader.ts";
+import { createPlantOperation } from "../core/http/create-plant.ts";
 import {
   type ExchangeDependencies,
   requestIdMaker,
@@ -178,8 +179,7 @@ export class ForcedOutcomes {
     return new Promise((resolve) => {
       const exchange = new ServerExchange(
         request,
-        request.method,
-        this.#plantsPath,
+        { method: request.method, path: this.#plantsPath, operation: createPlantOperation },
         this.#shared,
         connection.shouldClose,
         resolve,

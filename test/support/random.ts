@@ -1,13 +1,8 @@
 // Random values: a generator with a seed, and plants for fast-check.
 
 import fc from "fast-check";
-import {
-  type FieldType,
-  type FieldValue,
-  fieldNames,
-  isRequired,
-  typeOf,
-} from "../../src/core/contract/fields.ts";
+import type { FieldType } from "../../src/core/contract/field-types.ts";
+import { fieldNames, isRequired, typeOf } from "../../src/core/contract/fields.ts";
 import type { NewPlant } from "../../src/core/contract/plant.ts";
 
 export class Random {
@@ -100,14 +95,23 @@ export const anyInt64 = fc.oneof(
   fc.constantFrom(-(2n ** 63n), 2n ** 63n - 1n, 0n, 2n ** 53n + 1n, 2n ** 51n + 1n, -(2n ** 52n) - 1n),
 );
 
-const anyValue: Readonly<Record<FieldType, fc.Arbitrary<FieldValue>>> = {
-  text: anyText,
-  integer: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
-  boolean: fc.boolean(),
-};
+/** Any value of a field, by the schema of its type. */
+export function anyValue({ schema, parse }: FieldType<unknown>): fc.Arbitrary<unknown> {
+  const { type, format, enum: values } = schema;
+  if (Array.isArray(values)) return fc.constantFrom(...values);
+  if (format === "int64") return anyInt64;
+  if (format === "date-time")
+    return fc
+      .date({ noInvalidDate: true, max: new Date("9999-01-01"), min: new Date("1000-01-01") })
+      .map((date) => date.toISOString());
+  if (type === "integer") return fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
+  if (type === "number") return fc.integer().map((hundredths) => parse(String(hundredths / 100)));
+  if (type === "boolean") return fc.boolean();
+  return type === "array" ? fc.array(anyText) : anyText;
+}
 
 /** Any plant that the contract accepts. */
 export const anyNewPlant = fc.record(
-  { id: anyInt64, ...Object.fromEntries(fieldNames.map((field) => [field, anyValue[typeOf(field)]])) },
+  { id: anyInt64, ...Object.fromEntries(fieldNames.map((field) => [field, anyValue(typeOf(field))])) },
   { requiredKeys: ["id", ...fieldNames.filter(isRequired)] as never[] },
 ) as unknown as fc.Arbitrary<NewPlant>;

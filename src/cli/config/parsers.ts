@@ -10,6 +10,7 @@ import { OperatorError } from "../../core/operator-error.ts";
 import { storeAt } from "../../core/store/open-store.ts";
 import { delimiterNames } from "../../operations/csv.ts";
 import { parseDurationMs, parseTimestamp } from "../../operations/duration.ts";
+import { sampleOperations } from "../../sample-operations/index.ts";
 
 /** The message follows the value: `"99999"` + ` is not an integer from 0 to 65535`. */
 export class InvalidValueError extends Error {}
@@ -143,6 +144,13 @@ const parseOriginList = listOf(
   (origin) => URL.parse(origin)?.origin === origin,
   "is not *, off, or a list of origins such as https://docs.example, separated by commas",
 );
+
+/** Operations by their names. The create is always one of them. */
+export const parseOperations = parser((text) => {
+  const names = text.split(",").map((name) => name.trim());
+  const isKnown = (name: string) => name === "create" || Object.hasOwn(sampleOperations, name);
+  return names.includes("create") && names.every(isKnown) ? [...new Set(names)] : undefined;
+}, `is not "create", or a list such as "create,list,delete"`);
 
 export function parseOrigins(text: string): CorsOrigins {
   return text === "*" || text === "off" ? text : parseOriginList(text);

@@ -14,6 +14,7 @@ import {
   parseId,
   parseIssuer,
   parseJwksUrl,
+  parseOperations,
   parseOrigins,
   parsePasswordHash,
   parsePort,
@@ -75,6 +76,12 @@ const listener = {
     default: "",
     description: "path prefix of /plants, such as /v1",
     parse: parseBasePath,
+  },
+  operations: {
+    flag: "--operations <names>",
+    default: "create",
+    description: "operations of the public listener, separated by commas: create, list, delete",
+    parse: parseOperations,
   },
   publicUrl: {
     flag: "--public-url <url>",

@@ -1,7 +1,7 @@
 // The form that adds a plant: it sends POST /plants, as the operator or with a pasted token, and
 // shows the response at the field that it is about.
 
-import { fieldNames, isRequired, toFieldValue, typeOf } from "../../core/contract/fields.ts";
+import { type FieldName, fieldNames, isRequired, typeOf } from "../../core/contract/fields.ts";
 import { parseInt64 } from "../../core/contract/int64.ts";
 import type { createPlant } from "../new-plant.ts";
 import { type Answer, post } from "./api.ts";
@@ -169,10 +169,15 @@ function textError(text: string) {
 function newPlantJson({ id = "", ...texts }: Draft) {
   const isNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(id.trim());
   const present = fieldNames.filter(
-    (field) => texts[field] !== "" || (isRequired(field) && typeOf(field) === "text"),
+    (field) => texts[field] !== "" || (isRequired(field) && typeOf(field).parse("") !== undefined),
   );
+  // The server rejects a text that is not of the type, and says what is expected.
+  const jsonValue = (field: FieldName, text: string) => {
+    const value = typeOf(field).parse(text);
+    return value === undefined ? text : typeOf(field).toJson(value);
+  };
   return JSON.stringify({
     id: isNumber ? JSON.rawJSON(id.trim()) : id,
-    ...Object.fromEntries(present.map((field) => [field, toFieldValue(field, texts[field] ?? "")])),
+    ...Object.fromEntries(present.map((field) => [field, jsonValue(field, texts[field] ?? "")])),
   });
 }

@@ -1,6 +1,6 @@
 // The history of a plant's edits, and their undo.
 
-import { type FieldValue, fieldNames } from "../../core/contract/fields.ts";
+import { type FieldName, type FieldValue, fieldNames, typeOf } from "../../core/contract/fields.ts";
 import type { Edits } from "../edits.ts";
 import { type Answer, get, post } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
@@ -71,21 +71,27 @@ export function History({ id, plant, onUndone }: { id: string; plant: unknown; o
 
 function changeText({ before, after }: Edit) {
   if (before === null) return html`<div>Restored</div>`;
-  const changed = fieldNames.filter((field) => before[field] !== after?.[field]);
+  const changed = fieldNames.filter(
+    (field) => textOf(field, before[field]) !== textOf(field, after?.[field]),
+  );
   return changed.map(
     (field) =>
-      html`<div>${after === null ? "Deleted, " : ""}${field}: ${shown(before[field])}${after !== null && html` → ${shown(after[field])}`}</div>`,
+      html`<div>${after === null ? "Deleted, " : ""}${field}: ${shown(textOf(field, before[field]))}${after !== null && html` → ${shown(textOf(field, after[field]))}`}</div>`,
   );
 }
 
-function shown(value: FieldValue | undefined) {
-  if (value === undefined) return html`<span class="faint">none</span>`;
-  const text = String(value);
+function textOf(field: FieldName, value: FieldValue | undefined) {
+  return value === undefined ? undefined : typeOf(field).format(value);
+}
+
+function shown(text: string | undefined) {
+  if (text === undefined) return html`<span class="faint">none</span>`;
   const isLong = text.length > shownCharactersMax;
   return untrustedText(isLong ? `${text.slice(0, shownCharactersMax)}…` : text);
 }
 
-function editorName({ by, client, uid, user, sudoUser }: Edit["editor"]) {
+function editorName({ by, token, client, uid, user, sudoUser }: Edit["editor"]) {
+  if (by === "client") return `a client with the token ${token}`;
   if (by === "console") return `the console at ${client}`;
   return `${user ?? `the user ${uid}`}${sudoUser === undefined ? "" : `, called by ${sudoUser},`} on the command line`;
 }

@@ -1,7 +1,7 @@
 // The import dialog: a file is chosen or dropped, previewed, and sent in parts, with the progress
 // and the rejected lines.
 
-import { fieldNames, isRequired, otherFields } from "../../core/contract/fields.ts";
+import { type FieldValue, fieldNames, isRequired, titleField } from "../../core/contract/fields.ts";
 import type { previewImport } from "../import-settings.ts";
 import type { Imports } from "../imports.ts";
 import { type Answer, apiUrl, errorMessage, get, post, postBytes, RequestError } from "./api.ts";
@@ -12,7 +12,7 @@ import { useEffect, useRef, useState } from "./library.js";
 import { labelOf } from "./plant-fields.ts";
 import { Choice } from "./text-field.ts";
 
-type Content = Record<string, string | number | boolean>;
+type Content = Record<string, FieldValue>;
 
 /** `columns` are the indexes of id and of each field, -1 for none, and whether there is a header: "0,1,-1,true". */
 type Preview = Answer<typeof previewImport>;
@@ -43,6 +43,7 @@ const delimiters = [
 ];
 
 const columnNames = ["id", ...fieldNames];
+const otherFields = fieldNames.filter((field) => field !== titleField);
 
 export function ImportDialog({
   file: dropped,

@@ -1,14 +1,21 @@
 // The fields of a plant: their labels, their inputs, and the values of what was typed.
 
-import { type FieldName, type FieldValue, fieldNames, typeOf } from "../../core/contract/fields.ts";
+import {
+  type FieldName,
+  type FieldValue,
+  fieldNames,
+  groupField,
+  titleField,
+  typeOf,
+} from "../../core/contract/fields.ts";
 import { html } from "./format.ts";
 import { Choice, TextField } from "./text-field.ts";
 
 /** null for an optional field that is absent. */
 export type Value = FieldValue | null;
 
-/** The columns that a list has after the name and the tag. */
-export const otherFields = fieldNames.filter((field) => field !== "name" && field !== "tag");
+/** The columns that a list has after the title and the group. */
+export const otherFields = fieldNames.filter((field) => field !== titleField && field !== groupField);
 
 /** The name of a field as a label: "Height cm". */
 export function labelOf(field: string) {
@@ -34,19 +41,18 @@ export function FieldInput({
 }) {
   const shared = { label: labelOf(field), name: field, ...properties };
   const required = !properties.isOptional;
-  switch (typeOf(field)) {
-    case "text":
-      return html`<${TextField} dir="auto" isMultiline=${isMultiline} ...${isMultiline && { rows: 2, spellcheck: false }} ...${shared} />`;
-    case "integer":
-      return html`<${TextField} type="number" step="1" min="-2147483648" max="2147483647" required=${required} ...${shared} />`;
-    case "boolean":
-      return html`<${Choice}
-        label=${shared.label}
-        name=${field}
-        required=${required}
-        value=${properties.value}
-        onText=${properties.onText}
-        options=${["", "true", "false"].map((value) => [value, value || (required ? "" : "none")])}
-      />`;
-  }
+  const { input } = typeOf(field);
+  if (input === "text")
+    return html`<${TextField} dir="auto" isMultiline=${isMultiline} ...${isMultiline && { rows: 2, spellcheck: false }} ...${shared} />`;
+  // Not of the type "number", in which browsers round.
+  if (input === "number") return html`<${TextField} inputmode="decimal" required=${required} ...${shared} />`;
+  const values = input === "boolean" ? ["true", "false"] : input;
+  return html`<${Choice}
+    label=${shared.label}
+    name=${field}
+    required=${required}
+    value=${properties.value}
+    onText=${properties.onText}
+    options=${["", ...values].map((value) => [value, value || (required ? "" : "none")])}
+  />`;
 }

@@ -1,5 +1,6 @@
 // The table of plants: its orders, its boxes, and links to the plants.
 
+import { groupField, titleField } from "../../core/contract/fields.ts";
 import type { Order } from "../plant-list.ts";
 import type { listPage } from "../plants.ts";
 import type { Answer } from "./api.ts";
@@ -65,6 +66,9 @@ export function PlantTable({
       </th>
     `;
   };
+  const groupChip = (value: Value) =>
+    value !== null &&
+    html`<button type="button" class="chip" title=${value} aria-label=${`Search for the ${groupField} ${value}`} onClick=${() => onTag(String(value))}>${untrustedText(String(value))}</button>`;
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label="List of plants">
       <table class="list">
@@ -85,7 +89,7 @@ export function PlantTable({
         </thead>
         <tbody>
           ${plants.map(
-            ({ id, name, tag, isTruncated, createdAt, token, ...others }) => html`
+            ({ id, isTruncated, createdAt, token, ...values }) => html`
               <tr key=${id} class=${newIds.has(id) ? "new" : ""} onClick=${(event: MouseEvent) => openRow(event, id)}>
                 <td class="check">
                   <input type="checkbox" aria-label=${`Select plant ${id}`} checked=${selected.has(id)} onChange=${() => onSelect(selected.symmetricDifference(new Set([id])))} />
@@ -93,14 +97,9 @@ export function PlantTable({
                 <td class="number id">
                   <a href=${linkOf(id)} aria-label=${`Plant ${id}`} onClick=${(event: MouseEvent) => openLink(event, id)}>${id}</a>
                 </td>
-                <td class="text main"><span title=${name}>${untrustedText(name)}${isTruncated && html`<span class="faint"> …</span>`}</span></td>
-                <td class="text tag">
-                  ${
-                    tag !== null &&
-                    html`<button type="button" class="chip" title=${tag} aria-label=${`Search for the tag ${tag}`} onClick=${() => onTag(tag)}>${untrustedText(tag)}</button>`
-                  }
-                </td>
-                ${otherFields.map((field) => html`<td class="text">${shownValue(others[field] ?? null)}</td>`)}
+                <td class="text main"><span title=${String(values[titleField])}>${untrustedText(String(values[titleField]))}${isTruncated && html`<span class="faint"> …</span>`}</span></td>
+                ${groupField !== undefined && html`<td class="text tag">${groupChip(values[groupField])}</td>`}
+                ${otherFields.map((field) => html`<td class="text">${shownValue(values[field])}</td>`)}
                 <td class="text created">
                   ${createdAt !== null && html`<span title=${token === null ? exactTime(createdAt) : `${exactTime(createdAt)} by ${token}`}>${formatDate(createdAt)}${token !== null && html` <span class="faint">by ${untrustedText(token)}</span>`}</span>`}
                 </td>

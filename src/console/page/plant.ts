@@ -2,7 +2,7 @@
 // deletion.
 
 import { toExactJson } from "../../core/contract/exact-json.ts";
-import { type FieldName, fieldNames, isRequired, toFieldValue } from "../../core/contract/fields.ts";
+import { type FieldName, fieldNames, isRequired, typeOf } from "../../core/contract/fields.ts";
 import { get, post, RequestError } from "./api.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
 import { formatCount, formatDate, html, onSubmit, untrustedText } from "./format.ts";
@@ -95,7 +95,9 @@ export function PlantDialog({
           </div>
         `;
       case "edited": {
-        const isUnchanged = fieldNames.every((field) => replacement[field] === stored[field]);
+        const isUnchanged = fieldNames.every((field) =>
+          isSame(field, replacement[field] ?? null, stored[field] ?? null),
+        );
         return html`
           <form onSubmit=${onSubmit(() => !isUnchanged && show("confirmed")())}>
             ${fieldNames.map((field) => html`<${DraftInput} field=${field} text=${draft[field] ?? null} stored=${draftOf(stored)[field] ?? ""} onChange=${(text: string | null) => setDraft((all) => ({ ...all, [field]: text }))} />`)}
@@ -160,10 +162,14 @@ export function PlantDialog({
   }
 }
 
+function isSame(field: FieldName, one: Value, other: Value) {
+  return one === null || other === null ? one === other : typeOf(field).equals(one, other);
+}
+
 function draftOf(plant: Plant): Draft {
   const entries = fieldNames.map((field) => {
     const value = plant[field] ?? null;
-    return [field, value === null ? null : toLineFeeds(String(value))];
+    return [field, value === null ? null : toLineFeeds(typeOf(field).format(value))];
   });
   return Object.fromEntries(entries);
 }
@@ -173,7 +179,9 @@ function replacementOf(plant: Plant, draft: Draft): Fields {
     const text = draft[field] ?? null;
     if (text === null) return [field, null];
     const stored = plant[field];
-    return [field, toFieldValue(field, typeof stored === "string" ? restoreLineEnds(text, stored) : text)];
+    const typed = typeof stored === "string" ? restoreLineEnds(text, stored) : text;
+    // The server rejects a text that is not of the type, and says what is expected.
+    return [field, typeOf(field).parse(typed) ?? typed];
   });
   return { id: plant.id, ...Object.fromEntries(values) };
 }

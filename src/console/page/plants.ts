@@ -1,6 +1,6 @@
 // The list of plants: search, orders and pages. What is shown is in the address, see address.ts.
 
-import { fieldNames, typeOf } from "../../core/contract/fields.ts";
+import { textFields } from "../../core/contract/fields.ts";
 import type { Order } from "../plant-list.ts";
 import { type Address, linkTo, readAddress, showAddress } from "./address.ts";
 import { errorMessage, get } from "./api.ts";
@@ -37,10 +37,7 @@ const filterExamples = [
 ];
 
 /** The fields whose words a search finds, such as "name or tag". */
-const searchedFields = fieldNames
-  .filter((field) => typeOf(field) === "text")
-  .map((field) => labelOf(field).toLowerCase())
-  .join(" or ");
+const searchedFields = textFields.map((field) => labelOf(field).toLowerCase()).join(" or ");
 
 /** A page of the list, or why it could not be loaded. */
 interface Result {

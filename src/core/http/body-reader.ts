@@ -63,7 +63,8 @@ export interface BodyOwner {
 export class BodyReader {
   readonly #limits: BodyLimits;
   readonly #timeouts: BodyTimeouts;
-  readonly #memory: SharedBudget;
+  /** The memory that is reserved for bodies, also for those of responses. */
+  readonly memory: SharedBudget;
 
   constructor(limits: BodyLimits) {
     this.#limits = limits;
@@ -71,12 +72,7 @@ export class BodyReader {
       this.end(owner);
       owner.reject(error);
     });
-    this.#memory = new SharedBudget(limits.inFlightBytesMax);
-  }
-
-  /** The memory that is reserved for bodies now. */
-  get bytesInFlight(): number {
-    return this.#memory.used;
+    this.memory = new SharedBudget(limits.inFlightBytesMax);
   }
 
   /**
@@ -100,7 +96,7 @@ export class BodyReader {
   /** Releases the memory, and stops the time-out. Call it when the body is parsed. */
   end(owner: BodyOwner): void {
     this.#timeouts.delete(owner);
-    this.#memory.release(owner.callerKey, owner.reservedBytes);
+    this.memory.release(owner.callerKey, owner.reservedBytes);
     owner.reservedBytes = 0;
   }
 
@@ -126,7 +122,7 @@ export class BodyReader {
 
   /** Reserves memory in addition to what a body has; false if there is not enough. */
   #reserve(owner: BodyOwner, bytes: number): boolean {
-    if (!this.#memory.acquire(owner.callerKey, bytes, owner.reservedBytes)) return false;
+    if (!this.memory.acquire(owner.callerKey, bytes, owner.reservedBytes)) return false;
     owner.reservedBytes += bytes;
     return true;
   }

@@ -2,46 +2,64 @@
 // them, and bearer tokens are not ambient credentials, so any origin may be allowed.
 
 import type { Handler } from "./handler.ts";
-import { offeredMethods } from "./operations.ts";
+import type { Operation } from "./operation.ts";
 
 /** The origins whose pages may read responses in a browser: all, none, or those listed. */
 export type CorsOrigins = "*" | "off" | readonly string[];
 
-const exposedHeaders = "WWW-Authenticate, Retry-After, Allow, X-Request-Id, RateLimit, RateLimit-Policy";
+const exposedHeaders = [
+  "WWW-Authenticate",
+  "Retry-After",
+  "Allow",
+  "X-Request-Id",
+  "RateLimit",
+  "RateLimit-Policy",
+];
 const preflightMaxAgeSeconds = 86_400;
 
 /** Responds to preflights, and adds to other responses what a page needs to read them. */
-export function withCors(origins: CorsOrigins, next: Handler): Handler {
+export function withCors(origins: CorsOrigins, operations: readonly Operation[], next: Handler): Handler {
+  // GET is for the interface description.
+  const methods = [...new Set(["GET", ...operations.map(({ method }) => method)])].join(", ");
+  const ownHeaders = operations.flatMap(({ described }) =>
+    Object.values(described?.responses ?? {}).flatMap(({ headers = {} }) => Object.keys(headers)),
+  );
+  const exposed = [...exposedHeaders, ...ownHeaders].join(", ");
   return (request, connection) => {
     const origin = request.headers.get("origin");
     if (origin === null) return next(request, connection);
     // A preflight carries no credentials.
     if (request.method === "OPTIONS" && request.headers.has("access-control-request-method"))
-      return Promise.resolve(preflightResponse(origins, origin, request));
+      return Promise.resolve(preflightResponse(origins, origin, { methods, exposed }, request));
     return next(request, connection).then((response) => {
-      allowOrigin(origins, origin, response);
+      allowOrigin(origins, origin, exposed, response);
       return response;
     });
   };
 }
 
-function allowOrigin(origins: CorsOrigins, origin: string, { headers }: Response): void {
+function allowOrigin(origins: CorsOrigins, origin: string, exposed: string, { headers }: Response): void {
   if (origins === "off") return;
   if (origins !== "*") headers.append("Vary", "Origin");
   if (origins !== "*" && !origins.includes(origin)) return;
   headers.set("Access-Control-Allow-Origin", origins === "*" ? "*" : origin);
-  headers.set("Access-Control-Expose-Headers", exposedHeaders);
+  headers.set("Access-Control-Expose-Headers", exposed);
 }
 
 /** The response to a preflight: the methods and header fields that a page may send. */
-function preflightResponse(origins: CorsOrigins, origin: string, request: Request): Response {
+function preflightResponse(
+  origins: CorsOrigins,
+  origin: string,
+  { methods, exposed }: { readonly methods: string; readonly exposed: string },
+  { headers: requestHeaders }: Request,
+): Response {
   const response = new Response(null, { status: 204 });
   if (origins === "off") return response;
-  allowOrigin(origins, origin, response);
+  allowOrigin(origins, origin, exposed, response);
   const { headers } = response;
-  headers.set("Access-Control-Allow-Methods", offeredMethods);
+  headers.set("Access-Control-Allow-Methods", methods);
   // The wildcard does not cover Authorization, so the requested names are returned.
-  const requested = request.headers.get("access-control-request-headers");
+  const requested = requestHeaders.get("access-control-request-headers");
   headers.set("Access-Control-Allow-Headers", requested ?? "Authorization, Content-Type");
   headers.set("Access-Control-Max-Age", String(preflightMaxAgeSeconds));
   return response;

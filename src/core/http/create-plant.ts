@@ -1,29 +1,28 @@
 // The one operation, POST {base}/plants: everything that happens to a request, in its order.
 
-import type { Authenticator } from "../auth/authenticator.ts";
 import { ApiError } from "../contract/errors.ts";
-import { parseNewPlant } from "../contract/plant.ts";
-import type { CreateQueue } from "../store/group-commit.ts";
-import { type BodyReader, checkMediaType } from "./body-reader.ts";
+import { parseNewPlant, sampleBody } from "../contract/plant.ts";
+import { checkMediaType } from "./body-reader.ts";
 import { type Exchange, overloaded } from "./exchange.ts";
-import type { RateLimit } from "./rate-limit.ts";
+import type { Operation, OperationServices } from "./operation.ts";
 
-export interface CreatePlantDependencies {
-  readonly authenticator: Pick<Authenticator, "authenticate">;
-  /** Undefined where callers have no rate. */
-  readonly rateLimit: Pick<RateLimit, "consume"> | undefined;
-  readonly bodyReader: Pick<BodyReader, "start" | "end">;
-  readonly groupCommit: Pick<CreateQueue, "create" | "isFullFor">;
-}
+/** The row of the create in the table of operations. */
+export const createPlantOperation: Operation = {
+  operationId: "createPlant",
+  method: "POST",
+  path: "/plants",
+  advice: ` with Content-Type: application/json and a body such as ${sampleBody(1n)}`,
+  run: createPlant,
+};
 
 /**
  * Responds with 200 and the Plant once it is on stable storage, or with the error that prevented
  * it. Never rejects. The commit settles the exchange, and so does a body that does not arrive in
  * time: a race of promises for each body took 0.7 µs.
  */
-export async function createPlant(
+async function createPlant(
   exchange: Exchange,
-  { authenticator, rateLimit, bodyReader, groupCommit }: CreatePlantDependencies,
+  { authenticator, rateLimit, bodyReader, groupCommit }: OperationServices,
 ): Promise<void> {
   try {
     const { headers } = exchange.request;

@@ -4,12 +4,20 @@
 import type { Caller } from "../auth/caller.ts";
 import { ApiError, statusOf, unavailable } from "../contract/errors.ts";
 import { conflictError, type NewPlant } from "../contract/plant.ts";
-import type { Clock, Emit, Result } from "../observability/server-event.ts";
+import type { Clock, Emit, RequestRecord, Result } from "../observability/server-event.ts";
 import type { CreateOutcome, PendingCreate } from "../store/group-commit.ts";
 import type { BodyOwner } from "./body-reader.ts";
 import type { RateLimitResult } from "./rate-limit.ts";
-import { errorResponse, plantResponse } from "./responses.ts";
+import { errorResponse, jsonResponse, plantResponse, type Reply } from "./responses.ts";
 import type { TickBudget } from "./tick-budget.ts";
+
+/** What an exchange knows of the way of its request. */
+export interface RequestRoute {
+  readonly method: string;
+  readonly path: string;
+  /** Undefined if no operation has the method and the path. */
+  readonly operation: RequestRecord["operation"];
+}
 
 /** Dependencies that all exchanges of a listener share. */
 export interface ExchangeDependencies {
@@ -41,8 +49,7 @@ export class Exchange implements PendingCreate, BodyOwner {
   startTick = 0;
   #isSettled = false;
   readonly #shared: ExchangeDependencies;
-  readonly #method: string;
-  readonly #path: string;
+  readonly #route: RequestRoute;
   readonly #traceparent: string | null;
   readonly #startedAt: number;
   readonly #shouldClose: () => boolean;
@@ -54,15 +61,13 @@ export class Exchange implements PendingCreate, BodyOwner {
    */
   constructor(
     request: Request,
-    method: string,
-    path: string,
+    route: RequestRoute,
     shared: ExchangeDependencies,
     shouldClose: () => boolean,
     resolve: (response: Response) => void,
   ) {
     this.request = request;
-    this.#method = method;
-    this.#path = path;
+    this.#route = route;
     this.#shared = shared;
     this.#shouldClose = shouldClose;
     this.#resolve = resolve;
@@ -88,19 +93,32 @@ export class Exchange implements PendingCreate, BodyOwner {
     return this.caller?.creator ?? null;
   }
 
+  /** The path of the request, without its query. */
+  get path(): string {
+    return this.#route.path;
+  }
+
   /** Responds to a create, once it has its outcome. */
   settle(outcome: CreateOutcome): void {
     if (outcome === "created" || outcome === "unchanged") this.#accept(outcome);
     else this.reject(toApiError(outcome, this.plant));
   }
 
+  /** Responds with what an operation other than a create returns. */
+  reply(reply: Omit<Reply, "json">, body: string | ReadableStream | null): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#paced(() => {
+      this.#complete(reply.status, "completed", undefined);
+      this.#send(jsonResponse(reply, body, this.requestId));
+    });
+  }
+
   /** Responds with an error. */
   reject(error: ApiError): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    const endOfTick = this.#shared.tickBudget.countResponse();
-    if (endOfTick === undefined) this.#sendError(error);
-    else void endOfTick.then(() => this.#sendError(error));
+    this.#paced(() => this.#sendError(error));
   }
 
   /** Ends an exchange that has met an exception. */
@@ -126,6 +144,13 @@ export class Exchange implements PendingCreate, BodyOwner {
     this.#send(plantResponse(this.plant, this.requestId));
   }
 
+  /** Sends a response that needed no commit, if necessary at the end of the tick. */
+  #paced(send: () => void): void {
+    const endOfTick = this.#shared.tickBudget.countResponse();
+    if (endOfTick === undefined) send();
+    else void endOfTick.then(send);
+  }
+
   #sendError(error: ApiError): void {
     this.#complete(statusOf(error.code), error.code, error.message);
     this.#send(errorResponse(error, this.requestId));
@@ -136,8 +161,9 @@ export class Exchange implements PendingCreate, BodyOwner {
     const request = {
       requestId: this.requestId,
       traceparent: this.#traceparent,
-      method: this.#method,
-      path: this.#path,
+      method: this.#route.method,
+      path: this.#route.path,
+      operation: this.#route.operation,
       startedAt: this.#startedAt,
       endedAt: now(),
       status,

@@ -3,10 +3,13 @@
 import type { Certificate } from "./certificate.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
 import type { Connection, Handler } from "./handler.ts";
+import type { Operation } from "./operation.ts";
+import { hasFixedPath, type Route } from "./router.ts";
 
 export interface ListenerOptions {
-  /** The path of the one operation. */
-  readonly plantsPath: string;
+  readonly operations: readonly Operation[];
+  /** "" or a path such as "/v1", without a slash at its end. */
+  readonly basePath: string;
   readonly host: string;
   /** 0 for a free one. */
   readonly port: number;
@@ -75,10 +78,18 @@ export class PublicListener {
 
   #serve(port: number, certificate: Certificate | undefined): Bun.Server<undefined> {
     const handle = this.#handle;
-    const { host, idleSecondsMax, plantsPath, connectionLimit, onException } = this.#options;
-    /** The last request that the router has found to be a create. */
-    let routed: Request | undefined;
-    const server = Bun.serve({
+    const { host, idleSecondsMax, connectionLimit, onException } = this.#options;
+    const connectionOf = (route: Route | undefined): Connection => ({
+      get origin() {
+        return server.url.origin;
+      },
+      route,
+      shouldClose: () => this.#isStopping || server !== this.#current || connectionLimit.isExceeded,
+      get server() {
+        return server;
+      },
+    });
+    const server: Bun.Server<undefined> = Bun.serve({
       hostname: host,
       port,
       // In development mode Bun sends the stack of an exception to the client.
@@ -88,27 +99,36 @@ export class PublicListener {
       idleTimeout: idleSecondsMax,
       // Bun rejects a body over its own limit with a bare 413; the body reader's has an Error body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      routes: {
-        [plantsPath]: {
-          POST(request: Request) {
-            routed = request;
-            return handle(request, connection);
-          },
-        },
-      },
-      fetch: (request) => handle(request, connection),
+      routes: this.#fixedRoutes(connectionOf),
+      fetch: (request) => handle(request, unrouted),
       error: onException,
       ...(certificate === undefined
         ? {}
         : { tls: { cert: certificate.cert, key: certificate.key, ciphers: tls12Ciphers } }),
     });
-    const connection: Connection = {
-      origin: server.url.origin,
-      isCreate: (request) => request === routed,
-      shouldClose: () => this.#isStopping || server !== this.#current || connectionLimit.isExceeded,
-      server,
-    };
+    const unrouted = connectionOf(undefined);
     return server;
+  }
+
+  /**
+   * The operations whose paths have no parameters, routed by the listener. GET also serves HEAD, so
+   * the handler routes it.
+   */
+  #fixedRoutes(connectionOf: (route: Route) => Connection) {
+    const handle = this.#handle;
+    const { operations, basePath } = this.#options;
+    const routes: Record<
+      string,
+      Partial<Record<Operation["method"], (request: Request) => Promise<Response>>>
+    > = {};
+    for (const operation of operations) {
+      const { method } = operation;
+      if (!hasFixedPath(operation) || method === "GET") continue;
+      const path = basePath + operation.path;
+      const connection = connectionOf({ method, path, operation, segments: {} });
+      routes[path] = { ...routes[path], [method]: (request: Request) => handle(request, connection) };
+    }
+    return routes;
   }
 }
 

@@ -1,7 +1,7 @@
 // The JSON responses of the public listener.
 
 import { type ApiError, type ErrorCode, errorRegistry, statusOf } from "../contract/errors.ts";
-import { type Plant, toPlant } from "../contract/plant.ts";
+import { type Plant, toJsonPlant } from "../contract/plant.ts";
 
 /**
  * 200 with the Plant. No other field is needed: a response to POST is not cached without explicit
@@ -9,7 +9,26 @@ import { type Plant, toPlant } from "../contract/plant.ts";
  */
 export function plantResponse(plant: Plant, requestId: string): Response {
   const headers = { "Content-Type": "application/json", "X-Request-Id": requestId };
-  return new Response(JSON.stringify(toPlant(plant)), { headers });
+  return new Response(JSON.stringify(toJsonPlant(plant)), { headers });
+}
+
+/** What an operation responds with: JSON, or no body. */
+export interface Reply {
+  readonly status: number;
+  /** A bigint becomes a number with all of its digits. */
+  readonly json?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A reply with its JSON as text. */
+export function jsonResponse(
+  { status, headers }: Omit<Reply, "json">,
+  body: string | ReadableStream | null,
+  requestId: string,
+): Response {
+  const contentType = body === null ? undefined : { "Content-Type": "application/json" };
+  const common = { "Cache-Control": "no-store", "X-Request-Id": requestId };
+  return new Response(body, { status, headers: { ...contentType, ...common, ...headers } });
 }
 
 /** The Error body, with the status and the header fields that belong to its code. */

@@ -38,6 +38,8 @@ export class Metrics {
   readonly #storeBytes: CoalescedWork<number | undefined>;
   readonly #process = new ProcessMetrics();
   readonly #results = new Map<Result, number>();
+  /** By operationId. */
+  readonly #operations = new Map<string, number>();
   readonly #createSeconds = new Histogram(secondsBounds);
   readonly #commitSeconds = new Histogram(secondsBounds);
   readonly #batchPlants = new Histogram(plantsBounds);
@@ -92,6 +94,11 @@ export class Metrics {
         "plantstore_operator_plants_total",
         "Plants that the console's operators and imports created, deleted, or found stored already.",
         Object.entries(this.#operatorPlants).map(([outcome, plants]) => [labels({ outcome }), plants]),
+      ),
+      counter(
+        "plantstore_operations_total",
+        "Completed requests of operations other than the create.",
+        [...this.#operations].map(([operation, requests]) => [labels({ operation }), requests]),
       ),
       counter(
         "plantstore_errors_total",
@@ -164,8 +171,10 @@ export class Metrics {
     return this.#results.get(result) ?? 0;
   }
 
-  #countRequest({ result, startedAt, endedAt }: RequestRecord): void {
+  #countRequest({ operation, result, startedAt, endedAt }: RequestRecord): void {
     this.#results.set(result, this.#count(result) + 1);
+    if (result === "completed" && operation !== undefined)
+      this.#operations.set(operation.operationId, (this.#operations.get(operation.operationId) ?? 0) + 1);
     if (result === "created" || result === "unchanged")
       this.#createSeconds.add((endedAt - startedAt) / 1_000);
   }

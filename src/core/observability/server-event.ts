@@ -89,8 +89,11 @@ export interface Notice {
 /** A monotonic clock in milliseconds with fractions: performance.now. */
 export type Clock = () => number;
 
-/** The result of a request: `clientAborted` if the client left before its body had arrived. */
-export type Result = "created" | "unchanged" | "clientAborted" | ErrorCode;
+/**
+ * The result of a request: `completed` for an operation other than the create, `clientAborted` if
+ * the client left before its body had arrived.
+ */
+export type Result = "created" | "unchanged" | "completed" | "clientAborted" | ErrorCode;
 
 /** One request and its response. Times are those of Clock. */
 export interface RequestRecord {
@@ -100,6 +103,8 @@ export interface RequestRecord {
   readonly method: string;
   /** Without the query, which may contain a secret. */
   readonly path: string;
+  /** Undefined if no operation has the method and the path. */
+  readonly operation?: { readonly operationId: string; readonly path: string } | undefined;
   readonly startedAt: number;
   readonly endedAt: number;
   readonly status: number;

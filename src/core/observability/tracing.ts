@@ -70,14 +70,13 @@ export class Tracing {
 
   #traceRequest(request: Readonly<RequestRecord>): void {
     const { trace, SpanKind, SpanStatusCode } = this.#api;
-    const { method, path, status, result, requestId, caller, startedAt, endedAt } = request;
+    const { method, path, operation, status, result, requestId, caller, startedAt, endedAt } = request;
     const parent = this.#parentContext(request);
     // Read once, so that the spans of a request agree: the wall clock may be set.
     const epochMs = this.#epochMs();
     const span = this.#tracer.startSpan(
-      // The span name must have low cardinality, so it has no path that the client made up: without
-      // credentials an unknown path is 401.
-      caller === undefined || status === 404 ? method : `${method} ${path}`,
+      // The span name must have low cardinality, so it has no path that the client made up.
+      operation === undefined ? method : `${method} ${operation.path}`,
       {
         kind: SpanKind.SERVER,
         startTime: epochMs + startedAt,

@@ -1,8 +1,8 @@
 // Edits of stored plants by an operator, with the SQL of every engine: the interface for clients
 // only creates.
 
-import { type FieldName, fieldNames, typeOf } from "../contract/fields.ts";
-import { type NewPlant, newPlantJson, type Plant, toColumns } from "../contract/plant.ts";
+import { type FieldName, fieldNames, type PlantColumns, typeOf } from "../contract/fields.ts";
+import { type NewPlant, newPlantJson, type Plant, toColumns, toNewPlant } from "../contract/plant.ts";
 import type { SqlStatement, SqlValue } from "./sql-connection.ts";
 import { list, query, type SqlWork } from "./sql-work.ts";
 
@@ -11,9 +11,10 @@ export interface PlantEdit {
   readonly id: bigint;
   /**
    * The plant that the operator was shown: the edit is not made if another one is stored now.
-   * Undefined for a plant that is to be restored: there must be none.
+   * Undefined for a plant that is to be restored: there must be none. "any" to delete whatever is
+   * stored.
    */
-  readonly expected: Plant | undefined;
+  readonly expected: Plant | "any" | undefined;
   /** Undefined to delete the plant. */
   readonly replacement: Plant | undefined;
   /** When and by whom a plant that is restored was created, as the columns of `edits` have it. */
@@ -42,11 +43,11 @@ export type EditOutcome = "done" | "missing" | "changed";
  */
 export const editsMax = 200;
 
-/** When and by whom an edited plant was created. */
-interface Creation {
+/** An edited plant as it was before a deletion or after a change, with its creation. */
+type EditedRow = PlantColumns & {
   readonly created_at: SqlValue;
   readonly creator: SqlValue;
-}
+};
 
 /**
  * Makes edits and records them, in the caller's transaction. See PlantStore.edit. On Citus every edit
@@ -65,13 +66,14 @@ export function* editWork(
     ([, { id: one }], [, { id: other }]) => Number(one > other) - Number(one < other),
   );
   const written = yield inOrder.values().map(([, edit]) => writeStatement(edit, collation));
-  const creations: (Creation | undefined)[] = [];
-  for (const [at, [index]] of inOrder.entries()) creations[index] = written[at]?.[0] as Creation | undefined;
+  const edited: (EditedRow | undefined)[] = [];
+  for (const [at, [index]] of inOrder.entries()) edited[index] = written[at]?.[0] as EditedRow | undefined;
   yield edits.entries().flatMap(([index, { id, expected, replacement }]) => {
-    const creation = creations[index];
-    if (creation === undefined) return [];
-    const texts = [editor, recordedPlant(id, expected), recordedPlant(id, replacement)];
-    const { created_at, creator } = creation;
+    const row = edited[index];
+    if (row === undefined) return [];
+    const before = expected === "any" ? toNewPlant(id, row) : expected;
+    const texts = [editor, recordedPlant(id, before), recordedPlant(id, replacement)];
+    const { created_at, creator } = row;
     return [
       {
         sql: `INSERT INTO edits (run, seq, plant_id, edited_at, editor, before, after, created_at, creator)
@@ -80,14 +82,14 @@ export function* editWork(
       },
     ];
   });
-  const others = edits.filter((_, index) => creations[index] === undefined).map(({ id }) => id);
+  const others = edits.filter((_, index) => edited[index] === undefined).map(({ id }) => id);
   const stored =
     others.length === 0
       ? []
       : yield* query<{ id: bigint | string }>(`SELECT id FROM plants WHERE id IN ${list(others)}`, others);
   const storedIds = new Set(stored.map(({ id }) => String(id)));
   return edits.map(({ id, expected }, index) => {
-    if (creations[index] !== undefined) return "done";
+    if (edited[index] !== undefined) return "done";
     // Another transaction may have restored it; the operator has to look again either way.
     return expected === undefined || storedIds.has(String(id)) ? "changed" : "missing";
   });
@@ -97,7 +99,7 @@ export function* editWork(
 function writeStatement({ id, expected, replacement, creation }: PlantEdit, collation: string): SqlStatement {
   const parameters: SqlValue[] = [];
   const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
-  const returning = "RETURNING created_at, creator";
+  const returning = `RETURNING created_at, creator, ${fieldNames.join(", ")}`;
   const values = replacement === undefined ? [] : toColumns(replacement).map(parameter);
   if (expected === undefined) {
     const others = [creation?.createdAt ?? null, creation?.creator ?? null, id].map(parameter);
@@ -105,11 +107,11 @@ function writeStatement({ id, expected, replacement, creation }: PlantEdit, coll
                  VALUES (${[...values, ...others].join(", ")}) ON CONFLICT (id) DO NOTHING ${returning}`;
     return { sql, parameters };
   }
-  const conditions = toColumns(expected).map((value, index) => {
+  const conditions = (expected === "any" ? [] : toColumns(expected)).map((value, index) => {
     const field = fieldNames[index] as FieldName;
-    return `${field}${typeOf(field) === "text" ? collation : ""} IS NOT DISTINCT FROM ${parameter(value)}`;
+    return `${field}${typeOf(field).column.postgres === "text" ? collation : ""} IS NOT DISTINCT FROM ${parameter(value)}`;
   });
-  const where = `WHERE id = ${parameter(id)} AND ${conditions.join(" AND ")} ${returning}`;
+  const where = `WHERE ${[...conditions, `id = ${parameter(id)}`].join(" AND ")} ${returning}`;
   if (replacement === undefined) return { sql: `DELETE FROM plants ${where}`, parameters };
   const assignments = values.map((value, index) => `${fieldNames[index]} = ${value}`);
   return { sql: `UPDATE plants SET ${assignments.join(", ")} ${where}`, parameters };

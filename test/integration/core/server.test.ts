@@ -74,7 +74,7 @@ test("a request that a handler has altered is what the service responds to", asy
   const wrapHandler =
     (next: Handler): Handler =>
     (request, connection) =>
-      next(new Request(`${connection.origin}/elsewhere`, request), connection);
+      next(new Request(`${connection.origin}/elsewhere`, request), { ...connection, route: undefined });
   await using server = await startInProcess({ wrapHandler });
   expect(await post(await server.target(), plant)).toMatchObject({ status: 404, json: { error: 40400 } });
 });

@@ -3,7 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { isErrorCode } from "../../../src/core/contract/errors.ts";
-import { newPlantJson, toPlant } from "../../../src/core/contract/plant.ts";
+import { newPlantJson, toJsonPlant } from "../../../src/core/contract/plant.ts";
 import { freshId } from "../../support/http.ts";
 import { parseBody } from "../../support/oracle.ts";
 import { rawAnswers } from "../../support/raw-connection.ts";
@@ -107,6 +107,6 @@ function isRight(expected: ReturnType<typeof expectedOf>, received: string): boo
   const [answer] = rawAnswers(received).answers;
   return (
     answer?.status === 200 &&
-    Buffer.from(answer.body, "latin1").toString() === JSON.stringify(toPlant(expected))
+    Buffer.from(answer.body, "latin1").toString() === JSON.stringify(toJsonPlant(expected))
   );
 }

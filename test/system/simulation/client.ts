@@ -1,7 +1,7 @@
 // A client of the simulation: creates plants, races for ids, replays, sends invalid requests, and
 // records the responses.
 
-import { type NewPlant, newPlantJson, toPlant } from "../../../src/core/contract/plant.ts";
+import { type NewPlant, newPlantJson, toJsonPlant } from "../../../src/core/contract/plant.ts";
 import type { Random } from "../../support/random.ts";
 import type { Environment, SimulationParts } from "./environment.ts";
 import type { KnownOutcome, Model } from "./model.ts";
@@ -174,7 +174,7 @@ export class Client {
     const outcome = knownOutcome(reply);
     model.record(plant, outcome, isAlone);
     if (outcome !== "acknowledged" || reply === "disconnected") return;
-    if (reply.text !== JSON.stringify(toPlant(plant)))
+    if (reply.text !== JSON.stringify(toJsonPlant(plant)))
       report(`misquoted: ${newPlantJson(plant)} got ${reply.text}`);
     if (environment.durablePlant(plant.id) !== newPlantJson(plant))
       report(`too early: ${newPlantJson(plant)} was acknowledged, and is not durable`);

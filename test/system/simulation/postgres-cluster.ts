@@ -1,7 +1,7 @@
 // A simulated PostgreSQL cluster: a primary, with or without a synchronous standby, their rows and
 // their faults.
 
-import { fieldNames, type PlantColumns, toFieldValue } from "../../../src/core/contract/fields.ts";
+import { fieldNames, type PlantColumns, typeOf } from "../../../src/core/contract/fields.ts";
 import { newPlantJson, toNewPlant } from "../../../src/core/contract/plant.ts";
 import type { SimulationParts } from "./environment.ts";
 import type { Rows, Statement } from "./postgres-protocol.ts";
@@ -255,7 +255,7 @@ function toRows([_time, ...values]: Statement["values"]): Row[] {
   return ids.map((id, index) => {
     const values = fieldNames.map((field, column) => {
       const text = columnsOfFields[column]?.[index] ?? null;
-      return [field, text === null ? null : toFieldValue(field, text)];
+      return [field, text === null ? null : typeOf(field).fromColumn(text)];
     });
     const row = Object.fromEntries(values) as PlantColumns;
     if (id === null || row.name === null) throw new Error("A row without an id or a name");

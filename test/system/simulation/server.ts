@@ -4,6 +4,7 @@
 import { Authenticator } from "../../../src/core/auth/authenticator.ts";
 import { TokenCache } from "../../../src/core/auth/token-cache.ts";
 import { BodyReader } from "../../../src/core/http/body-reader.ts";
+import { createPlantOperation } from "../../../src/core/http/create-plant.ts";
 import { requestIdMaker } from "../../../src/core/http/exchange.ts";
 import { createHandler, type Handler, inProcess } from "../../../src/core/http/handler.ts";
 import { GroupCommit } from "../../../src/core/store/group-commit.ts";
@@ -63,6 +64,8 @@ export class SimulatedServer {
     const tokens = mutation.tokens?.(store.tokens) ?? store.tokens;
     this.#tokens = new TokenCache(tokens, mutation.clock?.(time.wallNow) ?? time.wallNow, () => undefined);
     this.#handler = createHandler({
+      operations: [createPlantOperation],
+      store: undefined,
       authenticator: new Authenticator(this.#tokens, undefined),
       groupCommit: this.#creating,
       bodyReader: this.#bodyReader,
@@ -123,7 +126,7 @@ export class SimulatedServer {
     const left = [
       this.#groupCommit.queueLength,
       this.#unanswered,
-      isDrained ? this.#bodyReader.bytesInFlight : 0,
+      isDrained ? this.#bodyReader.memory.used : 0,
     ];
     return [
       ...(left.some((count) => count !== 0)

@@ -35,6 +35,7 @@ const layers: readonly (readonly string[])[] = [
   ["src/static-files.ts", "src/client-address.ts"],
   ["src/docs-page"],
   ["src/operations"],
+  ["src/sample-operations"],
   ["src/console"],
   ["src/sandbox"],
   ["src/cli", "src/index.ts"],

@@ -1,12 +1,6 @@
 // Commits a batch by INSERT or COPY, and reads the plants that it conflicted with.
 
-import {
-  type FieldType,
-  type FieldValue,
-  fieldNames,
-  type PlantColumns,
-  typeOf,
-} from "../../contract/fields.ts";
+import { type FieldName, fieldNames, fieldValue, type PlantColumns, typeOf } from "../../contract/fields.ts";
 import { type NewPlant, toColumns, toNewPlant } from "../../contract/plant.ts";
 import { compareWithStored, type NewEntry, type Outcome } from "../plant-store.ts";
 import { toInt4Array, toInt8Array, toTextArray } from "./binary-array.ts";
@@ -23,11 +17,7 @@ interface PlantRow extends PlantColumns {
 const columnList = ["id", ...fieldNames].join(", ");
 
 /** PostgreSQL's type of each column of a field. */
-const columnTypes = { text: "text", integer: "int4", boolean: "bool" } as const satisfies Record<
-  FieldType,
-  string
->;
-const fieldTypes = fieldNames.map((field) => columnTypes[typeOf(field)]);
+const fieldTypes = fieldNames.map((field) => typeOf(field).column.postgres);
 
 /** The columns that an INSERT writes. The first has one value for all rows of a batch. */
 const insertedColumns = ["created_at", "id", "creator", ...fieldNames];
@@ -174,7 +164,7 @@ function insertStatement(pool: HostPool, rows: readonly NewEntry[]): QueryConfig
       createdAt,
       toInt8Array(rows.map(({ plant }) => plant.id)),
       toInt4Array(rows.map(({ creator }) => creator)),
-      ...fieldNames.map((field) => toTextArray(rows.map(({ plant }) => toText(plant[field])))),
+      ...fieldNames.map((field) => toTextArray(rows.map(({ plant }) => toText(plant, field)))),
     ],
   };
 }
@@ -184,8 +174,9 @@ function arrayParameter(type: string, field: number): string {
   return `$${field + 4}::text[]${type === "text" ? "" : `::${type}[]`}`;
 }
 
-function toText(value: FieldValue | undefined): string | undefined {
-  return value === undefined || typeof value === "string" ? value : String(value);
+function toText(plant: NewPlant, field: FieldName): string | undefined {
+  const value = fieldValue(plant, field);
+  return value === undefined ? undefined : typeOf(field).format(value);
 }
 
 /**

@@ -2,7 +2,7 @@
 // separated by tabs, rows end with a line feed, \N is null, and special characters are escaped with
 // a backslash.
 
-import { type FieldName, type FieldValue, fieldNames, toFieldValue } from "../../contract/fields.ts";
+import { type FieldName, fieldNames, fieldValue, typeOf } from "../../contract/fields.ts";
 import type { NewEntry, StoredPlant } from "../plant-store.ts";
 
 const specials = /[\\\t\n\r]/g;
@@ -26,8 +26,8 @@ export function toCopyText(entries: readonly NewEntry[], createdAt: number): str
   for (const { plant, creator } of entries) {
     text += plant.id;
     for (const field of fieldNames) {
-      const value: FieldValue | undefined = plant[field];
-      text += value === undefined ? "\t\\N" : `\t${typeof value === "string" ? escapeText(value) : value}`;
+      const value = fieldValue(plant, field);
+      text += value === undefined ? "\t\\N" : `\t${escapeText(typeOf(field).format(value))}`;
     }
     text += `\t${createdAt}\t${creator ?? "\\N"}\n`;
   }
@@ -41,14 +41,14 @@ export function fromCopyText(text: string, withCreation: boolean): StoredPlant[]
   const isPlain = !text.includes("\\");
   for (let start = 0; start < text.length; ) {
     let end = text.indexOf("\t", start);
-    const plant: Record<string, FieldValue> = { id: text.slice(start, end), name: "" };
+    const plant: Record<string, unknown> = { id: text.slice(start, end) };
     for (let field = 0; field < fieldNames.length; field++) {
       start = end + 1;
       end = text.indexOf(field === lastField && !withCreation ? "\n" : "\t", start);
       const value = text.slice(start, end);
       const name = fieldNames[field] as FieldName;
-      if (isPlain) plant[name] = toFieldValue(name, value);
-      else if (value !== "\\N") plant[name] = toFieldValue(name, unescapeText(value));
+      if (isPlain) plant[name] = typeOf(name).fromColumn(value);
+      else if (value !== "\\N") plant[name] = typeOf(name).fromColumn(unescapeText(value));
     }
     if (withCreation) {
       start = end + 1;

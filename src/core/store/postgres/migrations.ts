@@ -2,6 +2,7 @@
 // released migration is never edited: add another below it.
 
 import { OperatorError } from "../../operator-error.ts";
+import { addColumnStatements, columnDefinitions, missingFields } from "../field-columns.ts";
 import { assertNotWorker, schemaLock } from "./citus/distribution.ts";
 import { DatabaseError, type PoolClient } from "./driver.ts";
 import { isUndefinedTable } from "./errors.ts";
@@ -13,8 +14,7 @@ const migrations: readonly (readonly string[])[] = [
   [
     `CREATE TABLE plants (
        id         bigint PRIMARY KEY,
-       name       text NOT NULL,
-       tag        text,
+       ${columnDefinitions("postgres")},
        created_at bigint,
        creator    integer
      )`,
@@ -65,12 +65,17 @@ export async function assertSchema(primary: Primary): Promise<void> {
   const version = await primary.withRetry(schemaVersion);
   if (version === undefined)
     throw new OperatorError('there is no plant store in this database; run "plantstore migrate" first');
+  assertNotNewer(version);
+  const missing = missingFields(await primary.withRetry(plantColumns));
+  if (missing.length > 0)
+    throw new OperatorError(
+      `the database has no column for ${missing.join(", ")}; run "plantstore migrate" first`,
+    );
   if (version < newestVersion) {
     throw new OperatorError(
       `the database has schema version ${version}, but this program needs ${newestVersion}; run "plantstore migrate" first`,
     );
   }
-  assertNotNewer(version);
 }
 
 /**
@@ -80,7 +85,8 @@ export async function assertSchema(primary: Primary): Promise<void> {
 export async function migrate(primary: Primary): Promise<boolean> {
   const version = await primary.withRetry(schemaVersion);
   assertNotNewer(version ?? 0);
-  if (version === newestVersion) return false;
+  if (version === newestVersion && missingFields(await primary.withRetry(plantColumns)).length === 0)
+    return false;
   await primary.withRetry(assertNotWorker);
   const options = { mode: "ISOLATION LEVEL READ COMMITTED", statementMs: statementMsMax };
   try {
@@ -105,6 +111,13 @@ async function schemaVersion(pool: HostPool): Promise<number | undefined> {
   }
 }
 
+async function plantColumns(connection: Pick<HostPool, "query">): Promise<string[]> {
+  const { rows } = await connection.query<{ attname: string }>(
+    "SELECT attname FROM pg_attribute WHERE attrelid = 'plants'::regclass AND attnum > 0 AND NOT attisdropped",
+  );
+  return rows.map(({ attname }) => attname);
+}
+
 /** Runs the migrations that are missing. Returns whether there was no schema before. */
 async function upgrade(connection: PoolClient): Promise<boolean> {
   // A second server waits here, and then finds the newest version.
@@ -116,6 +129,11 @@ async function upgrade(connection: PoolClient): Promise<boolean> {
   const version = rows[0]?.version ?? 0;
   assertNotNewer(version);
   for (const statement of migrations.slice(version).flat()) await runLong(connection, statement);
+  const missing = missingFields(await plantColumns(connection));
+  const { rows: plants } =
+    missing.length === 0 ? { rows: [] } : await connection.query("SELECT 1 FROM plants LIMIT 1");
+  for (const statement of addColumnStatements(missing, "postgres", { hasPlants: plants.length > 0 }))
+    await runLong(connection, statement);
   await connection.query(
     `INSERT INTO plantstore_schema (only_row, version) VALUES (true, $1)
      ON CONFLICT (only_row) DO UPDATE SET version = excluded.version`,

@@ -8,7 +8,7 @@ import type { OpenMode } from "../plant-store.ts";
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
 import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./errors.ts";
 import { fileId, fsyncDirectory, fsyncFile, resolvedPath } from "./files.ts";
-import { migrate, newestVersion, schemaVersion } from "./migrations.ts";
+import { isUpToDate, migrate, newestVersion, schemaVersion } from "./migrations.ts";
 
 /** A WAL that grew during a long export is truncated to this size when it is restarted. */
 export const walBytesKept = 64 * 2 ** 20;
@@ -113,9 +113,10 @@ function makeDurable(database: Database, path: string): void {
 
 function assertStore(database: Database, path: string, mode: OpenMode): void {
   const version = schemaVersion(database, path);
-  if (mode !== "create" && version < newestVersion) {
-    throw new OperatorError(
-      `${path} has schema version ${version}, but this program needs ${newestVersion}; run "plantstore migrate" first`,
-    );
-  }
+  if (mode === "create" || isUpToDate(database, path)) return;
+  const reason =
+    version < newestVersion
+      ? `has schema version ${version}, but this program needs ${newestVersion}`
+      : "lacks the column of a field";
+  throw new OperatorError(`${path} ${reason}; run "plantstore migrate" first`);
 }

@@ -1,6 +1,7 @@
 // The schema, as one migration for each version. A released one is never edited: add another below.
 
 import { OperatorError } from "../../operator-error.ts";
+import { addColumnStatements, columnDefinitions, missingFields } from "../field-columns.ts";
 import type { Database } from "./driver.ts";
 
 /** "plnt": the application_id in the file header, which tells a store from other databases. */
@@ -11,8 +12,7 @@ const migrations: readonly string[] = [
   // edit has what the plant was and became, as JSON, and when and by whom a deleted one was created.
   `CREATE TABLE plants (
      id         INTEGER PRIMARY KEY,
-     name       TEXT NOT NULL,
-     tag        TEXT,
+     ${columnDefinitions("sqlite")},
      created_at INTEGER,
      creator    INTEGER
    ) STRICT;
@@ -77,15 +77,32 @@ export function isPlantStore(database: Database): boolean {
   return isEmpty || pragma(database, "application_id") === applicationId;
 }
 
+/** Whether a file has the newest version, and a column for each field. */
+export function isUpToDate(database: Database, path: string): boolean {
+  return (
+    schemaVersion(database, path) === newestVersion && missingFields(plantColumns(database)).length === 0
+  );
+}
+
 /** Upgrades a file to the newest version, in one transaction, once if several processes start. */
 export function migrate(database: Database, path: string): void {
-  if (schemaVersion(database, path) === newestVersion) return;
+  if (isUpToDate(database, path)) return;
   const upgrade = database.transaction(() => {
     for (const migration of migrations.slice(schemaVersion(database, path))) database.run(migration);
+    const hasPlants = database.query("SELECT 1 FROM plants LIMIT 1").get() !== null;
+    const missing = missingFields(plantColumns(database));
+    for (const statement of addColumnStatements(missing, "sqlite", { hasPlants })) database.run(statement);
     database.run(`PRAGMA application_id = ${applicationId}`);
     database.run(`PRAGMA user_version = ${newestVersion}`);
   });
   upgrade.immediate();
+}
+
+function plantColumns(database: Database): string[] {
+  return database
+    .query<{ name: string }, []>("PRAGMA table_info(plants)")
+    .all()
+    .map(({ name }) => name);
 }
 
 function pragma(database: Database, name: string): number {

@@ -1,6 +1,7 @@
 // The plants table: commits batches, reads single plants, exports and counts.
 
-import { countCodeUnits, type FieldValue, fieldNames, type PlantColumns } from "../../contract/fields.ts";
+import type { ColumnValue } from "../../contract/field-types.ts";
+import { countCodeUnits, fieldNames, type PlantColumns, sample, titleField } from "../../contract/fields.ts";
 import { type NewPlant, toColumns, toNewPlant } from "../../contract/plant.ts";
 import {
   type Creation,
@@ -46,7 +47,7 @@ export class SqlitePlants {
     this.#beforeCommit = beforeCommit;
     this.#begin = database.query("BEGIN IMMEDIATE");
     this.#commitTransaction = database.query("COMMIT");
-    this.#insert = database.query<never, [bigint, bigint, number | null, ...(FieldValue | null)[]]>(
+    this.#insert = database.query<never, [bigint, bigint, number | null, ...ColumnValue[]]>(
       `INSERT INTO plants (id, created_at, creator, ${fieldNames.join(", ")})
        VALUES (?, ?, ?${", ?".repeat(fieldNames.length)}) ON CONFLICT (id) DO NOTHING`,
     );
@@ -74,7 +75,10 @@ export class SqlitePlants {
   probe(): void {
     const id = crypto.getRandomValues(new BigInt64Array(1))[0] ?? 0n;
     const commit = this.#database.transaction(() => {
-      const outcome = this.#insertOne({ plant: { id, name: probeName }, creator: null }, BigInt(Date.now()));
+      const outcome = this.#insertOne(
+        { plant: { ...sample({ [titleField]: probeName }), id }, creator: null },
+        BigInt(Date.now()),
+      );
       // A plant may have this id by chance.
       if (outcome === "created") this.#database.run("DELETE FROM plants WHERE id = ?", [id]);
     });

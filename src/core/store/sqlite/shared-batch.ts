@@ -3,13 +3,7 @@
 // thread waits in Atomics.wait, and the main thread is told by Atomics.waitAsync. One batch is in
 // flight at a time: a second one gained nothing, as the next batch would be smaller.
 
-import {
-  countCodeUnits,
-  type FieldName,
-  type FieldValue,
-  fieldNames,
-  toFieldValue,
-} from "../../contract/fields.ts";
+import { countCodeUnits, type FieldName, fieldNames, fieldValue, typeOf } from "../../contract/fields.ts";
 import type { NewPlant } from "../../contract/plant.ts";
 import type { NewEntry, Outcome } from "../plant-store.ts";
 import { toError, toSentError } from "./worker-rpc.ts";
@@ -31,9 +25,7 @@ const noText = -1;
 /** The creator of a plant of which none is known; the keys of creators are natural numbers. */
 const noCreator = -1;
 
-/**
- * Each field of a plant is sent as a text: other values than texts in decimal digits, or as "true".
- */
+/** Each field of a plant is sent as a text: see `format` and `parse` of its type. */
 const textsPerPlant = fieldNames.length;
 
 /** The indexes of the words at the start of the memory. */
@@ -114,8 +106,9 @@ export class BatchMemory {
       this.#ids[index] = plant.id;
       this.#creators[index] = creator ?? noCreator;
       for (let field = 0; field < textsPerPlant; field++) {
-        const value: FieldValue | undefined = plant[fieldNames[field] as FieldName];
-        const own = value === undefined || typeof value === "string" ? value : String(value);
+        const name = fieldNames[field] as FieldName;
+        const value = fieldValue(plant, name);
+        const own = value === undefined ? undefined : typeOf(name).format(value);
         this.#lengths[textsPerPlant * index + field] = own?.length ?? noText;
         if (own !== undefined) text += own;
       }
@@ -128,12 +121,12 @@ export class BatchMemory {
     const text = this.#readText();
     const batch: NewEntry[] = [];
     for (let index = 0, at = 0; index < (this.words[word.plants] ?? 0); index++) {
-      const plant: Record<string, FieldValue | bigint> = { id: this.#ids[index] ?? 0n, name: "" };
+      const plant: Record<string, unknown> = { id: this.#ids[index] };
       for (let field = 0; field < textsPerPlant; field++) {
         const length = this.#lengths[textsPerPlant * index + field] ?? noText;
         if (length === noText) continue;
         const name = fieldNames[field] as FieldName;
-        plant[name] = toFieldValue(name, text.slice(at, at + length));
+        plant[name] = typeOf(name).parse(text.slice(at, at + length));
         at += length;
       }
       const creator = this.#creators[index] ?? noCreator;

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { newPlantJson, toPlant } from "../../../../src/core/contract/plant.ts";
+import { newPlantJson, toJsonPlant } from "../../../../src/core/contract/plant.ts";
 import { engines } from "../../../support/engines.ts";
 import { post, type Target } from "../../../support/http.ts";
 import { anyNewPlant } from "../../../support/random.ts";
@@ -31,7 +31,7 @@ for (const engine of engines) {
           );
           const answers = await Promise.all(fresh.map((plant) => post(target, newPlantJson(plant))));
           for (const [index, plant] of fresh.entries()) {
-            expect(answers[index]).toMatchObject({ status: 200, text: JSON.stringify(toPlant(plant)) });
+            expect(answers[index]).toMatchObject({ status: 200, text: JSON.stringify(toJsonPlant(plant)) });
             stored.set(plant.id, newPlantJson(plant));
           }
         },

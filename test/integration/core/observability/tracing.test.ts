@@ -126,6 +126,7 @@ test("the commit is within its create, whatever the wall clock says while they a
       traceparent: null,
       method: "POST",
       path: "/plants",
+      operation: { operationId: "createPlant", path: "/plants" },
       startedAt: 0,
       endedAt: 0.3,
       status: 200,

@@ -6,6 +6,7 @@ import { ApiError } from "../../../../src/core/contract/errors.ts";
 import type { NewPlant } from "../../../../src/core/contract/plant.ts";
 import { BodyReader } from "../../../../src/core/http/body-reader.ts";
 import { withCors } from "../../../../src/core/http/cors.ts";
+import { createPlantOperation } from "../../../../src/core/http/create-plant.ts";
 import { createHandler, inProcess, withTickBudget } from "../../../../src/core/http/handler.ts";
 import type { ServerEvent } from "../../../../src/core/observability/server-event.ts";
 import type { CreateOutcome } from "../../../../src/core/store/group-commit.ts";
@@ -22,7 +23,10 @@ function handlerWith(createOutcome: CreateOutcome | Error, arrivalMsMax = 20_000
     headers.has("authorization") ? caller : new ApiError("missingToken", "No token.");
   const handler = withCors(
     ["https://docs.example"],
+    [createPlantOperation],
     createHandler({
+      operations: [createPlantOperation],
+      store: undefined,
       authenticator: { authenticate } as Authenticator,
       rateLimit: undefined,
       bodyReader: new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 10_000, arrivalMsMax }),

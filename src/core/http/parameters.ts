@@ -1,0 +1,108 @@
+// Parameters of an operation's path and query: their types, and the error of one that is not valid.
+
+import { ApiError } from "../contract/errors.ts";
+import { parseInt64 } from "../contract/int64.ts";
+
+/** A parameter: one of the path if the path names it in braces, otherwise one of the query. */
+export interface Parameter<Value> {
+  readonly description: string;
+  /** The schema of OpenAPI. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** The end of a message, such as "an integer from 1 to 1000". */
+  readonly expected: string;
+  /** Parses the decoded text; undefined if the text is not valid. */
+  readonly parse: (text: string) => Value | undefined;
+  /** The value of a query parameter that was not sent; without it the parameter is required. */
+  readonly whenAbsent?: { readonly value: Value };
+}
+
+/** The parameters of an operation by their names. */
+export type Parameters = Readonly<Record<string, Parameter<unknown>>>;
+
+/** The values of parameters as a handler gets them. */
+export type ParameterValues<Declared extends Parameters> = {
+  readonly [Name in keyof Declared]: Declared[Name] extends Parameter<infer Value> ? Value : never;
+};
+
+/** An int64 in decimal digits, exact. */
+export function int64(description: string): Parameter<bigint> {
+  return {
+    description,
+    schema: { type: "integer", format: "int64" },
+    expected: "an integer (int64) in decimal digits",
+    parse: parseInt64,
+  };
+}
+
+interface Int32Options {
+  readonly description: string;
+  readonly minimum: number;
+  readonly maximum: number;
+  /** The value where the parameter is absent. */
+  readonly default: number;
+}
+
+/** An int32 within limits. */
+export function int32({ description, minimum, maximum, default: value }: Int32Options): Parameter<number> {
+  return {
+    description,
+    schema: { type: "integer", format: "int32", minimum, maximum, default: value },
+    expected: `an integer from ${minimum} to ${maximum} in decimal digits`,
+    parse(text) {
+      const number = /^-?\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+      return number >= minimum && number <= maximum ? number : undefined;
+    },
+    whenAbsent: { value },
+  };
+}
+
+/** A query parameter that may be absent. */
+export function optional<Value>(parameter: Parameter<Value>): Parameter<Value | undefined> {
+  return { ...parameter, whenAbsent: { value: undefined } };
+}
+
+/**
+ * The values of all parameters, or invalidParameter. Other parameters of the query are ignored, as
+ * unknown fields of a body are.
+ *
+ * @param segments the texts of the path's parameters by name, as they were sent.
+ * @param url the target of the request.
+ */
+export function parseParameters<Declared extends Parameters>(
+  declared: Declared,
+  segments: Readonly<Record<string, string>>,
+  url: string,
+): ParameterValues<Declared> | ApiError {
+  const start = url.indexOf("?");
+  const query = new URLSearchParams(start === -1 ? "" : url.slice(start));
+  const values: Record<string, unknown> = {};
+  const errors: string[] = [];
+  for (const [name, parameter] of Object.entries(declared)) {
+    const segment = segments[name];
+    const sent = segment === undefined ? query.getAll(name) : [decode(segment)];
+    const [text] = sent;
+    const value = text === undefined ? undefined : parameter.parse(text);
+    if (sent.length > 1) errors.push(`"${name}" must be sent once, but was sent ${sent.length} times`);
+    else if (value !== undefined) values[name] = value;
+    else if (text !== undefined)
+      errors.push(`"${name}" must be ${parameter.expected}, but is ${JSON.stringify(shorten(text))}`);
+    else if (parameter.whenAbsent !== undefined) values[name] = parameter.whenAbsent.value;
+    else errors.push(`"${name}" is required and must be ${parameter.expected}, but is missing`);
+  }
+  return errors.length > 0
+    ? new ApiError("invalidParameter", `A parameter is not valid: ${errors.join("; ")}.`)
+    : (values as ParameterValues<Declared>);
+}
+
+/** A segment without percent-encoding (RFC 3986, section 2.1); as it is if that is malformed. */
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+function shorten(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}

@@ -1,0 +1,11 @@
+// The operations that the sample interface has beside the create.
+
+import type { Operation } from "../core/http/operation.ts";
+import { deletePlant } from "./delete-plant.ts";
+import { listPlants } from "./list-plants.ts";
+
+/** By the names that `--operations` takes. */
+export const sampleOperations: Readonly<Record<"list" | "delete", Operation>> = {
+  list: listPlants,
+  delete: deletePlant,
+};
