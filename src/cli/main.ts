@@ -27,7 +27,6 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   migrate: async () => (await import("./migrate.ts")).migrateCommand(),
   check: async () => (await import("./check.ts")).checkCommand(),
   ready: async () => (await import("./ready.ts")).readyCommand(),
-  index: async () => (await import("./indexes.ts")).indexCommand(),
   password: async () => (await import("./password.ts")).passwordCommand(),
   conformance: async () => (await import("./conformance.ts")).conformanceCommand(),
   config: async () => (await import("./config.ts")).configCommand(),

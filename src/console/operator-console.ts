@@ -15,7 +15,6 @@ import { Edits } from "./edits.ts";
 import { exportPlants } from "./exports.ts";
 import { previewImport } from "./import-settings.ts";
 import { Imports } from "./imports.ts";
-import { Indexes } from "./indexes.ts";
 import { Inventory } from "./inventory.ts";
 import { createPlant, type PostPublicly } from "./new-plant.ts";
 import { changePlant, deletePlant, getPlant, listPage } from "./plants.ts";
@@ -111,7 +110,6 @@ export class OperatorConsole implements AdminRoutes {
     const edits = new Edits(context);
     this.#imports = new Imports(context, edits);
     const tokens = new Tokens(store.tokens, options.wallNow);
-    const indexes = new Indexes(context);
     for (const part of [connection, edits, this.#imports, options.backups])
       this.#resources.defer(() => part?.close());
     const backups = () => options.backups ?? noBackups();
@@ -130,7 +128,6 @@ export class OperatorConsole implements AdminRoutes {
       ["requests", (parameters) => requests.list(parameters)],
       ["inventory", () => this.#inventory.figures()],
       ["tokens", () => tokens.list()],
-      ["index", () => indexes.state()],
     ]);
     this.#writes = new Map<string, Call<Body>>([
       [
@@ -160,7 +157,6 @@ export class OperatorConsole implements AdminRoutes {
       ["tokens", (body) => tokens.issue(pickStrings(body, "name", "expires"))],
       ["tokens/rotate", (body) => tokens.rotate(pickStrings(body, "name", "overlap", "expires"))],
       ["tokens/revoke", (body) => tokens.revoke(pickStrings(body, "name"))],
-      ["index", (body) => indexes.change(pickStrings(body, "change"))],
     ]);
   }
 

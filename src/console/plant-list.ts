@@ -14,7 +14,6 @@ import {
   type Reading,
   searchPlants,
 } from "./plant-search.ts";
-import { searchIndexState } from "./search-index.ts";
 
 /**
  * Plants with the same name, tag or time are ordered by id. `tag` and `created` list only plants
@@ -54,11 +53,9 @@ export interface Page {
   readonly searchedTo: bigint | undefined;
   /** Whether the first plant is there because the search is its id. */
   readonly hasPlantWithId: boolean;
-  /** Whether the search index was ready. */
-  readonly isIndexed: boolean;
 }
 
-type MatchingPage = Omit<Page, "hasPlantWithId" | "isIndexed">;
+type MatchingPage = Omit<Page, "hasPlantWithId">;
 
 const emptyPage: MatchingPage = {
   plants: [],
@@ -73,18 +70,13 @@ const emptyPage: MatchingPage = {
 const sortMsMax = 3_000;
 
 /**
- * Lists one page. The plant whose id is the only word of a search comes before those that have the
- * word. Rejects with an OperatorError, also if the plants cannot be sorted in time.
+ * Lists one page. The plant whose id is the only word of a search is listed alone. Rejects with an
+ * OperatorError, also if the plants cannot be sorted in time.
  */
 export async function listPlants(sql: SqlConnection, search: Search): Promise<Page> {
-  const isIndexed = (await searchIndexState(sql)) === "ready";
   const withId = await findPlantWithId(sql, search);
-  // Without the index an id is not worth a scan of all plants for its digits.
-  const isAlone = withId !== undefined && !isIndexed;
-  const page = isAlone ? emptyPage : await listMatching(sql, search, isIndexed);
-  const first = page.previous === undefined && withId !== undefined ? [withId] : [];
-  const others = page.plants.filter(({ id }) => id !== withId?.id);
-  return { ...page, plants: [...first, ...others], hasPlantWithId: first.length > 0, isIndexed };
+  if (withId !== undefined) return { ...emptyPage, plants: [withId], hasPlantWithId: true };
+  return { ...(await listMatching(sql, search)), hasPlantWithId: false };
 }
 
 async function findPlantWithId(sql: SqlConnection, filter: Filter): Promise<PlantSummary | undefined> {
@@ -94,7 +86,7 @@ async function findPlantWithId(sql: SqlConnection, filter: Filter): Promise<Plan
   return id === undefined ? undefined : (await summaries(sql, [id]))[0];
 }
 
-async function listMatching(sql: SqlConnection, search: Search, isIndexed: boolean): Promise<MatchingPage> {
+async function listMatching(sql: SqlConnection, search: Search): Promise<MatchingPage> {
   const order = isSearch(search) ? "id" : search.order;
   // A cursor of another order has no position in this one: the list starts over.
   const cursor = search.cursor?.order === order ? search.cursor : undefined;
@@ -103,12 +95,11 @@ async function listMatching(sql: SqlConnection, search: Search, isIndexed: boole
   const isDescending = isDescendingPage !== isBackward;
   const reading = { sql, filter: search, after: cursor, isDescending, plantsMax: search.plantsMax + 1 };
   const { found, searchedTo } = isSearch(search)
-    ? await searchPlants(reading, isIndexed)
+    ? await searchPlants(reading)
     : await readAll(reading, order);
   const hasMore = found.length > search.plantsMax || searchedTo !== undefined;
   // A page that begins before the first plant: the first one instead, which is full.
-  if (isBackward && !hasMore)
-    return listMatching(sql, { ...search, cursor: undefined, isBackward: false }, isIndexed);
+  if (isBackward && !hasMore) return listMatching(sql, { ...search, cursor: undefined, isBackward: false });
   const onPage = found.slice(0, search.plantsMax);
   const last = onPage.at(-1);
   const further = searchedTo === undefined ? last && { ...last, order } : { order, id: searchedTo };

@@ -79,7 +79,6 @@ export function testStandardStreams(program: string): void {
     ["import wrong.ndjson", 3],
     ["import -", 1],
     ["migrate", 0],
-    ["index create search", 0],
     ["token create --name new", 1],
     ["token revoke ci", 0],
     ["serve --port 0 --admin-port off", 1],

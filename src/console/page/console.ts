@@ -8,7 +8,6 @@ import { ExportDialog } from "./export.ts";
 import { html } from "./format.ts";
 import { useListener, useTicks } from "./hooks.ts";
 import { ImportDialog } from "./import.ts";
-import { Indexes } from "./indexes.ts";
 import { useEffect, useState } from "./library.js";
 import { Plants } from "./plants.ts";
 import { Requests, type Span } from "./requests.ts";
@@ -105,7 +104,6 @@ export function Console({
         <div class="side">
           <${Charts} history=${history} onErrors=${isSandbox ? undefined : setSpan} />
           <${Tokens} tick=${tick} onIssued=${setToken} />
-          <${Indexes} tick=${tick} engine=${about?.engine} />
           ${about !== null && !isSandbox && html`<${Backup} tick=${tick} engine=${about.engine} />`}
         </div>
         ${isSandbox && html`<${Sandbox} tick=${tick} onChanged=${reload} />`}

@@ -90,20 +90,6 @@ export function formatBytes(bytes: number) {
   return `${value >= 100 || unit === 1 ? Math.round(value) : value.toFixed(1)} ${name}`;
 }
 
-/**
- * Such as "42 %": 100 only for the whole.
- *
- * @param share from 0 to 1.
- */
-export function percent(share: number) {
-  return `${Math.floor(share * 100)} %`;
-}
-
-/** A length of time while something lasts: "12 s", "3 min". */
-export function formatDuration(seconds: number) {
-  return seconds < 100 ? `${Math.max(1, Math.round(seconds))} s` : `${Math.round(seconds / 60)} min`;
-}
-
 export function formatMs(ms: number) {
   return ms >= 1_000
     ? `${(ms / 1_000).toFixed(1)} s`

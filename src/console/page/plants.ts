@@ -216,10 +216,7 @@ function newIdsOf(before: Page | null, after: Page | null) {
   return added.size < ids.size ? added : new Set<string>();
 }
 
-function captionOf(
-  { plants, order, isDescending, searchedTo, hasPlantWithId, isIndexed }: Page,
-  { query }: Address,
-) {
+function captionOf({ plants, order, isDescending, searchedTo, hasPlantWithId }: Page, { query }: Address) {
   const count = formatCount(plants.length, "plant");
   const sorted = `by ${order === "created" ? "creation" : order}, ${isDescending ? "descending" : "ascending"}`;
   if (query.trim() === "") {
@@ -228,8 +225,8 @@ function captionOf(
     return `Sorted ${sorted}${unlisted === undefined ? "" : `; plants without ${unlisted} are not in this order`}.`;
   }
   if (searchedTo !== null)
-    return `${count} found with ids ${isDescending ? "from" : "up to"} ${searchedTo}${isDescending ? " up" : ""}. The search stopped at its time limit${isIndexed ? "" : "; the search index makes it faster"}.`;
-  if (hasPlantWithId && plants.length === 1) return `The plant with the id ${query.trim()}.`;
+    return `${count} found with ids ${isDescending ? "from" : "up to"} ${searchedTo}${isDescending ? " up" : ""}. The search stopped at its time limit.`;
+  if (hasPlantWithId) return `The plant with the id ${query.trim()}.`;
   return `${count} on this page, sorted ${sorted}.`;
 }
 

@@ -233,7 +233,6 @@ const usageErrors: readonly [args: string[], message: string][] = [
   [["export", "--delimiter", "é"], "is not comma, semicolon, tab, or one ASCII character"],
   [["export", "--delimiter", ""], "is not comma, semicolon, tab, or one ASCII character"],
   [["get"], "missing required argument 'id'"],
-  [["index", "create", "newest"], "Allowed choices are search; see --help"],
   [["get", "1.5"], 'the id "1.5" is not a 64-bit integer'],
   [["get", "9223372036854775808"], "is not a 64-bit integer"],
   [["export", "extra"], "too many arguments"],

@@ -22,7 +22,7 @@ test.each([
   ["serve --admin-host 127.0.0.1 --conn", "--connections-max"],
   ["serve --config st", ""],
   ["import st", ""],
-  ["index cr", "create"],
+  ["token cr", "create"],
   ["completion z", "zsh"],
   ["conformance --resp", "--response-seconds-max"],
   // A value that has the name of a command.

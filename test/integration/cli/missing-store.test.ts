@@ -17,9 +17,6 @@ const commands: readonly string[] = [
   "get 1",
   "stats",
   "check",
-  "index list",
-  "index create",
-  "index drop",
 ];
 
 /** In a process and a folder of its own: serve handles signals, and the other has no --database. */

@@ -1,4 +1,4 @@
-// The console's API for plants and indexes, on every engine.
+// The console's API for plants, on every engine.
 
 import { describe, expect, test } from "bun:test";
 import { fieldNames } from "../../../src/core/contract/fields.ts";
@@ -6,7 +6,6 @@ import { ConsoleClient } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { Load } from "../../support/load.ts";
 import { RunningServer } from "../../support/server.ts";
 import { exported, storePlants } from "../../support/stored-plants.ts";
 
@@ -106,29 +105,6 @@ for (const engine of engines) {
       await server.stop("SIGKILL");
       expect(await exported(place.database)).toBe(`${changed.replaceAll(/([:,]) /g, "$1")}\n`);
     });
-
-    test("the index is built on the command line while the server commits without a pause", async () => {
-      await using place = await engine.createTestStore();
-      await using server = await RunningServer.startInProcess(place);
-      const target = await server.target();
-      // More than one create waits at any time, so that a commit begins when the one before it
-      // ends.
-      const load = new Load();
-      load.start([target], 8);
-      for (const [change, done, state] of [
-        ["create", "created", "ready"],
-        ["drop", "dropped", "none"],
-      ] as const) {
-        expect(await server.command("index", change)).toEqual({
-          exitCode: 0,
-          stdout: "",
-          stderr: `Index ${done}.\n`,
-        });
-        expect((await server.command("index", "list")).stdout).toBe(`INDEX   STATE\nsearch  ${state}\n`);
-      }
-      await load.stop();
-      expect([...load.statuses.keys(), ...load.unanswered]).toEqual([200]);
-    });
   });
 }
 
@@ -155,7 +131,6 @@ test("requests that the page does not send are rejected with a sentence", async 
     expect((json as { message: string }).message).toEndWith(".");
   }
   expect((await client.write("tokens", { name: "x" })).status).toBe(400);
-  expect((await client.write("index", { change: "upgrade" })).status).toBe(400);
   for (const name of ["unknown", "constructor", "toString", "__proto__"]) {
     expect((await client.read(name)).status).toBe(404);
     expect((await client.write(name, {})).status).toBe(404);

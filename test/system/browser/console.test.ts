@@ -1,4 +1,4 @@
-// The console in Chromium: plants, search, export, tokens, indexes, the log-in, the charts, and
+// The console in Chromium: plants, search, export, tokens, the log-in, the charts, and
 // accessibility. The tests run at the same time, each with a server and a profile of its own: the
 // page polls every 5 seconds, for which most of them wait.
 
@@ -218,7 +218,6 @@ test.concurrent("fields of every type are listed, shown, edited and sent, each w
       next: null,
       searchedTo: null,
       hasPlantWithId: false,
-      isIndexed: false,
     };
     await page.route("**/api/plants?*", (route) => route.fulfill({ json: listed }));
     await page.route("**/api/plants", (route) => {
@@ -458,24 +457,6 @@ test.concurrent("hostile names are shown as text in lists and dialogs, and expor
     expect(await page.title()).toBe("Plant Store console");
     expect(await page.locator("script:not([src])").count()).toBe(0);
     expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBeLessThanOrEqual(1280);
-  });
-});
-
-test.concurrent("the index is built by a button, and used while plants are created", async () => {
-  await withPage(browser, {}, async ({ page, target, console }) => {
-    await post(target, plantJson(120n, "Hoya carnosa", "wax"));
-    await page.goto(console);
-    await page.getByRole("button", { name: "Build the index" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Build", exact: true }).click();
-    await page.getByRole("button", { name: "Drop the index" }).waitFor();
-    await page.getByRole("dialog").waitFor({ state: "detached" });
-    expect((await post(target, plantJson(121n, "Aloe carnosa", "wax"))).status).toBe(200);
-    await searchFor(page, "carno");
-    await page.getByText(/^2 plants /).waitFor();
-    // What does not fit is in the tooltip.
-    expect(await row(page, 121n).locator(".created span").first().getAttribute("title")).toMatch(
-      /^\d+ \w+ \d{4} at \d\d:\d\d:\d\d by the shop$/,
-    );
   });
 });
 

@@ -154,8 +154,8 @@ function moveFile(from: string, to: string): void {
 
 const notReadOnly = whyNotReadOnly();
 
-const readers = ["get 1", "export", "stats", "token list", "index list"];
-const changers = ["token create --name new", "token rotate ci", "token revoke ci", "index create search"];
+const readers = ["get 1", "export", "stats", "token list"];
+const changers = ["token create --name new", "token rotate ci", "token revoke ci"];
 const earlierReport = '{"line":7,"error":40001}\n';
 
 const cells: readonly Cell[] = [
@@ -375,11 +375,6 @@ const concurrent: readonly {
     outcome: "one store is created, and all succeed",
     exitCodes: [0, 0, 0, 0],
     check: (_, folder) => expect(modeOf(`${folder}/new.db`)).toBe("600"),
-  },
-  {
-    command: "index create search",
-    outcome: "one index is created, and all succeed",
-    exitCodes: [0, 0, 0, 0],
   },
 ];
 

@@ -14,7 +14,7 @@ const statusPaths = ["/livez", "/readyz", "/metrics"];
 /** Calls of the console for which a NewPlant, or a similar body, is invalid. */
 const calls = [
   ...["plants", "plant/change", "plant/delete", "import", "import/end", "import/cancel", "tokens"],
-  ...["tokens/rotate", "tokens/revoke", "index"],
+  ...["tokens/rotate", "tokens/revoke"],
 ].map((call) => `/console/api/${call}`);
 
 test("hostile requests are rejected, and the public listener is not affected", async () => {

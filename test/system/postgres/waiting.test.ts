@@ -21,7 +21,6 @@ const commands = [
   ["stats"],
   ["export"],
   ["import", "--format", "ndjson", import.meta.path],
-  ["index", "list"],
   ["check"],
 ];
 

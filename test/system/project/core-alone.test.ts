@@ -55,8 +55,8 @@ const extras: Readonly<Record<string, { folders: string[]; wiring: string[]; cal
   // The sandbox shares the sessions of the console.
   console: {
     folders: ["console", "sandbox"],
-    wiring: ["serve-console.ts", "indexes.ts", "sandbox.ts"],
-    called: "createConsole|indexCommand|sandboxCommand",
+    wiring: ["serve-console.ts", "sandbox.ts"],
+    called: "createConsole|sandboxCommand",
   },
 };
 
