@@ -1,5 +1,5 @@
 // npm run build [-- TARGET… | all]: compiles the service into one executable for each target, in
-// dist/, with Bun, the threads, both pages, openapi.yaml and the licences.
+// dist/, with Bun, the threads, both pages and openapi.yaml; and next to it a file of the licences.
 
 import { mkdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -23,6 +23,9 @@ const runtimes = {
 } as const;
 export type Target = keyof typeof runtimes;
 export const targets = Object.keys(runtimes) as Target[];
+
+/** The file of the licences of all that is in an executable. */
+export const licensesName = "plantstore.LICENSES";
 
 /** Each is a script of its own in the executable. */
 const entryPoints = [
@@ -53,10 +56,9 @@ export function hostTarget(): Target {
 export async function build(target: Target, file: string): Promise<string> {
   mkdirSync(dirname(file), { recursive: true });
   const commit = await readCommit();
-  const licenses = await bundledLicenses();
   const page = await bundlePage();
-  await Bun.build({
-    ...options({ BUILD_COMMIT: commit, BUILD_LICENSES: licenses }),
+  const { metafile } = await Bun.build({
+    ...options({ BUILD_COMMIT: commit }),
     files: {
       [join(root, "src/console/page-bundle.ts")]:
         `export const bundlePage = async () => ${JSON.stringify(page)};`,
@@ -72,13 +74,8 @@ export async function build(target: Target, file: string): Promise<string> {
       autoloadBunfig: false,
     },
   });
+  await Bun.write(join(dirname(file), licensesName), await readLicenses(Object.keys(metafile?.inputs ?? {})));
   return file;
-}
-
-/** The licences of all that is in an executable, as `plantstore licenses` prints them. */
-export async function bundledLicenses(): Promise<string> {
-  const bundle = await Bun.build(options({ BUILD_COMMIT: "", BUILD_LICENSES: "" }));
-  return readLicenses(Object.keys(bundle.metafile?.inputs ?? {}));
 }
 
 function options(definitions: Readonly<Record<string, string>>) {

@@ -77,7 +77,7 @@ async function tagVersion(version: string): Promise<void> {
       own.version = version;
     return `${JSON.stringify(lock, undefined, 2)}\n`;
   });
-  // The names of tarballs, the Debian package and the image, the banner, and the chart's versions.
+  // The names of tarballs and the image, the banner, and the chart's versions.
   const named = new RegExp(
     `(plantstore[-_:](?:client-|conformance-)?|Plant Store |^(?:version|appVersion): )${RegExp.escape(old)}`,
     "gm",

@@ -5,7 +5,6 @@ import { OperatorError } from "../core/operator-error.ts";
 import { commandName, nameCommands } from "./command-name.ts";
 import { redactPasswords } from "./config/redact.ts";
 import { printError, printLines } from "./output.ts";
-import { failClosedStreams } from "./standard-streams.ts";
 
 const usageExitCode = 2;
 
@@ -30,17 +29,10 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   password: async () => (await import("./password.ts")).passwordCommand(),
   conformance: async () => (await import("./conformance.ts")).conformanceCommand(),
   config: async () => (await import("./config.ts")).configCommand(),
-  completion: async () => (await import("./completion.ts")).completionCommand(),
-  man: async () => (await import("./man.ts")).manCommand(),
-  licenses: async () => (await import("./licenses.ts")).licensesCommand(),
 };
-
-/** Commands that need the descriptions of all others. */
-const describing: readonly string[] = ["completion", "man"];
 
 if (import.meta.main) {
   try {
-    failClosedStreams();
     await runCommandLine(process.argv.slice(2));
   } catch (error) {
     const { exitCode, line } = describeError(error);
@@ -100,8 +92,7 @@ Examples:
 /** The command of a first argument; all commands for anything else, such as help. */
 function loadersFor(name: string | undefined): (() => Promise<Command>)[] {
   if (isVersionFlag(name)) return [];
-  const isSingle = name !== undefined && Object.hasOwn(loaders, name) && !describing.includes(name);
-  const load = isSingle ? loaders[name] : undefined;
+  const load = name !== undefined && Object.hasOwn(loaders, name) ? loaders[name] : undefined;
   return load === undefined ? Object.values(loaders) : [load];
 }
 

@@ -34,9 +34,7 @@ async function print(texts: Texts, name = "standard output", retry = "try again"
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === "EPIPE") return;
     if (syscall !== "write") throw error;
-    // bin/plantstore and standard-streams.ts leave a closed standard output in this state.
-    const advice = code === "EBADF" ? "standard output is closed: redirect it" : "free some space";
-    throw new OperatorError(`${name} could not be written (${code}); ${advice}, and ${retry}`);
+    throw new OperatorError(`${name} could not be written (${code}); free some space, and ${retry}`);
   }
 }
 

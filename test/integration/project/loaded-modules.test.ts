@@ -53,7 +53,7 @@ test("a server with the default settings loads neither the other commands nor wh
   const { packages, filesOf } = parseReport(report);
   // Without OpenTelemetry, jose and pg.
   expect(packages).toEqual(["commander", "leven", "pino"]);
-  const shared = ["command-name.ts", "host.ts", "main.ts", "output.ts", "standard-streams.ts"];
+  const shared = ["command-name.ts", "host.ts", "main.ts", "output.ts"];
   const commands = filesOf("src/cli/").filter(
     (file) => !file.startsWith("config/") && !shared.includes(file),
   );

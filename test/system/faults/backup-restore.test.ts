@@ -214,7 +214,6 @@ const cases: readonly Case[] = [
   { name: "a missing folder", target: "none/new.db", ...bothRefused(/the folder .*none does not exist/) },
 
   // Outputs and permissions.
-  { name: "closed standard streams", redirected: "<&- >&- 2>&-", ...written },
   {
     name: "private sources",
     arrange: (folder) => setModes(folder, 0o600),

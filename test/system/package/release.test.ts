@@ -69,6 +69,7 @@ describe("a release", () => {
   const names = [
     "PROVENANCE.md",
     "SHA256SUMS",
+    "plantstore.LICENSES",
     `plantstore-${version}.cdx.json`,
     `plantstore-${version}.tgz`,
     `plantstore-${hostTarget()}`,
@@ -118,9 +119,7 @@ describe("a release", () => {
       expect(await Bun.file(join(copy, file)).text()).not.toContain(`plantstore-${packageJson.version}`);
     const chart = await Bun.file(join(copy, "deploy/helm/plantstore/Chart.yaml")).text();
     expect(chart).toContain(`version: ${version}\nappVersion: ${version}\n`);
-    expect(await Bun.file(join(copy, "docs/operating.md")).text()).toContain(
-      `plantstore_${version}-1_amd64.deb`,
-    );
+    expect(await Bun.file(join(copy, "docs/operating.md")).text()).toContain(`plantstore-${version}.tgz`);
     expect(await Bun.file(join(copy, "README.md")).text()).not.toContain(packageJson.version);
   });
 
