@@ -2,6 +2,7 @@
 // (as Docker and Kubernetes mount secrets), and the file that --config names.
 
 import { closeSync, openSync, readSync } from "node:fs";
+import { parseEnv } from "node:util";
 import { closestMatch } from "leven";
 import { decodeUtf8 } from "../../core/contract/utf8.ts";
 import { OperatorError } from "../../core/operator-error.ts";
@@ -107,43 +108,19 @@ function readText(path: string, origin: string, readFile: ReadFile): string {
   return text;
 }
 
-// Parsers of .env files disagree about a backslash in double quotes or before a closing quote.
-const quoted = /("[^"\\]*"|'[^']*(?<!\\)'|`[^`]*(?<!\\)`)[ \t]*/.source;
-const unquoted = /([^\s"'`#](?:[^\r\n\v\f#]*[^\s#])?)[ \t]*/.source;
-const name = /(?:export[ \t]+)?([\w.-]{1,100})/.source;
-const comment = /(?<!\S)#[^\r\n]*/.source;
-
-/**
- * A statement that all parsers of .env files read alike: an assignment, whose quoted value may span
- * lines, a comment, both or neither.
- */
-const statement = new RegExp(
-  String.raw`[ \t]*(?:${name}[ \t]*=[ \t]*(?:${quoted}|${unquoted})?)?(?:${comment})?(?:\r?\n|$)`,
-  "y",
-);
-
-/** The variables that a text assigns. */
+/** The variables that a text assigns, one a line. */
 function parseAssignments(path: string, text: string): Variables {
   const variables = new Map<string, RawValue>();
-  const lines = new Map<string, number>();
-  let line = 1;
-  for (let start = 0; start < text.length; start = statement.lastIndex) {
-    statement.lastIndex = start;
-    const [whole, name, quotedValue, value = quotedValue?.slice(1, -1) ?? ""] = statement.exec(text) ?? [];
-    if (whole === undefined) {
-      throw new OperatorError(
-        `${path}, line ${line} is not NAME=value; put a value that contains #, quotes or backslashes in single quotes`,
-        2,
-      );
-    }
-    if (name !== undefined) {
-      const origin = `${path}, line ${line}: ${name}`;
-      if (variables.has(name))
-        throw new OperatorError(`${origin} is already set in line ${lines.get(name)}`, 2);
-      variables.set(name, { text: value, source: "config file", origin, isQuotable: true });
-      lines.set(name, line);
-    }
-    line += whole.split("\n").length - 1;
+  for (const [index, line] of text.split("\n").entries()) {
+    if (/^\s*(?:#|$)/.test(line)) continue;
+    const place = `${path}, line ${index + 1}`;
+    const [assignment] = Object.entries(parseEnv(line));
+    if (assignment === undefined)
+      throw new OperatorError(`${place} is not NAME=value; put a value that contains # in single quotes`, 2);
+    const [name, value = ""] = assignment;
+    const origin = `${place}: ${name}`;
+    if (variables.has(name)) throw new OperatorError(`${origin} is already set above`, 2);
+    variables.set(name, { text: value, source: "config file", origin, isQuotable: true });
   }
   return variables;
 }

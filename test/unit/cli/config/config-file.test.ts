@@ -2,67 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import fc from "fast-check";
-import { settings } from "../../../../src/cli/config/settings.ts";
-import { type ReadFile, readConfigFile, readFileSystem } from "../../../../src/cli/config/sources.ts";
+import { type ReadFile, readFileSystem } from "../../../../src/cli/config/sources.ts";
 import { configurationError, configured, filesInMemory, usageError } from "../../../support/configuration.ts";
 import { TemporaryFolder } from "../../../support/server.ts";
-
-const names = Object.values(settings)
-  .map(({ environment }) => environment)
-  .filter((name) => name !== settings.config.environment);
-
-const space = fc.stringMatching(/^[ \t]{0,3}$/);
-const comment = fc.stringMatching(/^(?:[ \t]#[ -~é]{0,20})?$/);
-
-/** A value as it is written in a file, and its meaning. */
-const value = fc.oneof(
-  fc
-    .stringMatching(/^[^\s"'`#\0](?:[^\r\n\v\f#\0]*[^\s#\0])?$/)
-    .map((text) => ({ written: text, meant: text })),
-  quotedBy("'"),
-  quotedBy("`"),
-  quotedBy('"').filter(({ meant }) => !meant.includes("\\")),
-  fc.constant({ written: "", meant: "" }),
-);
-
-function quotedBy(quote: string): fc.Arbitrary<{ written: string; meant: string }> {
-  return fc
-    .string({ unit: fc.oneof(fc.constantFrom("\n", "#", "=", "\\", "$", "'", '"', "`", " "), fc.string()) })
-    .filter((text) => !text.includes(quote) && !text.endsWith("\\"))
-    .map((text) => ({ written: `${quote}${text}${quote}`, meant: text }));
-}
-
-const line = fc
-  .record({
-    indent: space,
-    word: fc.constantFrom("", "export "),
-    before: space,
-    after: space,
-    value,
-    comment,
-  })
-  .map(({ indent, word, before, after, value: { written, meant }, comment }) => ({
-    write: (name: string) => `${indent}${word}${name}${before}=${after}${written}${comment}`,
-    meant,
-  }));
-
-const file = fc.record({
-  mark: fc.constantFrom("", "\uFEFF"),
-  end: fc.constantFrom("\n", "\r\n", "\n\n", "\n# it's a comment\n \t\n"),
-  lines: fc.array(line, { maxLength: names.length }),
-});
-
-test("a file gives the values that were written into it", () => {
-  const path = "plantstore.env";
-  const read = fc.property(file, ({ mark, end, lines }) => {
-    const text = mark + lines.map(({ write }, index) => write(names[index] ?? "")).join(end);
-    const expected = lines.map(({ meant }, index): [string, string] => [names[index] ?? "", meant]);
-    const variables = readConfigFile(path, "--config", filesInMemory({ [path]: text }));
-    expect(Array.from(variables, ([name, { text }]) => [name, text])).toEqual(expected);
-  });
-  fc.assert(read, { numRuns: 2_000 });
-});
 
 const path = "plantstore.env";
 const args = ["--config", path];
@@ -90,39 +32,33 @@ test("an empty value is a value", () => {
   );
 });
 
-const syntaxErrors: readonly [content: string, line: number][] = [
+test.each<[line: string, value: string]>([
+  ["PLANTSTORE_HOST=a b", "a b"],
+  [" export PLANTSTORE_HOST = a # a comment", "a"],
+  ["PLANTSTORE_HOST='a#b' # a comment", "a#b"],
+  ['PLANTSTORE_HOST="it\'s $HOME"', "it's $HOME"],
+  ["PLANTSTORE_HOST=a#b", "a"],
+  ["\uFEFFPLANTSTORE_HOST=a\r", "a"],
+])("%j is %j", (line, value) => {
+  expect(hostIn(`# it's a comment\n\n${line}\nPLANTSTORE_PORT=1\n`)).toBe(value);
+});
+
+test.each<[content: string, line: number]>([
   ["PLANTSTORE_PORT 8080", 1],
-  ["# fine\nPLANTSTORE_PORT: 8080", 2],
   ["PLANTSTORE_HOST=a\n\nnonsense\nPLANTSTORE_PORT=1", 3],
   ["=1", 1],
   ["export PLANTSTORE_PORT", 1],
-  ["PLANTSTORE_HOST=a#b", 1],
-  ["PLANTSTORE_HOST=#b", 1],
-  ['PLANTSTORE_HOST="a" b', 1],
-  ['PLANTSTORE_HOST="a"#b', 1],
-  ["PLANTSTORE_HOST='it''s'", 1],
-  ['PLANTSTORE_HOST="a \\" b"', 1],
-  ['PLANTSTORE_HOST="a\\nb"', 1],
-  ["PLANTSTORE_HOST='a\\'", 1],
-  ["PLANTSTORE_PORT=1\nPLANTSTORE_HOST='two\nthree\nfour\n", 2],
-  ["PLANTSTORE_PORT='\n\n'\nPLANTSTORE_HOST", 4],
-  ["PLANTSTORE_PORT=1\rPLANTSTORE_HOST=a\r", 1],
-  ["PLANTSTORE_HOST=a\f", 1],
   ['{\n  "port": 8080\n}', 1],
-  [`${"A".repeat(101)}=1`, 1],
-];
-test.each(syntaxErrors)("%j is an error with its line number", (content, line) => {
+])("%j is an error with its line number", (content, line) => {
   expect(errorOf(content)).toEqual(
-    usageError(
-      `${path}, line ${line} is not NAME=value; put a value that contains #, quotes or backslashes in single quotes`,
-    ),
+    usageError(`${path}, line ${line} is not NAME=value; put a value that contains # in single quotes`),
   );
 });
 
 const invalidNames: readonly [content: string, message: string][] = [
   ["PORT=1", "line 1: unknown setting PORT; did you mean PLANTSTORE_PORT?"],
   ["plantstore.port=1", "line 1: unknown setting plantstore.port; did you mean PLANTSTORE_PORT?"],
-  ["PLANTSTORE_PORT='1'\n\nPLANTSTORE_PORT=2", "line 3: PLANTSTORE_PORT is already set in line 1"],
+  ["PLANTSTORE_PORT='1'\n\nPLANTSTORE_PORT=2", "line 3: PLANTSTORE_PORT is already set above"],
   ["PLANTSTORE_CONFIG=x", "line 1: PLANTSTORE_CONFIG is not allowed in a configuration file"],
   ["PLANTSTORE_TEST_URL=x", 'line 1: unknown setting PLANTSTORE_TEST_URL; "plantstore config" prints the'],
   ["__proto__=1", "line 1: unknown setting __proto__; "],
@@ -187,18 +123,4 @@ testUnlessRoot("a file without read permission is an error (skipped: root may re
   expect(configurationError(["--config", file])).toEqual(
     usageError(`--config: ${file} cannot be read (EACCES: permission denied)`),
   );
-});
-
-test("a megabyte of any text is parsed in linear time", () => {
-  const spaces = " ".repeat(1_000_000);
-  for (const content of [
-    `A=x${spaces}y#`,
-    `${spaces}=`,
-    `A='${spaces}`,
-    `A=${"'\"`".repeat(300_000)}`,
-    "export ".repeat(140_000),
-    `PLANTSTORE_${"A".repeat(1_000_000)}=1`,
-  ])
-    expect(errorOf(content).message).toContain(", line 1 is not NAME=value;");
-  expect(hostIn(`PLANTSTORE_HOST=a${spaces} #${spaces.slice(40_000)}`.slice(0, 2 ** 20))).toBe("a");
 });
