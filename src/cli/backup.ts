@@ -16,7 +16,7 @@ export function backupCommand(): Command {
     command,
     ["database", "force", "quiet"],
     async ({ database, force, quiet }, file: string) => {
-      const { backUp } = await import("../operations/backup/backup.ts");
+      const { backUp } = await import("../operations/backup.ts");
       const plants = backUp(database, file, force);
       if (!quiet) printError(`${file}: ${formatCount(plants)}, verified.`);
     },

@@ -8,7 +8,7 @@ const variable = "_PLANTSTORE_CALLED_AS";
 declare const BUILD_COMMIT: string | undefined;
 
 /** The path of the executable that `npm run build` makes; undefined where Bun runs the sources. */
-export const executable = typeof BUILD_COMMIT === "string" ? process.execPath : undefined;
+const executable = typeof BUILD_COMMIT === "string" ? process.execPath : undefined;
 
 /** Such as `plantstore`, `bin/plantstore` or `npx plantstore`. */
 export function commandName(environment: NodeJS.ProcessEnv = host().environment): string {

@@ -16,7 +16,7 @@ export function restoreCommand(): Command {
     command,
     ["database", "force", "quiet"],
     async ({ database, force, quiet }, file: string) => {
-      const { restore } = await import("../operations/backup/backup.ts");
+      const { restore } = await import("../operations/backup.ts");
       const plants = restore(database, file, force);
       if (!quiet) printError(`Restored ${formatCount(plants)} and the tokens of the backup.`);
     },

@@ -8,7 +8,6 @@ import type { AdminRoutes } from "../core/admin/server.ts";
 import { randomBytes } from "../core/auth/token.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
-import type { Backups } from "./backups.ts";
 import { editPlants, findIds } from "./bulk-edits.ts";
 import type { ConsoleContext } from "./context.ts";
 import { Edits } from "./edits.ts";
@@ -39,8 +38,6 @@ export interface ConsoleOptions {
   readonly passwordHash: string | undefined;
   readonly bodyBytesMax: number;
   readonly post: PostPublicly;
-  /** Undefined if the engine has its own tools. */
-  readonly backups: Backups | undefined;
   /** Shown on the page. */
   readonly version: string;
 }
@@ -110,9 +107,7 @@ export class OperatorConsole implements AdminRoutes {
     const edits = new Edits(context);
     this.#imports = new Imports(context, edits);
     const tokens = new Tokens(store.tokens, options.wallNow);
-    for (const part of [connection, edits, this.#imports, options.backups])
-      this.#resources.defer(() => part?.close());
-    const backups = () => options.backups ?? noBackups();
+    for (const part of [connection, edits, this.#imports]) this.#resources.defer(() => part.close());
 
     this.#reads = new Map<string, Call<URLSearchParams>>([
       ["history", (parameters) => this.#samples(parameters)],
@@ -123,8 +118,6 @@ export class OperatorConsole implements AdminRoutes {
       ["export", (parameters) => exportPlants(context, parameters)],
       ["import", () => this.#imports.status()],
       ["import/rejected", (parameters) => this.#imports.rejected(parameters)],
-      ["backup", () => backups().status()],
-      ["backup/download", () => backups().download()],
       ["requests", (parameters) => requests.list(parameters)],
       ["inventory", () => this.#inventory.figures()],
       ["tokens", () => tokens.list()],
@@ -142,8 +135,6 @@ export class OperatorConsole implements AdminRoutes {
       ],
       ["import/end", (body) => this.#imports.end(pickStrings(body, "import", "bytes"))],
       ["import/cancel", (body) => this.#imports.cancel(pickStrings(body, "import"))],
-      ["backup", () => backups().start()],
-      ["backup/cancel", () => backups().close()],
       [
         "plant/change",
         (body, client) => changePlant(context, edits, pickStrings(body, "expected", "replacement"), client),
@@ -237,13 +228,6 @@ export class OperatorConsole implements AdminRoutes {
       about: { version, engine: store.engine },
     };
   }
-}
-
-function noBackups(): never {
-  throw new AdminError(
-    404,
-    "This store has no backup here: for PostgreSQL use pg_dump, or pg_basebackup for the whole cluster; a store in memory is not kept.",
-  );
 }
 
 function notFound(): never {

@@ -2,7 +2,6 @@
 
 import { AddPlant } from "./add-plant.ts";
 import { get, RequestError } from "./api.ts";
-import { Backup } from "./backup.ts";
 import { Charts } from "./charts.ts";
 import { ExportDialog } from "./export.ts";
 import { html } from "./format.ts";
@@ -104,7 +103,6 @@ export function Console({
         <div class="side">
           <${Charts} history=${history} onErrors=${isSandbox ? undefined : setSpan} />
           <${Tokens} tick=${tick} onIssued=${setToken} />
-          ${about !== null && !isSandbox && html`<${Backup} tick=${tick} engine=${about.engine} />`}
         </div>
         ${isSandbox && html`<${Sandbox} tick=${tick} onChanged=${reload} />`}
         ${about !== null && !isSandbox && html`<${Requests} tick=${tick} span=${span} onAll=${() => setSpan(null)} />`}

@@ -1,13 +1,10 @@
-// The console's API for its form, tokens, import, export, recent requests, charts and backup.
+// The console's API for its form, tokens, import, export, recent requests and charts.
 
-import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readdirSync, writeFileSync } from "node:fs";
 import type { createPlant } from "../../../src/console/new-plant.ts";
 import type { RecentRequests } from "../../../src/console/recent-requests.ts";
 import { ConsoleClient, importColumns } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
-import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { csvLine, storePlants } from "../../support/stored-plants.ts";
@@ -157,60 +154,4 @@ describe("the console", () => {
     const line = await server.logged(({ msg }) => msg === "import in the console ended");
     expect(line).toMatchObject({ created: 1, rejected: 1 });
   });
-
-  test("a backup is a complete store, is removed once it is downloaded, and a cancelled one leaves nothing", async () => {
-    const copies = () => readdirSync(folder.path).filter((name) => name.startsWith("plantstore-"));
-    const status = async () => (await client.read("backup")).json as { state: string; bytes: number } | null;
-    expect(await status()).toBeNull();
-    expect((await client.read("backup/download")).status).toBe(404);
-    await client.write("backup", {});
-    await eventually("the copy", () => copies().length === 1);
-    await client.write("backup/cancel", {});
-    expect([copies(), await status()]).toEqual([[], null]);
-
-    const target = await server.target();
-    await post(target, plantJson(77n, "Aloe"));
-    await client.write("backup", {});
-    expect((await client.write("backup", {})).status).toBeOneOf([200, 409]);
-    await eventually("the end of the copy", async () => (await status())?.state !== "copying");
-    expect((await status())?.state).toBe("ready");
-    const response = await fetch(`${await server.adminUrl()}/console/api/backup/download`);
-    const bytes = await response.bytes();
-    expect((await status())?.bytes).toBe(bytes.length);
-    expect(response.headers.get("content-disposition")).toMatch(
-      /^attachment; filename="plantstore-[\dT-]+Z\.db"$/,
-    );
-    writeFileSync(folder.file("copy.db"), bytes);
-    using copy = new Database(folder.file("copy.db"), { readonly: true });
-    expect(copy.query("SELECT name FROM plants WHERE id = 77").get()).toEqual({ name: "Aloe" });
-    await eventually("the end of the download", async () => (await status())?.state === "sent");
-    expect(copies()).toEqual([]);
-  });
-
-  test("an interrupted download of a backup can be repeated", async () => {
-    const plants = Array.from({ length: 20_000 }, (_, id) => ({
-      id: BigInt(id + 100),
-      name: "x".repeat(1_000),
-    }));
-    await storePlants(server.database, plants);
-    const url = `${await server.adminUrl()}/console/api`;
-    const state = async () => ((await client.read("backup")).json as { state: string }).state;
-    await client.write("backup", {});
-    await eventually("the copy", async () => (await state()) === "ready");
-    const download = new AbortController();
-    expect((await fetch(`${url}/backup/download`, { signal: download.signal })).status).toBe(200);
-    download.abort();
-    expect((await (await fetch(`${url}/backup/download`)).bytes()).length).toBeGreaterThan(20_000_000);
-    await eventually("the end of the download", async () => (await state()) === "sent");
-  });
-});
-
-test("on PostgreSQL a backup names the tool", async () => {
-  const postgres = engines.find(({ name }) => name === "postgres");
-  if (postgres === undefined) throw new Error("There is no such engine");
-  await using place = await postgres.createTestStore();
-  await using server = await RunningServer.startInProcess(place);
-  const { status, text } = await (await ConsoleClient.of(server)).write("backup", {});
-  expect(status).toBe(404);
-  expect(text).toContain("pg_dump");
 });

@@ -2,15 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync, renameSync, writeFileSync } from "node:fs";
 import { writeFailureMarker } from "../../../src/core/store/sqlite/errors.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
@@ -77,27 +69,6 @@ test("a backup is restored: plants, tokens, and a server that runs on them", asy
   expect((await post({ url: server.url, token }, plantJson(0n, "other"))).status).toBe(400);
   // The backup is unchanged, and can be restored again.
   expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
-});
-
-test("a folder in which SQLite can open no file is an error of one line", async () => {
-  using folder = new TemporaryFolder();
-  const database = await newStore(folder, "plants.db", 1);
-  await runCommand(["backup", folder.file("copy.db"), "--database", database]);
-  // SQLite opens paths of up to 512 bytes.
-  const names = ["a", "b"].map((letter) => letter.repeat(150));
-  const long = folder.file([...names, "c".repeat(490 - folder.file(names.join("/")).length)].join("/"));
-  mkdirSync(long, { recursive: true });
-  for (const [args, message] of [
-    [["backup", `${long}/other.db`, "--database", database], "could not be backed up to"],
-    [["restore", folder.file("copy.db"), "--database", `sqlite:${long}/other.db`], "could not be restored"],
-  ] as const) {
-    const { exitCode, stderr } = await runCommand(args);
-    expect({ exitCode, stderr }).toEqual({
-      exitCode: 1,
-      stderr: expect.stringMatching(new RegExp(`^plantstore: .*${message}.*: unable to open .*\\n$`)),
-    });
-    expect(readdirSync(long)).toEqual([]);
-  }
 });
 
 test("a command that opens the store while it is replaced ends with one line, and the next one has the new store", async () => {

@@ -1,11 +1,10 @@
-// The console in Chromium, beside its list of plants: the form, tokens, charts, import, export,
-// requests and backup.
+// The console in Chromium, beside its list of plants: the form, tokens, charts, import, export
+// and requests.
 
 import { afterAll, expect, test } from "bun:test";
-import { accessibilityFaults, type Page, TestBrowser, untilTrue } from "../../support/browser.ts";
+import { accessibilityFaults, type Page, TestBrowser } from "../../support/browser.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { RunningServer } from "../../support/server.ts";
 import { assertNoHorizontalScroll, backgroundOf, withPage } from "./console-page.ts";
 
 const browser = new TestBrowser();
@@ -72,7 +71,7 @@ test.concurrent("a file that is dropped is previewed, imported by the columns of
       transfer.items.add(new File([${JSON.stringify(csv)}], "plants.csv", { type: "text/csv" }));
       return transfer;
     })()`);
-    await page.getByRole("heading", { name: "Backup" }).waitFor();
+    await page.getByRole("heading", { name: "Tokens" }).waitFor();
     await page.dispatchEvent("main", "dragover", { dataTransfer: file });
     await page.getByText("Drop the file to import it").waitFor();
     await page.dispatchEvent("main", "drop", { dataTransfer: file });
@@ -146,10 +145,8 @@ test.concurrent("a file that is not UTF-8 is not imported, and plants that diffe
   });
 });
 
-test.concurrent("all plants are exported, and the store is backed up by a button", async () => {
-  // In a process: the backup is a command of the program.
-  const options = { start: RunningServer.start, expectedFaults: [/ 503/] };
-  await withPage(browser, options, async ({ page, target, console }) => {
+test.concurrent("all plants are exported", async () => {
+  await withPage(browser, {}, async ({ page, target, console }) => {
     await post(target, plantJson(70n, "נרקיס"));
     await page.goto(console);
     await page.getByRole("button", { name: "Export", exact: true }).click();
@@ -158,61 +155,6 @@ test.concurrent("all plants are exported, and the store is backed up by a button
     const text = await Bun.file(await (await exported).path()).text();
     expect(text).toStartWith("id,name,tag\n");
     expect(text).toContain("\n70,נרקיס,\n");
-
-    // The page's first question for the progress fails, and one during the copy.
-    const busy = { status: 503, json: { message: "The server is busy." } };
-    const answers = [
-      busy,
-      {
-        json: { state: "copying", bytes: 0, storeBytes: null, startedAt: new Date(), message: null },
-      },
-      busy,
-    ];
-    await page.route(/api\/backup$/, (route) => {
-      const answer = route.request().method() === "GET" ? answers.shift() : undefined;
-      return answer === undefined ? route.continue() : route.fulfill(answer);
-    });
-    const saved = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Back up now" }).click();
-    const backup = await saved;
-    expect(backup.suggestedFilename()).toMatch(/^plantstore-.*\.db$/);
-    const start = (await Bun.file(await backup.path()).bytes()).subarray(0, 15);
-    expect(new TextDecoder().decode(start)).toBe("SQLite format 3");
-    await page.getByText("Downloaded, ").waitFor();
-    expect(answers).toEqual([]);
-  });
-});
-
-test.concurrent("the status of an earlier backup that arrives late is not taken for that of the next one", async () => {
-  await withPage(browser, {}, async ({ page, console }) => {
-    const common = { bytes: 1, storeBytes: null, startedAt: new Date(), message: null };
-    const isAsked = Promise.withResolvers<void>();
-    const isStarted = Promise.withResolvers<void>();
-    let questions = 0;
-    let isRunning = false;
-    await page.route(/api\/backup$/, async (route) => {
-      if (route.request().method() === "POST") {
-        await isAsked.promise;
-        isRunning = true;
-        await route.fulfill({ json: {} });
-        return isStarted.resolve();
-      }
-      const state = isRunning ? "ready" : "sent";
-      // The page's second question is on its way when the backup starts.
-      if (++questions > 1 && !isRunning) {
-        isAsked.resolve();
-        await isStarted.promise;
-        await Bun.sleep(100);
-      } else if (isRunning) await Bun.sleep(500);
-      await route.fulfill({ json: { ...common, state } });
-    });
-    await page.addInitScript(
-      "HTMLAnchorElement.prototype.click = function () { document.title = this.href; }",
-    );
-    await page.goto(console);
-    await page.getByText("Downloaded, ").waitFor();
-    await page.getByRole("button", { name: "Back up now" }).click();
-    await untilTrue(page, 'document.title.endsWith("/api/backup/download")');
   });
 });
 

@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { basename, dirname } from "node:path";
 import { OperatorError } from "../../../src/core/operator-error.ts";
-import { backUp, restore } from "../../../src/operations/backup/backup.ts";
+import { backUp, restore } from "../../../src/operations/backup.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 import { storePlants } from "../../support/stored-plants.ts";
 
@@ -142,5 +142,5 @@ export function plantsIn(file: string): number {
 
 /** The names of unfinished copies below a folder. */
 export function unfinished(folder: string): string[] {
-  return entriesOf(folder).filter((name) => /^plantstore-.*\.partial/.test(name));
+  return entriesOf(folder).filter((name) => /\.partial/.test(name));
 }

@@ -1,0 +1,291 @@
+// Backup and restore: copies a store to a file while servers write to it, and replaces a store with
+// such a file.
+
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { OperatorError } from "../core/operator-error.ts";
+import { storeAt } from "../core/store/open-store.ts";
+import { Database, lockWaitMs, SQLiteError } from "../core/store/sqlite/driver.ts";
+import { hasFailureMarker, isLocked } from "../core/store/sqlite/errors.ts";
+import {
+  failureMarkerSuffix,
+  fileId,
+  fsyncDirectory,
+  fsyncFile,
+  isEmpty,
+  isInWalMode,
+  readHeader,
+  reservedSuffix,
+  sidecarFilesAt,
+} from "../core/store/sqlite/files.ts";
+import { isPlantStore, schemaVersion } from "../core/store/sqlite/migrations.ts";
+import { countPlants } from "../core/store/sqlite/plants.ts";
+
+/**
+ * Copies a store to a file: one snapshot, verified and on stable storage before it gets the file's
+ * name. Returns the number of plants. Throws an OperatorError if that is not possible.
+ */
+export function backUp(database: string, file: string, overwrite: boolean): number {
+  const path = fileOf(
+    database,
+    'backup is for SQLite; for PostgreSQL use "pg_dump --format=custom --file=FILE DATABASE", or pg_basebackup for the whole cluster',
+  );
+  return describingErrors(`the store could not be backed up to ${file}`, () => {
+    if (!existsSync(path))
+      throw new OperatorError(`there is no store at ${path}; name the store with --database`);
+    assertRegularFile(path);
+    const target = resolveTarget(file);
+    if (isSameFile(target, path))
+      throw new OperatorError(`${file} is the store itself; name another file for the backup`);
+    assertReplaceableBackup(target, file, overwrite);
+    using copy = new PartialFile(target);
+    copyStore(path, copy.path);
+    const plants = verifyCopy(copy.path, "the copy");
+    copy.finish(path);
+    // Again, as the copy may have taken long.
+    assertReplaceableBackup(target, file, overwrite);
+    copy.rename();
+    return plants;
+  });
+}
+
+/**
+ * Replaces a store with a backup, which is verified first. Returns the number of plants. Throws an
+ * OperatorError if there is a store that may not be overwritten, or that a process has open.
+ */
+export function restore(database: string, backup: string, overwrite: boolean): number {
+  const path = fileOf(
+    database,
+    'restore is for SQLite; for PostgreSQL use "pg_restore --clean --if-exists --dbname=DATABASE FILE" with a file that pg_dump has written',
+  );
+  return describingErrors(`${backup} could not be restored`, () => {
+    if (!existsSync(backup)) throw new OperatorError(`there is no backup ${backup}`);
+    assertRegularFile(backup);
+    const target = resolveTarget(path);
+    if (isSameFile(backup, target))
+      throw new OperatorError(`${backup} is the store itself; name a backup of it`);
+    const [sidecar] = storeFilesAt(realpathSync(backup));
+    if (sidecar !== undefined)
+      throw new OperatorError(
+        `${backup} is a store and not a backup, as ${sidecar} belongs to it; make one with "plantstore backup"`,
+      );
+    assertFree(target, path, overwrite);
+    using copy = new PartialFile(target);
+    copyFileSync(backup, copy.path, constants.COPYFILE_FICLONE);
+    const plants = verifyCopy(copy.path, backup);
+    copy.finish(backup);
+    // Again, as the copy may have taken long.
+    assertFree(target, path, overwrite);
+    using _ = isEmpty(target) ? undefined : lockStore(target, path);
+    for (const file of sidecarFilesAt(target)) rmSync(file);
+    copy.rename();
+    // Last, as it belongs to the store that was replaced.
+    rmSync(target + failureMarkerSuffix, { force: true });
+    return plants;
+  });
+}
+
+/** The file of a store. Throws an OperatorError with this message if the store is PostgreSQL's. */
+function fileOf(database: string, message: string): string {
+  const { file } = storeAt(database);
+  if (file === undefined) throw new OperatorError(message, 2);
+  return file;
+}
+
+/** Errors of SQLite and of the system become an OperatorError. */
+function describingErrors<T>(what: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    const isFileError = error instanceof SQLiteError || (error instanceof Error && "syscall" in error);
+    throw isFileError ? new OperatorError(`${what}: ${error.message}`) : error;
+  }
+}
+
+/** Reading another kind of file might never end, or replacing it break something else. */
+function assertRegularFile(path: string): void {
+  const stat = statSync(path);
+  if (stat.isDirectory()) throw new OperatorError(`${path} is a folder; name a file`);
+  if (!stat.isFile()) throw new OperatorError(`${path} is not a regular file; name another one`);
+}
+
+/**
+ * The path without links of a database file that is to be written. Throws an OperatorError if no
+ * database can be written there.
+ */
+function resolveTarget(path: string): string {
+  const entry = lstatSync(path, { throwIfNoEntry: false });
+  if (entry?.isSymbolicLink() === true && !existsSync(path))
+    throw new OperatorError(
+      `${path} is a link to ${readlinkSync(path)}, which does not exist; name the file itself`,
+    );
+  if (entry !== undefined) assertRegularFile(path);
+  else if (!existsSync(dirname(path)))
+    throw new OperatorError(
+      `cannot write ${path}: the folder ${dirname(path)} does not exist; create it first`,
+    );
+  const resolved =
+    entry === undefined ? join(realpathSync(dirname(path)), basename(path)) : realpathSync(path);
+  const suffix = reservedSuffix(resolved);
+  if (suffix !== undefined)
+    throw new OperatorError(
+      `cannot write ${path}: a name that ends with ${suffix} is reserved for a file next to a store; name another file`,
+    );
+  return resolved;
+}
+
+function isSameFile(path: string, other: string): boolean {
+  const id = fileId(path);
+  return id !== undefined && id === fileId(other);
+}
+
+/** The files next to a database that make it a store. The path has no links. */
+function storeFilesAt(resolved: string): string[] {
+  const marker = resolved + failureMarkerSuffix;
+  return [...sidecarFilesAt(resolved), ...(existsSync(marker) ? [marker] : [])];
+}
+
+/** Throws unless the file of a new backup is empty, missing, or an earlier backup to overwrite. */
+function assertReplaceableBackup(target: string, file: string, overwrite: boolean): void {
+  const [sidecar] = storeFilesAt(target);
+  if (sidecar !== undefined)
+    throw new OperatorError(`${sidecar} exists, so ${file} is a store and not a backup; name another file`);
+  if (isEmpty(target)) return;
+  if (!overwrite)
+    throw new OperatorError(`${file} exists already; name another file, or replace it with --force`);
+  // A backup is not in WAL mode; a store is from its first opening on, also while it is closed.
+  if (isInWalMode(readHeader(target)))
+    throw new OperatorError(
+      `${file} has been opened as a store since it was made, so it is a store and not a backup; move it away, or name another file`,
+    );
+  try {
+    using database = new Database(target, { readonly: true, strict: true, safeIntegers: true });
+    if (isPlantStore(database)) return;
+  } catch (error) {
+    if (!(error instanceof SQLiteError)) throw error;
+    throw new OperatorError(
+      `${file} is not a backup that can be replaced (${error.message}); move it away, or name another file`,
+    );
+  }
+  throw new OperatorError(`${file} is a SQLite database, but not a plant store; name another file`);
+}
+
+function assertFree(target: string, path: string, overwrite: boolean): void {
+  if (overwrite) return;
+  const [existing] = isEmpty(target) ? sidecarFilesAt(target) : [path];
+  if (existing !== undefined)
+    throw new OperatorError(`${existing} exists; move it away, or replace the whole store with --force`);
+}
+
+/**
+ * A file that is made next to a target, and renamed over it. Until then only its owner can read it.
+ * A killed process leaves it behind.
+ */
+class PartialFile implements Disposable {
+  readonly path: string;
+  readonly #target: string;
+
+  constructor(target: string) {
+    this.#target = target;
+    this.path = `${target}.${crypto.randomUUID().slice(0, 8)}.partial`;
+    closeSync(openSync(this.path, "wx", 0o600));
+  }
+
+  /**
+   * Gives it the permissions of the file that it replaces, or else those of its source, less the
+   * umask; and puts it on stable storage.
+   */
+  finish(source: string): void {
+    const replaced = statSync(this.#target, { throwIfNoEntry: false });
+    // Root may restore the store of a server that runs as another user.
+    if (replaced !== undefined && process.getuid?.() === 0) chownSync(this.path, replaced.uid, replaced.gid);
+    chmodSync(this.path, (replaced?.mode ?? statSync(source).mode & ~process.umask()) & 0o666);
+    fsyncFile(this.path);
+  }
+
+  rename(): void {
+    renameSync(this.path, this.#target);
+    fsyncDirectory(this.#target);
+  }
+
+  [Symbol.dispose](): void {
+    for (const file of [this.path, ...sidecarFilesAt(this.path)]) rmSync(file, { force: true });
+  }
+}
+
+/** Copies a store to a new file. No writer waits for it, but the WAL grows meanwhile. */
+function copyStore(path: string, copy: string): void {
+  // The last connection to close a store runs a checkpoint, which after a disk failure only the
+  // recovery may do.
+  const access = hasFailureMarker(path) ? { readonly: true } : { readwrite: true, create: false };
+  using database = new Database(path, { ...access, strict: true, safeIntegers: true });
+  database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
+  if (schemaVersion(database, path) === 0) throw new OperatorError(`${path} is not a plant store`);
+  database.run("VACUUM INTO ?", [copy]);
+}
+
+/**
+ * Locks a store until the connection is closed, and makes it one file: the WAL is copied into the
+ * file first, so that an interrupted restore loses none of the old store.
+ */
+function lockStore(target: string, path: string): Database {
+  const database = new Database(target, { readwrite: true, create: false, strict: true, safeIntegers: true });
+  try {
+    // From here on SQLite releases no lock before the connection is closed.
+    database.run("PRAGMA locking_mode = EXCLUSIVE");
+    database.run("BEGIN EXCLUSIVE");
+    database.run("ROLLBACK");
+    if (!isPlantStore(database))
+      throw new OperatorError(
+        `${path} is a SQLite database, but not a plant store; name another file with --database`,
+      );
+    database.run("PRAGMA journal_mode = DELETE");
+    // The lock may have ended with the WAL that it was on.
+    database.run("BEGIN EXCLUSIVE");
+    return database;
+  } catch (error) {
+    database.close();
+    if (isLocked(error)) throw new OperatorError(`${path} is open, perhaps in a server; stop it first`);
+    if (!(error instanceof SQLiteError)) throw error;
+    throw new OperatorError(
+      `${path} cannot be replaced (${error.message}); move it away, with -wal and -shm if they are there`,
+    );
+  }
+}
+
+/**
+ * Reads all of a copy that no other process has open, and leaves it as one file without a WAL.
+ * Throws an OperatorError unless it is an undamaged store of this program's schema version or an
+ * earlier one. Returns the number of its plants.
+ *
+ * @param name how messages call the copy.
+ */
+function verifyCopy(path: string, name: string): number {
+  try {
+    using database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
+    if (schemaVersion(database, name) === 0) throw new OperatorError(`${name} is not a plant store`);
+    database.run("PRAGMA journal_mode = DELETE");
+    const [[result] = []] = database.query("PRAGMA integrity_check(1)").values();
+    if (result !== "ok")
+      throw new OperatorError(`${name} is damaged: ${String(result).replace(/\s+/g, " ")}`);
+    return countPlants(database, {});
+  } catch (error) {
+    if (error instanceof SQLiteError)
+      throw new OperatorError(`${name} is damaged, or not a store: ${error.message}`);
+    throw error;
+  }
+}
