@@ -11,9 +11,6 @@ import { type FormatName, formatNames, readRecords } from "../operations/format.
 import type { ImportRecord } from "../operations/record-reader.ts";
 import { BadRequestError } from "./responses.ts";
 
-/** The settings as the page sends them. */
-export type ImportParameters = Readonly<Record<"format" | "delimiter" | "columns" | "update", string>>;
-
 /** Whether stored plants that differ are rejected, replaced, or counted without any write. */
 const updates = ["off", "dry-run", "replace"] as const;
 
@@ -41,18 +38,25 @@ const otherNames: Readonly<Record<string, RegExp>> = {
   tag: /^(?:tags|category|type|label|group|kategorie)$/i,
 };
 
-/** Throws a BadRequestError for settings that the page does not send. */
-export function parseSettings({ format, delimiter, columns, ...choice }: ImportParameters): ImportSettings {
-  const name = formatNames.find((one) => one === format);
+/**
+ * Throws a BadRequestError for settings that the page does not send.
+ *
+ * @param given returns a setting as the page sends it.
+ */
+export function parseSettings(
+  given: (name: "format" | "delimiter" | "columns" | "update") => string,
+): ImportSettings {
+  const name = formatNames.find((one) => one === given("format"));
   if (name === undefined) throw new BadRequestError("The format must be ndjson or csv.");
-  const update = updates.find((one) => one === choice.update);
+  const update = updates.find((one) => one === given("update"));
   if (update === undefined) throw new BadRequestError("The update must be off, dry-run or replace.");
   if (name === "ndjson") return { update, format: name, delimiter: ",", columns: undefined };
+  const delimiter = given("delimiter");
   if (!/^[\t !#-,./:;<=>?@[\\\]^_`{|}~]$/.test(delimiter))
     throw new BadRequestError(
       "The delimiter must be one ASCII character other than a letter, digit, quote or hyphen.",
     );
-  return { update, format: name, delimiter, columns: parseColumns(columns) };
+  return { update, format: name, delimiter, columns: parseColumns(given("columns")) };
 }
 
 /** The indexes of id and of each field, and whether there is a header: "0,1,-1,true". */
@@ -87,7 +91,8 @@ export async function previewImport(bytes: Uint8Array, parameters: URLSearchPara
   const header = firstCells(text, delimiter);
   const columns = parameters.get("columns") ?? guessColumns(header);
   const format = parameters.get("format") ?? (isNdjson ? "ndjson" : "csv");
-  const settings = parseSettings({ format, delimiter, columns, update: "off" });
+  const chosen = { format, delimiter, columns, update: "off" };
+  const settings = parseSettings((name) => chosen[name]);
   const records = await firstRecords(start, settings, recordBytesMax);
   return {
     isUtf8: utf8?.includes("\0") === false,

@@ -59,9 +59,6 @@ const arrivalMsMax = 20_000;
  */
 const passwordLimits = { bodyBytesMax: 4_096, inFlightBytesMax: Number.MAX_SAFE_INTEGER, arrivalMsMax };
 
-/** A part of an imported file. At a kilobyte a second it still arrives. */
-const partLimits = { bodyBytesMax: 2 ** 20, inFlightBytesMax: 16 * 2 ** 20, arrivalMsMax: 600_000 };
-
 /** Limits after the log-in. The largest body is a plant, as a JSON string that contains JSON. */
 const bodyLimits = { bodyBytesMax: 16 * 2 ** 20, inFlightBytesMax: 32 * 2 ** 20, arrivalMsMax };
 
@@ -81,7 +78,6 @@ export class OperatorConsole implements AdminRoutes {
   readonly #resources = new AsyncDisposableStack();
   readonly #passwords = new RequestBodies(passwordLimits);
   readonly #bodies = new RequestBodies(bodyLimits);
-  readonly #parts = new RequestBodies(partLimits);
   /** Calls by name. A plain object would also have members such as "constructor". */
   readonly #reads: ReadonlyMap<string, Call<URLSearchParams>>;
   readonly #writes: ReadonlyMap<string, Call<Body>>;
@@ -116,8 +112,6 @@ export class OperatorConsole implements AdminRoutes {
       ["plants/ids", (parameters) => findIds(context, parameters)],
       ["edits", (parameters) => edits.list(parameters)],
       ["export", (parameters) => exportPlants(context, parameters)],
-      ["import", () => this.#imports.status()],
-      ["import/rejected", (parameters) => this.#imports.rejected(parameters)],
       ["requests", (parameters) => requests.list(parameters)],
       ["inventory", () => this.#inventory.figures()],
       ["tokens", () => tokens.list()],
@@ -128,13 +122,6 @@ export class OperatorConsole implements AdminRoutes {
         (body, client) =>
           createPlant(context, edits, options.post, pickStrings(body, "token", "body"), client),
       ],
-      [
-        "import",
-        (body, client) =>
-          this.#imports.start(pickStrings(body, "format", "delimiter", "columns", "update"), client),
-      ],
-      ["import/end", (body) => this.#imports.end(pickStrings(body, "import", "bytes"))],
-      ["import/cancel", (body) => this.#imports.cancel(pickStrings(body, "import"))],
       [
         "plant/change",
         (body, client) => changePlant(context, edits, pickStrings(body, "expected", "replacement"), client),
@@ -191,11 +178,10 @@ export class OperatorConsole implements AdminRoutes {
     if (request.method === "GET") return (this.#reads.get(name) ?? notFound)(parameters, client);
     if (request.method !== "POST")
       throw new AdminError(405, "The method is not allowed here; use GET or POST.");
-    // The calls whose body is a part of a file.
-    const receive = () => this.#parts.bytes(request, peer);
-    if (name === "import/part") return this.#imports.add(parameters, receive);
+    // The calls whose body is a file, or its start.
+    if (name === "import") return this.#imports.run(parameters, request, client);
     if (name === "import/preview")
-      return previewImport(await receive(), parameters, this.#options.bodyBytesMax);
+      return previewImport(await this.#bodies.bytes(request, peer), parameters, this.#options.bodyBytesMax);
     return (this.#writes.get(name) ?? notFound)(await this.#bodies.json(request, peer), client);
   }
 

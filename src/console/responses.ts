@@ -22,7 +22,7 @@ export function respondJson(value: unknown, headers: Headers = {}): Response {
 }
 
 /** Responds with a text of any length. */
-export function respondLong(text: string, headers: Headers): Response {
+function respondLong(text: string, headers: Headers): Response {
   if (text.length < pieceBytes) return respond(text, 200, headers);
   const bytes = new TextEncoder().encode(text);
   return respond(lists.stream(split(bytes), bytes.byteLength), 200, headers);

@@ -59,6 +59,35 @@ export function postBytes<Result>(
   });
 }
 
+/** Sends a file of any size, and reports how much of it is sent. fetch has no progress of uploads. */
+export function postFile<Result>(
+  path: string,
+  parameters: Record<string, string>,
+  file: File,
+  onProgress: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<Result> {
+  const stored = "What it has created is stored; import the file again to continue.";
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", apiUrl(path, parameters));
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.setRequestHeader("X-Plantstore-Console", "1");
+    request.responseType = "json";
+    request.upload.onprogress = ({ loaded }) => onProgress(loaded);
+    request.onload = () => {
+      const { status, response } = request;
+      if (status === 200 && response !== null) resolve(response);
+      else reject(new RequestError(status, response?.message ?? `The import was interrupted. ${stored}`));
+    };
+    request.onerror = () =>
+      reject(new RequestError(0, `The server or the file cannot be read any more. ${stored}`));
+    request.onabort = () => reject(new RequestError(0, `The import was stopped. ${stored}`));
+    signal.addEventListener("abort", () => request.abort(), { once: true });
+    request.send(file);
+  });
+}
+
 /**
  * A call to the control of a sandbox. Returns null for a response without a body.
  *
@@ -89,10 +118,10 @@ export function controlUrl(path: string) {
 }
 
 /** Lets the browser download a response to its folder, without holding it in memory. */
-export function download(url: string) {
+export function download(url: string, name = "") {
   const link = document.createElement("a");
   link.href = url;
-  link.download = "";
+  link.download = name;
   document.body.append(link);
   link.click();
   link.remove();

@@ -1,10 +1,10 @@
-// The import dialog: a file is chosen or dropped, previewed, and sent in parts, with the progress
-// and the rejected lines.
+// The import dialog: a file is chosen or dropped, previewed, and sent, with the progress and the
+// rejected lines.
 
 import { type FieldValue, fieldNames, isRequired, titleField } from "../../core/contract/fields.ts";
 import type { previewImport } from "../import-settings.ts";
 import type { Imports } from "../imports.ts";
-import { type Answer, apiUrl, errorMessage, get, post, postBytes, RequestError } from "./api.ts";
+import { type Answer, download, errorMessage, postBytes, postFile } from "./api.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
 import { formatBytes, formatCount, html, untrustedText } from "./format.ts";
 import { useCall, useListener } from "./hooks.ts";
@@ -22,18 +22,9 @@ interface Chosen {
   preview: Preview;
 }
 
-type ImportStatus = NonNullable<Answer<Imports["status"]>>;
+type ImportReport = Answer<Imports["run"]>;
 
 const previewBytes = 64 * 1024;
-
-/** A part of the file in one request: small enough for the limits of proxies. */
-const partBytes = 512 * 1024;
-
-/**
- * The server may restart or be busy for a while; a part that is sent again is not imported again.
- */
-const retries = 20;
-const retryMs = 1_000;
 
 const delimiters = [
   [",", "comma"],
@@ -60,16 +51,13 @@ export function ImportDialog({
   const [isPreviewing, setPreviewing] = useState(false);
   /** Whether plants that differ are replaced, of which a dry run tells first. */
   const [replaces, setReplaces] = useState(false);
-  const [status, setStatus] = useState<ImportStatus | null>(null);
-  /** Whether the last request had no response, and is sent again. */
-  const [isRetrying, setRetrying] = useState(false);
-  /** An import of another page that is running. */
-  const [other, setOther] = useState<ImportStatus | null>(null);
+  const [report, setReport] = useState<ImportReport | null>(null);
+  /** The bytes of the file that the server has received. */
+  const [sent, setSent] = useState(0);
   const { isBusy: isRunning, error, setError, call } = useCall();
   const previews = useRef(0);
-  const isCancelled = useRef(false);
-  /** The import of this page that is running. */
-  const id = useRef("");
+  /** Aborts the import of this page. */
+  const abort = useRef(new AbortController());
 
   /**
    * Previews a file.
@@ -80,14 +68,14 @@ export function ImportDialog({
     const number = ++previews.current;
     setPreviewing(true);
     try {
-      const start = await readPart(file, 0, previewBytes);
+      const start = await readStart(file);
       const parameters = { name: file.name, size: String(file.size), ...settings };
       const preview: Preview = await postBytes("import/preview", parameters, start);
       // The operator may have chosen again.
       if (number !== previews.current) return;
       setChosen({ file, preview });
       setPreviewing(false);
-      setStatus(null);
+      setReport(null);
       setError("");
     } catch (failure) {
       setError(errorMessage(failure));
@@ -95,90 +83,41 @@ export function ImportDialog({
   };
   useEffect(() => {
     if (dropped !== undefined) void choose(dropped);
-    return () => {
-      isCancelled.current = true;
-    };
+    return () => abort.current.abort();
   }, []);
-  // Stops the import when the page is closed: nobody else sends its file.
-  useListener(window, "pagehide", () => {
-    if (isRunning) void post("import/cancel", { import: id.current }, { keepalive: true });
-  });
 
-  /** @param running an import to stop first, such as one whose tab has crashed. */
-  const start = ({ file, preview }: Chosen, update = replaces ? "dry-run" : "off", running?: ImportStatus) =>
+  const start = ({ file, preview }: Chosen, update = replaces ? "dry-run" : "off") =>
     call(async () => {
-      // The operator may stop this import while the other one ends.
-      isCancelled.current = false;
-      setRetrying(false);
-      setStatus(null);
-      if (running !== undefined) await post("import/cancel", { import: running.import });
+      abort.current = new AbortController();
+      setReport(null);
+      setSent(0);
       const { format, delimiter, columns } = preview;
-      setOther(null);
-      try {
-        const started = await post<{ import: string }>("import", { format, delimiter, update, columns });
-        id.current = started.import;
-      } catch (failure) {
-        if (failure instanceof RequestError && failure.status === 409) setOther(await get("import"));
-        throw failure;
-      }
-      await send(file);
+      const settings = { format, delimiter, columns, update };
+      setReport(await postFile<ImportReport>("import", settings, file, setSent, abort.current.signal));
       if (update !== "dry-run") onImported();
     });
-  const send = async (file: File) => {
-    for (let offset = 0; offset < file.size; offset += partBytes) {
-      const part = await readPart(file, offset, partBytes);
-      const next = await withRetries(() =>
-        postBytes("import/part", { import: id.current, offset: String(offset) }, part),
-      );
-      setStatus(next);
-      if (next.ending !== null) return;
-    }
-    setStatus(await withRetries(() => post("import/end", { import: id.current, bytes: String(file.size) })));
-  };
-  /**
-   * Repeats a call that the server could not be reached for, or that it was too busy for. Once the
-   * operator has stopped the import, cancels it instead.
-   */
-  const withRetries = async (call: () => Promise<ImportStatus>) => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const isStopped = isCancelled.current;
-        const result = await (isStopped
-          ? post<ImportStatus>("import/cancel", { import: id.current })
-          : call());
-        setRetrying(false);
-        return result;
-      } catch (failure) {
-        const isTransient = failure instanceof RequestError && [0, 408, 503].includes(failure.status);
-        if (!isTransient || attempt === retries) throw failure;
-        setRetrying(true);
-        await new Promise((resolve) => setTimeout(resolve, retryMs));
-      }
-    }
-  };
 
   return html`
     <${Dialog} title="Import plants" isWide isPinned=${isRunning} onClose=${onClose}>
       ${content()}
       <${ErrorMessage} text=${error} />
-      ${chosen !== null && other !== null && !isRunning && html`<p><button type="button" onClick=${() => start(chosen, undefined, other)}>Stop that import (${countsText(other)}), and start this one</button></p>`}
     <//>
   `;
 
   function content() {
     if (chosen === null) return html`<${DropZone} onChoose=${choose} />`;
     const { file, preview } = chosen;
-    if (status !== null && status.ending !== null)
+    if (report !== null)
       return html`
-        <${Result} ...${status} file=${file} />
+        <${Result} ...${report} file=${file} />
         <div class="actions">
-          ${status.rejected > 0 && html`<a class="button" download href=${apiUrl("import/rejected", { import: status.import })}>Download the rejected lines</a>`}
+          ${report.rejected > 0 && html`<button type="button" onClick=${() => downloadRejected(report, preview)}>Download the rejected lines</button>`}
           <button type="button" onClick=${chooseAgain}>Import another file</button>
           ${
-            status.update === "dry-run" && status.ending === "complete"
+            report.update === "dry-run" && report.message === null
               ? html`
                   <button type="button" onClick=${onClose}>Cancel</button>
-                  <button type="button" class="main" autofocus onClick=${() => start(chosen, "replace")}>Import, and replace ${formatCount(status.replaced, "plant")}</button>
+                  <button type="button" class="main" autofocus onClick=${() => start(chosen, "replace")}>Import, and replace ${formatCount(report.replaced, "plant")}</button>
                 `
               : html`<button type="button" class="main" autofocus onClick=${onClose}>Done</button>`
           }
@@ -186,18 +125,11 @@ export function ImportDialog({
       `;
     if (isRunning)
       return html`
-        <p class="file"><b class="cut" title=${file.name}>${untrustedText(file.name)}</b> <span class="faint">${formatBytes(status?.bytes ?? 0)} of ${formatBytes(file.size)}</span></p>
-        <progress aria-label="Import" value=${status?.bytes ?? 0} max=${Math.max(1, file.size)}></progress>
-        <p role="status">${isRetrying ? "The server does not respond; trying again." : status === null ? "Starting…" : countsText(status)}</p>
+        <p class="file"><b class="cut" title=${file.name}>${untrustedText(file.name)}</b> <span class="faint">${formatBytes(sent)} of ${formatBytes(file.size)}</span></p>
+        <progress aria-label="Import" value=${sent} max=${Math.max(1, file.size)}></progress>
+        <p role="status">${sent < file.size ? "Sending and importing…" : "Importing the rest…"}</p>
         <div class="actions">
-          <button
-            type="button"
-            onClick=${() => {
-              isCancelled.current = true;
-            }}
-          >
-            Stop the import
-          </button>
+          <button type="button" onClick=${() => abort.current.abort()}>Stop the import</button>
         </div>
       `;
     return html`
@@ -219,16 +151,23 @@ export function ImportDialog({
 
   function chooseAgain() {
     setChosen(null);
-    setStatus(null);
+    setReport(null);
   }
 }
 
 /** Rejects for a file that has changed since it was chosen. */
-function readPart(file: File, offset: number, bytes: number) {
-  const part = file.slice(offset, offset + bytes).arrayBuffer();
-  return part.catch(() => {
+function readStart(file: File) {
+  const start = file.slice(0, previewBytes).arrayBuffer();
+  return start.catch(() => {
     throw new Error("The browser cannot read this file; choose it again.");
   });
+}
+
+/** Downloads the rejected lines, in the format of the report of `plantstore import`. */
+function downloadRejected({ report }: ImportReport, { format }: Preview) {
+  const url = URL.createObjectURL(new Blob([report]));
+  download(url, `rejected.${format}`);
+  URL.revokeObjectURL(url);
 }
 
 function DropZone({ onChoose }: { onChoose: (file: File) => void }) {
@@ -322,20 +261,19 @@ function Settings({
 }
 
 /** How an import has ended, with the lines that were rejected. */
-function Result({ file, ...status }: ImportStatus & { file: File }) {
-  const { ending, message, rejected, rejections, reported, replaced, run } = status;
-  const isDryRun = status.update === "dry-run";
+function Result({ file, ...report }: ImportReport & { file: File }) {
+  const { message, rejected, rejections, reported, replaced, run } = report;
+  const isDryRun = report.update === "dry-run";
   const what = isDryRun ? "Dry run" : "Import";
-  const titles = { complete: `${what} complete`, cancelled: `${what} stopped`, failed: `${what} failed` };
   return html`
-    <div class=${`response ${ending === "complete" ? "ok" : ""}`} role="status">
-      <p><b>${titles[ending as keyof typeof titles]}: ${untrustedText(file.name)}</b></p>
-      <p>${countsText(status)}</p>
+    <div class=${`response ${message === null ? "ok" : ""}`} role="status">
+      <p><b>${what} ${message === null ? "complete" : "failed"}: ${untrustedText(file.name)}</b></p>
+      <p>${countsText(report)}</p>
       ${message !== null && html`<p>${untrustedText(message)}</p>`}
       ${run !== null && replaced > 0 && html`<p>“plantstore history --undo ${run}” brings the replaced plants back.</p>`}
-      ${ending !== "complete" && !isDryRun && html`<p class="faint">What was created is stored. Import the file again to continue.</p>`}
+      ${message !== null && !isDryRun && html`<p class="faint">What was created is stored. Import the file again to continue.</p>`}
     </div>
-    <${Differences} ...${status} />
+    <${Differences} ...${report} />
     ${
       rejected > 0 &&
       html`
@@ -400,7 +338,7 @@ function PlantPreview({ records }: { records: Preview["records"] }) {
 }
 
 /** The first plants that an import replaces, before and after. */
-function Differences({ differences, replaced, update }: ImportStatus) {
+function Differences({ differences, replaced, update }: ImportReport) {
   if (differences.length === 0) return null;
   const shown = (plant: Content) =>
     html`${untrustedText(String(plant.name))} ${otherFields.map((field) => chip(plant[field]))}`;
@@ -412,7 +350,7 @@ function Differences({ differences, replaced, update }: ImportStatus) {
   `;
 }
 
-function countsText({ created, unchanged, replaced, rejected, update }: ImportStatus) {
+function countsText({ created, unchanged, replaced, rejected, update }: ImportReport) {
   const counts = [created, unchanged, replaced, rejected].map((count) => count.toLocaleString("en-US"));
   const toBe = update === "dry-run" ? "to be " : "";
   const differing = replaced > 0 ? `${counts[2]} ${toBe}replaced, ` : "";

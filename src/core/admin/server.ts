@@ -45,8 +45,8 @@ const idleSecondsMax = 60;
 /** Longer than a database takes to respond, shorter than probes wait. */
 const readinessMsMax = 5_000;
 
-/** Above the limits that the routes have themselves: beyond it Bun rejects a body. */
-const requestBytesMax = 16 * 2 ** 20;
+/** The routes limit what they read; an imported file may have any size. */
+const requestBytesMax = Number.MAX_SAFE_INTEGER;
 
 /** Opens the admin listener. Throws what Bun.serve throws if the address cannot be bound. */
 export function startAdminServer({

@@ -13,7 +13,7 @@ const statusPaths = ["/livez", "/readyz", "/metrics"];
 
 /** Calls of the console for which a NewPlant, or a similar body, is invalid. */
 const calls = [
-  ...["plants", "plant/change", "plant/delete", "import", "import/end", "import/cancel", "tokens"],
+  ...["plants", "plant/change", "plant/delete", "import", "tokens"],
   ...["tokens/rotate", "tokens/revoke"],
 ].map((call) => `/console/api/${call}`);
 
