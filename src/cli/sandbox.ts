@@ -82,7 +82,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
     startServer({
       ...options,
       ...parts,
-      listener: { host: "127.0.0.1", port: 0 },
+      listener: false,
       wrapHandler: (next) =>
         sandbox.wrapHandler(withDocumentation?.(next) ?? next, {
           basePath,
@@ -95,8 +95,11 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
     }),
   );
   resources.use(server);
-  const listener = await serving.withListenAdvice(async () => sandbox.listen(server, config));
-  resources.defer(() => listener.stop());
+  const { host: publicHost, port, drainSecondsMax } = config;
+  const listener = await serving.withListenAdvice(() =>
+    sandbox.listen({ host: publicHost, port, basePath, respond: (request) => server.fetch(request) }),
+  );
+  resources.defer(() => listener.stop(drainSecondsMax * 1_000));
 
   const addresses = serving.addressesOf(serveConfig, { url: sandbox.url, adminUrl: server.adminUrl });
   ownProcess.logStart(config, addresses);

@@ -26,10 +26,13 @@ import { openCreateQueue, type ServerStore } from "./store/group-commit.ts";
 export interface ServerOptions {
   /** An open store. The caller closes it, after `stop`. */
   readonly store: ServerStore;
-  readonly listener?: Partial<ListenerAddress> & {
-    /** Undefined for HTTP. */
-    readonly certificate?: Certificate | undefined;
-  };
+  /** False for none: then requests come in by `fetch` only. */
+  readonly listener?:
+    | (Partial<ListenerAddress> & {
+        /** Undefined for HTTP. */
+        readonly certificate?: Certificate | undefined;
+      })
+    | false;
   /** Undefined for no admin listener; then nothing collects metrics. */
   readonly admin?: ListenerAddress | undefined;
   /** The path before /plants, such as "/v1"; "" by default. */
@@ -78,7 +81,7 @@ interface ServerLimits {
 }
 
 export interface RunningServer extends AsyncDisposable {
-  /** The base address, such as http://127.0.0.1:8080/v1. */
+  /** The base address, such as http://127.0.0.1:8080/v1; http://localhost/v1 without a listener. */
   readonly url: string;
   /** Such as http://127.0.0.1:8081; undefined without an admin listener. */
   readonly adminUrl: string | undefined;
@@ -178,7 +181,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const connectionLimit = new ConnectionLimit({
     connectionsMax: limits.connectionsMax,
     closeIdle() {
-      listener.closeIdle();
+      listener?.closeIdle();
       admin?.closeIdleConnections();
     },
     onExceeded: (open) => emit({ kind: "connectionsShed", open }),
@@ -210,7 +213,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const admin = options.admin && listen("admin", options.admin, startAdmin);
   if (admin !== undefined) resources.defer(() => admin.stop(true));
 
-  const { host = "127.0.0.1", port = 0, certificate } = options.listener ?? {};
+  const { host = "127.0.0.1", port = 0, certificate } = options.listener || {};
   const startPublic = (address: ListenerAddress) =>
     new PublicListener(handle, {
       ...address,
@@ -225,12 +228,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         return errorResponse(internalError(), requestId);
       },
     });
-  const listener = listen("public", { host, port }, startPublic);
-  resources.defer(() => listener.stop(limits.drainSecondsMax * 1_000));
+  const listener = options.listener === false ? undefined : listen("public", { host, port }, startPublic);
+  resources.defer(() => listener?.stop(limits.drainSecondsMax * 1_000));
   const { shortage } = connectionLimit;
   if (shortage !== undefined) emit({ kind: "openFileLimitTooLow", ...shortage });
   if (certificate !== undefined) {
-    const reloader = new CertificateReloader(certificate, (next) => listener.reloadCertificate(next), emit);
+    const reloader = new CertificateReloader(certificate, (next) => listener?.reloadCertificate(next), emit);
     resources.defer(() => reloader.stop());
   }
 
@@ -242,7 +245,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     return stopped;
   };
   return {
-    url: listener.origin + basePath,
+    url: (listener ?? inProcess).origin + basePath,
     adminUrl: admin?.url.origin,
     fetch: (request) => handle(request, inProcess),
     reloadTokens: () => tokens.reload(),
@@ -269,7 +272,7 @@ async function openOperationStore(
 }
 
 /** Opens a listener. Throws a ListenError if the address cannot be bound. */
-export function listen<Listener>(
+function listen<Listener>(
   name: "public" | "admin",
   address: ListenerAddress,
   start: (address: ListenerAddress) => Listener,

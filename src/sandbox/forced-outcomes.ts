@@ -18,8 +18,8 @@ import { RateLimit, type RateLimitResult } from "../core/http/rate-limit.ts";
 import { plantResponse } from "../core/http/responses.ts";
 import { TickBudget } from "../core/http/tick-budget.ts";
 import type { Clock, Emit } from "../core/observability/server-event.ts";
+import type { Exchange } from "./exchange.ts";
 import { drawDelayMs, type Example, errorCodes, exampleOf, examples, type Outcome } from "./outcome.ts";
-import type { Exchange } from "./pipe.ts";
 import { parsePreferredOutcome } from "./prefer.ts";
 import type { RequestGate } from "./request-gate.ts";
 import type { ForcedBy } from "./request-log.ts";
@@ -47,9 +47,6 @@ const sampleRate = { createsPerSecond: 10, burst: 10 };
 
 /** The caller of the bodies that are read to choose a rule, before it is known whose they are. */
 const sandboxCaller: Caller = { key: "sandbox", name: "sandbox", creator: null };
-
-/** The idle time of a connection that had a delay. */
-const idleSecondsMax = 60;
 
 export class ForcedOutcomes {
   readonly #next: Handler;
@@ -96,11 +93,8 @@ export class ForcedOutcomes {
     const wait = async (when: "before" | "after") => {
       if (delay === undefined || (delay.when ?? "before") !== when) return;
       const delayMs = drawDelayMs(delay, this.#rules.random);
-      // Otherwise the connection would be closed as idle; 0 is any time.
-      connection.server?.timeout(received, 0);
       // A reset aborts it. A sandbox that stops does not wait for it.
       await sleep(delayMs, undefined, { signal, ref: false }).catch(() => undefined);
-      connection.server?.timeout(received, idleSecondsMax);
     };
     await wait("before");
     // A reset has closed the connection.
@@ -108,7 +102,7 @@ export class ForcedOutcomes {
     const response =
       drop === "beforeCommit" ? new Response() : await this.#respond(request, connection, outcome);
     await wait("after");
-    if ((drop ?? body ?? bytesPerSecond) !== undefined) exchange.effect = outcome;
+    if ((drop ?? body ?? bytesPerSecond) !== undefined) exchange.fault = outcome;
     if (forced !== undefined && "prefer" in forced) response.headers.set("Preference-Applied", forced.prefer);
     return response;
   }

@@ -1,12 +1,11 @@
-// The log of requests and their responses, byte for byte.
+// The log of requests and their responses.
 
 import type { RecordedRequest as DescribedRequest } from "../../packages/sandbox/src/control-types.ts";
-import type { StoredMessage } from "./kept-bytes.ts";
 
 /** Older requests are dropped. */
 export const requestsMax = 10_000;
 
-/** Bytes of all requests and responses; beyond it the oldest are dropped. */
+/** Bytes of all bodies and fields; beyond it the oldest requests are dropped. */
 export const logBytesMax = 64 * 2 ** 20;
 
 export type Ending = DescribedRequest["ended"];
@@ -14,23 +13,48 @@ export type Ending = DescribedRequest["ended"];
 /** The rule or the preferences that forced an outcome on a request. */
 export type ForcedBy = NonNullable<DescribedRequest["forced"]>;
 
+/** Names and values as they were written, in their order. */
+export type Fields = readonly (readonly [name: string, value: string])[];
+
+export interface LoggedBody {
+  /** The body without its framing, or the first bytes of it. */
+  readonly bytes: Buffer;
+  /** The number of all of its bytes. */
+  readonly length: number;
+}
+
+export function wholeBody(bytes: Buffer): LoggedBody {
+  return { bytes, length: bytes.length };
+}
+
 /** A request that has ended, and its response. */
-export interface RecordedRequest {
+export interface LoggedRequest {
   readonly number: number;
   readonly connection: number;
   /** Milliseconds since the epoch, by the clock of the machine. */
   readonly startedAt: number;
   readonly durationMs: number;
-  readonly request: StoredMessage;
-  /** Empty where none was sent. */
-  readonly response: StoredMessage;
+  readonly request: {
+    /** Null, as are target and version, for bytes that are not HTTP. */
+    readonly method: string | null;
+    readonly target: string | null;
+    readonly version: string | null;
+    readonly headers: Fields;
+    readonly body: LoggedBody;
+  };
+  /** Null where none was sent. */
+  readonly response: {
+    readonly status: number | null;
+    readonly headers: Fields;
+    readonly body: LoggedBody;
+  } | null;
   readonly forced: ForcedBy | undefined;
   readonly ended: Ending;
 }
 
 /** Each request gets the next number, from 1 on, when it ends, and then does not change. */
 export class RequestLog {
-  readonly #requests = new Map<number, RecordedRequest>();
+  readonly #requests = new Map<number, LoggedRequest>();
   readonly #listeners = new Set<() => void>();
   #bytes = 0;
   #last = 0;
@@ -46,24 +70,24 @@ export class RequestLog {
     return this.#last;
   }
 
-  add(request: Omit<RecordedRequest, "number">): void {
+  add(request: Omit<LoggedRequest, "number">): void {
     const number = ++this.#last;
     this.#requests.set(number, { ...request, number });
     this.#bytes += storedBytes(request);
-    for (const [oldest, { request: message, response }] of this.#requests) {
+    for (const [oldest, each] of this.#requests) {
       if (this.#requests.size <= requestsMax && this.#bytes <= logBytesMax) break;
       this.#requests.delete(oldest);
-      this.#bytes -= storedBytes({ request: message, response });
+      this.#bytes -= storedBytes(each);
     }
     for (const listener of this.#listeners) listener();
   }
 
-  get(number: number): RecordedRequest | undefined {
+  get(number: number): LoggedRequest | undefined {
     return this.#requests.get(number);
   }
 
   /** The requests with a number over `after`, in the order of their numbers. */
-  *after(after: number): Generator<RecordedRequest> {
+  *after(after: number): Generator<LoggedRequest> {
     for (let number = Math.max(after + 1, this.first); number <= this.#last; number++) {
       const request = this.#requests.get(number);
       if (request !== undefined) yield request;
@@ -93,6 +117,11 @@ export class RequestLog {
   }
 }
 
-function storedBytes({ request, response }: Pick<RecordedRequest, "request" | "response">): number {
-  return request.bytes.length + response.bytes.length;
+/** Bytes that a request takes in the log, but for the constant ones. */
+export function storedBytes({ request, response }: Pick<LoggedRequest, "request" | "response">): number {
+  return [request, response].reduce(
+    (sum, message) =>
+      sum + (message === null ? 0 : message.body.bytes.length + JSON.stringify(message.headers).length),
+    request.target?.length ?? 0,
+  );
 }

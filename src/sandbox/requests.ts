@@ -1,21 +1,9 @@
-// Control of the log of requests: a list with a cursor that waits for the next request, and the bytes
-// of each message.
+// Control of the log of requests: a list with a cursor that waits for the next request.
 
-import { AdminError } from "../core/admin/request-bodies.ts";
-import { respond } from "../core/admin/responses.ts";
+import type { ErrorCode, RecordedRequest } from "../../packages/sandbox/src/control-types.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { parseNumber, respondControl, respondDone, type SandboxPart } from "./control.ts";
-import type { StoredMessage } from "./kept-bytes.ts";
-import {
-  ChunkReader,
-  findHeadEnd,
-  findInterimEnd,
-  parseRequestHead,
-  parseResponseHead,
-  type RequestHead,
-  type ResponseHead,
-} from "./message.ts";
-import type { RecordedRequest, RequestLog } from "./request-log.ts";
+import { type LoggedBody, type LoggedRequest, type RequestLog, storedBytes } from "./request-log.ts";
 
 /** Requests of one response. */
 const requestsMax = 1_000;
@@ -41,19 +29,6 @@ export function requestsPart(log: RequestLog): SandboxPart {
     });
   }
 
-  function bytes(number: string, kind: "request" | "response"): Response {
-    const found = /^\d{1,15}$/.test(number) ? log.get(Number(number)) : undefined;
-    if (found === undefined)
-      throw new AdminError(
-        404,
-        `There is no request ${number} in the log, which has ${log.first} to ${log.last}.`,
-      );
-    const message = found[kind];
-    if (message.length === 0) throw new AdminError(404, `Request ${number} has no ${kind}.`);
-    const headers = { "Content-Type": "application/octet-stream" };
-    return respond(new Uint8Array(message.bytes), 200, headers);
-  }
-
   return {
     routes: {
       "GET /sandbox/requests": ({ query, signal }) => list(query, signal),
@@ -61,89 +36,53 @@ export function requestsPart(log: RequestLog): SandboxPart {
         log.clear();
         return respondDone();
       },
-      "GET /sandbox/requests/{number}/request": ({ parameter }) => bytes(parameter, "request"),
-      "GET /sandbox/requests/{number}/response": ({ parameter }) => bytes(parameter, "response"),
     },
     reset: () => log.clear(),
     describe: () => ({ requests: { first: log.first, next: log.last } }),
   };
 }
 
-function readPage(log: RequestLog, after: number, limit: number): RecordedRequest[] {
-  const page: RecordedRequest[] = [];
+function readPage(log: RequestLog, after: number, limit: number): LoggedRequest[] {
+  const page: LoggedRequest[] = [];
   let bytes = 0;
   for (const request of log.after(after)) {
     if (page.length === limit || bytes >= pageBytesMax) break;
     page.push(request);
-    bytes += request.request.bytes.length + request.response.bytes.length;
+    bytes += storedBytes(request);
   }
   return page;
 }
 
-function describeRequest(recorded: RecordedRequest): Readonly<Record<string, unknown>> {
-  const { number, connection, startedAt, durationMs, request, response, forced, ended } = recorded;
-  const described = describeResponseMessage(response);
+function describeRequest(logged: LoggedRequest): RecordedRequest {
+  const { startedAt, durationMs, request, response, forced } = logged;
+  const described = response && describeMessage(response);
   return {
-    number,
-    connection,
+    ...logged,
     startedAt: new Date(startedAt).toISOString(),
     durationMs: Math.round(durationMs * 1_000) / 1_000,
-    request: describeRequestMessage(request, ended),
+    request: describeMessage(request),
     response: described,
     error: findErrorCode(described),
     forced: forced ?? null,
-    ended,
   };
 }
 
-function describeRequestMessage(
-  message: StoredMessage,
-  ended: RecordedRequest["ended"],
-): Readonly<Record<string, unknown>> {
-  const headEnd = ended === "notHttp" ? undefined : findHeadEnd(message.bytes);
-  const head = headEnd === undefined ? undefined : parseRequestHead(message.bytes.subarray(0, headEnd));
-  const { method = null, target = null, version = null } = head ?? {};
-  return { method, target, version, ...describeMessage(message, head, headEnd) };
-}
-
-/** The final response; interim ones before it are in the bytes only. Null if nothing was sent. */
-function describeResponseMessage(message: StoredMessage): Readonly<Record<string, unknown>> | null {
-  if (message.length === 0) return null;
-  const interimEnd = findInterimEnd(message.bytes);
-  const start = interimEnd === message.bytes.length ? 0 : interimEnd;
-  const headEnd = findHeadEnd(message.bytes, start);
-  const head = headEnd === undefined ? undefined : parseResponseHead(message.bytes.subarray(start, headEnd));
-  return { status: head?.status ?? null, ...describeMessage(message, head, headEnd) };
-}
-
-/** The fields, and the body without the framing of chunks, as text if it is UTF-8. */
-function describeMessage(
-  { bytes, length }: StoredMessage,
-  head: RequestHead | ResponseHead | undefined,
-  headEnd: number | undefined,
-): Readonly<Record<string, unknown>> {
-  const body = head === undefined ? bytes : decodeBody(bytes.subarray(headEnd), head);
-  const text = decodeUtf8(body, "kept");
+/** A message with its body as text, or in Base64 if it is not UTF-8. */
+function describeMessage<Message extends { readonly body: LoggedBody }>(message: Message) {
+  const { bytes, length } = message.body;
+  const text = decodeUtf8(bytes, "kept");
   return {
-    headers: head?.headers ?? [],
+    ...message,
     body: text ?? null,
-    ...(text === undefined ? { bodyBase64: body.toString("base64") } : {}),
+    ...(text === undefined ? { bodyBase64: bytes.toString("base64") } : {}),
     bytes: length,
-    ...(bytes.length < length ? { isTruncated: true } : {}),
+    ...(bytes.length < length ? { isTruncated: true as const } : {}),
   };
 }
 
-function decodeBody(body: Buffer, { headers }: RequestHead | ResponseHead): Buffer {
-  const isChunked = headers.some(
-    ([name, value]) => name.toLowerCase() === "transfer-encoding" && value.toLowerCase() === "chunked",
-  );
-  return isChunked ? Buffer.concat(new ChunkReader().read(body)) : body;
-}
-
-/** The number of the error in a body of the contract, or null. */
-function findErrorCode(response: Readonly<Record<string, unknown>> | null): number | null {
-  const { status, body } = response ?? {};
-  if (typeof status !== "number" || status < 400 || typeof body !== "string") return null;
-  const code = /^\{"error":(\d{5}),/.exec(body)?.[1];
-  return code === undefined ? null : Number(code);
+/** The code of the error in a body of the contract, or null. */
+function findErrorCode(response: RecordedRequest["response"]): ErrorCode | null {
+  if ((response?.status ?? 0) < 400) return null;
+  const code = /^\{"error":(\d{5}),/.exec(response?.body ?? "")?.[1];
+  return code === undefined ? null : (Number(code) as ErrorCode);
 }

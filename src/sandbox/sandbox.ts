@@ -3,14 +3,13 @@
 import { TrustedProxies } from "../client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
 import type { Handler } from "../core/http/handler.ts";
-import { listen, type RunningServer } from "../core/server.ts";
 import type { OnUnavailable } from "../core/store/plant-store.ts";
 import { passwordCheck } from "./access.ts";
 import { SandboxClock } from "./clock.ts";
 import { Control, respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { ForcedOutcomes, type ForcedOutcomesOptions } from "./forced-outcomes.ts";
+import { SandboxListener, type SandboxListenerOptions } from "./listener.ts";
 import { MemoryStore, type PlantsCopy } from "./memory-store.ts";
-import { Pipe } from "./pipe.ts";
 import { plantsPart } from "./plants.ts";
 import { RequestGate } from "./request-gate.ts";
 import { RequestLog } from "./request-log.ts";
@@ -46,7 +45,7 @@ export class Sandbox {
   readonly #rules = new Rules();
   readonly #gate = new RequestGate();
   /** Undefined before the public port is open. */
-  #pipe: Pipe | undefined;
+  #listener: SandboxListener | undefined;
   #url = "";
 
   private constructor(options: SandboxOptions, store: MemoryStore, clock: SandboxClock) {
@@ -66,21 +65,19 @@ export class Sandbox {
   }
 
   /**
-   * Puts the handler of the sandbox before that of the server. It tells the pipe which requests
-   * there are.
+   * Puts the handler of the sandbox before that of the server. Requests that came in by another way
+   * than the public port, such as from the console, are not logged, and get no forced outcomes.
    */
   wrapHandler(next: Handler, options: Omit<ForcedOutcomesOptions, "next" | "rules" | "gate">): Handler {
     const gate = this.#gate;
     const outcomes = new ForcedOutcomes({ ...options, next, rules: this.#rules, gate });
     return (request, connection) => {
-      const { server } = connection;
-      if (server === undefined) return gate.handle(() => next(request, connection));
-      const exchange = this.#pipe?.begin(request, server.requestIP(request)?.port);
-      // The address of the listener behind the pipe is not the one that clients connect to.
-      const own = { ...connection, origin: this.#pipe?.origin ?? connection.origin };
+      const exchange = this.#listener?.exchangeOf(request);
+      if (exchange === undefined) return gate.handle(() => next(request, connection));
+      const own = { ...connection, origin: this.#listener?.origin ?? connection.origin };
       return gate.handle(() =>
         // Nobody waits for it, and a reset must not.
-        exchange === undefined || exchange.isClosed
+        exchange.isClosed
           ? Promise.resolve(new Response(null, { status: 503 }))
           : outcomes.handle(request, own, exchange),
       );
@@ -99,7 +96,7 @@ export class Sandbox {
       rulesPart(this.#rules),
     ];
     const reset = async () => {
-      this.#pipe?.discardUnfinished();
+      this.#listener?.discardUnfinished();
       await this.#gate.reset(async () => {
         store.replacePlants(this.#seeds);
         forgetPlants();
@@ -122,23 +119,15 @@ export class Sandbox {
     });
   }
 
-  /** Opens the public port in front of a server. Throws a ListenError if that fails. */
-  listen(
-    server: RunningServer,
-    { host, port, basePath }: { readonly host: string; readonly port: number; readonly basePath: string },
-  ): { stop(): Promise<void> } {
-    const serverPort = Number(new URL(server.url).port);
-    const pipe = listen("public", { host, port }, () => new Pipe({ host, port, serverPort, log: this.#log }));
-    this.#pipe = pipe;
-    this.#url = pipe.origin + basePath;
-    return {
-      async stop() {
-        pipe.stopAccepting();
-        // Closed first, so that responses on their way arrive.
-        await server.stop();
-        await pipe.stop();
-      },
-    };
+  /** Opens the public port. Rejects with a ListenError if that fails. */
+  async listen({
+    basePath,
+    ...options
+  }: Omit<SandboxListenerOptions, "log"> & { readonly basePath: string }): Promise<SandboxListener> {
+    const listener = await SandboxListener.open({ ...options, log: this.#log });
+    this.#listener = listener;
+    this.#url = listener.origin + basePath;
+    return listener;
   }
 
   /** The base URL; empty until the public port is open. */

@@ -235,13 +235,3 @@ export async function loggedRequests(
   }
   return requests;
 }
-
-/** The bytes of a message of the log; none if there is no such message. */
-export async function loggedBytes(
-  { controlUrl }: RunningSandbox,
-  number: number,
-  kind: "request" | "response",
-): Promise<Buffer> {
-  const response = await fetch(`${controlUrl}/requests/${number}/${kind}`);
-  return response.status === 404 ? Buffer.alloc(0) : Buffer.from(await response.arrayBuffer());
-}

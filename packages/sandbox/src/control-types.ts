@@ -113,7 +113,7 @@ export interface ForcedRule extends AsyncDisposable {
   remove(): Promise<void>;
 }
 
-/** A message as it was on the connection. */
+/** A message. */
 export interface RecordedMessage {
   /** Names and values in their order, as they were written. */
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -121,14 +121,14 @@ export interface RecordedMessage {
   readonly body: string | null;
   /** The body in Base64, if it is not UTF-8. */
   readonly bodyBase64?: string;
-  /** The length of the whole message in bytes. */
+  /** The length of the body in bytes. */
   readonly bytes: number;
-  /** Present if the message is longer than what the log keeps of one. */
+  /** Present if the body is longer than what the log keeps of one. */
   readonly isTruncated?: true;
 }
 
 export interface RecordedResponse extends RecordedMessage {
-  /** Null if it does not start with a status line. */
+  /** Null if it is not HTTP, as a rule can have it. */
   readonly status: number | null;
 }
 
@@ -141,7 +141,7 @@ export interface RecordedRequest {
   readonly startedAt: string;
   readonly durationMs: number;
   readonly request: RecordedMessage & {
-    /** Null, as target and version are, if it does not start with a request line. */
+    /** Null, as target and version are, if it is not HTTP. */
     readonly method: string | null;
     readonly target: string | null;
     readonly version: string | null;

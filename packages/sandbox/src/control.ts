@@ -23,16 +23,10 @@ export class Control {
 
   /** The JSON of the response, with exact integers; undefined if it has no body. */
   async call<Result = undefined>(method: Method, path: string, body?: unknown): Promise<Result> {
-    const bytes = await this.bytes(method, path, body);
-    return (bytes.length === 0 ? undefined : parseExactJson(bytes.toString())) as Result;
-  }
-
-  /** The body of the response. */
-  async bytes(method: Method, path: string, body?: unknown): Promise<Buffer> {
     const { status, bytes } = await this.#send(method, path, body).catch(async (error) => {
       throw await this.#onNetworkError(error);
     });
-    if (status < 400) return bytes;
+    if (status < 400) return (bytes.length === 0 ? undefined : parseExactJson(bytes.toString())) as Result;
     throw new SandboxControlError(
       messageOf(bytes) ?? `${method} ${path} failed with status ${status}`,
       status,

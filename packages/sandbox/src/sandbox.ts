@@ -122,7 +122,7 @@ export class Sandbox implements AsyncDisposable {
     }
   }
 
-  /** The requests and their responses, byte for byte, in the order of their numbers. */
+  /** The requests and their responses, in the order of their numbers. */
   async requests({ after = 0, waitSeconds }: RequestsOptions = {}): Promise<RecordedRequest[]> {
     const requests: RecordedRequest[] = [];
     let wait = waitSeconds;
@@ -137,16 +137,6 @@ export class Sandbox implements AsyncDisposable {
       requests.push(...page.requests);
       from = page.next;
     }
-  }
-
-  /** The bytes of a request as they arrived, by its number. */
-  requestBytes(number: number): Promise<Uint8Array> {
-    return this.#control.bytes("GET", `/requests/${number}/request`);
-  }
-
-  /** The bytes of a response as they were sent, by the number of its request. */
-  responseBytes(number: number): Promise<Uint8Array> {
-    return this.#control.bytes("GET", `/requests/${number}/response`);
   }
 
   /** Empties the log of requests. */

@@ -103,18 +103,7 @@ export function control<Result>(
     method,
     ...(body !== undefined && { headers: { "Content-Type": "application/json" }, body }),
   };
-  return send(controlUrl(path), init, parseExactJson);
-}
-
-/** The exact bytes of a message that a sandbox has recorded. */
-export async function controlBytes(path: string): Promise<Uint8Array> {
-  const response = await sendRequest(controlUrl(path), {});
-  if (!response.ok) throw new RequestError(response.status, (await response.json()).message);
-  return new Uint8Array(await response.arrayBuffer());
-}
-
-export function controlUrl(path: string) {
-  return `api/sandbox${path}`;
+  return send(`api/sandbox${path}`, init, parseExactJson);
 }
 
 /** Lets the browser download a response to its folder, without holding it in memory. */

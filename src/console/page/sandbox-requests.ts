@@ -1,11 +1,10 @@
-// The requests that a sandbox has recorded: live, each with its exact bytes and those of its
-// response.
+// The requests that a sandbox has recorded: live, each with its response.
 
-import type { RecordedRequest } from "../../../packages/sandbox/src/control-types.ts";
-import { control, controlBytes, controlUrl, errorMessage } from "./api.ts";
+import type { RecordedMessage, RecordedRequest } from "../../../packages/sandbox/src/control-types.ts";
+import { control, errorMessage } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
-import { exactTime, formatBytes, formatCount, html, untrustedText } from "./format.ts";
-import { useCall, useLoaded } from "./hooks.ts";
+import { exactTime, formatBytes, html, untrustedText } from "./format.ts";
+import { useCall } from "./hooks.ts";
 import { useEffect, useState } from "./library.js";
 import { LogTable } from "./log-table.ts";
 
@@ -26,8 +25,8 @@ const waitSecondsMax = 30;
 /** Requests in the page; older ones are loaded again. */
 const shownMax = 500;
 
-/** Bytes of a message that are shown; the download has all. */
-const shownBytesMax = 16_384;
+/** Characters of a message that are shown. */
+const shownLengthMax = 16_384;
 
 /** Characters of a body in the list. */
 const excerptLength = 200;
@@ -46,7 +45,6 @@ export function SandboxRequests({ first, next, onReload }: LogNumbers & { onRelo
   /** The records that a paused list shows; null while it is live. */
   const [frozen, setFrozen] = useState<RecordedRequest[] | null>(null);
   const [isLive, setLive] = useState(false);
-  const [isHex, setHex] = useState(false);
   const { error, setError, call } = useCall();
 
   /** Shows the requests after a number, and those that come. */
@@ -113,13 +111,13 @@ export function SandboxRequests({ first, next, onReload }: LogNumbers & { onRelo
         <button type="button" disabled=${shown.length === 0} onClick=${() => call(() => control("DELETE", "/requests").then(onReload))}>Empty the log</button>
       </header>
       <${ErrorMessage} text=${error} />
-      ${shown.length === 0 ? html`<p class="empty">No request yet. Each appears here with its response, byte for byte.</p>` : html`<${LogTable} columns=${["Number", "Status", "Request", "Outcome"]} rows=${shown.map((record) => toRow(record, isHex, setHex))} />`}
+      ${shown.length === 0 ? html`<p class="empty">No request yet. Each appears here with its response.</p>` : html`<${LogTable} columns=${["Number", "Status", "Request", "Outcome"]} rows=${shown.map((record) => toRow(record))} />`}
       ${oldest > first && html`<button type="button" class="link" onClick=${() => call(loadEarlier)}>Show earlier requests, before number ${oldest}</button>`}
     </section>
   `;
 }
 
-function toRow(record: RecordedRequest, isHex: boolean, onHex: (isHex: boolean) => void) {
+function toRow(record: RecordedRequest) {
   const { number, startedAt, durationMs, request, response, error } = record;
   return {
     key: String(number),
@@ -129,74 +127,37 @@ function toRow(record: RecordedRequest, isHex: boolean, onHex: (isHex: boolean) 
     isFailed: response === null || (response.status ?? 0) >= 400,
     code: error ?? response?.status ?? "none",
     main: requestText(record),
-    title: request.body?.slice(0, shownBytesMax) ?? "",
+    title: request.body?.slice(0, shownLengthMax) ?? "",
     other: outcomeText(record),
     ms: durationMs,
-    details: () => html`<${Details} ...${record} isHex=${isHex} onHex=${onHex} />`,
+    details: () => html`<${Details} ...${record} />`,
   };
 }
 
-function Details({
-  number,
-  connection,
-  startedAt,
-  request,
-  response,
-  isHex,
-  onHex,
-}: RecordedRequest & { isHex: boolean; onHex: (isHex: boolean) => void }) {
-  const messages = [
-    ["request", "Request", request],
-    ["response", "Response", response],
-  ] as const;
-  const { data, error } = useLoaded(
-    () =>
-      Promise.all(
-        messages.map(([kind, , message]) => message && controlBytes(`/requests/${number}/${kind}`)),
-      ),
-    [],
-  );
+function Details({ connection, startedAt, request, response }: RecordedRequest) {
+  const { method, target, version } = request;
   return html`
-    <p class="note">${exactTime(startedAt)}, connection ${connection}${" "}
-      <button type="button" class="quiet" aria-pressed=${isHex} onClick=${() => onHex(!isHex)}>${isHex ? "Show text" : "Show bytes"}</button>
-    </p>
-    <${ErrorMessage} text=${error} />
-    ${messages.map(
-      ([kind, title, message], at) => html`
-        <h4>
-          ${title}, ${formatBytes(message?.bytes ?? 0)}
-          ${message !== null && message.bytes > 0 && html`${" "}<a download=${`request-${number}-${kind}.bin`} href=${controlUrl(`/requests/${number}/${kind}`)}>Download</a>`}
-        </h4>
-        ${messageText(data?.[at], isHex)}
-      `,
-    )}
+    <p class="note">${exactTime(startedAt)}, connection ${connection}</p>
+    ${message("Request", [method, target, version], request)}
+    ${response === null ? html`<h4>Response</h4><p class="note">None was sent.</p>` : message("Response", [response.status], response)}
   `;
 }
 
-/** @param bytes null if there are none, undefined while they are loaded. */
-function messageText(bytes: Uint8Array | null | undefined, isHex: boolean) {
-  if (bytes === undefined) return html`<p class="note" role="status">Loading…</p>`;
-  if (bytes === null) return html`<p class="note">Nothing was sent.</p>`;
-  const shown = bytes.subarray(0, shownBytesMax);
-  const text = isHex ? hexDump(shown) : new TextDecoder().decode(shown);
+/** @param start the parts of the first line, which are null for what is not HTTP. */
+function message(
+  title: string,
+  start: readonly (string | number | null)[],
+  { headers, body, bodyBase64, bytes, isTruncated }: RecordedMessage,
+) {
+  const lines = [start.join(" "), ...headers.map(([name, value]) => `${name}: ${value}`)];
+  const head = start[0] === null ? "" : `${lines.join("\n")}\n\n`;
+  const text = head + (body ?? `Base64: ${bodyBase64}`);
+  const isWhole = text.length <= shownLengthMax && !isTruncated;
   return html`
-    <pre class="full-text bytes" tabindex="0"><bdi>${text}</bdi></pre>
-    ${bytes.length > shown.length && html`<p class="note">The first ${formatCount(shown.length, "byte")}; the download has all.</p>`}
+    <h4>${title}, with a body of ${formatBytes(bytes)}</h4>
+    <pre class="full-text bytes" tabindex="0"><bdi>${text.slice(0, shownLengthMax)}</bdi></pre>
+    ${!isWhole && html`<p class="note">The rest is not shown.</p>`}
   `;
-}
-
-/** Sixteen bytes a line, with their offset and as ASCII. */
-function hexDump(bytes: Uint8Array) {
-  const lines = [];
-  for (let at = 0; at < bytes.length; at += 16) {
-    const some = [...bytes.subarray(at, at + 16)];
-    const hex = some.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
-    const ascii = some
-      .map((byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : "."))
-      .join("");
-    lines.push(`${at.toString(16).padStart(6, "0")}  ${hex.padEnd(47)}  ${ascii}`);
-  }
-  return lines.join("\n");
 }
 
 function requestText({ request, ended }: RecordedRequest) {

@@ -27,8 +27,6 @@ export interface Connection {
   readonly route: Route | undefined;
   /** Whether connections are closed after their next response. */
   shouldClose(): boolean;
-  /** Bun's server, which knows the connection; undefined if the request came through no listener. */
-  readonly server?: Bun.Server<undefined>;
 }
 
 /** The connection of a request that came through no listener. */

@@ -85,9 +85,6 @@ export class PublicListener {
       },
       route,
       shouldClose: () => this.#isStopping || server !== this.#current || connectionLimit.isExceeded,
-      get server() {
-        return server;
-      },
     });
     const server: Bun.Server<undefined> = Bun.serve({
       hostname: host,

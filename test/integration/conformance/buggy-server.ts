@@ -3,7 +3,6 @@
 // rule holds.
 
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { ChunkReader, findHeadEnd } from "../../../src/sandbox/message.ts";
 
 /** A request or response; its characters are bytes. */
 export interface Message {
@@ -189,24 +188,48 @@ function takeRequest(
   { incomplete, ignoresExpect = false }: Bug,
 ): { readonly message: Message; readonly end: number } | "continue" | "malformed" | undefined {
   const isTaken = bytes.length > 0 && (incomplete === "firstPacket" || (incomplete === "end" && isEnded));
-  const headEnd = findHeadEnd(bytes) ?? (isTaken ? bytes.length : undefined);
+  // Empty lines may precede a request (RFC 9112, section 2.2).
+  const [head] = /^(?:\r\n)*.*?\r\n\r\n/s.exec(bytes.toString("latin1")) ?? [];
+  const headEnd = head?.length ?? (isTaken ? bytes.length : undefined);
   if (headEnd === undefined) return undefined;
   const message = parseHead(bytes.toString("latin1", 0, headEnd));
   const isChunked = headerValues(message, "transfer-encoding").length > 0;
   const length = Number(headerValues(message, "content-length").at(-1) ?? 0);
   const start = bytes.toString("latin1", headEnd, headEnd + 1);
   if (isChunked ? /[^\da-f]/i.test(start) : !(length >= 0)) return "malformed";
-  const chunks = isChunked ? new ChunkReader() : undefined;
-  const content = chunks?.read(bytes.subarray(headEnd));
-  const end = headEnd + (chunks?.length ?? length);
-  if (isTaken || (chunks?.isComplete ?? end <= bytes.length)) {
-    const body = content === undefined ? bytes.subarray(headEnd, end) : Buffer.concat(content);
-    message.body = body.toString("latin1");
+  const rest = bytes.toString("latin1", headEnd);
+  const whole = { content: rest.slice(0, length), length, isComplete: length <= rest.length };
+  const body = isChunked ? readChunks(rest) : whole;
+  const end = headEnd + body.length;
+  if (isTaken || body.isComplete) {
+    message.body = body.content;
     message.hasTrailers = isChunked && !bytes.subarray(0, end).toString("latin1").endsWith("0\r\n\r\n");
     return { message, end };
   }
   const waits = headerValues(message, "expect").length > 0 && start === "" && !ignoresExpect;
   return waits ? "continue" : undefined;
+}
+
+/** Reads a chunked body (RFC 9112, section 7.1) from the beginning of a text. */
+function readChunks(text: string): {
+  readonly content: string;
+  readonly length: number;
+  readonly isComplete: boolean;
+} {
+  const content: string[] = [];
+  const line = /[^\n]*\n/y;
+  for (let size = 1, isInTrailers = false; ; ) {
+    const [found] = line.exec(text) ?? [];
+    if (found === undefined) return { content: content.join(""), length: text.length, isComplete: false };
+    if (isInTrailers && /^\r?\n$/.test(found))
+      return { content: content.join(""), length: line.lastIndex, isComplete: true };
+    if (isInTrailers) continue;
+    size = Number.parseInt(found, 16);
+    isInTrailers = size === 0;
+    if (!(size > 0)) continue;
+    content.push(text.slice(line.lastIndex, line.lastIndex + size));
+    line.lastIndex += size + 2;
+  }
 }
 
 function parseHead(head: string): Message {

@@ -31,12 +31,21 @@ test("a program that imports the package starts the service, and creates a plant
   await server.stop();
 });
 
-test("a handler around the handler sees each request, the client's port and the origin", async () => {
+test("without a listener requests come in by fetch", async () => {
+  await using server = await startInProcess({ listener: false });
+  expect(server.url).toBe("http://localhost");
+  const { token } = await server.target();
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const request = new Request(`${server.url}/plants`, { method: "POST", headers, body: plant });
+  expect((await server.server.fetch(request)).status).toBe(200);
+});
+
+test("a handler around the handler sees each request and the origin", async () => {
   const seen: unknown[] = [];
   const wrapHandler =
     (next: Handler): Handler =>
     async (request, connection) => {
-      seen.push([connection.origin, connection.server?.requestIP(request)?.port]);
+      seen.push(connection.origin);
       if (request.headers.has("x-tea")) return new Response("no coffee", { status: 418 });
       return next(request, connection);
     };
@@ -44,10 +53,7 @@ test("a handler around the handler sees each request, the client's port and the 
   const target = await server.target();
   expect((await post(target, plant)).status).toBe(200);
   expect((await fetch(`${target.url}/plants`, { headers: { "X-Tea": "1" } })).status).toBe(418);
-  expect(seen).toEqual([
-    [server.url, expect.any(Number)],
-    [server.url, expect.any(Number)],
-  ]);
+  expect(seen).toEqual([server.url, server.url]);
 });
 
 test.each([

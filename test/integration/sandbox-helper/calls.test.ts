@@ -94,16 +94,8 @@ describe("requests", () => {
     expect(second).toMatchObject({ number: first.number + 1, response: { status: 400 }, error: 40009 });
     expect(await sandbox.requests({ after: first.number })).toEqual([second]);
 
-    const bytes = async (part: Promise<Uint8Array>) => new TextDecoder().decode(await part);
-    const request = await bytes(sandbox.requestBytes(first.number));
-    expect(request).toStartWith("POST /plants HTTP/1.1\r\n");
-    expect(request).toEndWith(`\r\n\r\n${plantJson(2n, "Monstera")}`);
-    expect(request).toHaveLength(first.request.bytes);
-    expect(await bytes(sandbox.responseBytes(first.number))).toEndWith('\r\n\r\n{"name":"Monstera"}');
-
     await sandbox.clearRequests();
     expect(await sandbox.requests()).toEqual([]);
-    expect(await settled(sandbox.requestBytes(first.number))).toThrow(SandboxControlError);
   });
 
   test("are waited for", async () => {

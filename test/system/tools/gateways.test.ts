@@ -42,7 +42,7 @@ test("the commands of the guide's first section create a plant, read it back and
   expect(await sandbox.plants()).toEqual([]);
 });
 
-test("the commands about forced outcomes and requests get 503, and the bytes of the exchange", async () => {
+test("the commands about forced outcomes and requests get 503, and the request", async () => {
   await sandbox.control("POST", "/reset");
   const commands = guide.block("sh", "Prefer: code=503", addressesOf(sandbox));
   const output = await runScriptOrThrow(commands, folder.path);
