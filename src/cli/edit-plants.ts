@@ -4,7 +4,7 @@ import { type NewPlant, type Plant, plantsEqual } from "../core/contract/plant.t
 import { hasColours } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { ReadablePlantStore } from "../core/store/plant-store.ts";
-import { type Editor, EditRun, pruneHistory } from "../operations/edits.ts";
+import { type Editor, EditRun } from "../operations/edits.ts";
 import { host } from "./host.ts";
 import { noSuchPlant } from "./id-argument.ts";
 import { printError } from "./output.ts";
@@ -35,21 +35,20 @@ export async function editPlants(
   const { user, sudoUser } = commandEditor();
   let left = 0;
   try {
-    await withStore(database, "writable", (store) =>
-      withEditRun(store, async (run) => {
-        for (const id of ids) {
-          const result = await editPlant(store, run, id, replace);
-          if (result instanceof OperatorError) {
-            if (ids.length === 1) throw result;
-            printError(`plantstore: ${result.message}`);
-            left++;
-          } else if (result !== "unchanged") {
-            const fields = { id: String(id), by: "command", user, sudoUser };
-            log.handle({ kind: "notice", message: `plant ${result}`, fields });
-          }
+    await withStore(database, "writable", async (store) => {
+      const run = newEditRun(store);
+      for (const id of ids) {
+        const result = await editPlant(store, run, id, replace);
+        if (result instanceof OperatorError) {
+          if (ids.length === 1) throw result;
+          printError(`plantstore: ${result.message}`);
+          left++;
+        } else if (result !== "unchanged") {
+          const fields = { id: String(id), by: "command", user, sudoUser };
+          log.handle({ kind: "notice", message: `plant ${result}`, fields });
         }
-      }),
-    );
+      }
+    });
   } finally {
     await log.end();
   }
@@ -76,14 +75,9 @@ async function editPlant(
   return replacement === undefined ? "deleted" : "updated";
 }
 
-/** Edits in one run of the history by the user of this process, and then removes old entries. */
-export async function withEditRun<Result>(
-  store: ReadablePlantStore,
-  use: (run: EditRun) => Promise<Result>,
-): Promise<Result> {
-  const result = await use(new EditRun(store, commandEditor()));
-  await pruneHistory(store, Date.now());
-  return result;
+/** A run of the history by the user of this process. */
+export function newEditRun(store: ReadablePlantStore): EditRun {
+  return new EditRun(store, commandEditor());
 }
 
 /** The user of this process, for the history. */

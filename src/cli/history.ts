@@ -15,7 +15,7 @@ import {
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
 import { describeChange } from "./describe-change.ts";
-import { withEditRun } from "./edit-plants.ts";
+import { newEditRun } from "./edit-plants.ts";
 import { host } from "./host.ts";
 import { parseIdArgument } from "./id-argument.ts";
 import { formatTable, printError, printStored } from "./output.ts";
@@ -100,10 +100,8 @@ function entryJson({ run, id, editedAt, editor, before, after }: HistoryEntry): 
 async function undo(database: string, run: string, id: bigint | undefined): Promise<void> {
   const { undoId, ...result } = await withStore(database, "writable", async (store) => {
     await using read = await store.openSql("read");
-    return await withEditRun(store, async (undo) => ({
-      undoId: undo.id,
-      ...(await undoRun(undo, read, { run, id })),
-    }));
+    const undo = newEditRun(store);
+    return { undoId: undo.id, ...(await undoRun(undo, read, { run, id })) };
   });
   if (result.found === 0)
     throw new OperatorError(

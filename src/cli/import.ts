@@ -22,7 +22,7 @@ import { openSource, type Source } from "../operations/source.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
 import { describeChange } from "./describe-change.ts";
-import { withEditRun } from "./edit-plants.ts";
+import { newEditRun } from "./edit-plants.ts";
 import { host } from "./host.ts";
 import { formatCount, printError, printStoredLines } from "./output.ts";
 import { InterruptSignal } from "./signals.ts";
@@ -167,10 +167,9 @@ async function importInto(config: ImportConfig, file: string, signal: AbortSigna
     try {
       if (!importUpdate) return await importAll();
       await using read = await store.openSql("read");
-      await withEditRun(store, (run) => {
-        runId = run.id;
-        return importAll(new Replacement(read, run));
-      });
+      const run = newEditRun(store);
+      runId = run.id;
+      await importAll(new Replacement(read, run));
     } finally {
       report = rejectedFile.finish();
     }

@@ -4,6 +4,7 @@ import packageJson from "../../package.json";
 import type { AdminRoutes } from "../core/admin/server.ts";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
 import { readCertificate } from "../core/http/certificate.ts";
+import type { Emit } from "../core/observability/server-event.ts";
 import { hasColours } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { ListenError, type RunningServer, type ServerOptions, startServer } from "../core/server.ts";
@@ -16,7 +17,7 @@ import { bannerLines, plainLines, type ServerAddresses } from "./banner.ts";
 import { changedSettings, type ServeConfig, type ServeSettings } from "./config/resolve.ts";
 import { host } from "./host.ts";
 import { printLines } from "./output.ts";
-import { printToken } from "./print-token.ts";
+import { issueToken } from "./print-token.ts";
 import { createConsole } from "./serve-console.ts";
 import { ServerProcess } from "./server-process.ts";
 
@@ -66,7 +67,7 @@ export async function serve(
   const addresses = addressesOf(config, server);
   ownProcess.logStart(config, addresses);
   // Last, because a first token that is not shown cannot be issued again.
-  await printServerStart(config, addresses, store);
+  await printServerStart(config, addresses, { store, server, emit: ownProcess.events.emit });
   await using _ = accompany?.(addresses, store);
   await ownProcess.waitForStop();
 }
@@ -121,7 +122,11 @@ export function addressesOf(
 async function printServerStart(
   config: ServeConfig,
   addresses: ServerAddresses,
-  store: PlantStore,
+  {
+    store,
+    server,
+    emit,
+  }: { readonly store: PlantStore; readonly server: RunningServer; readonly emit: Emit },
 ): Promise<void> {
   const { output, environment } = host();
   const { columns } = output;
@@ -138,12 +143,15 @@ async function printServerStart(
       : bannerLines(started, token, { columns, colours: hasColours(true, environment) });
   const identity = { name: "first", expiresAt: null };
   const { token, record } = makeToken(identity, { now: Date.now(), randomBytes });
-  if (config.bootstrapToken === "off" || !(await store.tokens.addFirst(record)))
+  if (config.bootstrapToken === "off" || !(await store.tokens.isEmpty()))
     return await printLines(render(undefined));
-  await printToken(store.tokens, record.hash, render(token), {
-    what: "the first token",
-    advice: "redirect standard output and start again: the next start prints another",
+  const issuing = issueToken(render(token), async () => {
+    if (await store.tokens.addFirst(record)) return;
+    const message = "the first token that was printed is void: the store has got another one meanwhile";
+    emit({ kind: "notice", message, fields: {} });
   });
+  // Whoever reads the token may send it before it is stored.
+  await server.reloadTokens(issuing);
 }
 
 /** Opens the store; undefined if a signal ends the wait for a database that cannot be reached. */

@@ -1,12 +1,13 @@
 // plantstore token create | rotate | list | revoke. Changes take effect within 2 seconds.
 
 import { Command } from "commander";
-import { makeToken, randomBytes } from "../core/auth/token.ts";
+import { isActive, makeToken, randomBytes } from "../core/auth/token.ts";
 import { OperatorError } from "../core/operator-error.ts";
+import { planRotation, type Rotated, type RotationOutcome } from "../core/store/token-store.ts";
 import { toIsoString, toTokenSummary } from "../operations/token-summary.ts";
 import { withSettings } from "./config/command-options.ts";
 import { formatTable, printError, printStoredLines } from "./output.ts";
-import { printToken } from "./print-token.ts";
+import { issueToken } from "./print-token.ts";
 import { withStore } from "./with-store.ts";
 
 export function tokenCommand(): Command {
@@ -27,11 +28,13 @@ function createCommand(): Command {
       const expiresAt = toExpiresAt(tokenExpires) ?? null;
       const { token, record } = makeToken({ name, expiresAt }, { now: Date.now(), randomBytes });
       await withStore(database, "writable", async ({ tokens }) => {
-        if (!(await tokens.add(record)))
-          throw new OperatorError(
-            `a token named "${name}" already exists; choose another name, or rotate or revoke it`,
-          );
-        await printToken(tokens, record.hash, [token], { advice: "issue another" });
+        const taken = new OperatorError(
+          `a token named "${name}" already exists; choose another name, or rotate or revoke it`,
+        );
+        if ((await tokens.list()).some((each) => each.name === name && each.revokedAt === null)) throw taken;
+        await issueToken([token], async () => {
+          if (!(await tokens.add(record))) throw taken;
+        });
       });
       printError(`Token "${name}" issued, ${formatExpiry(expiresAt)}. It is shown only once.`);
     },
@@ -54,15 +57,11 @@ function rotateCommand(): Command {
       const { hash } = record;
       const rotated = await withStore(database, "writable", async ({ tokens }) => {
         const rotation = { hash, name, rotatedAt: now, expiresAt, overlapEndsAt: now + overlapMs };
-        const outcome = await tokens.rotate(rotation);
-        if (outcome === "none") throw noActiveToken(name);
-        if (outcome === "expired")
-          throw new OperatorError(
-            `the token named ${JSON.stringify(name)} has expired; revoke it, and create another with that name`,
-          );
-        const advice = "the previous token is unchanged; try again";
-        await printToken(tokens, hash, [token], { advice });
-        return outcome;
+        const namesakes = (await tokens.list()).filter(
+          (each) => each.name === name && each.revokedAt === null,
+        );
+        assertRotated(planRotation(namesakes.at(-1), rotation), name);
+        return issueToken([token], async () => assertRotated(await tokens.rotate(rotation), name));
       });
       const { predecessorEndsAt } = rotated;
       const previous =
@@ -76,12 +75,24 @@ function rotateCommand(): Command {
   );
 }
 
+function assertRotated(outcome: RotationOutcome, name: string): Rotated {
+  if (outcome === "none") throw noActiveToken(name);
+  if (outcome === "expired")
+    throw new OperatorError(
+      `the token named ${JSON.stringify(name)} has expired; revoke it, and create another with that name`,
+    );
+  return outcome;
+}
+
 function listCommand(): Command {
-  const command = new Command("list").description("list the tokens by name, with their states");
-  return withSettings(command, ["json", "database"], async ({ json, database }) => {
+  const command = new Command("list").description(
+    "list the tokens that are accepted, by age, with their states",
+  );
+  return withSettings(command, ["json", "all", "database"], async ({ json, all, database }) => {
     const now = Date.now();
     const tokens = await withStore(database, "existing", (store) => store.tokens.list());
-    const summaries = tokens.map((token) => toTokenSummary(token, now));
+    const shown = all ? tokens : tokens.filter((token) => isActive(token, now));
+    const summaries = shown.map((token) => toTokenSummary(token, now));
     const rows = summaries.map(({ name, state, created, expires, revoked, lastUsed }) => [
       name,
       state,

@@ -3,7 +3,6 @@
 import { AdminError } from "../core/admin/request-bodies.ts";
 import type { NewPlant, Plant } from "../core/contract/plant.ts";
 import type { Notice } from "../core/observability/server-event.ts";
-import { errorMessage } from "../core/operator-error.ts";
 import type { EditOutcome, PlantEdit } from "../core/store/plant-edit.ts";
 import {
   type EditCounts,
@@ -11,7 +10,6 @@ import {
   type HistoryCursor,
   type HistoryEntry,
   listEdits,
-  pruneHistory,
   undoRun,
 } from "../operations/edits.ts";
 import type { ConsoleContext } from "./context.ts";
@@ -20,13 +18,8 @@ import { BadRequestError } from "./responses.ts";
 
 const entriesPerPage = 50;
 
-/** The interval of removing old entries while edits are made. */
-const pruneEveryMs = 3_600_000;
-
 export class Edits {
   readonly #context: ConsoleContext;
-  #prunedAt = Number.NEGATIVE_INFINITY;
-  #pruning: Promise<void> = Promise.resolve();
 
   constructor(context: ConsoleContext) {
     this.#context = context;
@@ -34,7 +27,6 @@ export class Edits {
 
   /** Starts a run of the history. */
   startRun(client: string): EditRun {
-    this.#pruneSometimes();
     return new EditRun(this.#context.store, { by: "console", client });
   }
 
@@ -89,23 +81,8 @@ export class Edits {
     const undo = this.startRun(client);
     const undoing = undoRun(undo, await this.#context.reader(), filter);
     const { found, undone, unchanged, left } = await undoing.finally(() => this.reportRun(undo, client));
-    if (found === 0) throw new AdminError(404, "The history has no such run any more.");
+    if (found === 0) throw new AdminError(404, "The history has no such run.");
     return { undone, unchanged, leftCount: left.length };
-  }
-
-  /** Call it before the store is closed. */
-  close(): Promise<void> {
-    return this.#pruning;
-  }
-
-  #pruneSometimes(): void {
-    const { store, emit } = this.#context;
-    const now = Date.now();
-    if (now - this.#prunedAt < pruneEveryMs) return;
-    this.#prunedAt = now;
-    this.#pruning = pruneHistory(store, now).catch((error) =>
-      emit({ kind: "storeDegraded", reason: `old edits could not be removed: ${errorMessage(error)}` }),
-    );
   }
 }
 

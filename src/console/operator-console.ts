@@ -103,7 +103,7 @@ export class OperatorConsole implements AdminRoutes {
     const edits = new Edits(context);
     this.#imports = new Imports(context, edits);
     const tokens = new Tokens(store.tokens, options.wallNow);
-    for (const part of [connection, edits, this.#imports]) this.#resources.defer(() => part.close());
+    for (const part of [connection, this.#imports]) this.#resources.defer(() => part.close());
 
     this.#reads = new Map<string, Call<URLSearchParams>>([
       ["history", (parameters) => this.#samples(parameters)],

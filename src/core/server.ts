@@ -5,11 +5,12 @@
 import packageJson from "../../package.json";
 import { type AdminRoutes, startAdminServer } from "./admin/server.ts";
 import { Authenticator } from "./auth/authenticator.ts";
+import { Creators } from "./auth/creators.ts";
 import type { IdentityProvider } from "./auth/jwks.ts";
 import type { JwtVerifier } from "./auth/jwt-verifier.ts";
 import { TokenCache } from "./auth/token-cache.ts";
 import { BodyReader } from "./http/body-reader.ts";
-import { type Certificate, CertificateReloader } from "./http/certificate.ts";
+import type { Certificate } from "./http/certificate.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
 import { type CorsOrigins, withCors } from "./http/cors.ts";
 import { createPlantOperation } from "./http/create-plant.ts";
@@ -87,8 +88,11 @@ export interface RunningServer extends AsyncDisposable {
   readonly adminUrl: string | undefined;
   /** Responds to a request as if it had come over the network. Only the path of its URL counts. */
   fetch(request: Request): Promise<Response>;
-  /** Reads the tokens of the store again: a change is effective when it resolves. */
-  reloadTokens(): Promise<void>;
+  /**
+   * Reads the tokens of the store after a change, which is effective when it resolves. Meanwhile
+   * unknown tokens wait. Rejects with the error of the change, or if they cannot be read.
+   */
+  reloadTokens(change?: Promise<unknown>): Promise<void>;
   /** Stops listening; resolves when every accepted request has its response, or time is over. */
   stop(): Promise<void>;
 }
@@ -142,7 +146,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   if (options.identityProvider !== undefined) {
     // Loading it takes 11 ms of processor time.
     const { JwtVerifier } = await import("./auth/jwt-verifier.ts");
-    const verifier = new JwtVerifier(options.identityProvider, store.tokens, wallNow, emit);
+    const verifier = new JwtVerifier(options.identityProvider, wallNow, emit);
     resources.defer(() => verifier.stop());
     jwts = verifier;
   }
@@ -165,6 +169,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const service = createHandler({
     operations,
     authenticator: new Authenticator(tokens, jwts),
+    creators: new Creators(store.tokens, emit),
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit, now),
     bodyReader,
     groupCommit,
@@ -233,8 +238,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { shortage } = connectionLimit;
   if (shortage !== undefined) emit({ kind: "openFileLimitTooLow", ...shortage });
   if (certificate !== undefined) {
-    const reloader = new CertificateReloader(certificate, (next) => listener?.reloadCertificate(next), emit);
-    resources.defer(() => reloader.stop());
+    const { subject, expiresAt } = certificate;
+    emit({ kind: "certificateLoaded", subject, expiresAt });
   }
 
   const running = resources.move();
@@ -248,7 +253,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     url: (listener ?? inProcess).origin + basePath,
     adminUrl: admin?.url.origin,
     fetch: (request) => handle(request, inProcess),
-    reloadTokens: () => tokens.reload(),
+    reloadTokens: (change) => tokens.reload(change),
     stop,
     [Symbol.asyncDispose]: stop,
   };

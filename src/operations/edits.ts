@@ -23,13 +23,6 @@ export interface Editor {
   readonly sudoUser?: string;
 }
 
-/** The history keeps a year, and at most a million edits. */
-const keptMs = 365 * 24 * 3_600_000;
-const keptMax = 1_000_000;
-
-/** Edits removed in one transaction, for which a server's batches wait on SQLite. */
-const removedMax = 1_000;
-
 /** 32 characters that people do not confuse. */
 const runCharacters = "abcdefghijkmnpqrstuvwxyz23456789";
 
@@ -273,26 +266,4 @@ async function* editsOfRun(
 
 function isSame(one: NewPlant | undefined, other: NewPlant | undefined): boolean {
   return one === undefined || other === undefined ? one === other : plantsEqual(one, other);
-}
-
-/**
- * Removes entries older than a year or beyond the latest million. Call it after a run. Without such
- * entries it only reads an index, on a connection that does not delay creates.
- */
-export async function pruneHistory(store: Pick<PlantStore, "openSql">, now: number): Promise<void> {
-  await using read = await store.openSql("read");
-  await using write = await store.openSql("write");
-  const [beyond] = await read.query<{ edited_at: bigint }>(
-    "SELECT edited_at FROM edits ORDER BY edited_at DESC LIMIT 1 OFFSET $1",
-    [keptMax],
-  );
-  const last = Math.max(now - keptMs, Number(beyond?.edited_at ?? 0));
-  for (;;) {
-    const [next] = await read.query<{ edited_at: bigint }>(
-      "SELECT edited_at FROM edits WHERE edited_at <= $1 ORDER BY edited_at LIMIT 1 OFFSET $2",
-      [last, removedMax],
-    );
-    await write.query("DELETE FROM edits WHERE edited_at <= $1", [next?.edited_at ?? last]);
-    if (next === undefined) return;
-  }
 }

@@ -46,7 +46,7 @@ export interface ForcedOutcomesOptions {
 const sampleRate = { createsPerSecond: 10, burst: 10 };
 
 /** The caller of the bodies that are read to choose a rule, before it is known whose they are. */
-const sandboxCaller: Caller = { key: "sandbox", name: "sandbox", creator: null };
+const sandboxCaller: Caller = { key: "sandbox", name: "sandbox", creator: undefined };
 
 export class ForcedOutcomes {
   readonly #next: Handler;

@@ -31,7 +31,7 @@ interface Opened {
 const databaseOptions = { strict: true, safeIntegers: true } as const;
 
 /** The tables that are not replaced with the plants. */
-const keptTables = ["creators", "tokens"];
+const keptTables = ["creators", "tokens", "token_version"];
 
 /** The size of the whole store. */
 const bytesMaxDefault = 1_024 * 2 ** 20;
@@ -55,10 +55,7 @@ export class MemoryStore implements PlantStore {
       const { database } = this.#current;
       return database.transaction(() => runWork(database, work())).immediate();
     };
-    // Ended tokens are not removed: they are active again if the clock is set back.
-    const removeEnded = async () => 0;
-    const tokens = new SqlTokens({ isConcurrent: false, read: run, change: run, record: run });
-    this.tokens = Object.assign(tokens, { removeEnded });
+    this.tokens = new SqlTokens({ read: run, change: run, record: run });
   }
 
   async create(batch: readonly NewEntry[]): Promise<Outcome[]> {

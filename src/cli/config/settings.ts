@@ -62,8 +62,7 @@ const listener = {
   },
   tlsCertificate: {
     flag: "--tls-certificate <file>",
-    description:
-      "TLS certificate of the public listener with its chain, in PEM; reloaded when the file changes",
+    description: "TLS certificate of the public listener with its chain, in PEM, read at the start",
     parse: parseText,
   },
   tlsKey: {
@@ -334,6 +333,7 @@ const commandSettings = {
   },
   quiet: switchSetting("--quiet", "print nothing but errors"),
   json: switchSetting("--json", "print JSON instead of a table, one line per row"),
+  all: switchSetting("--all", "include tokens that have ended"),
   force: switchSetting("--force", "replace an existing backup file or store"),
   format: {
     flag: "--format <ndjson|csv>",

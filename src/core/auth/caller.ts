@@ -8,8 +8,8 @@ export interface Caller {
   readonly key: string;
   /** The name that operators see: the token's name, or the subject at the identity provider. */
   readonly name: string;
-  /** The key that is stored with the plants that it creates; null if it is unknown. */
-  readonly creator: number | null;
+  /** The key that is stored with the plants that it creates; undefined until it is found. */
+  creator: number | undefined;
 }
 
 /** The caller, or the error to respond with: missingToken, invalidToken or unavailable. */

@@ -1,11 +1,10 @@
-// The JSON Web Key Set of an identity provider (RFC 7517), in a cache that survives outages.
+// The keys of an identity provider (RFC 7517): jose's key set, refreshed at an interval. A provider
+// that is away leaves the keys as they are.
 
-import { setTimeout as sleep } from "node:timers/promises";
-import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from "jose";
 import { isConfidential } from "../loopback.ts";
 import type { Emit } from "../observability/server-event.ts";
 import { errorMessage } from "../operator-error.ts";
-import type { Caller } from "./caller.ts";
 
 /** An identity provider whose JWTs are accepted. */
 export interface IdentityProvider {
@@ -21,209 +20,135 @@ export interface IdentityProvider {
   readonly keysIntervalMsMin?: number;
 }
 
-export interface VerifiedToken {
-  readonly caller: Caller;
-  /** Milliseconds since the epoch; from then on the token is not accepted. */
-  readonly expiresAt: number;
-}
-
-/** 4 MB, at about 400 bytes each. Beyond it the oldest is evicted, and verified again when used. */
-const verifiedTokensMax = 10_000;
-
-/** One version of the keys, with the tokens verified by it: none outlives its key. */
-export class KeySet {
-  readonly getKey: JWTVerifyGetKey;
-  readonly #verified = new Map<string, VerifiedToken>();
-
-  /** Throws a JOSEError if `jwks` is not a JSON Web Key Set (RFC 7517, section 5). */
-  constructor(jwks: unknown) {
-    this.getKey = createLocalJWKSet(jwks as JSONWebKeySet);
-  }
-
-  getVerified(hash: string): VerifiedToken | undefined {
-    return this.#verified.get(hash);
-  }
-
-  addVerified(hash: string, token: VerifiedToken): void {
-    this.#verified.set(hash, token);
-    if (this.#verified.size <= verifiedTokensMax) return;
-    const [oldest] = this.#verified.keys();
-    if (oldest !== undefined) this.#verified.delete(oldest);
-  }
-}
-
 const defaultIntervalMsMin = 5_000;
 
-/** Limits the metadata and the keys, after decompression: a provider publishes a few KB. */
-const responseBytesMax = 2 ** 20;
-
-/** The time-out of a fetch, discovery included. */
+/** The time-out of each request to the provider. */
 const fetchMsMax = 5_000;
 
-/** The provider's keys, fetched at intervals. If a fetch fails, the cached keys stay valid. */
-export class JwksCache {
+export class ProviderKeys {
   readonly #provider: IdentityProvider;
   readonly #intervalMsMin: number;
   readonly #emit: Emit;
-  readonly #stopped = new AbortController();
-  #keys = new KeySet({ keys: [] });
-  #keysText = "";
-  /** Whether the last fetch failed. Then only the timer retries. */
-  #isUnreachable = false;
-  #fetching: Promise<KeySet | undefined> | undefined;
-  #refreshing: Promise<KeySet | undefined> | undefined;
-  #lastRefreshAt = Number.NEGATIVE_INFINITY;
+  readonly #onChanged: () => void;
+  /** Undefined until its address is known. */
+  #remote: { readonly url: URL; readonly keys: ReturnType<typeof createRemoteJWKSet> } | undefined;
+  #text = "";
+  /** Resolves with whether the fetch succeeded. */
+  #fetching: Promise<boolean> | undefined;
+  #lastLookAt = Number.NEGATIVE_INFINITY;
+  #hasFailed = false;
   #timer: Timer | undefined;
+  #isStopped = false;
 
-  /** Starts fetching, without waiting: a server starts without its provider as well. */
-  constructor(provider: IdentityProvider, emit: Emit) {
+  /**
+   * Starts fetching, without waiting: a server starts without its provider as well.
+   *
+   * @param onChanged is called when the provider has other keys than before.
+   */
+  constructor(provider: IdentityProvider, emit: Emit, onChanged: () => void) {
     this.#provider = provider;
     this.#intervalMsMin = provider.keysIntervalMsMin ?? defaultIntervalMsMin;
     this.#emit = emit;
+    this.#onChanged = onChanged;
     void this.#fetch();
   }
 
-  /** Stops fetching; resolves when no fetch is running. */
-  async stop(): Promise<void> {
-    this.#stopped.abort();
+  /** Stops fetching. A fetch that is running ends by its time-out. */
+  stop(): void {
+    this.#isStopped = true;
     clearTimeout(this.#timer);
-    await Promise.all([this.#fetching, this.#refreshing]);
   }
 
-  /** The keys of the last successful fetch; empty before the first. */
-  get snapshot(): KeySet {
-    return this.#keys;
-  }
+  /** Finds the key of a token. Rejects with JWKSNoMatchingKey if there is none. */
+  readonly getKey: JWTVerifyGetKey = async (header, token) => {
+    if (this.#remote?.keys.jwks() === undefined) throw new errors.JWKSNoMatchingKey();
+    return this.#remote.keys(header, token);
+  };
 
-  /** The fetch that is running, if any; undefined if it fails. */
-  get running(): Promise<KeySet | undefined> | undefined {
-    return this.#fetching;
-  }
-
-  /** Fetches the keys for a token with an unknown key; undefined if the provider is unreachable. */
-  async refresh(): Promise<KeySet | undefined> {
-    if (this.#isUnreachable) return undefined;
-    this.#refreshing ??= this.#fetchAfterInterval();
-    return this.#refreshing;
-  }
-
-  async #fetchAfterInterval(): Promise<KeySet | undefined> {
-    const delayMs = Math.max(0, this.#lastRefreshAt + this.#intervalMsMin - performance.now());
-    const isStopped = await sleep(delayMs, false, { signal: this.#stopped.signal }).catch(() => true);
-    await this.#fetching;
-    this.#refreshing = undefined;
-    if (isStopped || this.#isUnreachable) return undefined;
-    this.#lastRefreshAt = performance.now();
+  /**
+   * Looks for new keys, for a token whose key is unknown; false if the provider cannot be asked.
+   * There is one fetch an interval for all such tokens together.
+   */
+  async look(): Promise<boolean> {
+    if (this.#fetching !== undefined) return this.#fetching;
+    // After a failure only the timer tries again.
+    const now = performance.now();
+    if (this.#hasFailed || now - this.#lastLookAt < this.#intervalMsMin) return !this.#hasFailed;
+    this.#lastLookAt = now;
     return this.#fetch();
   }
 
-  #fetch(): Promise<KeySet | undefined> {
+  #fetch(): Promise<boolean> {
     clearTimeout(this.#timer);
     this.#fetching ??= this.#fetchOnce().finally(() => {
       this.#fetching = undefined;
-      if (this.#stopped.signal.aborted) return;
-      const intervalMs = this.#isUnreachable ? this.#intervalMsMin : this.#provider.keysAgeMsMax;
-      this.#timer = setTimeout(() => void this.#fetch(), intervalMs);
+      if (this.#isStopped) return;
+      const intervalMs = this.#hasFailed ? this.#intervalMsMin : this.#provider.keysAgeMsMax;
+      this.#timer = setTimeout(() => void this.#fetch(), intervalMs).unref();
     });
     return this.#fetching;
   }
 
-  async #fetchOnce(): Promise<KeySet | undefined> {
+  async #fetchOnce(): Promise<boolean> {
     try {
-      const signal = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(fetchMsMax)]);
-      this.#update(await fetchJwks(this.#provider, signal));
-      this.#isUnreachable = false;
-      return this.#keys;
+      this.#remote ??= await this.#open();
+      await this.#remote.keys.reload();
+      const text = JSON.stringify(this.#remote.keys.jwks());
+      if (text !== this.#text) this.#onChanged();
+      this.#text = text;
+      this.#hasFailed = false;
     } catch (error) {
-      this.#isUnreachable = true;
-      if (!this.#stopped.signal.aborted)
-        this.#emit({ kind: "jwksRefreshFailed", reason: errorMessage(error) });
-      return undefined;
+      this.#hasFailed = true;
+      const reason = `${this.#remote?.url ?? this.#provider.issuer}: ${errorMessage(error)}`;
+      if (!this.#isStopped) this.#emit({ kind: "jwksRefreshFailed", reason });
     }
+    return !this.#hasFailed;
   }
 
-  /** Unchanged keys keep their KeySet, and with it the verified tokens. */
-  #update(jwks: unknown): void {
-    const text = JSON.stringify(jwks);
-    if (text === this.#keysText) return;
-    this.#keys = new KeySet(jwks);
-    this.#keysText = text;
+  async #open() {
+    const { issuer, jwksUrl } = this.#provider;
+    const url = new URL(jwksUrl ?? (await discoverJwksUrl(issuer)));
+    // Fetches are this class's: jose rejects every token beyond its maximum age while the provider
+    // is away, and contacts it for each token with an unknown key after a failure.
+    const never = Number.POSITIVE_INFINITY;
+    const keys = createRemoteJWKSet(url, {
+      timeoutDuration: fetchMsMax,
+      cacheMaxAge: never,
+      cooldownDuration: never,
+      [customFetch]: fetchDirectly,
+    });
+    return { url, keys };
   }
 }
 
-/** The provider's key set, unchecked. Rejects with an Error that names the failed URL, and why. */
-async function fetchJwks({ issuer, jwksUrl }: IdentityProvider, signal: AbortSignal): Promise<unknown> {
-  const url = jwksUrl ?? (await discoverJwksUrl(issuer, signal));
-  return readJson(url, await get(url, signal));
-}
-
-async function discoverJwksUrl(issuer: string, signal: AbortSignal): Promise<string> {
-  const urls = metadataUrls(issuer);
-  for (const url of urls) {
-    const response = await get(url, signal);
-    if (response.status >= 400 && response.status < 500) continue;
-    return parseJwksUrl(url, await readJson(url, response), issuer);
-  }
-  throw new Error(`no metadata at ${urls.join(" or ")}; set --jwks-url to the address of the keys`);
+/** http is for loopback only, and would leave the machine through a proxy of the environment. */
+function fetchDirectly(url: string, init: RequestInit): Promise<Response> {
+  return fetch(url, { ...init, ...(new URL(url).protocol === "http:" && { proxy: false }) });
 }
 
 /** OpenID Connect Discovery 1.0, section 4, appends a path; RFC 8414, section 3, inserts one. */
-function metadataUrls(issuer: string): string[] {
+async function discoverJwksUrl(issuer: string): Promise<string> {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, "");
-  return [
+  const urls = [
     `${origin}${path}/.well-known/openid-configuration`,
     `${origin}/.well-known/oauth-authorization-server${path}`,
   ];
-}
-
-function parseJwksUrl(url: string, metadata: unknown, issuer: string): string {
-  const { issuer: actualIssuer, jwks_uri: jwksUri } = (metadata ?? {}) as Record<string, unknown>;
-  // OpenID Connect Discovery 1.0, section 4.3: otherwise one tenant could impersonate another.
-  if (actualIssuer !== issuer) {
-    throw new Error(
-      `${url} has the issuer ${JSON.stringify(actualIssuer)}; expected ${JSON.stringify(issuer)}`,
-    );
+  for (const url of urls) {
+    const signal = AbortSignal.timeout(fetchMsMax);
+    const response = await fetchDirectly(url, { signal, redirect: "manual" });
+    if (response.status >= 400 && response.status < 500) continue;
+    if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
+    const metadata = (await response.json()) as { issuer?: unknown; jwks_uri?: unknown } | null;
+    // OpenID Connect Discovery 1.0, section 4.3: otherwise one tenant could impersonate another.
+    if (metadata?.issuer !== issuer)
+      throw new Error(`${url} has the issuer ${JSON.stringify(metadata?.issuer)}; expected ${issuer}`);
+    const jwksUrl = URL.parse(String(metadata.jwks_uri));
+    if (jwksUrl === null || !isConfidential(jwksUrl))
+      throw new Error(
+        `${url} has the jwks_uri ${JSON.stringify(metadata.jwks_uri)}, which is not an https URL`,
+      );
+    return jwksUrl.href;
   }
-  const parsed = typeof jwksUri === "string" ? URL.parse(jwksUri) : null;
-  if (parsed === null || !isConfidential(parsed)) {
-    throw new Error(`${url} has the jwks_uri ${JSON.stringify(jwksUri)}, which is not an https URL`);
-  }
-  return parsed.href;
-}
-
-/** Redirects are not followed: they could lead to a URL that is not confidential. */
-async function get(url: string, signal: AbortSignal): Promise<Response> {
-  try {
-    return await fetch(url, {
-      signal,
-      redirect: "manual",
-      headers: { Accept: "application/json, application/jwk-set+json" },
-      // http is for loopback only, and would leave the machine through a proxy of the environment.
-      ...(new URL(url).protocol === "http:" && { proxy: false }),
-    });
-  } catch (error) {
-    throw fetchError(url, error);
-  }
-}
-
-async function readJson(url: string, response: Response): Promise<unknown> {
-  if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
-  try {
-    const decoder = new TextDecoder("utf-8", { fatal: true });
-    let text = "";
-    let bytes = 0;
-    for await (const chunk of response.body ?? []) {
-      bytes += chunk.length;
-      if (bytes > responseBytesMax) throw new Error(`the response is over ${responseBytesMax} bytes`);
-      text += decoder.decode(chunk, { stream: true });
-    }
-    return JSON.parse(text + decoder.decode());
-  } catch (error) {
-    throw fetchError(url, error);
-  }
-}
-
-function fetchError(url: string, error: unknown): Error {
-  return new Error(`${url}: ${errorMessage(error)}`, { cause: error });
+  throw new Error(`no metadata at ${urls.join(" or ")}; set --jwks-url to the address of the keys`);
 }

@@ -3,12 +3,9 @@
 import { errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
 import { type ApiError, invalidToken, unavailable } from "../contract/errors.ts";
 import type { Emit } from "../observability/server-event.ts";
-import { errorMessage } from "../operator-error.ts";
-import type { TokenStore } from "../store/sql-tokens.ts";
 import type { AuthResult, Caller } from "./caller.ts";
-import { type IdentityProvider, JwksCache, type KeySet, type VerifiedToken } from "./jwks.ts";
+import { type IdentityProvider, ProviderKeys } from "./jwks.ts";
 import { hashToken } from "./token.ts";
-import { storeUnavailable } from "./token-cache.ts";
 
 /** RFC 8725, section 3.1. Never `none`; never HS256, where the public key would be the secret. */
 const algorithms = [
@@ -37,60 +34,72 @@ const claimMismatch = invalidToken(
   "its claims are not valid for this service; request a token issued for it from the identity provider.",
 );
 const keysUnavailable = unavailable("The identity provider is unreachable, so the token cannot be verified");
+const tooManyVerifications = unavailable("The server has too many new tokens to verify");
+
+/** 4 MB, at about 400 bytes each. Beyond it the oldest is evicted, and verified again when used. */
+const verifiedTokensMax = 10_000;
+
+/**
+ * Signatures that are checked at once. A request that waits holds its body; a client whose token
+ * was verified before does not wait.
+ */
+const verificationsMax = 64;
+
+interface VerifiedToken {
+  readonly caller: Caller;
+  /** Milliseconds since the epoch; from then on the token is not accepted. */
+  readonly expiresAt: number;
+}
 
 export class JwtVerifier {
   readonly #provider: IdentityProvider;
-  readonly #keys: JwksCache;
+  readonly #keys: ProviderKeys;
   readonly #now: () => number;
-  readonly #emit: Emit;
-  readonly #tokens: Pick<TokenStore, "creatorKey">;
+  /** By hash. Emptied when the keys change: none outlives its key. */
+  #verified = new Map<string, VerifiedToken>();
+  #verifications = 0;
 
   /** Starts to fetch the keys. Until the first fetch succeeds, JWTs are `unavailable`. */
-  constructor(
-    provider: IdentityProvider,
-    tokens: Pick<TokenStore, "creatorKey">,
-    now: () => number,
-    emit: Emit,
-  ) {
+  constructor(provider: IdentityProvider, now: () => number, emit: Emit) {
     this.#provider = provider;
-    this.#keys = new JwksCache(provider, emit);
-    this.#tokens = tokens;
+    this.#keys = new ProviderKeys(provider, emit, () => {
+      this.#verified = new Map();
+    });
     this.#now = now;
-    this.#emit = emit;
   }
 
-  /** Stops fetching; resolves when no fetch is running. */
-  stop(): Promise<void> {
-    return this.#keys.stop();
+  /** Stops fetching keys. */
+  stop(): void {
+    this.#keys.stop();
   }
 
   /** Returns a promise only for a token that is not cached: its signature takes about 0.1 ms. */
   verify(token: string): AuthResult | Promise<AuthResult> {
     const hash = hashToken(token);
-    const verified = this.#keys.snapshot.getVerified(hash);
-    return verified === undefined ? this.#verifyNew(token, hash) : this.#checkExpiry(verified);
+    const verified = this.#verified.get(hash);
+    if (verified !== undefined) return this.#checkExpiry(verified);
+    if (!token.split(".").every(isCanonicalBase64url)) return badSignature;
+    return this.#verifications < verificationsMax ? this.#verifyNew(token, hash) : tooManyVerifications;
   }
 
   async #verifyNew(token: string, hash: string): Promise<AuthResult> {
-    if (!token.split(".").every(isCanonicalBase64url)) return badSignature;
-    const result = await this.#verifyWith(this.#keys.snapshot, token, hash);
-    if (result !== "unknownKey") return result;
-
-    // The fetch that is running brings the key, unless it began before the key was published.
-    const fetched = await this.#keys.running;
-    const secondResult = fetched === undefined ? result : await this.#verifyWith(fetched, token, hash);
-    if (secondResult !== "unknownKey") return secondResult;
-
-    const refreshed = await this.#keys.refresh();
-    if (refreshed === undefined) return keysUnavailable;
-    const lastResult = await this.#verifyWith(refreshed, token, hash);
-    return lastResult === "unknownKey" ? badSignature : lastResult;
+    this.#verifications++;
+    try {
+      const result = await this.#verifyOnce(token, hash);
+      if (result !== "unknownKey") return result;
+      if (!(await this.#keys.look())) return keysUnavailable;
+      const second = await this.#verifyOnce(token, hash);
+      return second === "unknownKey" ? badSignature : second;
+    } finally {
+      this.#verifications--;
+    }
   }
 
-  async #verifyWith(keys: KeySet, token: string, hash: string): Promise<AuthResult | "unknownKey"> {
+  async #verifyOnce(token: string, hash: string): Promise<AuthResult | "unknownKey"> {
     const { issuer, audience } = this.#provider;
+    const cache = this.#verified;
     try {
-      const jwt = await jwtVerify(token, keys.getKey, {
+      const jwt = await jwtVerify(token, this.#keys.getKey, {
         algorithms,
         issuer,
         audience,
@@ -100,26 +109,13 @@ export class JwtVerifier {
       });
       const expiresAt = expiryOf(jwt);
       if (expiresAt === undefined) return claimMismatch;
-      const identity = identityOf(jwt.payload, issuer);
-      const creator = await this.#creatorKey(identity.name);
-      if (creator === undefined) return storeUnavailable;
-      const verified = { caller: { ...identity, creator }, expiresAt };
-      keys.addVerified(hash, verified);
+      const verified = { caller: { ...identityOf(jwt.payload, issuer), creator: undefined }, expiresAt };
+      cache.set(hash, verified);
+      const [oldest] = cache.keys();
+      if (cache.size > verifiedTokensMax && oldest !== undefined) cache.delete(oldest);
       return this.#checkExpiry(verified);
     } catch (error) {
-      if (error instanceof errors.JWKSNoMatchingKey) return "unknownKey";
-      if (isKeyError(error)) this.#emit({ kind: "jwksRefreshFailed", reason: errorMessage(error) });
-      return toApiError(error);
-    }
-  }
-
-  /** The key that is stored with the plants of a subject; undefined if the store is unreachable. */
-  async #creatorKey(name: string): Promise<number | undefined> {
-    try {
-      return await this.#tokens.creatorKey(name);
-    } catch (error) {
-      this.#emit({ kind: "storeUnavailable", reason: errorMessage(error) });
-      return undefined;
+      return error instanceof errors.JWKSNoMatchingKey ? "unknownKey" : toApiError(error);
     }
   }
 
@@ -156,11 +152,6 @@ function identityOf(payload: JWTPayload, issuer: string): Pick<Caller, "key" | "
     if (typeof name === "string" && name !== "") return { key: `jwt ${issuer} ${claim} ${name}`, name };
   }
   return { key: `jwt ${issuer}`, name: issuer };
-}
-
-/** Whether a key of the provider is at fault, and not the token. */
-function isKeyError(error: unknown): boolean {
-  return !(error instanceof errors.JOSEError) || error instanceof errors.JWKSInvalid;
 }
 
 function toApiError(error: unknown): ApiError {

@@ -1,304 +1,211 @@
-// The tokens that a running server accepts: a cache that polls the store for changes, and writes
-// back when each token was last used.
+// The tokens that a running server accepts: all of the store's, which are tens. One integer in the
+// store changes with them, and is read once a second.
 
 import { CoalescedWork } from "../coalesced-work.ts";
 import { invalidToken, unavailable } from "../contract/errors.ts";
 import type { Emit } from "../observability/server-event.ts";
 import { errorMessage } from "../operator-error.ts";
 import type { TokenStore } from "../store/sql-tokens.ts";
-import { endedTokenRetentionMs, type TokenRecord } from "../store/token-store.ts";
+import type { TokenRecord } from "../store/token-store.ts";
 import { withinTime } from "../time-limit.ts";
 import type { AuthResult, Caller } from "./caller.ts";
-import { activeUntil, hashToken, isActive } from "./token.ts";
+import { activeUntil, hashToken } from "./token.ts";
 
-/** The interval between polls. Changes are promised to take effect within 2 seconds. */
-const defaultPollIntervalMs = 1_000;
+/** The interval of reads. Changes are promised to take effect within 2 seconds. */
+const readIntervalMs = 1_000;
 
-/** By the wall clock: after a longer freeze or suspension a poll comes before the next token. */
-const pollAgeMsMax = 2_000;
+/** Unknown tokens have the store read, so that a new one works at once, but at this pause. */
+const lookPauseMs = 50;
 
-/** How long a request waits for that poll. */
-const pollWaitMsMax = 5_000;
-
-/** An unknown token polls the store, so that a new one works at once, but at this pause. */
-const pollPauseMs = 50;
-
-/**
- * All tokens are reloaded at this interval, for changes without a revision (SQL by hand). A slow
- * reload is repeated less often: it takes at most a thousandth of the time.
- */
-const reloadIntervalMs = 60_000;
-const reloadShareMax = 0.001;
-
-/** The rows that one call to the store handles: plants are committed between calls. */
-const usesPerCall = 1_000;
-const removalRowsMax = 500;
-const removalPauseMs = 100;
+/** Requests that wait for such a read, and how long: each holds what has arrived of its body. */
+const waitingMax = 1_024;
+const waitMsMax = 500;
 
 /** Credentials that are remembered: one for each client that this server is likely to have. */
 const credentialsMax = 1_024;
 
 const minuteMs = 60_000;
-const dayMs = 86_400_000;
 
 /** The result for a token that is not in the store, or not active. */
 export const unknownToken = invalidToken(
   "it is unknown, malformed, revoked or expired. Ask the operator for a new one.",
 );
-export const storeUnavailable = unavailable("The store is unreachable, so the token cannot be verified");
+const storeUnavailable = unavailable("The store is unreachable, so the token cannot be verified");
+const tooManyUnknown = unavailable("The server has too many unknown tokens to look up");
 
 interface CachedToken {
   readonly caller: Caller;
-  record: TokenRecord;
   /** Milliseconds since the epoch; from then on the token is not accepted. */
-  activeUntil: number;
+  readonly activeUntil: number;
   /** When this server last accepted it, in milliseconds since the epoch; -Infinity if never. */
   usedAt: number;
-  /** The latest minute of use that is in the store for certain; -Infinity if there is none. */
-  recordedMinute: number;
 }
 
 export class TokenCache {
   readonly #store: TokenStore;
   readonly #now: () => number;
   readonly #emit: Emit;
-  /** The active tokens, and those that have ended until their last use is in the store. */
-  readonly #byHash = new Map<string, CachedToken>();
+  #byHash = new Map<string, CachedToken>();
   /**
    * Tokens by the Authorization fields that they were sent in: looking one up takes 0.1 µs, parsing
-   * and hashing 0.6. Emptied whenever a token leaves #byHash.
+   * and hashing 0.6.
    */
   readonly #byCredentials = new Map<string, CachedToken>();
-  readonly #polls = new CoalescedWork(() => this.#poll());
-  /** The store's revision at the last poll. */
-  #revision = 0;
-  #mustReload = true;
-  #reloadDueAt = Number.NEGATIVE_INFINITY;
-  readonly #pollIntervalMs: number;
+  /** Undefined if the tokens must be read, whatever their version. */
+  #version: number | undefined;
+  readonly #reads = new CoalescedWork(() => this.#read());
+  #hasFailed = false;
+  /** Unknown tokens wait for it. */
+  #change: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  readonly #readIntervalMs: number;
   #timer: Timer | undefined;
-  #isStopping = false;
-  #recording: Promise<void> = Promise.resolve();
   #recordedMinute: number;
-  #removing: Promise<void> = Promise.resolve();
-  #removedDay: number | undefined;
-  /** The hashes that the next poll looks up. */
-  #unknownHashes = new Set<string>();
-  /** When the last successful poll began, by #now. */
-  #polledAt = Number.NEGATIVE_INFINITY;
+  #recording: Promise<void> = Promise.resolve();
 
-  /** @param now milliseconds since the epoch */
-  constructor(store: TokenStore, now: () => number, emit: Emit, pollIntervalMs = defaultPollIntervalMs) {
-    this.#pollIntervalMs = pollIntervalMs;
+  /**
+   * @param now milliseconds since the epoch: tokens expire by it.
+   * @param readInterval in milliseconds; shorter in tests.
+   */
+  constructor(store: TokenStore, now: () => number, emit: Emit, readInterval = readIntervalMs) {
     this.#store = store;
+    this.#readIntervalMs = readInterval;
     this.#now = now;
     this.#emit = emit;
     this.#recordedMinute = startOfMinute(now());
   }
 
-  /** Loads the tokens, and polls for changes until `stop`. Rejects if they cannot be loaded. */
+  /** Reads the tokens, and again each second until `stop`. Rejects if they cannot be read. */
   async start(): Promise<void> {
-    await this.#polls.run(pollPauseMs);
+    await this.#reads.run(0);
     this.#timer = setInterval(() => {
-      this.#polls.run(pollPauseMs).then(
-        () => {
-          this.#recordOnceAMinute();
-          this.#removeOnceADay();
-        },
-        (error) => this.#emit({ kind: "tokenReloadFailed", reason: errorMessage(error) }),
+      this.#reads.run(0).then(
+        () => this.#recordOnceAMinute(),
+        (error) => this.#reportFailure(error),
       );
-    }, this.#pollIntervalMs);
+    }, this.#readIntervalMs);
   }
 
-  /** Stops polling, and writes the last uses; resolves when no call to the store is running. */
+  /** Stops reading, and writes the last uses; resolves when no call to the store is running. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    this.#isStopping = true;
-    // In parallel, so that a store that hangs is waited for once.
-    await Promise.all([this.#polls.settled(), this.#recording, this.#removing, this.#recordUses()]);
+    await Promise.all([this.#reads.settled(), this.#recording]);
+    await this.#recordUses(Number.NEGATIVE_INFINITY);
   }
 
-  /** Reads all tokens again: a change is effective when it resolves. Rejects if it cannot. */
-  reload(): Promise<void> {
-    this.#mustReload = true;
-    return this.#polls.run(0);
+  /**
+   * Reads the tokens after a change, which is effective when it resolves. Unknown tokens wait for
+   * it. Rejects with the error of the change, or if they cannot be read.
+   */
+  async reload(change: Promise<unknown> = Promise.resolve()): Promise<void> {
+    this.#change = change.catch(() => undefined);
+    await change;
+    await this.#reads.run(0);
   }
 
   /** The caller of an active token that was looked up with these credentials before. */
   recall(credentials: string): Caller | undefined {
-    return this.#isStale() ? undefined : this.#use(this.#byCredentials.get(credentials));
+    return this.#use(this.#byCredentials.get(credentials));
   }
 
   /**
    * The caller of an active token, else `unknownToken`; `unavailable` if the store is unreachable.
-   * Returns a promise only if no active token is cached or the cache is stale: then it polls the
-   * store.
+   * Returns a promise only for a token that is unknown, and not for each of those.
    *
    * @param credentials the Authorization field that the token was sent in, for `recall`.
    */
-  lookup(token: string, credentials = token): Caller | Promise<AuthResult> {
+  lookup(token: string, credentials = token): AuthResult | Promise<AuthResult> {
     const hash = hashToken(token);
     const cached = this.#byHash.get(hash);
-    const caller = this.#isStale() ? undefined : this.#use(cached);
+    const caller = this.#use(cached);
     if (cached === undefined || caller === undefined) return this.#lookupInStore(hash);
     if (this.#byCredentials.size === credentialsMax) this.#byCredentials.clear();
     this.#byCredentials.set(credentials, cached);
     return caller;
   }
 
-  async #lookupInStore(hash: string): Promise<AuthResult> {
-    this.#unknownHashes.add(hash);
+  #lookupInStore(hash: string): AuthResult | Promise<AuthResult> {
+    if (this.#hasFailed) return storeUnavailable;
+    return this.#waiting < waitingMax ? this.#look(hash) : tooManyUnknown;
+  }
+
+  async #look(hash: string): Promise<AuthResult> {
+    this.#waiting++;
     try {
-      await withinTime(this.#polls.run(pollPauseMs), pollWaitMsMax, "the store");
+      const read = this.#change.then(() => this.#reads.run(lookPauseMs));
+      await withinTime(read, waitMsMax, "the store");
     } catch (error) {
-      this.#emit({ kind: "tokenReloadFailed", reason: errorMessage(error) });
+      // The next ones do not wait until a read has succeeded.
+      this.#hasFailed = true;
+      this.#reportFailure(error);
       return storeUnavailable;
+    } finally {
+      this.#waiting--;
     }
     return this.#use(this.#byHash.get(hash)) ?? unknownToken;
   }
 
-  /** Whether a change may have been missed. Setting the clock costs one extra poll. */
-  #isStale(): boolean {
-    return Math.abs(this.#now() - this.#polledAt) > pollAgeMsMax;
-  }
-
   /** The caller of an active token. Recording a use is one assignment; the store is not touched. */
   #use(cached: CachedToken | undefined): Caller | undefined {
+    if (cached === undefined) return undefined;
     const now = this.#now();
-    if (cached === undefined || now >= cached.activeUntil) return undefined;
+    if (now >= cached.activeUntil) return undefined;
     cached.usedAt = now;
     return cached.caller;
   }
 
-  #recordOnceAMinute(): void {
-    const minute = startOfMinute(this.#now());
-    if (this.#isStopping || minute === this.#recordedMinute) return;
-    this.#recordedMinute = minute;
-    this.#recording = this.#recordUses();
+  /** One at a time, so that an earlier result never replaces a later one. */
+  async #read(): Promise<void> {
+    try {
+      const read = await this.#store.readUnlessVersion(this.#version);
+      this.#hasFailed = false;
+      if (read === undefined) return;
+      const former = this.#byHash;
+      this.#byHash = new Map(
+        read.tokens.map((record) => [record.hash, toCachedToken(record, former.get(record.hash))]),
+      );
+      this.#byCredentials.clear();
+      this.#version = read.version;
+    } catch (error) {
+      // The store may return as a standby that lacks the latest changes.
+      this.#version = undefined;
+      this.#hasFailed = true;
+      throw error;
+    }
   }
 
-  /** Never rejects: uses that could not be written are written in the next minute. */
-  async #recordUses(): Promise<void> {
-    const uses = [...this.#byHash.values()]
-      .filter(isUnrecorded)
-      .map(({ record: { hash }, usedAt }) => ({ hash, minute: startOfMinute(usedAt) }));
+  #reportFailure(error: unknown): void {
+    this.#emit({ kind: "tokenReloadFailed", reason: errorMessage(error) });
+  }
+
+  #recordOnceAMinute(): void {
+    const minute = startOfMinute(this.#now());
+    if (minute === this.#recordedMinute) return;
+    const from = this.#recordedMinute;
+    this.#recordedMinute = minute;
+    this.#recording = this.#recordUses(from);
+  }
+
+  /** Writes uses since a time. Never rejects: the next use of a token is written again. */
+  async #recordUses(from: number): Promise<void> {
+    const uses = [...this.#byHash]
+      .filter(([, { usedAt }]) => usedAt >= from && Number.isFinite(usedAt))
+      .map(([hash, { usedAt }]) => ({ hash, minute: startOfMinute(usedAt) }));
     try {
-      for (let at = 0; at < uses.length; at += usesPerCall) {
-        const recorded = uses.slice(at, at + usesPerCall);
-        await this.#store.recordUses(recorded);
-        for (const { hash, minute } of recorded) {
-          const cached = this.#byHash.get(hash);
-          if (cached !== undefined) cached.recordedMinute = minute;
-        }
-      }
+      await this.#store.recordUses(uses);
     } catch (error) {
       this.#emit({ kind: "lastUsedWriteFailed", reason: errorMessage(error) });
     }
-    this.#forgetEnded();
-  }
-
-  /** Tokens that have ended leave the cache, unless their last use is not in the store yet. */
-  #forgetEnded(): void {
-    const now = this.#now();
-    for (const [hash, cached] of this.#byHash) {
-      if (now < cached.activeUntil || isUnrecorded(cached)) continue;
-      this.#byHash.delete(hash);
-      this.#byCredentials.clear();
-    }
-  }
-
-  #removeOnceADay(): void {
-    const day = Math.floor(this.#now() / dayMs);
-    if (this.#isStopping || day === this.#removedDay) return;
-    this.#removedDay = day;
-    this.#removing = this.#removeEnded();
-  }
-
-  /** Never rejects: a removal that failed is repeated on the next day. */
-  async #removeEnded(): Promise<void> {
-    const endedBefore = Math.min(this.#now(), this.#latestActivity()) - endedTokenRetentionMs;
-    try {
-      const removeSome = () => this.#store.removeEnded(endedBefore, removalRowsMax);
-      while (!this.#isStopping && (await removeSome()) === removalRowsMax) await Bun.sleep(removalPauseMs);
-    } catch (error) {
-      this.#emit({ kind: "tokenRemovalFailed", reason: errorMessage(error) });
-    }
-  }
-
-  /** When an active token was last created or used: a clock years ahead removes nothing. */
-  #latestActivity(): number {
-    let latest = Number.NEGATIVE_INFINITY;
-    for (const { record } of this.#byHash.values())
-      latest = Math.max(latest, record.createdAt, record.lastUsedAt ?? 0);
-    return latest;
-  }
-
-  /** One at a time, so that an earlier result never replaces a later one. */
-  async #poll(): Promise<void> {
-    const startedAt = this.#now();
-    const unknownHashes = this.#unknownHashes;
-    this.#unknownHashes = new Set();
-    const reloads = this.#mustReload || performance.now() >= this.#reloadDueAt;
-    this.#mustReload = false;
-    try {
-      if (reloads || !(await this.#readChanges())) await this.#reload();
-      // The clock may have been set back: a token that had ended is not among the changes.
-      const now = this.#now();
-      const isKnown = (hash: string) => now < (this.#byHash.get(hash)?.activeUntil ?? now);
-      const unknown = [...unknownHashes].filter((hash) => !isKnown(hash));
-      if (unknown.length > 0) this.#apply(await this.#store.find(unknown));
-    } catch (error) {
-      // The store may return as a standby that lacks the latest changes.
-      this.#mustReload = true;
-      throw error;
-    }
-    this.#polledAt = startedAt;
-  }
-
-  /** False if the store has lost changes. */
-  async #readChanges(): Promise<boolean> {
-    const { revision, tokens } = await this.#store.readChanges(this.#revision);
-    if (revision < this.#revision) return false;
-    this.#apply(tokens);
-    this.#revision = revision;
-    return true;
-  }
-
-  async #reload(): Promise<void> {
-    const startedAt = performance.now();
-    const { revision, tokens } = await this.#store.readActive(this.#now());
-    for (const cached of this.#byHash.values()) cached.activeUntil = Number.NEGATIVE_INFINITY;
-    this.#apply(tokens);
-    this.#revision = revision;
-    const endedAt = performance.now();
-    this.#reloadDueAt = endedAt + Math.max(reloadIntervalMs, (endedAt - startedAt) / reloadShareMax);
-  }
-
-  /** Updates the tokens that are cached, and caches the others that are active. */
-  #apply(records: readonly TokenRecord[]): void {
-    const now = this.#now();
-    for (const record of records) {
-      const cached = this.#byHash.get(record.hash);
-      if (cached !== undefined) {
-        cached.record = record;
-        cached.activeUntil = activeUntil(record);
-      } else if (isActive(record, now)) this.#byHash.set(record.hash, toCachedToken(record));
-    }
   }
 }
 
-function toCachedToken(record: TokenRecord): CachedToken {
+function toCachedToken(record: TokenRecord, former: CachedToken | undefined): CachedToken {
+  const { hash, name, creator } = record;
   return {
-    caller: { key: record.hash, name: record.name, creator: record.creator },
-    record,
+    caller: former?.caller ?? { key: hash, name, creator },
     activeUntil: activeUntil(record),
-    usedAt: Number.NEGATIVE_INFINITY,
-    recordedMinute: record.lastUsedAt ?? Number.NEGATIVE_INFINITY,
+    usedAt: former?.usedAt ?? Number.NEGATIVE_INFINITY,
   };
-}
-
-/** Whether the minute of the last use is later than the one in the store. */
-function isUnrecorded({ usedAt, recordedMinute }: CachedToken): boolean {
-  return startOfMinute(usedAt) > recordedMinute;
 }
 
 function startOfMinute(timestamp: number): number {

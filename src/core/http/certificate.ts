@@ -1,8 +1,6 @@
-// The TLS certificate of the public listener: read from files, and reloaded when they change.
+// The TLS certificate of the public listener, read from files at the start.
 
 import { readFile, stat } from "node:fs/promises";
-import { CoalescedWork } from "../coalesced-work.ts";
-import type { Emit } from "../observability/server-event.ts";
 import { errorMessage, OperatorError } from "../operator-error.ts";
 
 export interface CertificateFiles {
@@ -12,7 +10,6 @@ export interface CertificateFiles {
 }
 
 export interface Certificate {
-  readonly files: CertificateFiles;
   readonly cert: string;
   readonly key: string;
   readonly subject: string;
@@ -40,81 +37,12 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
     );
   }
   return {
-    files,
     cert,
     key,
     // A certificate that only lists host names has no subject (RFC 5280, section 4.2.1.6).
     subject: (x509.subject ?? x509.subjectAltName ?? "").replaceAll("\n", ", "),
     expiresAt: Date.parse(x509.validTo),
   };
-}
-
-/** Files are polled, because containers replace mounted files behind symbolic links. */
-const defaultPollIntervalMs = 1_000;
-
-/** Polls the files for a new certificate until it is stopped. */
-export class CertificateReloader {
-  readonly #use: (certificate: Certificate) => void;
-  readonly #emit: Emit;
-  readonly #timer: Timer;
-  #current: Certificate;
-  /** Reported if the next poll finds it as well, as two files are replaced one by one. */
-  #lastError: string | undefined;
-  #reportedError: string | undefined;
-  #isStopped = false;
-
-  /**
-   * @param use takes a new certificate into use. If it throws, it is called again at the next poll.
-   * @param pollIntervalMs is shorter in tests.
-   */
-  constructor(
-    current: Certificate,
-    use: (certificate: Certificate) => void,
-    emit: Emit,
-    pollIntervalMs = defaultPollIntervalMs,
-  ) {
-    this.#current = current;
-    this.#use = use;
-    this.#emit = emit;
-    // One at a time: while a file system hangs, polls would use up the threads that read files.
-    const polls = new CoalescedWork(() => this.#poll());
-    this.#timer = setInterval(() => void polls.run(0), pollIntervalMs);
-    this.#emitLoaded();
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-    clearInterval(this.#timer);
-  }
-
-  async #poll(): Promise<void> {
-    try {
-      const found = await readCertificate(this.#current.files);
-      if (this.#isStopped) return;
-      if (found.cert !== this.#current.cert || found.key !== this.#current.key) {
-        this.#use(found);
-        this.#current = found;
-        this.#emitLoaded();
-      }
-      this.#lastError = undefined;
-      this.#reportedError = undefined;
-    } catch (error) {
-      this.#handleError(errorMessage(error));
-    }
-  }
-
-  #handleError(reason: string): void {
-    if (this.#lastError === reason && this.#reportedError !== reason) {
-      this.#reportedError = reason;
-      this.#emit({ kind: "certificateReloadFailed", reason });
-    }
-    this.#lastError = reason;
-  }
-
-  #emitLoaded(): void {
-    const { subject, expiresAt } = this.#current;
-    this.#emit({ kind: "certificateLoaded", subject, expiresAt });
-  }
 }
 
 /** Rejects a FIFO or a device before reading it: it may have no end. */

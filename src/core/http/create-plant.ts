@@ -22,7 +22,7 @@ export const createPlantOperation: Operation = {
  */
 async function createPlant(
   exchange: Exchange,
-  { authenticator, rateLimit, bodyReader, groupCommit }: OperationServices,
+  { authenticator, creators, rateLimit, bodyReader, groupCommit }: OperationServices,
 ): Promise<void> {
   try {
     const { headers } = exchange.request;
@@ -47,6 +47,10 @@ async function createPlant(
       const plant = body instanceof ApiError ? body : parseNewPlant(body);
       if (plant instanceof ApiError) return exchange.reject(plant);
       exchange.plant = plant;
+      if (caller.creator === undefined) {
+        const unavailable = await creators.find(caller);
+        if (unavailable !== undefined) return exchange.reject(unavailable);
+      }
     } catch (error) {
       if (!exchange.request.signal.aborted) throw error;
       return exchange.abort();

@@ -1,4 +1,4 @@
-// The public listener: HTTP, or HTTPS with a certificate that is reloaded without a restart.
+// The public listener: HTTP, or HTTPS with a certificate.
 
 import type { Certificate } from "./certificate.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
@@ -31,60 +31,43 @@ const tls12Ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 export class PublicListener {
   readonly #handle: Handler;
   readonly #options: ListenerOptions;
-  #current: Bun.Server<undefined>;
-  /** The servers with earlier certificates, until their last response. */
-  readonly #retiring = new Map<Bun.Server<undefined>, Promise<void>>();
+  readonly #server: Bun.Server<undefined>;
   #isStopping = false;
 
   /** Opens the listener. Throws the error of Bun.serve if the address cannot be bound. */
   constructor(handle: Handler, options: ListenerOptions) {
     this.#handle = handle;
     this.#options = options;
-    if (options.certificate !== undefined) assertPortIsFree(options);
-    this.#current = this.#serve(options.port, options.certificate);
+    this.#server = this.#serve();
   }
 
   /** Such as http://127.0.0.1:8080. */
   get origin(): string {
-    return this.#current.url.origin;
-  }
-
-  /**
-   * New connections get the new certificate; old ones still get their responses. Bun cannot change
-   * the certificate of a server, so a second one opens on the same port, and the first one stops.
-   */
-  reloadCertificate(certificate: Certificate): void {
-    const former = this.#current;
-    this.#current = this.#serve(former.port ?? this.#options.port, certificate);
-    const retired = former.stop().finally(() => this.#retiring.delete(former));
-    this.#retiring.set(former, retired);
+    return this.#server.url.origin;
   }
 
   /** Closes the connections that wait for their next request. */
   closeIdle(): void {
-    this.#current.closeIdleConnections();
+    this.#server.closeIdleConnections();
   }
 
   /** Stops accepting connections; resolves after the last response, or after `drainMsMax`. */
   async stop(drainMsMax: number): Promise<void> {
     this.#isStopping = true;
-    const servers = [this.#current, ...this.#retiring.keys()];
-    const deadline = setTimeout(() => {
-      for (const server of servers) void server.stop(true);
-    }, drainMsMax);
-    await Promise.all([this.#current.stop(), ...this.#retiring.values()]);
+    const deadline = setTimeout(() => void this.#server.stop(true), drainMsMax);
+    await this.#server.stop();
     clearTimeout(deadline);
   }
 
-  #serve(port: number, certificate: Certificate | undefined): Bun.Server<undefined> {
+  #serve(): Bun.Server<undefined> {
     const handle = this.#handle;
-    const { host, idleSecondsMax, connectionLimit, onException } = this.#options;
+    const { host, port, certificate, idleSecondsMax, connectionLimit, onException } = this.#options;
     const connectionOf = (route: Route | undefined): Connection => ({
       get origin() {
         return server.url.origin;
       },
       route,
-      shouldClose: () => this.#isStopping || server !== this.#current || connectionLimit.isExceeded,
+      shouldClose: () => this.#isStopping || connectionLimit.isExceeded,
     });
     const server: Bun.Server<undefined> = Bun.serve({
       hostname: host,
@@ -92,7 +75,7 @@ export class PublicListener {
       // In development mode Bun sends the stack of an exception to the client.
       development: false,
       // Outside of it Bun would share the port with any other process that does the same.
-      reusePort: certificate !== undefined,
+      reusePort: false,
       idleTimeout: idleSecondsMax,
       // Bun rejects a body over its own limit with a bare 413; the body reader's has an Error body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
@@ -127,9 +110,4 @@ export class PublicListener {
     }
     return routes;
   }
-}
-
-/** A port that is opened for sharing would be shared with any other process that does the same. */
-function assertPortIsFree({ host, port }: ListenerOptions): void {
-  if (port !== 0) void Bun.serve({ hostname: host, port, fetch: () => new Response() }).stop(true);
 }

@@ -111,18 +111,16 @@ const lines: {
     }),
   listening: ({ listener, url }) => line("info", `the ${listener} listener is open`, { url }),
   certificateLoaded: ({ subject, expiresAt }) =>
-    line("info", "certificate loaded, used for new connections", {
+    line("info", "certificate loaded", {
       subject,
       expires: new Date(expiresAt).toISOString(),
     }),
-  certificateReloadFailed: ({ reason }) =>
-    line("warn", "certificate reload failed; the previous certificate stays in use", { reason }),
   storeUnavailable: ({ reason }) =>
     throttled("store unavailable; creates get 503 until it can commit again", { reason }),
   storeWaiting: ({ waitingFor }) => throttled("waiting for the store", { reason: waitingFor }),
   storeDegraded: ({ reason }) => line("warn", "the store works, but slower than it could", { reason }),
   tokenReloadFailed: ({ reason }) =>
-    throttled("token reload failed; creates get 503 until the tokens can be read", { reason }),
+    throttled("the tokens cannot be read; those that are known stay accepted", { reason }),
   traceExportFailed: ({ reason }) => throttled("trace export failed; the spans are lost", { reason }),
   connectionsShed: ({ open }) =>
     throttled("too many connections; idle ones are closed, others after their next response", {
@@ -136,8 +134,6 @@ const lines: {
     ),
   lastUsedWriteFailed: ({ reason }) =>
     line("warn", "writing the last use of tokens failed; nothing else depends on it", { reason }),
-  tokenRemovalFailed: ({ reason }) =>
-    line("warn", "removing ended tokens failed; nothing else depends on it", { reason }),
   jwksRefreshFailed: ({ reason }) => throttled("JWKS refresh failed; cached keys stay in use", { reason }),
   storeFailed: ({ reason }) => line("error", "store failed, the server exits", { reason }),
   notice: ({ message, fields }) => line("info", message, fields),

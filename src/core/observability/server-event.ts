@@ -21,7 +21,6 @@ export type ServerEvent =
   | PlantsChanged
   /** `expiresAt` is in milliseconds since the epoch. */
   | { readonly kind: "certificateLoaded"; readonly subject: string; readonly expiresAt: number }
-  | { readonly kind: "certificateReloadFailed"; readonly reason: string }
   | { readonly kind: "storeUnavailable"; readonly reason: string }
   /** A wait for a store that cannot be reached has lasted 800 ms. */
   | { readonly kind: "storeWaiting"; readonly waitingFor: string }
@@ -35,7 +34,6 @@ export type ServerEvent =
   | { readonly kind: "openFileLimitTooLow"; readonly limit: number; readonly needed: number }
   | { readonly kind: "traceExportFailed"; readonly reason: string }
   | { readonly kind: "lastUsedWriteFailed"; readonly reason: string }
-  | { readonly kind: "tokenRemovalFailed"; readonly reason: string }
   | { readonly kind: "jwksRefreshFailed"; readonly reason: string }
   | Notice
   | { readonly kind: "internalError"; readonly requestId: string; readonly error: unknown }

@@ -25,14 +25,17 @@ export interface TokenRecord extends NewToken {
   /** From this time on it is not accepted, as a rotation has replaced it; null if none has. */
   readonly overlapEndsAt: number | null;
   readonly revokedAt: number | null;
-  /** The key of its name, for its plants; null if SQL stored the token without one. */
-  readonly creator: number | null;
+  /** The key of its name, for its plants. */
+  readonly creator: number;
   /** The start of the last minute in which a server accepted it; null if none has. */
   readonly lastUsedAt: number | null;
 }
 
 /** When a token ends unless it is revoked; null for never. */
-export function effectiveExpiry({ expiresAt, overlapEndsAt }: TokenRecord): number | null {
+export function effectiveExpiry({
+  expiresAt,
+  overlapEndsAt,
+}: Pick<TokenRecord, "expiresAt" | "overlapEndsAt">): number | null {
   return expiresAt === null || overlapEndsAt === null
     ? (expiresAt ?? overlapEndsAt)
     : Math.min(expiresAt, overlapEndsAt);
@@ -49,7 +52,7 @@ export interface Rotation {
   readonly overlapEndsAt: number;
 }
 
-/** The token that a rotation issued, and when its predecessor ends. */
+/** The token that a rotation issues, and when its predecessor ends. */
 export interface Rotated {
   readonly token: NewToken;
   readonly predecessorEndsAt: number;
@@ -58,10 +61,9 @@ export interface Rotated {
 /** `none`: no token of the name, or all are revoked; `expired`: the newest has expired. */
 export type RotationOutcome = Rotated | "none" | "expired";
 
-/** Plans a rotation, from the tokens of its name that are not revoked, oldest first. */
-export function planRotation(namesakes: readonly TokenRecord[], rotation: Rotation): RotationOutcome {
+/** Plans a rotation, from the newest token of its name that is not revoked. */
+export function planRotation(newest: TokenRecord | undefined, rotation: Rotation): RotationOutcome {
   const { hash, name, rotatedAt, expiresAt, overlapEndsAt } = rotation;
-  const newest = namesakes.at(-1);
   if (newest === undefined) return "none";
   if (newest.expiresAt !== null && newest.expiresAt <= rotatedAt) return "expired";
   // Later than the predecessor's even if clocks differ: this decides which token is newer.
@@ -73,18 +75,9 @@ export function planRotation(namesakes: readonly TokenRecord[], rotation: Rotati
   };
 }
 
-/**
- * How long a token stays listed after it has ended. Much longer than the interval at which servers
- * read changes, so that every server has read a revocation before its token is removed.
- */
-export const endedTokenRetentionMs = 90 * 86_400_000;
-
-/**
- * Tokens with the revision they were read at. Every change of tokens gets the next revision, and
- * none becomes visible before one with a lower revision.
- */
+/** The tokens that are not revoked, and the version that they were read at. */
 export interface TokensRead {
-  readonly revision: number;
+  readonly version: number;
   readonly tokens: readonly TokenRecord[];
 }
 
@@ -100,44 +93,25 @@ export interface TokenRow {
   readonly name: string;
   readonly created_at: bigint | string;
   readonly expires_at: bigint | string | null;
+  readonly overlap_ends_at: bigint | string | null;
   readonly revoked_at: bigint | string | null;
-  /** When older tokens of the name end; null if no rotation issued this one. */
-  readonly predecessors_end_at: bigint | string | null;
   readonly last_used_at: bigint | string | null;
-  readonly creator: bigint | number | null;
-  /** The revision of its last change. */
-  readonly revision: bigint | string;
+  readonly creator: bigint | number;
 }
 
-/**
- * The records of rows, oldest first. The end of the older tokens is stored in the token that
- * replaces them, so revoking that token undoes the rotation.
- */
-export function toTokenRecords(rows: readonly TokenRow[]): TokenRecord[] {
-  const ends = new Map<string, number>();
-  const newestFirst = rows.toReversed().map((row) => {
-    const record = toTokenRecord(row, ends.get(row.name) ?? null);
-    const end = numberOrNull(row.predecessors_end_at);
-    if (record.revokedAt === null && end !== null)
-      ends.set(row.name, Math.min(end, record.overlapEndsAt ?? end));
-    return record;
-  });
-  return newestFirst.toReversed();
-}
-
-function toTokenRecord(row: TokenRow, overlapEndsAt: number | null): TokenRecord {
+export function toTokenRecord(row: TokenRow): TokenRecord {
   return {
     hash: row.hash,
     name: row.name,
     createdAt: Number(row.created_at),
     expiresAt: numberOrNull(row.expires_at),
-    overlapEndsAt,
+    overlapEndsAt: numberOrNull(row.overlap_ends_at),
     revokedAt: numberOrNull(row.revoked_at),
     lastUsedAt: numberOrNull(row.last_used_at),
-    creator: numberOrNull(row.creator),
+    creator: Number(row.creator),
   };
 }
 
-function numberOrNull(value: bigint | string | number | null): number | null {
+function numberOrNull(value: bigint | string | null): number | null {
   return value === null ? null : Number(value);
 }

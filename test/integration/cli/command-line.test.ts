@@ -148,7 +148,7 @@ test("token create prints only the token, list prints its state, revoke revokes 
   expect(list.stdout).not.toContain(created.stdout.trim());
 
   expect(await command("token", "revoke", "ci")).toMatchObject({ exitCode: 0, stdout: "" });
-  const json = jsonLines((await command("token", "list", "--json")).stdout);
+  const json = jsonLines((await command("token", "list", "--json", "--all")).stdout);
   expect(json).toMatchObject([
     { name: "first", state: "active", expires: null, revoked: null, lastUsed: null },
     { name: "ci", state: "revoked", expires: expect.any(String), revoked: expect.any(String) },
@@ -184,7 +184,7 @@ test("a start that fails exits with 1, also if its log cannot be written", async
 test("--bootstrap-token off: the first start prints none and creates none", async () => {
   await using server = await RunningServer.startInProcess({ args: ["--bootstrap-token", "off"] });
   expect((await server.stop()).stdout).toBe(`${server.url}\n`);
-  expect((await server.command("token", "list", "--json")).stdout).toBe("");
+  expect((await server.command("token", "list", "--json", "--all")).stdout).toBe("");
 });
 
 const usageErrors: readonly [args: string[], message: string][] = [

@@ -9,7 +9,6 @@ import {
   EditRun,
   type HistoryFilter,
   listEdits,
-  pruneHistory,
   storedPlants,
   undoRun,
 } from "../../../src/operations/edits.ts";
@@ -241,31 +240,6 @@ for (const engine of engines) {
         expect(await exported(database)).toBe(before);
         await undoRun(new EditRun(store, ada), sql, { run: undo.id, id: maxId });
         expect(await exported(database)).toBe(after);
-      });
-    });
-
-    test("entries that are older than a year are removed, and the others kept", async () => {
-      await withPlants([ficus], async ({ store, sql }) => {
-        await new EditRun(store, ada).edit([{ id: -7n, expected: ficus, replacement: undefined }]);
-        await using write = await store.openSql("write");
-        const day = 24 * 3_600_000;
-        const rows = Array.from(
-          { length: 2_500 },
-          (_, index) => `('old', ${index}, 1, ${Date.now() - 366 * day + (index % 700)}, '{}')`,
-        );
-        await write.query(
-          `INSERT INTO edits (run, seq, plant_id, edited_at, editor) VALUES ${rows.join(", ")}`,
-        );
-        await write.query(
-          "INSERT INTO edits (run, seq, plant_id, edited_at, editor) VALUES ('kept', 0, 1, $1, '{}')",
-          [Date.now() - 364 * day],
-        );
-        await pruneHistory(store, Date.now());
-        const kept = await sql.query<{ run: string }>("SELECT run FROM edits ORDER BY edited_at");
-        expect(kept.map(({ run }) => run)).toEqual(["kept", expect.any(String)]);
-        // Nothing is left to remove.
-        await pruneHistory(store, Date.now());
-        expect(await sql.query("SELECT 1 FROM edits")).toHaveLength(2);
       });
     });
   });

@@ -139,14 +139,11 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
     mutation: {
       tokens: (tokens) => ({
         ...bound(tokens),
-        readChanges: async (since) => {
-          const { revision, tokens: changed } = await tokens.readChanges(since);
-          return { revision, tokens: changed.map((token) => ({ ...token, revokedAt: null })) };
-        },
+        readUnlessVersion: async (known) =>
+          known === undefined ? tokens.readUnlessVersion(known) : undefined,
       }),
     },
   },
-  neverLooksUpAToken: { mutation: { tokens: (tokens) => ({ ...bound(tokens), find: async () => [] }) } },
 };
 
 /** The methods of an object of a class, for a copy. */

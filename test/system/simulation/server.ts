@@ -67,6 +67,7 @@ export class SimulatedServer {
       operations: [createPlantOperation],
       store: undefined,
       authenticator: new Authenticator(this.#tokens, undefined),
+      creators: { find: async () => undefined },
       groupCommit: this.#creating,
       bodyReader: this.#bodyReader,
       rateLimit: undefined,

@@ -4,7 +4,6 @@ import { expect, spyOn, test } from "bun:test";
 import { editPlants, findIds } from "../../../src/console/bulk-edits.ts";
 import { Edits } from "../../../src/console/edits.ts";
 import { changePlant, deletePlant } from "../../../src/console/plants.ts";
-import { toSqlConnection } from "../../../src/core/store/sqlite/sql-connection.ts";
 import { EditRun } from "../../../src/operations/edits.ts";
 import { consoleContext, MemoryContext } from "../../support/console.ts";
 import { plantJson } from "../../support/http.ts";
@@ -51,7 +50,6 @@ test("a plant is changed and deleted only while it is what the operator was show
     "plantsChanged",
   ]);
   expect(JSON.stringify(context.emitted)).not.toContain("Ficus");
-  await edits.close();
 });
 
 test("the history of a plant has its edits by pages, and undoes them", async () => {
@@ -93,7 +91,6 @@ test("the history of a plant has its edits by pages, and undoes them", async () 
   const first = await list({ id: "7" });
   const rest = await list({ id: "7", before: first.next ?? "" });
   expect([first.edits.length, rest.edits.length, rest.next]).toEqual([50, 2, null]);
-  await edits.close();
 });
 
 test("many plants get a tag, and are deleted, in one run each", async () => {
@@ -131,7 +128,6 @@ test("many plants get a tag, and are deleted, in one run each", async () => {
     () => edit(tooMany, "delete"),
   ])
     expect(await statusOf(wrong)).toBe(400);
-  await edits.close();
 });
 
 test("an undo that fails halfway reports what it has undone", async () => {
@@ -154,22 +150,5 @@ test("an undo that fails halfway reports what it has undone", async () => {
   expect(context.emitted).toEqual([
     expect.objectContaining({ message: "plants edited", fields: expect.objectContaining({ restored }) }),
     expect.objectContaining({ kind: "plantsChanged", created: restored }),
-  ]);
-  await edits.close();
-});
-
-test("that old edits cannot be removed is reported with the reason, also if its thread has ended", async () => {
-  await using context = await MemoryContext.of(roses(1));
-  // A thread that has ended rejects every call, its close too.
-  const end = () => Promise.reject(new Error("The SQLite worker ended"));
-  const store = {
-    edit: context.store.edit.bind(context.store),
-    openSql: async () => toSqlConnection(end, end),
-  };
-  const edits = new Edits(consoleContext({ store, reader: context.reader, emit: context.emit }));
-  edits.startRun(client);
-  await edits.close();
-  expect(context.emitted).toEqual([
-    { kind: "storeDegraded", reason: "old edits could not be removed: The SQLite worker ended" },
   ]);
 });

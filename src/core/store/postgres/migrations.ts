@@ -22,18 +22,17 @@ const migrations: readonly (readonly string[])[] = [
     "CREATE TABLE creators (id integer PRIMARY KEY, name text NOT NULL UNIQUE)",
 
     `CREATE TABLE tokens (
-       hash                text PRIMARY KEY,
-       name                text NOT NULL,
-       created_at          bigint NOT NULL,
-       expires_at          bigint,
-       revoked_at          bigint,
-       predecessors_end_at bigint,
-       last_used_at        bigint,
-       revision            bigint NOT NULL DEFAULT 0,
-       creator             integer
+       hash            text PRIMARY KEY,
+       name            text NOT NULL,
+       created_at      bigint NOT NULL,
+       expires_at      bigint,
+       overlap_ends_at bigint,
+       revoked_at      bigint,
+       last_used_at    bigint,
+       creator         integer NOT NULL
      )`,
-    "CREATE INDEX tokens_by_revision ON tokens (revision)",
-    "CREATE INDEX tokens_by_name ON tokens (name, revoked_at)",
+    "CREATE TABLE token_version (version integer NOT NULL)",
+    "INSERT INTO token_version VALUES (0)",
 
     `CREATE TABLE edits (
        run        text NOT NULL,

@@ -20,18 +20,17 @@ const migrations: readonly string[] = [
    CREATE TABLE creators (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
 
    CREATE TABLE tokens (
-     hash                TEXT PRIMARY KEY,
-     name                TEXT NOT NULL,
-     created_at          INTEGER NOT NULL,
-     expires_at          INTEGER,
-     revoked_at          INTEGER,
-     predecessors_end_at INTEGER,
-     last_used_at        INTEGER,
-     revision            INTEGER NOT NULL DEFAULT 0,
-     creator             INTEGER
+     hash            TEXT PRIMARY KEY,
+     name            TEXT NOT NULL,
+     created_at      INTEGER NOT NULL,
+     expires_at      INTEGER,
+     overlap_ends_at INTEGER,
+     revoked_at      INTEGER,
+     last_used_at    INTEGER,
+     creator         INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;
-   CREATE INDEX tokens_by_revision ON tokens (revision);
-   CREATE INDEX tokens_by_name ON tokens (name, revoked_at);
+   CREATE TABLE token_version (version INTEGER NOT NULL) STRICT;
+   INSERT INTO token_version VALUES (0);
 
    CREATE TABLE edits (
      run        TEXT NOT NULL,

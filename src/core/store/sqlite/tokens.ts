@@ -11,13 +11,9 @@ type Guard = <Result>(access: "read" | "write", run: () => Result) => Promise<Re
 export class SqliteTokens extends SqlTokens {
   constructor(database: Database, guard: Guard = async (_, run) => run()) {
     super({
-      isConcurrent: false,
       read: (work) => guard("read", () => runWork(database, work())),
-      change: (work, mayWait) =>
-        guard("write", () => {
-          const run = () => runWork(database, work());
-          return mayWait ? runImmediateTransaction(database, run) : database.transaction(run).immediate();
-        }),
+      change: (work) =>
+        guard("write", () => runImmediateTransaction(database, () => runWork(database, work()))),
       record: (work) => guard("write", database.transaction(() => runWork(database, work())).immediate),
     });
   }

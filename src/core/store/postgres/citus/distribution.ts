@@ -29,7 +29,7 @@ const nodeLostState = /^08/;
 type Method = "by id" | "as a reference table" | "otherwise" | undefined;
 
 /** The reference tables first. */
-const tables = ["plantstore_schema", "tokens", "creators", "plants", "edits"];
+const tables = ["plantstore_schema", "tokens", "token_version", "creators", "plants", "edits"];
 
 /** The column of each table that is distributed by the ids of plants; `edits` with the plants. */
 const idColumns: Readonly<Record<string, string>> = { plants: "id", edits: "plant_id" };
@@ -104,15 +104,6 @@ export async function citusVersion(connection: Queries): Promise<string | undefi
     "SELECT extversion AS version FROM pg_extension WHERE extname = 'citus'",
   );
   return rows[0]?.version;
-}
-
-/**
- * Each node has a copy of the tokens, so of two transactions on different nodes neither may see
- * what the other reads. This writes a row of every copy first: then one of them fails.
- */
-export async function serializeTokenChange(connection: PoolClient): Promise<void> {
-  if ((await citusVersion(connection)) === undefined) return;
-  await connection.query("UPDATE tokens SET revision = revision WHERE hash = (SELECT min(hash) FROM tokens)");
 }
 
 async function distributeTable(connection: PoolClient, table: string): Promise<void> {

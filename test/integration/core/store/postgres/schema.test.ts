@@ -67,7 +67,7 @@ test("the role of a server needs no privilege to create tables", async () => {
   await createStore(address);
   await database.query(name, `GRANT SELECT ON plantstore_schema TO server_${name}`);
   await database.query(name, `GRANT SELECT, INSERT ON plants, creators TO server_${name}`);
-  await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens TO server_${name}`);
+  await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens, token_version TO server_${name}`);
   await using running = await RunningServer.startInProcess({ database: server });
   const answer = await post(await running.target(), plantJson(1n, "Monstera"));
   expect(answer.status).toBe(200);
@@ -156,10 +156,13 @@ test("missing privileges are named in one line, and make the server not ready", 
   await database.query(name, `GRANT SELECT ON plantstore_schema TO poor_${name}`);
   const poor = address.replace("postgres@", `poor_${name}@`);
   expect((await serve(poor)).stderr).toMatch(
-    /^plantstore: the database request failed: permission denied for table tokens [^\n]+\n$/,
+    /^plantstore: the database request failed: permission denied for table token_version [^\n]+\n$/,
   );
 
-  await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens, creators TO poor_${name}`);
+  await database.query(
+    name,
+    `GRANT SELECT, INSERT, UPDATE ON tokens, token_version, creators TO poor_${name}`,
+  );
   await using server = await RunningServer.startInProcess({ database: poor });
   const adminUrl = await server.adminUrl();
   const ready = async () => (await fetch(`${adminUrl}/readyz`)).status;

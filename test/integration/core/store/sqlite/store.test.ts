@@ -2,7 +2,7 @@
 // are not stores.
 
 import { Database } from "bun:sqlite";
-import { expect, spyOn, test } from "bun:test";
+import { expect, test } from "bun:test";
 import {
   copyFileSync,
   existsSync,
@@ -20,7 +20,6 @@ import { writeFailureMarker } from "../../../../../src/core/store/sqlite/errors.
 import { newestVersion } from "../../../../../src/core/store/sqlite/migrations.ts";
 import { exportPlants, SqlitePlants } from "../../../../../src/core/store/sqlite/plants.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
-import { SqliteTokens } from "../../../../../src/core/store/sqlite/tokens.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
 import { settled } from "../../../../support/settled.ts";
 import { openedStore, unexpected } from "../../../../support/stored-plants.ts";
@@ -99,19 +98,6 @@ test("while another process holds the write lock, plants are unavailable after o
   expect(plants.create(toEntries([plant(1n, "a")]))).toEqual(["created"]);
 });
 
-test("the removal of ended tokens, behind which batches wait, waits for a lock no longer than a batch", async () => {
-  using folder = new TemporaryFolder();
-  const path = folder.file("plants.db");
-  using database = openDatabase(path, "create");
-  database.run("PRAGMA busy_timeout = 100");
-  using other = openDatabase(path, "existing");
-  other.run("BEGIN IMMEDIATE");
-  const start = performance.now();
-  const removal = new SqliteTokens(database).removeEnded(1, 1);
-  expect(await settled(removal)).toThrow("database is locked");
-  expect(performance.now() - start).toBeLessThan(5_000);
-});
-
 test("closing leaves one file, without a WAL", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
@@ -143,7 +129,6 @@ test.each(["", "-wal", "-shm"].flatMap((suffix) => [false, true].map((isLink) =>
     const token = { name: "lost", hash: "0", createdAt: 0, expiresAt: null };
     expect(await settled(store.tokens.add(token))).toThrow("was removed or replaced");
     expect(await settled(store.tokens.revoke("lost", 0))).toThrow("was removed or replaced");
-    expect(await settled(store.tokens.revokeByHash("0"))).toThrow("was removed or replaced");
     expect(await settled(store.tokens.list())).toThrow("was removed or replaced");
     renameSync(folder.file("away"), resolved + replaced.suffix);
     expect(await store.create(toEntries([plant(1n, "kept")]))).toEqual(["created"]);
@@ -235,30 +220,6 @@ test("readiness probes and token changes run checkpoints too, so the WAL stays s
     // The WAL is copied and restarted.
     await change();
     expect(walPages()).toBeLessThan(10);
-  }
-});
-
-test("no statement of a token poll, look-up or change scans the tokens table", async () => {
-  using folder = new TemporaryFolder();
-  using database = openDatabase(folder.file("plants.db"), "create");
-  const query = spyOn(database, "query");
-  const tokens = new SqliteTokens(database);
-  await tokens.add({ hash: "a", name: "ci", createdAt: 1, expiresAt: null });
-  await tokens.rotate({ hash: "b", name: "ci", rotatedAt: 2, expiresAt: null, overlapEndsAt: 3 });
-  expect((await tokens.readChanges(1)).tokens).toHaveLength(2);
-  await tokens.find(["a"]);
-  await tokens.revokeByHash("b");
-  await tokens.revoke("ci", 5);
-  await tokens.recordUses([{ hash: "a", minute: 60_000 }]);
-
-  const statements = new Set(query.mock.calls.map(([sql]) => sql));
-  expect(statements.size).toBeGreaterThan(7);
-  for (const sql of statements) {
-    const plan = database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
-    expect({ sql, scans: plan.filter(({ detail }) => /^SCAN tokens/.test(detail)) }).toEqual({
-      sql,
-      scans: [],
-    });
   }
 });
 
