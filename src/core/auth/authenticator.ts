@@ -3,6 +3,7 @@
 import { ApiError } from "../contract/errors.ts";
 import type { AuthResult } from "./caller.ts";
 import type { JwtVerifier } from "./jwt-verifier.ts";
+import { hasLongBody } from "./long-body.ts";
 import { tokenPrefix } from "./token.ts";
 import { type TokenCache, unknownToken } from "./token-cache.ts";
 
@@ -52,7 +53,9 @@ export class Authenticator {
     const token = authorization.slice(scheme.length);
     if (token.length > tokenCharsMax) return unknownToken;
     if (this.#jwts !== undefined && isJwt(token)) return this.#jwts.verify(token);
-    return token68.test(token) ? this.#tokens.lookup(token, authorization) : unknownToken;
+    return token68.test(token)
+      ? this.#tokens.lookup(token, authorization, hasLongBody(headers))
+      : unknownToken;
   }
 }
 

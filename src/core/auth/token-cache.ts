@@ -17,8 +17,9 @@ const readIntervalMs = 1_000;
 /** Unknown tokens have the store read, so that a new one works at once, but at this pause. */
 const lookPauseMs = 50;
 
-/** Requests that wait for such a read, and how long: each holds what has arrived of its body. */
+/** Requests that wait for such a read, and how long. One with a long body holds what arrives of it. */
 const waitingMax = 1_024;
+const waitingWithLongBodyMax = 32;
 const waitMsMax = 500;
 
 /** Credentials that are remembered: one for each client that this server is likely to have. */
@@ -113,20 +114,22 @@ export class TokenCache {
    * Returns a promise only for a token that is unknown, and not for each of those.
    *
    * @param credentials the Authorization field that the token was sent in, for `recall`.
+   * @param hasLongBody whether the request keeps memory busy while it waits.
    */
-  lookup(token: string, credentials = token): AuthResult | Promise<AuthResult> {
+  lookup(token: string, credentials = token, hasLongBody = false): AuthResult | Promise<AuthResult> {
     const hash = hashToken(token);
     const cached = this.#byHash.get(hash);
     const caller = this.#use(cached);
-    if (cached === undefined || caller === undefined) return this.#lookupInStore(hash);
+    if (cached === undefined || caller === undefined) return this.#lookupInStore(hash, hasLongBody);
     if (this.#byCredentials.size === credentialsMax) this.#byCredentials.clear();
     this.#byCredentials.set(credentials, cached);
     return caller;
   }
 
-  #lookupInStore(hash: string): AuthResult | Promise<AuthResult> {
+  #lookupInStore(hash: string, hasLongBody: boolean): AuthResult | Promise<AuthResult> {
     if (this.#hasFailed) return storeUnavailable;
-    return this.#waiting < waitingMax ? this.#look(hash) : tooManyUnknown;
+    const max = hasLongBody ? waitingWithLongBodyMax : waitingMax;
+    return this.#waiting < max ? this.#look(hash) : tooManyUnknown;
   }
 
   async #look(hash: string): Promise<AuthResult> {

@@ -2,6 +2,7 @@
 
 import { MIMEType } from "node:util";
 import type { Caller } from "../auth/caller.ts";
+import { smallBytesMax } from "../auth/long-body.ts";
 import { ApiError, unavailable } from "../contract/errors.ts";
 import { SharedBudget } from "../store/fair-share.ts";
 
@@ -13,12 +14,6 @@ export interface BodyLimits {
   /** Time for a body to arrive, in milliseconds; a slower one is requestTimeout. */
   readonly arrivalMsMax: number;
 }
-
-/**
- * Bun reads a body up to this size in one piece, and its whole length is reserved at once. Read
- * chunk by chunk, a body of 8 KB costs some 20 µs more.
- */
-const smallBytesMax = 16_384;
 
 /** RFC 9110, section 8.6. Bun joins repeated fields with commas. */
 const wellFormedLength = /^[0-9]+$/;

@@ -129,17 +129,20 @@ test("unknown tokens share reads of the store, with a pause between two, and a n
   expect(fixture.stored.reads).toBe(reads + 1);
 });
 
-test("of unknown tokens during a read 1,024 wait for it, and others are unavailable at once", async () => {
+test("of unknown tokens during a read 1,024 wait for it, with long bodies 32, and others are unavailable at once", async () => {
   await using fixture = new TestCache(manual);
   await fixture.cache.start();
   const token = await fixture.issue("ci");
   const gate = Promise.withResolvers<void>();
   fixture.stored.gate = gate.promise;
-  const lookups = Array.from({ length: 1_100 }, () => fixture.cache.lookup(token));
+  const withLongBody = Array.from({ length: 33 }, () => fixture.cache.lookup(token, token, true));
+  expect(withLongBody.filter((lookup) => lookup instanceof Promise)).toHaveLength(32);
+  const lookups = [...withLongBody, ...Array.from({ length: 1_100 }, () => fixture.cache.lookup(token))];
   expect(lookups.filter((lookup) => lookup instanceof Promise)).toHaveLength(1_024);
-  expect(lookups[1_024]).toMatchObject({ code: "unavailable", details: { retryAfterSeconds: 1 } });
+  for (const refused of [withLongBody[32], lookups.at(-1)])
+    expect(refused).toMatchObject({ code: "unavailable", details: { retryAfterSeconds: 1 } });
   gate.resolve();
-  expect(await lookups[1_023]).toMatchObject({ name: "ci" });
+  expect(await lookups[0]).toMatchObject({ name: "ci" });
 });
 
 test("while the store is away known tokens stay accepted, and unknown ones are unavailable", async () => {
