@@ -43,10 +43,7 @@ export interface SqlConnection extends AsyncDisposable {
    */
   readonly inTime: string;
 
-  /**
-   * Runs one statement, and resolves with its rows. With the access `write` on PostgreSQL it runs
-   * outside a transaction, as CREATE INDEX CONCURRENTLY requires.
-   */
+  /** Runs one statement, and resolves with its rows. */
   query<Row extends object>(sql: string, parameters?: readonly SqlValue[], msMax?: number): Promise<Row[]>;
 
   /** Runs a transaction of at most `msMax`; resolves with the rows of its last statement. */

@@ -1,21 +1,16 @@
 // Connections to PostgreSQL: TLS with libpq's sslmode, and PgBouncer.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, cpSync, writeFileSync } from "node:fs";
-import { Client } from "pg";
-import { parsePostgresUrl } from "../../../src/core/store/postgres/connection-url.ts";
-import { classifyError } from "../../../src/core/store/postgres/errors.ts";
-import { HostPool } from "../../../src/core/store/postgres/host-pool.ts";
-import { Primary } from "../../../src/core/store/postgres/primary.ts";
 import { makeCertificate } from "../../support/certificates.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { acceptsConnections, reservePort } from "../../support/ports.ts";
 import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";
-import { describeIfInstalled, programPath } from "../../support/programs.ts";
+import { describeIfInstalled, pathOf, programPath } from "../../support/programs.ts";
 import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
-import { settled } from "../../support/settled.ts";
 
 const unprivilegedUser = 65_534;
 const isRoot = process.getuid?.() === 0;
@@ -63,9 +58,9 @@ describeIfInstalled("openssl", "TLS", () => {
     return rows.every(({ ssl }) => ssl === true);
   }
 
-  test("disable connects without TLS; prefer and require use TLS", async () => {
+  test("disable, the default, connects without TLS; require uses TLS", async () => {
+    expect(await usesTls("")).toBe(false);
     expect(await usesTls("sslmode=disable")).toBe(false);
-    expect(await usesTls("sslmode=prefer")).toBe(true);
     expect(await usesTls("sslmode=require")).toBe(true);
   });
 
@@ -92,64 +87,28 @@ describeIfInstalled("openssl", "TLS", () => {
     );
   });
 
-  test.concurrent("a statement that times out is cancelled over TLS with verify-full", async () => {
-    const ca = `sslrootcert=${encodeURIComponent(folder.file("ca.crt"))}`;
-    await expectCancelled(address("localhost", `sslmode=verify-full&${ca}`), database);
-  });
-
-  test.concurrent("prefer connects to a server without TLS, and require does not", async () => {
+  test.concurrent("require does not connect to a server without TLS", async () => {
     await using plain = await sharedPostgres();
     const { address } = await plain.newDatabase();
-    const plainAddress = (mode: string) => `${address}?retry_timeout=1&sslmode=${mode}`;
-    expect((await runCommand(["migrate", "--database", plainAddress("prefer")])).exitCode).toBe(0);
-    const refused = await runCommand(["migrate", "--database", plainAddress("require")]);
+    const refused = await runCommand(["migrate", "--database", `${address}?retry_timeout=1&sslmode=require`]);
     expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("does not support SSL") });
   });
 });
 
-/**
- * A statement that times out at its client must not continue on the server, which would not notice
- * by itself.
- */
-async function expectCancelled(address: string, database: PostgresDatabases): Promise<void> {
-  const [config] = parsePostgresUrl(address.replace("postgres:", "")).hosts;
-  const pool = new HostPool({ ...config, query_timeout: 1 }, 1);
-  expect(await settled(pool.query("SELECT pg_sleep(3600)"))).toThrow("Query read timeout");
-  const sleeping = "SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(3600)' AND state = 'active'";
-  await eventually(
-    "the statement has ended",
-    () => database.query("postgres", sleeping),
-    (rows) => rows.length === 0,
-  );
-  await pool.close();
-}
-
-test.concurrent("a statement that times out is cancelled over TCP and over a Unix socket", async () => {
+test.concurrent("a host may be the folder of a Unix socket", async () => {
   using folder = new TemporaryFolder();
   chmodSync(folder.path, 0o777);
   await using database = await PostgresServer.start({ unix_socket_directories: folder.path });
-  await expectCancelled(database.address("postgres", [], "?sslmode=disable"), database);
   const socket = `postgres://postgres@${encodeURIComponent(folder.path)}:${database.port}/postgres`;
-  await expectCancelled(`${socket}?sslmode=disable`, database);
   expect((await runCommand(["migrate", "--database", socket])).exitCode).toBe(0);
 });
 
-test.concurrent("a statement that waits for one that is cancelled does not delay the end of its connection", async () => {
-  await using database = await sharedPostgres();
-  const [config] = parsePostgresUrl(
-    `${database.address("postgres").replace("postgres:", "")}?sslmode=disable`,
-  ).hosts;
-  const pool = new HostPool({ ...config }, 1);
-  const connection = await pool.connect();
-  const statements = [1, 2].map(() => connection.query("SELECT pg_sleep(5)"));
-  const startedAt = performance.now();
-  connection.release(true);
-  const results = await Promise.allSettled(statements);
-  expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-  // Cancel requests end after a minute.
-  expect(performance.now() - startedAt).toBeLessThan(30_000);
-  await pool.close();
-});
+/** From 1.21 on PgBouncer tracks prepared statements. */
+const tracksStatements = (() => {
+  const path = pathOf("pgbouncer");
+  const text = path === null ? "" : spawnSync(path, ["--version"], { encoding: "utf8" }).stdout;
+  return Bun.semver.satisfies(/PgBouncer (\S+)/.exec(text)?.[1] ?? "0.0.0", ">=1.21.0");
+})();
 
 interface PgBouncer extends AsyncDisposable {
   /** The address of a database through it. */
@@ -177,6 +136,7 @@ async function startPgBouncer(database: PostgresDatabases): Promise<PgBouncer> {
       `auth_file = ${folder.file("users.txt")}`,
       "pool_mode = transaction",
       "default_pool_size = 2",
+      ...(tracksStatements ? ["max_prepared_statements = 10"] : []),
       "",
     ].join("\n"),
   );
@@ -215,8 +175,21 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
     await postgres[Symbol.asyncDispose]();
   });
 
-  test.concurrent("plants are created over fewer connections than batches in flight", async () => {
+  test("a role without parameters is refused, with the statements that set them", async () => {
     const { name } = await postgres.newDatabase();
+    const refused = await runCommand(["migrate", "--database", `${bouncer.address(name)}?retry_timeout=1`]);
+    expect(refused).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining(
+        "is behind a pooler, so its role needs parameters; run ALTER ROLE postgres SET statement_timeout = 5000; ALTER ROLE postgres SET lock_timeout = 1000",
+      ),
+    });
+  });
+
+  test.if(tracksStatements)("plants are created over fewer connections than batches in flight", async () => {
+    const { name } = await postgres.newDatabase();
+    for (const parameter of ["statement_timeout = 5000", "lock_timeout = 1000"])
+      await postgres.query(name, `ALTER ROLE postgres IN DATABASE ${name} SET ${parameter}`);
     await using server = await RunningServer.startInProcess({ database: bouncer.address(name) });
     const target = await server.target();
     const load = new Load();
@@ -228,61 +201,5 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
     expect((await post(target, plantJson(1n, "Ficus"))).json).toMatchObject({ error: 40009 });
     const exported = (await server.command("export")).stdout.replace('{"id":1,"name":"Monstera"}\n', "");
     expect(load.audit(exported)).toEqual([]);
-  });
-
-  test.concurrent("statements are unnamed; names that it would pass on are refused with the reason", async () => {
-    const { name } = await postgres.newDatabase();
-    const address = `${bouncer.address(name)}?retry_timeout=1`;
-    const primary = new Primary(parsePostgresUrl(address.replace("postgres:", "")));
-    expect(await primary.once(async ({ traits }) => traits.namesStatements)).toBe(false);
-    await primary.close();
-    // Twice, as a name that stayed on a shared connection would be found by the second one.
-    for (let attempt = 0; attempt < 2; attempt++) {
-      const refused = await runCommand(["migrate", "--database", `${address}&statements=named`]);
-      expect(refused).toMatchObject({
-        exitCode: 1,
-        stderr: expect.stringContaining("a pooler that does not track prepared statements"),
-      });
-    }
-    expect((await runCommand(["migrate", "--database", `${address}&statements=unnamed`])).exitCode).toBe(0);
-  });
-
-  test.concurrent("a pool that finds its names on shared connections continues without them", async () => {
-    const { name } = await postgres.newDatabase();
-    const { hosts } = parsePostgresUrl(bouncer.address(name).replace("postgres:", ""));
-    const pool = new HostPool({ ...hosts[0], ssl: false }, 4);
-    pool.traits = { ...pool.traits, synchronousCommit: "on", namesStatements: true };
-    const statement = { name: "one", text: "SELECT 1 AS one" };
-    const states = await Promise.all(
-      Array.from({ length: 20 }, () =>
-        pool.query(statement).then(
-          () => "done",
-          (error) => classifyError(error),
-        ),
-      ),
-    );
-    expect(states).toContain("retryable");
-    expect(pool.traits.namesStatements).toBe(false);
-    expect((await pool.query({ text: "SELECT 1 AS one" })).rows).toEqual([{ one: 1 }]);
-    await pool.close();
-  });
-
-  test.concurrent("a statement that times out is cancelled", async () => {
-    const { name } = await postgres.newDatabase();
-    await expectCancelled(`${bouncer.address(name)}?sslmode=disable`, postgres);
-  });
-
-  test.concurrent("while the table is locked, its connections are not used up", async () => {
-    const { name, address } = await postgres.newDatabase();
-    await using server = await RunningServer.startInProcess({
-      database: `${bouncer.address(name)}?statement_timeout=1&retry_timeout=1`,
-    });
-    const target = await server.target();
-    const other = new Client({ connectionString: address });
-    await other.connect();
-    await other.query("BEGIN; LOCK TABLE plants");
-    for (let id = 0n; id < 3n; id++) expect((await post(target, plantJson(id, "Monstera"))).status).toBe(503);
-    await other.end();
-    expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
   });
 });

@@ -49,7 +49,7 @@ async function connectionsWhileRefused(load: Load, address: string): Promise<num
 }
 
 // Each waits for several time-outs.
-describe.concurrent("statements that time out are cancelled, and afterwards plants are created", () => {
+describe.concurrent("statements that wait are bounded, and afterwards plants are created", () => {
   test("while the table is locked", async () => {
     const { address } = await database.newDatabase();
     await using server = await RunningServer.startInProcess({

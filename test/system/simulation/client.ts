@@ -70,11 +70,10 @@ export class Client {
   }
 
   async #create(): Promise<void> {
-    const { model, tokens, time } = this.#parts;
+    const { model, tokens } = this.#parts;
     const { plant, isAlone } = this.#choose();
     const { token, expectation } = tokens.any();
     model.send(plant);
-    const sentAt = time.now();
     const reply = await this.#post(newPlantJson(plant), token);
     if (reply !== "disconnected") {
       const refused = reply.status === 401;
@@ -83,7 +82,7 @@ export class Client {
       if (!refused && expectation() === "refused")
         this.#parts.report(`let in: an inactive token got ${show(reply)}`);
     }
-    this.#checkResponse(reply, sentAt);
+    this.#checkResponse(reply);
     this.#record(plant, reply, isAlone);
   }
 
@@ -155,18 +154,9 @@ export class Client {
   }
 
   /** Checks that the response is allowed, whatever the outcome of the plant. */
-  #checkResponse(reply: Reply, sentAt: number): void {
-    const { environment, time, report } = this.#parts;
-    if (reply === "disconnected") return;
-    if (reply.status === 500 && reply.text !== engineThrewText)
-      report("internal error: a request was answered 500");
-    const gaveUp = reply.status === 503 && reply.text.includes("may not be stored");
-    if (
-      gaveUp &&
-      time.now() - sentAt < environment.retryMsMax &&
-      environment.lastRejectionAt < sentAt - environment.retryMsMax
-    )
-      report(`gave up: a batch was not tried for ${environment.retryMsMax} ms`);
+  #checkResponse(reply: Reply): void {
+    if (reply !== "disconnected" && reply.status === 500 && reply.text !== engineThrewText)
+      this.#parts.report("internal error: a request was answered 500");
   }
 
   #record(plant: NewPlant, reply: Reply, isAlone: boolean): void {

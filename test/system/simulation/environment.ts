@@ -16,20 +16,12 @@ export interface ProcessStore extends Pick<PlantStore, "create" | "batchesInFlig
 }
 
 export interface Environment {
-  readonly engine: string;
   /** Opens the store of a server that starts. `fail` is called when the server has to exit. */
   start(fail: () => void): ProcessStore;
   /** Injects a fault of the kinds that this seed has drawn; it ends by itself after some time. */
   injectFault(): void;
   /** Ends all faults. */
   heal(): void;
-  /**
-   * How long a batch must be retried before it may be unavailable, if only the connection to the
-   * store fails.
-   */
-  readonly retryMsMax: number;
-  /** When the store itself last rejected a batch, which need not be retried. */
-  readonly lastRejectionAt: number;
   /** Exceptions of an engine that should have been outcomes. */
   readonly violations: readonly string[];
   /**
@@ -68,12 +60,6 @@ export interface Mutation {
   readonly sqliteSql?: (sql: string) => string;
   /** Reports a failed fsync as another error. */
   readonly hidesFsync?: boolean;
-  /** A read writes no messages to the write-ahead log of PostgreSQL. */
-  readonly writesNoMessages?: boolean;
-  /** PostgreSQL ignores the parameters that a transaction sets. */
-  readonly ignoresSettings?: boolean;
-  /** A batch is not retried. */
-  readonly dropsRetries?: boolean;
   /** Replaces the clock by which tokens expire. */
   readonly clock?: (wallNow: () => number) => () => number;
   /** Wraps the token store of each server. */

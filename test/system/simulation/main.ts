@@ -51,7 +51,7 @@ async function runMany(options: SimulationOptions): Promise<void> {
     add(totals, result);
     if (result.violations.length === 0) continue;
     failed++;
-    print(`seed ${result.seed} failed (${result.engine}): ${result.violations[0]}`);
+    print(`seed ${result.seed} failed: ${result.violations[0]}`);
     print(`  again: npm run simulate -- --seed ${result.seed} --trace${replayedMutation()}`);
   }
   print(

@@ -121,19 +121,14 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
     },
   },
   overwrites: {
-    engine: "sqlite",
     mutation: {
       sqliteSql: (sql) => sql.replace("DO NOTHING", "DO UPDATE SET name = excluded.name, tag = excluded.tag"),
     },
   },
   neverRollsBack: {
-    engine: "sqlite",
     mutation: { sqliteSql: (sql) => sql.replace("ROLLBACK", "SELECT 1") },
   },
-  goesOnAfterAFailedFsync: { engine: "sqlite", mutation: { hidesFsync: true } },
-  dropsARetry: { engine: "postgres", mutation: { dropsRetries: true } },
-  answersWhatTheStandbyHasNot: { engine: "postgres", mutation: { writesNoMessages: true } },
-  commitsAsTheServerIsConfigured: { engine: "postgres", mutation: { ignoresSettings: true } },
+  goesOnAfterAFailedFsync: { mutation: { hidesFsync: true } },
   neverSeesATokenEnd: { mutation: { clock: () => () => 0 } },
   neverSeesARevocation: {
     mutation: {

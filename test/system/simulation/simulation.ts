@@ -1,31 +1,28 @@
-// One simulation: servers, clients and an environment with injected faults, all driven by one seed.
+// One simulation: a server, clients and an environment with injected faults, all driven by one seed.
 
 import { Random } from "../../support/random.ts";
 import { VirtualTime } from "../../support/virtual-time.ts";
 import { Client, type ClientParts } from "./client.ts";
 import type { Mutation, SimulationParts } from "./environment.ts";
 import { Model } from "./model.ts";
-import { PostgresEnvironment } from "./postgres-environment.ts";
 import { SimulatedServer } from "./server.ts";
 import { SqliteEnvironment } from "./sqlite-environment.ts";
 import { SimulatedTokens } from "./tokens.ts";
 
 export interface Result {
   readonly seed: number;
-  readonly engine: string;
   /** Violations of the contract; empty if there are none. */
   readonly violations: readonly string[];
   /** The same for every run of a seed. */
   readonly hash: string;
   readonly counts: Readonly<Model["counts"]>;
-  /** How many servers were killed, and how many faults injected. */
+  /** How often the server was killed, and how many faults were injected. */
   readonly kills: number;
   readonly faults: number;
 }
 
 export interface SimulationOptions {
   readonly mutation?: Mutation;
-  readonly engine?: "sqlite" | "postgres";
   /** Called with every event, as a line. */
   readonly trace?: (line: string) => void;
 }
@@ -43,11 +40,10 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
     options.trace?.(timed);
   };
   const parts: SimulationParts = { time, random, trace, mutation: options.mutation ?? {} };
-  const engine = options.engine ?? random.pick(["sqlite", "postgres"] as const);
-  const simulation = new Simulation(parts, engine);
+  const simulation = new Simulation(parts);
   const violations = await time.until(simulation.run(), msMax).catch((error) => [`stuck: ${error.message}`]);
   const { model, kills, faults } = simulation;
-  return { seed, engine, violations, hash: hash.toString(16), counts: model.counts, kills, faults };
+  return { seed, violations, hash: hash.toString(16), counts: model.counts, kills, faults };
 }
 
 class Simulation {
@@ -56,13 +52,14 @@ class Simulation {
   faults = 0;
   readonly #parts: SimulationParts;
   readonly #environment;
-  readonly #servers: SimulatedServer[] = [];
+  #server: SimulatedServer;
   readonly #violations: string[] = [];
   #isOver = false;
 
-  constructor(parts: SimulationParts, engine: "sqlite" | "postgres") {
+  constructor(parts: SimulationParts) {
     this.#parts = parts;
-    this.#environment = engine === "sqlite" ? new SqliteEnvironment(parts) : new PostgresEnvironment(parts);
+    this.#environment = new SqliteEnvironment(parts);
+    this.#server = this.#newServer();
   }
 
   /** Runs to the end, and returns the violations. */
@@ -70,18 +67,14 @@ class Simulation {
     const { random } = this.#parts;
     const tokens = new SimulatedTokens(this.#parts, this.#environment.start(() => undefined).tokens);
     await tokens.issue(false);
-    const serverCount = this.#environment.engine === "sqlite" ? 1 : 1 + random.below(3);
-    for (let index = 0; index < serverCount; index++) await this.#startServer(index);
+    await this.#server.start();
 
     const clientParts: ClientParts = {
       ...this.#parts,
       environment: this.#environment,
       model: this.model,
       tokens,
-      server: () => {
-        const up = this.#servers.filter(({ isUp }) => isUp);
-        return random.pick(up.length === 0 ? this.#servers : up);
-      },
+      server: () => this.#server,
       report: (violation) => this.#violations.push(violation),
     };
     const clients = Array.from(
@@ -105,39 +98,39 @@ class Simulation {
     this.#environment.heal();
     // Longer than every time-out that a fault may have started.
     await time.sleep(30_000);
-    for (const [index, server] of this.#servers.entries()) if (!server.isUp) await this.#startServer(index);
+    if (!this.#server.isUp) await this.#restart();
     await Promise.all(clients.map((client) => client.createLast()));
-    for (const server of this.#servers) {
-      this.#violations.push(...(await server.stop(10_000)));
-    }
+    this.#violations.push(...(await this.#server.stop(10_000)));
     this.#violations.push(...this.#environment.violations, ...this.model.audit(this.#environment.durable()));
     this.#environment.close();
   }
 
-  async #startServer(index: number): Promise<void> {
-    const server = new SimulatedServer(this.#environment, this.#parts, () => {
+  #newServer(): SimulatedServer {
+    return new SimulatedServer(this.#environment, this.#parts, () => {
       this.kills++;
     });
-    this.#servers[index] = server;
-    await server.start();
   }
 
-  /** Disturbs the servers: faults, kills, restarts, new and revoked tokens, clock jumps. */
+  async #restart(): Promise<void> {
+    this.#server = this.#newServer();
+    await this.#server.start();
+  }
+
+  /** Disturbs the server: faults, kills, restarts, new and revoked tokens, clock jumps. */
   async #disturb(tokens: SimulatedTokens): Promise<void> {
     const { random, time } = this.#parts;
     while (!this.#isOver) {
       await time.sleep(random.between(1, 250));
-      const index = random.below(this.#servers.length);
-      const server = this.#servers[index];
-      if (server?.isUp === false && random.chance(0.5)) await this.#startServer(index);
+      if (!this.#server.isUp && random.chance(0.5)) await this.#restart();
+      const server = this.#server;
       const event = random.below(10);
       if (event < 4) {
         this.faults++;
         this.#environment.injectFault();
-      } else if (event === 4 && server?.isUp) {
+      } else if (event === 4 && server.isUp) {
         this.kills++;
         server.kill();
-      } else if (event === 5 && server?.isUp) {
+      } else if (event === 5 && server.isUp) {
         const stopping = server
           .stop(random.chance(0.5) ? 10_000 : 1)
           .then((left) => this.#violations.push(...left));

@@ -18,9 +18,6 @@ type Fault = "none" | "throws" | "full" | "locked" | "broken" | "fsync" | "kille
 const pagesMax = 1_000_000;
 
 export class SqliteEnvironment implements Environment {
-  readonly engine = "sqlite";
-  readonly retryMsMax = 0;
-  lastRejectionAt = Number.NEGATIVE_INFINITY;
   readonly violations: string[] = [];
   readonly #parts: SimulationParts;
   readonly #disk = new Database(":memory:", { strict: true, safeIntegers: true });
@@ -126,7 +123,6 @@ export class SqliteEnvironment implements Environment {
   }
 
   #onUnavailable(reason: string): void {
-    this.lastRejectionAt = this.#parts.time.now();
     this.#parts.trace(`unavailable: ${reason}`);
   }
 

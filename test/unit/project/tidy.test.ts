@@ -49,6 +49,7 @@ const reserved: readonly [pattern: RegExp, only: string | readonly string[], ins
   [/"pino"/, "src/core/observability/log.ts", "emit a ServerEvent"],
   [/"@opentelemetry\//, "src/core/observability/opentelemetry.d.ts", "emit a ServerEvent"],
   [/\/opentelemetry\.js"/, "src/core/observability/tracing.ts", "emit a ServerEvent"],
+  [/"pg-connection-string"/, "src/core/store/postgres/connection-url.ts", "use parsePostgresUrl"],
   [/"pg-copy-streams"/, "src/core/store/postgres/driver.ts", "import from ./driver.ts"],
   [/\bprocess\.exit\(/, "src/cli/host.ts", "throw an OperatorError, or set process.exitCode"],
   [/\bconsole\.\w+\(/, "", "emit a ServerEvent, or use src/cli/output.ts"],

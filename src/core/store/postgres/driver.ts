@@ -1,14 +1,13 @@
 // The PostgreSQL client node-postgres and its streams for COPY, imported here and nowhere else.
 
 export {
-  Client,
+  type ClientBase,
   type ClientConfig,
   type Connection,
   DatabaseError,
   escapeLiteral,
   Pool,
   type PoolClient,
-  Query,
   type QueryConfig,
   type Submittable,
   types,

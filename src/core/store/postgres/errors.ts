@@ -4,13 +4,27 @@
 import { OperatorError } from "../../operator-error.ts";
 import { DatabaseError } from "./driver.ts";
 
+/** The connection to a host cannot be used any more, or cannot be made. */
+class ConnectionLost extends Error {
+  constructor(cause: unknown) {
+    super(errorReason(cause), { cause });
+  }
+}
+
+/** An error of the client library as ConnectionLost; errors of the database and of programs stay. */
+export function withConnectionLost(error: unknown): unknown {
+  const isOther =
+    error instanceof DatabaseError || error instanceof TypeError || error instanceof ConnectionLost;
+  return isOther ? error : new ConnectionLost(error);
+}
+
 /** No host accepts writes now; the message has the reason of each. */
-export class NoPrimary extends Error {
+export class NoPrimary extends ConnectionLost {
   /** See isRefusal. */
   readonly isRefusal: boolean;
 
-  constructor(message: string, isRefusal = false) {
-    super(message);
+  constructor(reason: string, isRefusal = false) {
+    super(reason);
     this.isRefusal = isRefusal;
   }
 }
@@ -18,13 +32,6 @@ export class NoPrimary extends Error {
 /** Whether a host has responded, and plants must not be committed on it. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof NoPrimary && error.isRefusal;
-}
-
-/** A commit is on disk, but its wait for the standby was cancelled. A retry waits again. */
-export class UnreplicatedCommit extends Error {
-  constructor() {
-    super("the wait for the synchronous standby was cancelled");
-  }
 }
 
 /**
@@ -39,15 +46,15 @@ export type Failure = "connectionLost" | "retryable" | "rowError" | "rejected" |
 
 // Connection exceptions, shutdown, "cannot connect now", read-only transaction (a standby).
 const connectionLostStates = /^(?:08...|57P0[1235]|25006)$/;
-// Serialization failure and deadlock; CockroachDB's restarts are 40001, its ambiguous commits
-// 40003. Too many connections. Lock and statement timeouts.
-const retryableStates = /^(?:40001|40P01|40003|53300|55P03|57014)$/;
+// Serialization failure and deadlock, too many connections, lock and statement timeouts.
+const retryableStates = /^(?:40001|40P01|53300|55P03|57014)$/;
 // Data exceptions, integrity constraints, program limits.
 const rowErrorStates = /^(?:22...|23...|54...)$/;
 const lockNotAvailable = "55P03";
 const undefinedTable = "42P01";
-// A prepared statement that does not exist, or exists already.
-const nameLostStates = /^(?:26000|42P05)$/;
+
+/** The pool's error if all of its connections stay busy; the host itself may be fine. */
+const allBusyMessage = "timeout exceeded when trying to connect";
 
 /** Whether a table does not exist. */
 export function isUndefinedTable(error: unknown): boolean {
@@ -59,32 +66,15 @@ export function isLockTimeout(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === lockNotAvailable;
 }
 
-/** Whether prepared statements are not the connection's own: a pooler shares the session. */
-export function isNameLost(error: unknown): boolean {
-  return error instanceof DatabaseError && nameLostStates.test(error.code ?? "");
-}
-
-/** Whether a change of the schema has changed the result of a prepared statement. */
-function isPlanOutdated({ code, routine }: DatabaseError): boolean {
-  // The state is that of everything unsupported, and the message depends on the server's language.
-  return code === "0A000" && routine === "RevalidateCachedQuery";
-}
-
 /** Classifies what was thrown, as an `internalError` unless it is of the database or its client. */
 export function classifyError(error: unknown): Failure {
-  if (error instanceof NoPrimary) return "connectionLost";
-  if (error instanceof UnreplicatedCommit) return "retryable";
-  if (error instanceof DatabaseError) {
-    const state = error.code ?? "";
-    if (connectionLostStates.test(state)) return "connectionLost";
-    if (retryableStates.test(state) || isNameLost(error) || isPlanOutdated(error)) return "retryable";
-    return rowErrorStates.test(state) ? "rowError" : "rejected";
-  }
-  if (!(error instanceof Error) || error instanceof TypeError || error instanceof RangeError)
-    return "internalError";
-  // All connections of the pool are busy with other batches; the host itself may be fine.
-  if (error.message === "timeout exceeded when trying to connect") return "retryable";
-  return isConnectionError(error) ? "connectionLost" : "internalError";
+  if (error instanceof ConnectionLost)
+    return error.message === allBusyMessage ? "retryable" : "connectionLost";
+  if (!(error instanceof DatabaseError)) return "internalError";
+  const state = error.code ?? "";
+  if (connectionLostStates.test(state)) return "connectionLost";
+  if (retryableStates.test(state)) return "retryable";
+  return rowErrorStates.test(state) ? "rowError" : "rejected";
 }
 
 /** A message in one line: Citus quotes that of another node, which has several. */
@@ -104,15 +94,4 @@ export function errorReason(error: unknown): string {
 export async function rejectForOperator(error: unknown): Promise<never> {
   if (error instanceof OperatorError || classifyError(error) === "internalError") throw error;
   throw new OperatorError(`the database request failed: ${errorReason(error)}; fix the cause, and try again`);
-}
-
-/** The client's own errors are recognised by their messages: few have a class or a code. */
-function isConnectionError(error: Error): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  const messages =
-    /connection|timeout|terminated|not queryable|after calling end|SSL|certificate|socket|closed/i;
-  return (
-    (code !== undefined && /^(?:E[A-Z]+|CERT_|ERR_TLS|ERR_SSL|UNABLE_|SELF_SIGNED|DEPTH_ZERO)/.test(code)) ||
-    messages.test(error.message)
-  );
 }

@@ -3,8 +3,8 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import { addColumnStatements, columnDefinitions, missingFields } from "../field-columns.ts";
-import { assertNotWorker, schemaLock } from "./citus/distribution.ts";
-import { DatabaseError, type PoolClient } from "./driver.ts";
+import type { Queries } from "./connection.ts";
+import { DatabaseError } from "./driver.ts";
 import { isUndefinedTable } from "./errors.ts";
 import type { HostPool } from "./host-pool.ts";
 import type { Primary } from "./primary.ts";
@@ -59,6 +59,9 @@ export const newestVersion = migrations.length;
 
 const insufficientPrivilege = "42501";
 
+/** The advisory lock of a change of the schema: "plant", which no one else chooses by chance. */
+export const schemaLock = 0x70_6c_61_6e_74n;
+
 /** Rejects with an OperatorError unless the schema has this version. Needs only to read. */
 export async function assertSchema(primary: Primary): Promise<void> {
   const version = await primary.withRetry(schemaVersion);
@@ -80,14 +83,23 @@ export async function assertSchema(primary: Primary): Promise<void> {
 /**
  * Creates the schema or upgrades it to this version, once if several servers start. Writes nothing
  * if it has that version. Returns whether there was none before.
+ *
+ * @param assertMayChange rejects where the schema cannot be changed.
  */
-export async function migrate(primary: Primary): Promise<boolean> {
+export async function migrate(
+  primary: Primary,
+  assertMayChange: (queries: Queries) => Promise<void>,
+): Promise<boolean> {
   const version = await primary.withRetry(schemaVersion);
   assertNotNewer(version ?? 0);
   if (version === newestVersion && missingFields(await primary.withRetry(plantColumns)).length === 0)
     return false;
-  await primary.withRetry(assertNotWorker);
-  const options = { mode: "ISOLATION LEVEL READ COMMITTED", statementMs: statementMsMax };
+  await primary.withRetry(assertMayChange);
+  const options = {
+    mode: "ISOLATION LEVEL READ COMMITTED",
+    statementMs: statementMsMax,
+    lockMs: statementMsMax,
+  };
   try {
     return await primary.withRetry((pool) => pool.transaction(upgrade, options));
   } catch (error) {
@@ -110,7 +122,7 @@ async function schemaVersion(pool: HostPool): Promise<number | undefined> {
   }
 }
 
-async function plantColumns(connection: Pick<HostPool, "query">): Promise<string[]> {
+async function plantColumns(connection: Queries): Promise<string[]> {
   const { rows } = await connection.query<{ attname: string }>(
     "SELECT attname FROM pg_attribute WHERE attrelid = 'plants'::regclass AND attnum > 0 AND NOT attisdropped",
   );
@@ -118,32 +130,27 @@ async function plantColumns(connection: Pick<HostPool, "query">): Promise<string
 }
 
 /** Runs the migrations that are missing. Returns whether there was no schema before. */
-async function upgrade(connection: PoolClient): Promise<boolean> {
+async function upgrade(connection: Queries): Promise<boolean> {
   // A second server waits here, and then finds the newest version.
-  await runLong(connection, `SELECT pg_advisory_xact_lock(${schemaLock})`);
+  await connection.query(`SELECT pg_advisory_xact_lock(${schemaLock})`);
   await connection.query(
     "CREATE TABLE IF NOT EXISTS plantstore_schema (only_row bool PRIMARY KEY, version int4 NOT NULL, CHECK (only_row))",
   );
   const { rows } = await connection.query<{ version: number }>("SELECT version FROM plantstore_schema");
   const version = rows[0]?.version ?? 0;
   assertNotNewer(version);
-  for (const statement of migrations.slice(version).flat()) await runLong(connection, statement);
+  for (const statement of migrations.slice(version).flat()) await connection.query(statement);
   const missing = missingFields(await plantColumns(connection));
   const { rows: plants } =
     missing.length === 0 ? { rows: [] } : await connection.query("SELECT 1 FROM plants LIMIT 1");
   for (const statement of addColumnStatements(missing, "postgres", { hasPlants: plants.length > 0 }))
-    await runLong(connection, statement);
+    await connection.query(statement);
   await connection.query(
     `INSERT INTO plantstore_schema (only_row, version) VALUES (true, $1)
      ON CONFLICT (only_row) DO UPDATE SET version = excluded.version`,
     [newestVersion],
   );
   return version === 0;
-}
-
-async function runLong(connection: PoolClient, text: string): Promise<void> {
-  const statement = { text, query_timeout: statementMsMax };
-  await connection.query(statement);
 }
 
 function assertNotNewer(version: number): void {

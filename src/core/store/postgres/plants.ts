@@ -1,18 +1,21 @@
-// The plants table: commits batches, and probes. The statements are those that PostgreSQL, Citus,
-// CockroachDB and YugabyteDB have in common.
+// The plants table: commits batches, and probes.
 
-import type { NewPlant } from "../../contract/plant.ts";
-import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } from "../plant-store.ts";
-import { selectDurable } from "./batch.ts";
-import { classifyError, errorReason } from "./errors.ts";
+import { sample } from "../../contract/fields.ts";
+import type { NewEntry, OnUnavailable, Outcome } from "../plant-store.ts";
+import { commitBatch, insertRows } from "./batch.ts";
+import { classifyError, errorReason, isLockTimeout } from "./errors.ts";
 import type { HostPool } from "./host-pool.ts";
-import { commitHalves, commitSkippingLocked, LockedIds } from "./locked-rows.ts";
 import type { Commits } from "./primary.ts";
+
+/** How long the half of a batch waits for the lock of another transaction. */
+const halfLockMsMax = 100;
+
+/** How long a batch is divided; plants that are not committed by then are unavailable. */
+const divideMsMax = 3_000;
 
 export class PostgresPlants {
   readonly #primary: Commits;
   readonly #onUnavailable: OnUnavailable;
-  readonly #locked = new LockedIds();
 
   constructor(primary: Commits, onUnavailable: OnUnavailable) {
     this.#primary = primary;
@@ -20,44 +23,56 @@ export class PostgresPlants {
   }
 
   /** Commits a batch, or else those of its plants that can be. See PlantStore.create. */
-  create(batch: readonly NewEntry[]): Promise<Outcome[]> {
-    return this.#create(batch, "withRetry");
-  }
-
-  async #create(batch: readonly NewEntry[], run: keyof Commits): Promise<Outcome[]> {
+  async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
     try {
-      return await this.#primary[run]((pool) => this.#commit(pool, batch));
+      return await this.#primary.withRetry((pool) => this.#commit(pool, batch));
     } catch (error) {
-      const failure = classifyError(error);
-      if (failure === "internalError") throw error;
-      if (failure === "rowError" && batch.length > 1)
-        return commitHalves(batch, (half) => this.#create(half, "once"));
-      this.#onUnavailable(errorReason(error));
-      if (failure === "connectionLost" || failure === "retryable") return batch.map(() => "unavailable");
-      return this.#compare(batch);
+      if (classifyError(error) === "internalError") throw error;
+      return this.#giveUp(batch, error);
     }
   }
 
   async #commit(pool: HostPool, batch: readonly NewEntry[]): Promise<Outcome[]> {
-    const outcomes = await commitSkippingLocked(pool, batch, this.#locked);
-    if (outcomes.includes("unavailable"))
-      this.#onUnavailable("other transactions hold or delete some of its plants, or a trigger skips them");
+    try {
+      return await commitBatch(pool, batch);
+    } catch (error) {
+      if (!isOfOneRow(error)) throw error;
+      // A lock on the whole table blocks every part; this statement then fails as the batch did.
+      if (isLockTimeout(error)) await pool.query("INSERT INTO plants SELECT * FROM plants WHERE false");
+      return this.#divide(pool, batch, error, performance.now() + divideMsMax);
+    }
+  }
+
+  /** Commits the halves of a batch that failed, so that only the plants that fail are unavailable. */
+  async #divide(
+    pool: HostPool,
+    batch: readonly NewEntry[],
+    error: unknown,
+    deadline: number,
+  ): Promise<Outcome[]> {
+    if (batch.length === 1 || performance.now() > deadline) return this.#giveUp(batch, error);
+    const middle = batch.length >> 1;
+    const outcomes: Outcome[] = [];
+    // One after the other, so that equal ids keep their order.
+    for (const half of [batch.slice(0, middle), batch.slice(middle)]) {
+      const committed = await commitBatch(pool, half, halfLockMsMax).catch((halfError) => {
+        if (!isOfOneRow(halfError)) throw halfError;
+        return this.#divide(pool, half, halfError, deadline);
+      });
+      outcomes.push(...committed);
+    }
     return outcomes;
   }
 
-  /** Compares a batch that cannot be committed: replays and conflicts need no write. */
-  async #compare(batch: readonly NewEntry[]): Promise<Outcome[]> {
-    const reading = this.#primary.once((pool) => selectDurable(pool, batch));
-    const stored = await reading.catch((error) => {
-      if (classifyError(error) === "internalError") throw error;
-      this.#onUnavailable(errorReason(error));
-      return new Map<bigint, NewPlant>();
-    });
-    return batch.map(({ plant }) => {
-      const found = stored.get(plant.id);
-      return found === undefined ? "unavailable" : compareWithStored(found, plant);
-    });
+  #giveUp(batch: readonly NewEntry[], error: unknown): Outcome[] {
+    this.#onUnavailable(errorReason(error));
+    return batch.map(() => "unavailable");
   }
+}
+
+/** Whether an error is one of some row, so that the others may be committed. */
+function isOfOneRow(error: unknown): boolean {
+  return isLockTimeout(error) || classifyError(error) === "rowError";
 }
 
 /**
@@ -65,10 +80,10 @@ export class PostgresPlants {
  * and for a standby, as the plant was written; a role that may only insert plants can do so.
  */
 export async function probe(pool: HostPool): Promise<void> {
-  const id = crypto.getRandomValues(new BigInt64Array(1))[0];
-  await pool.transaction((connection) =>
-    connection.query(
-      `SAVEPOINT probe; INSERT INTO plants (id, name) VALUES (${id}, '') ON CONFLICT (id) DO NOTHING; ROLLBACK TO SAVEPOINT probe`,
-    ),
-  );
+  const [id = 0n] = crypto.getRandomValues(new BigInt64Array(1));
+  await pool.transaction(async (connection) => {
+    await connection.query("SAVEPOINT probe");
+    await insertRows(connection, pool, [{ plant: { ...sample(), id }, creator: null }]);
+    await connection.query("ROLLBACK TO SAVEPOINT probe");
+  });
 }

@@ -4,17 +4,12 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import type { StoreWait } from "../plant-store.ts";
-import type { PostgresUrl } from "./connection-url.ts";
-import type { ClientConfig } from "./driver.ts";
+import type { HostConfig, PostgresUrl } from "./connection-url.ts";
 import { classifyError, errorReason, isRefusal, NoPrimary } from "./errors.ts";
-import { checkHost } from "./host-check.ts";
 import { HostPool } from "./host-pool.ts";
 
 /** The pause before a retry, so that a database that is down is not flooded. */
 const retryPauseMs = 100;
-
-/** With load_balance_hosts=random the next host is probed after this long, or an error. */
-const nextHostMs = 300;
 
 /** A longer wait is reported. */
 const silentMsMax = 800;
@@ -59,8 +54,6 @@ export class Primary {
   #aborted: Promise<never> | undefined;
   #finding: Promise<HostPool> | undefined;
   #found: HostPool | undefined;
-  /** The host that was lost last. */
-  #lost: string | undefined;
   /**
    * Pools with connections that may still be open: of the host in use, of hosts that are being
    * checked, and of lost hosts, where the server may still be running statements.
@@ -132,7 +125,6 @@ export class Primary {
     if (this.#found !== pool) return;
     this.#found = undefined;
     this.#finding = undefined;
-    this.#lost = pool.name;
     this.#retire(pool);
   }
 
@@ -157,24 +149,11 @@ export class Primary {
   }
 
   /**
-   * Opens the hosts, and resolves with the first that accepts writes. All at the same time, so that
-   * one that hangs does not delay the others; but with load_balance_hosts=random, where that would
-   * prefer the nearest, one after the other.
+   * Opens all hosts at the same time, so that one that hangs does not delay the others, and resolves
+   * with the first that accepts writes.
    */
   async #openFirst(): Promise<HostPool> {
-    const { hosts, allowPlaintextFallback, isLoadBalanced } = this.#address;
-    const openings: Promise<HostPool>[] = [];
-    for (const host of isLoadBalanced ? this.#shuffled(hosts) : hosts) {
-      const opening = this.#open(host, allowPlaintextFallback);
-      openings.push(opening);
-      if (!isLoadBalanced) continue;
-      // Waiting for one that hangs would take connect_timeout.
-      const { promise: isNextDue, resolve } = Promise.withResolvers<undefined>();
-      setTimeout(resolve, nextHostMs).unref();
-      opening.catch(() => resolve(undefined));
-      const found = await Promise.race([Promise.any(openings).catch(() => undefined), isNextDue]);
-      if (found !== undefined) break;
-    }
+    const openings = this.#address.hosts.map((host) => this.#open(host));
     const found = await Promise.any(openings);
     for (const opening of openings)
       opening.then(
@@ -182,15 +161,6 @@ export class Primary {
         () => undefined,
       );
     return found;
-  }
-
-  /** In random order, the host that was lost last at the end. */
-  #shuffled(hosts: readonly ClientConfig[]): ClientConfig[] {
-    const keys = crypto.getRandomValues(new Uint32Array(hosts.length));
-    return hosts
-      .map((host, index) => ({ host, key: hostName(host) === this.#lost ? Infinity : (keys[index] ?? 0) }))
-      .toSorted((one, other) => one.key - other.key)
-      .map(({ host }) => host);
   }
 
   /** One more than batches in flight, so that tokens and probes never wait for a batch. */
@@ -210,20 +180,17 @@ export class Primary {
   }
 
   /** The connections to a host, once it has shown that it accepts writes. */
-  async #open(config: ClientConfig, allowPlaintextFallback: boolean): Promise<HostPool> {
+  async #open(config: HostConfig): Promise<HostPool> {
     // Nothing would end this pool after close, and its connections would keep the process alive.
     if (this.#isClosed) throw new NoPrimary("the store was closed");
-    const pool = new HostPool(config, this.#poolConnectionsMax);
+    const pool = new HostPool(config, this.#poolConnectionsMax, this.#address.statementMsMax);
     try {
       this.#assertFewRetired(pool.name);
       this.#pools.add(pool);
-      await checkHost(pool, this.#address);
+      await pool.check();
       return pool;
     } catch (error) {
       void pool.destroy().then(() => this.#pools.delete(pool));
-      if (allowPlaintextFallback && error instanceof Error && /does not support SSL/.test(error.message)) {
-        return this.#open({ ...config, ssl: false }, false);
-      }
       throw new NoPrimary(`${pool.name}: ${errorReason(error)}`, isRefusal(error));
     }
   }
@@ -238,7 +205,7 @@ export class Primary {
   }
 }
 
-function hostName({ host, port }: Pick<ClientConfig, "host" | "port">): string {
+function hostName({ host, port }: HostConfig): string {
   return `${host}:${port}`;
 }
 

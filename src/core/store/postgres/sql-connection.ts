@@ -8,8 +8,9 @@ import {
   type SqlValue,
   sqlMsMaxDefault,
 } from "../sql-connection.ts";
+import type { Queries } from "./connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
-import { DatabaseError, type PoolClient, types } from "./driver.ts";
+import { DatabaseError, types } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
 import { Primary } from "./primary.ts";
 
@@ -35,13 +36,8 @@ export class PostgresSqlConnection implements SqlConnection {
     this.#access = access;
   }
 
-  query<Row extends object>(
-    sql: string,
-    parameters: readonly SqlValue[] = [],
-    msMax = sqlMsMaxDefault,
-  ): Promise<Row[]> {
-    const statement = { ...toStatement({ sql, parameters }, msMax), isAlone: this.#access === "write" };
-    return this.#primary.once((pool) => pool.query<Row>(statement)).then(({ rows }) => rows, rejectSql);
+  query<Row extends object>(sql: string, parameters?: readonly SqlValue[], msMax?: number): Promise<Row[]> {
+    return this.transaction([parameters === undefined ? { sql } : { sql, parameters }], msMax);
   }
 
   transaction<Row extends object>(
@@ -49,11 +45,12 @@ export class PostgresSqlConnection implements SqlConnection {
     msMax = sqlMsMaxDefault,
   ): Promise<Row[]> {
     const deadline = performance.now() + msMax;
-    const run = async (connection: PoolClient): Promise<Row[]> => {
+    const run = async (connection: Queries): Promise<Row[]> => {
       let rows: Row[] = [];
-      for (const statement of statements) {
+      for (const [index, { sql, parameters = [] }] of statements.entries()) {
         const msLeft = Math.max(1, Math.ceil(deadline - performance.now()));
-        ({ rows } = await connection.query<Row>(toStatement(statement, msLeft)));
+        if (index > 0) await connection.query(`SET LOCAL statement_timeout = ${msLeft}`);
+        ({ rows } = await connection.query<Row>({ text: sql, values: [...parameters], types: parsers }));
       }
       return rows;
     };
@@ -66,16 +63,7 @@ export class PostgresSqlConnection implements SqlConnection {
   }
 }
 
-function toStatement({ sql, parameters = [] }: SqlStatement, msMax: number) {
-  return { text: sql, values: [...parameters], types: parsers, query_timeout: msMax };
-}
-
-/** Both ends enforce the time limit: the server, or where it cannot, the client. */
 function rejectSql(error: unknown): Promise<never> {
-  const isTimeout =
-    error instanceof DatabaseError
-      ? error.code === queryCanceled
-      : error instanceof Error && error.message === "Query read timeout";
-  if (isTimeout) throw new SqlTimeout();
+  if (error instanceof DatabaseError && error.code === queryCanceled) throw new SqlTimeout();
   return rejectForOperator(error);
 }

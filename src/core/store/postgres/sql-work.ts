@@ -2,8 +2,8 @@
 
 import type { SqlStatement, SqlValue } from "../sql-connection.ts";
 import type { SqlWork } from "../sql-work.ts";
+import type { Queries } from "./connection.ts";
 import { escapeLiteral, type QueryConfig } from "./driver.ts";
-import type { Queries } from "./host-pool.ts";
 
 /**
  * The texts of statements that are sent together, in UTF-16 code units: they have one time limit,

@@ -1,4 +1,4 @@
-// The PostgreSQL engine, for any database with PostgreSQL's protocol and durable commits.
+// The PostgreSQL engine.
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
@@ -16,22 +16,17 @@ import type {
 import type { SqlAccess } from "../sql-connection.ts";
 import { select } from "./batch.ts";
 import { bytesOnNodesSql, type ClusterEvents, openNodeQueues } from "./citus/citus.ts";
+import { assertNotWorker } from "./citus/distribution.ts";
+import type { Queries } from "./connection.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
-import { DatabaseError, type PoolClient } from "./driver.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
 import { countPlants, exportPlants } from "./export.ts";
-import type { Queries } from "./host-pool.ts";
 import { assertSchema, migrate, newestVersion } from "./migrations.ts";
 import { PostgresPlants, probe } from "./plants.ts";
 import { Primary } from "./primary.ts";
 import { PostgresSqlConnection } from "./sql-connection.ts";
 import { runWork } from "./sql-work.ts";
 import { PostgresTokens } from "./tokens.ts";
-
-const undefinedFunction = "42883";
-
-/** How long an edit waits for a row that another transaction has locked. */
-const editLockMsMax = 1_000;
 
 export class PostgresStore implements ReadablePlantStore, ServerStore {
   readonly engine = "postgres";
@@ -67,7 +62,7 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
     const url = parsePostgresUrl(address);
     const primary = new Primary(url, wait);
     try {
-      const wasCreated = mode === "create" ? await migrate(primary) : false;
+      const wasCreated = mode === "create" ? await migrate(primary, assertNotWorker) : false;
       if (mode !== "create") await assertSchema(primary);
       primary.finishOpening();
       return new PostgresStore(url, primary, wasCreated, events);
@@ -90,8 +85,8 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
   }
 
   edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]> {
-    const edit = (connection: PoolClient) => runWork(connection, editWork(edits, run, ' COLLATE "C"'));
-    const options = { mode: "ISOLATION LEVEL READ COMMITTED", lockMs: editLockMsMax };
+    const edit = (connection: Queries) => runWork(connection, editWork(edits, run, ' COLLATE "C"'));
+    const options = { mode: "ISOLATION LEVEL READ COMMITTED" };
     // Not repeated after a lost connection, as the edits may have been made.
     return this.#primary.once((pool) => pool.transaction(edit, options)).catch(rejectForOperator);
   }
@@ -113,7 +108,7 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
     return countPlants(this.#primary, filter);
   }
 
-  bytesOnDisk(): Promise<number | undefined> {
+  bytesOnDisk(): Promise<number> {
     return this.#primary.once((pool) => this.#bytesOfTables(pool)).catch(rejectForOperator);
   }
 
@@ -126,15 +121,9 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
   }
 
   /** The tables with their indexes; the WAL belongs to the cluster, and is not counted. */
-  async #bytesOfTables(pool: Queries): Promise<number | undefined> {
-    try {
-      const { rows } = await pool.query<{ bytes: string }>((await bytesOnNodesSql(pool)) ?? bytesSql);
-      return Number(rows[0]?.bytes);
-    } catch (error) {
-      // CockroachDB has no such function.
-      if (error instanceof DatabaseError && error.code === undefinedFunction) return undefined;
-      throw error;
-    }
+  async #bytesOfTables(pool: Queries): Promise<number> {
+    const { rows } = await pool.query<{ bytes: string }>((await bytesOnNodesSql(pool)) ?? bytesSql);
+    return Number(rows[0]?.bytes);
   }
 }
 

@@ -1,7 +1,7 @@
 // Runs the statements on the tokens on PostgreSQL.
 
 import { SqlTokens } from "../sql-tokens.ts";
-import type { PoolClient } from "./driver.ts";
+import type { Queries } from "./connection.ts";
 import { rejectForOperator } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 import { runWork } from "./sql-work.ts";
@@ -15,12 +15,12 @@ export class PostgresTokens extends SqlTokens {
       read: (work) => primary.withRetry((pool) => runWork(pool, work())).catch(rejectForOperator),
 
       change(work) {
-        const change = (connection: PoolClient) => runWork(connection, work());
+        const change = (connection: Queries) => runWork(connection, work());
         return primary.withRetry((pool) => pool.transaction(change, options)).catch(rejectForOperator);
       },
 
       record(work) {
-        const record = (connection: PoolClient) => runWork(connection, work());
+        const record = (connection: Queries) => runWork(connection, work());
         return primary.once((pool) => pool.transaction(record, options)).catch(rejectForOperator);
       },
     });

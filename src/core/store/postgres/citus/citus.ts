@@ -1,11 +1,12 @@
 // A Citus cluster, as a server uses it: reads the shard map every second, keeps a queue and
 // connections for each node that has plants, and probes nodes that do not commit.
 
+import { withinTime } from "../../../time-limit.ts";
 import type { CreateQueue, GroupCommitLimits, QueueContext, QueueLimits } from "../../group-commit.ts";
 import type { PlantStore, StoreEvents } from "../../plant-store.ts";
+import type { Queries } from "../connection.ts";
 import type { PostgresUrl } from "../connection-url.ts";
 import { classifyError, errorReason } from "../errors.ts";
-import type { Queries } from "../host-pool.ts";
 import type { Commits, Primary } from "../primary.ts";
 import { citusVersion } from "./distribution.ts";
 import { CitusNode, probeMsMax } from "./node.ts";
@@ -139,9 +140,9 @@ class CitusQueue extends NodeQueues {
 
   /** From the coordinator, or from another node while it is down: the map cannot change then. */
   async #readMetadata(): Promise<string> {
-    const statement = { text: metadataSql, query_timeout: probeMsMax };
     const read = async (source: Commits) => {
-      const { rows } = await source.once((pool) => pool.query<{ metadata: string }>(statement));
+      const reading = source.once((pool) => pool.query<{ metadata: string }>(metadataSql));
+      const { rows } = await withinTime(reading, probeMsMax, "the node");
       return rows[0]?.metadata ?? "";
     };
     try {

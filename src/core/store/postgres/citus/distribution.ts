@@ -4,10 +4,11 @@
 
 import { OperatorError } from "../../../operator-error.ts";
 import type { StoreWait } from "../../plant-store.ts";
+import type { Queries } from "../connection.ts";
 import { parsePostgresUrl } from "../connection-url.ts";
-import { DatabaseError, type PoolClient } from "../driver.ts";
+import { DatabaseError } from "../driver.ts";
 import { isLockTimeout, oneLine, rejectForOperator } from "../errors.ts";
-import type { Queries } from "../host-pool.ts";
+import { schemaLock } from "../migrations.ts";
 import { Primary } from "../primary.ts";
 import { citusVersionMin } from "./shard-map.ts";
 
@@ -16,9 +17,6 @@ const distributeMsMax = 24 * 3_600_000;
 
 /** How long it waits for the lock on a table: creates queue behind it. */
 const lockMsMax = 500;
-
-/** The advisory lock of a migration or distribution: "plant", which no one else chooses by chance. */
-export const schemaLock = 0x70_6c_61_6e_74n;
 
 const insufficientPrivilege = "42501";
 
@@ -67,10 +65,11 @@ export async function assertNotWorker(connection: Queries): Promise<void> {
   );
 }
 
-async function distributeTables(connection: PoolClient): Promise<Distribution> {
+async function distributeTables(connection: Queries): Promise<Distribution> {
   await assertCitus(connection);
   // A second distribution waits here, and then finds the tables distributed.
-  await runLong(connection, `SELECT pg_advisory_xact_lock(${schemaLock})`);
+  await connection.query("SELECT set_config('lock_timeout', '0', true)");
+  await connection.query(`SELECT pg_advisory_xact_lock(${schemaLock})`);
   await connection.query(`SELECT set_config('lock_timeout', '${lockMsMax}', true)`);
   const methods = await methodsOf(connection);
   const changed = tables.filter((table) => mustDistribute(table, methods.get(table)));
@@ -78,12 +77,12 @@ async function distributeTables(connection: PoolClient): Promise<Distribution> {
   for (const table of changed) await distributeTable(connection, table);
   // The rows that filled the shards are still on the coordinator. Last, as it keeps readers out.
   for (const table of changed)
-    await runLong(connection, `SELECT truncate_local_data_after_distributing_table('${table}')`);
+    await connection.query(`SELECT truncate_local_data_after_distributing_table('${table}')`);
   const nodes = await countNodes(connection);
   return { nodes, hasChanged: changed.length > 0 };
 }
 
-async function assertCitus(connection: PoolClient): Promise<void> {
+async function assertCitus(connection: Queries): Promise<void> {
   const version = await citusVersion(connection);
   if (version === undefined) {
     throw new OperatorError(
@@ -106,7 +105,7 @@ export async function citusVersion(connection: Queries): Promise<string | undefi
   return rows[0]?.version;
 }
 
-async function distributeTable(connection: PoolClient, table: string): Promise<void> {
+async function distributeTable(connection: Queries, table: string): Promise<void> {
   const column = idColumns[table];
   const colocation = table === "plants" ? "none" : "plants";
   const call =
@@ -115,7 +114,7 @@ async function distributeTable(connection: PoolClient, table: string): Promise<v
       : `create_distributed_table('${table}', '${column}', colocate_with => '${colocation}')`;
   // Citus rejects a reference table after parallel work in the transaction; a copy is as fast.
   await connection.query("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true)");
-  await runLong(connection, `SELECT ${call}`);
+  await connection.query(`SELECT ${call}`);
 }
 
 function methodFor(table: string): Method {
@@ -132,7 +131,7 @@ function mustDistribute(table: string, method: Method): boolean {
 }
 
 /** By the columns partmethod and repmodel of pg_dist_partition, as Citus' manual lists them. */
-async function methodsOf(connection: PoolClient): Promise<Map<string, Method>> {
+async function methodsOf(connection: Queries): Promise<Map<string, Method>> {
   const { rows } = await connection.query<{ name: string; column: string | null; method: Method | null }>(
     `SELECT name, column_to_column_name(logicalrelid, partkey) AS column,
             CASE WHEN partmethod = 'h' THEN 'by id'
@@ -150,7 +149,7 @@ async function methodsOf(connection: PoolClient): Promise<Map<string, Method>> {
 }
 
 /** Throws an OperatorError that names what Citus would reject less clearly, or accept. */
-async function assertDistributable(connection: PoolClient): Promise<void> {
+async function assertDistributable(connection: Queries): Promise<void> {
   const { rows } = await connection.query<{ node: string }>(
     `SELECT nodename || ':' || nodeport AS node FROM pg_dist_node
      WHERE noderole = 'primary' AND NOT (isactive AND hasmetadata AND metadatasynced) ORDER BY node LIMIT 1`,
@@ -164,7 +163,7 @@ async function assertDistributable(connection: PoolClient): Promise<void> {
 }
 
 /** The nodes that have plants. */
-async function countNodes(connection: PoolClient): Promise<number> {
+async function countNodes(connection: Queries): Promise<number> {
   const { rows } = await connection.query<{ nodes: string }>(
     `SELECT count(DISTINCT groupid) AS nodes FROM pg_dist_placement JOIN pg_dist_shard USING (shardid)
      WHERE shardstate = 1 AND logicalrelid = 'plants'::regclass`,
@@ -191,9 +190,4 @@ function adviceFor(code: string): string {
   if (nodeLostState.test(code))
     return "start that node, or remove it with citus_remove_node, and run it again";
   return "nothing was changed; fix the cause, and run it again";
-}
-
-async function runLong(connection: PoolClient, text: string): Promise<void> {
-  const statement = { text, query_timeout: distributeMsMax };
-  await connection.query(statement);
 }

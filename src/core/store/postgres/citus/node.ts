@@ -187,11 +187,7 @@ export class CitusNode implements Commits, NodeStore {
     const id = this.#map.anyIdOf(this.#node);
     // With so few plants, the batches may find out themselves.
     if (id === undefined) return;
-    const statement = {
-      text: "SELECT 1 FROM plants WHERE id = $1",
-      values: [String(id)],
-      query_timeout: probeMsMax,
-    };
+    const statement = { text: "SELECT 1 FROM plants WHERE id = $1", values: [String(id)] };
     await withinTime(
       this.#routed.once((pool) => pool.query(statement)),
       probeMsMax,
@@ -235,13 +231,12 @@ export class CitusNode implements Commits, NodeStore {
  */
 async function commitNothing(pool: HostPool, node: MappedNode | undefined): Promise<void> {
   // The privilege is checked though no row is inserted.
-  await pool.query({ text: "INSERT INTO plants (id, name) SELECT 0, '' WHERE false" });
+  await pool.query({ text: "INSERT INTO plants SELECT * FROM plants WHERE false" });
   const statement = {
     text: `SELECT pg_logical_emit_message(true, 'plantstore', ''),
                   (SELECT count(*) FROM pg_dist_local_group JOIN pg_dist_node USING (groupid)
                    WHERE groupid = $1 AND nodename = $2 AND nodeport = $3) AS nodes`,
     values: [node?.groupId, node?.host, node?.port],
-    query_timeout: probeMsMax,
   };
   const { rows } = await pool.query<{ nodes: string }>(statement);
   if (node !== undefined && rows[0]?.nodes !== "1")

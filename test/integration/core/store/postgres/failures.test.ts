@@ -1,8 +1,8 @@
 // The classification of errors, with errors that a real client and a real server produce.
 
 import { afterAll, expect, test } from "bun:test";
-import { Client, Pool, type PoolConfig } from "pg";
 import { classifyError } from "../../../../../src/core/store/postgres/errors.ts";
+import { HostPool } from "../../../../../src/core/store/postgres/host-pool.ts";
 import { reservePort } from "../../../../support/ports.ts";
 import { sharedPostgres } from "../../../../support/postgres.ts";
 import { startHangingProxy } from "../../../../support/proxy.ts";
@@ -10,27 +10,15 @@ import { startHangingProxy } from "../../../../support/proxy.ts";
 const database = await sharedPostgres();
 afterAll(() => database[Symbol.asyncDispose]());
 
-const config = (port: number): PoolConfig => ({
-  host: "127.0.0.1",
-  port,
-  user: "postgres",
-  database: "postgres",
-});
-
-/** The failure that a promise rejects with. */
-function rejectionFailure(promise: Promise<unknown>): Promise<string> {
-  return promise.then(
-    () => "none",
-    (error) => classifyError(error),
-  );
+function connect(port: number, { host = "127.0.0.1", statementMs = 60_000 } = {}): HostPool {
+  const config = { host, port, user: "postgres", database: "postgres", connectionTimeoutMillis: 300 };
+  return new HostPool(config, 1, statementMs);
 }
 
-async function sqlFailure(sql: string, query_timeout?: number): Promise<string> {
-  const client = new Client({ ...config(database.port), query_timeout });
-  client.on("error", () => undefined);
-  await client.connect();
-  const failure = await rejectionFailure(client.query(sql));
-  await client.end();
+/** The failure of a statement on a new connection. */
+async function failureOf(sql: string, pool = connect(database.port)): Promise<string> {
+  const failure = await pool.query(sql).then(() => "none", classifyError);
+  await pool.close();
   return failure;
 }
 
@@ -40,33 +28,43 @@ test.each([
   ["connectionLost", "SET transaction_read_only = on; CREATE TABLE x ()"],
   ["retryable", "DO $$ BEGIN RAISE SQLSTATE '40001'; END $$"],
   ["retryable", "DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$"],
+  ["retryable", "SET LOCAL statement_timeout = 1; SELECT pg_sleep(3600)"],
   ["rowError", "SELECT 1 / 0"],
   ["rejected", "SELECT * FROM nowhere"],
   ["rejected", "DO $$ BEGIN RAISE SQLSTATE '53100'; END $$"],
 ])("%s: %s", async (failure, sql) => {
-  expect(await sqlFailure(sql)).toBe(failure);
+  expect(await failureOf(sql)).toBe(failure);
 });
 
-test("a statement that takes too long is connectionLost", async () => {
-  expect(await sqlFailure("SELECT pg_sleep(3600)", 100)).toBe("connectionLost");
+test("a statement that a hanging host does not answer is connectionLost", async () => {
+  using proxy = await startHangingProxy(database.port);
+  const pool = connect(proxy.port, { statementMs: 500 });
+  await pool.check();
+  proxy.hang();
+  expect(await failureOf("SELECT 1", pool)).toBe("connectionLost");
 });
 
-test("a query on a pool that was ended is connectionLost, not an internal error", async () => {
-  const pool = new Pool(config(database.port));
-  await pool.end();
-  expect(await rejectionFailure(pool.query("SELECT 1"))).toBe("connectionLost");
-  expect(await rejectionFailure(pool.connect())).toBe("connectionLost");
+test("a statement on a pool that was closed is connectionLost, not an internal error", async () => {
+  const pool = connect(database.port);
+  await pool.retire();
+  expect(await pool.query("SELECT 1").catch(classifyError)).toBe("connectionLost");
+});
+
+test("a pool whose connections are all busy is retryable", async () => {
+  const pool = connect(database.port);
+  const busy = pool.query("SELECT pg_sleep(1)");
+  expect(await pool.query("SELECT 1").catch(classifyError)).toBe("retryable");
+  await busy;
+  await pool.close();
 });
 
 test("a refused connection, a hanging host and an unknown host name are connectionLost", async () => {
-  const closed = new Pool(config(reservePort()));
-  expect(await rejectionFailure(closed.query("SELECT 1"))).toBe("connectionLost");
+  expect(await failureOf("SELECT 1", connect(reservePort()))).toBe("connectionLost");
   using proxy = await startHangingProxy(database.port);
   proxy.hang();
-  const hanging = new Pool({ ...config(proxy.port), connectionTimeoutMillis: 300 });
-  expect(await rejectionFailure(hanging.query("SELECT 1"))).toBe("connectionLost");
-  const unknown = new Pool({ ...config(1), host: "no-such-host.invalid" });
-  expect(await rejectionFailure(unknown.query("SELECT 1"))).toBe("connectionLost");
+  expect(await failureOf("SELECT 1", connect(proxy.port))).toBe("connectionLost");
+  const unknown = connect(1, { host: "no-such-host.invalid" });
+  expect(await failureOf("SELECT 1", unknown)).toBe("connectionLost");
 });
 
 test("an error of the program itself is an internal error", () => {

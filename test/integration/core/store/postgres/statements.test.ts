@@ -1,5 +1,5 @@
-// The statements that insert a batch: VALUES and unnest, named and unnamed, and what happens to
-// names that are lost. How many statements of edits are sent together.
+// The statements that insert a batch: VALUES, unnest and COPY. How many statements of edits are sent
+// together.
 
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -43,25 +43,12 @@ class Engine implements AsyncDisposable {
     return this.#plants.create(toEntries(batch));
   }
 
-  /** How the engine inserts now. */
-  inserts(): Promise<string> {
-    return this.#primary.once(
-      async ({ traits }) => `${traits.namesStatements ? "named" : "unnamed"} ${traits.insertMethod}`,
-    );
-  }
-
   /**
    * Runs SQL on the connection that the batches use, which is the only one as long as there is one
    * batch at a time.
    */
   async inSession(sql: string): Promise<Record<string, unknown>[]> {
-    return (
-      await this.#primary.once((pool) => pool.query<Record<string, unknown>>({ text: sql, isAlone: true }))
-    ).rows;
-  }
-
-  preparedStatements(): Promise<Record<string, unknown>[]> {
-    return this.inSession("SELECT name FROM pg_prepared_statements ORDER BY name");
+    return (await this.#primary.once((pool) => pool.query<Record<string, unknown>>(sql))).rows;
   }
 
   async exported(): Promise<NewPlant[]> {
@@ -92,15 +79,12 @@ const difficult: readonly NewPlant[] = [
 ];
 
 test.each([
-  ["unnamed unnest", "statements=unnamed", undefined, []],
-  // The default on a direct connection.
-  ["named unnest", "", undefined, ["plantstore_insert", "plantstore_settings"]],
-  ["named values", "statements=named", withCitus, []],
+  ["unnest", undefined, ["plantstore_insert"]],
+  ["VALUES", withCitus, []],
 ])(
   "%s: stores plants exactly, reports conflicts row by row, and prepares one statement for all sizes or none",
-  async (inserts, query, sql, prepared) => {
-    await using engine = await Engine.start(query, sql);
-    expect(await engine.inserts()).toBe(inserts);
+  async (_, sql, prepared) => {
+    await using engine = await Engine.start("", sql);
     const random = fc.sample(fc.uniqueArray(anyNewPlant, { minLength: 200, selector: ({ id }) => id }), {
       numRuns: 1,
       seed: 1,
@@ -121,97 +105,35 @@ test.each([
       "unchanged",
     ]);
     expect(engine.unavailable).toEqual([]);
-    expect(await engine.preparedStatements()).toEqual(prepared.map((name) => ({ name })));
+    expect(await engine.inSession("SELECT name FROM pg_prepared_statements")).toEqual(
+      prepared.map((name) => ({ name })),
+    );
   },
 );
 
-test("a connection that is lost is prepared again", async () => {
-  await using engine = await Engine.start("statements=named");
+test("a connection that is lost is opened, set up and prepared again", async () => {
+  await using engine = await Engine.start("statement_timeout=7");
   await engine.create(ids(1n));
   await server.query(
     "postgres",
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${engine.name}'`,
   );
   expect(await engine.create(ids(1n, 2n))).toEqual(["unchanged", "created"]);
-  expect(await engine.inserts()).toBe("named unnest");
-});
-
-test.each(["DISCARD ALL", "DEALLOCATE plantstore_insert", "DEALLOCATE plantstore_settings"])(
-  "after %s in its session the engine continues without names",
-  async (sql) => {
-    await using engine = await Engine.start("statements=named");
-    await engine.create(ids(1n));
-    await engine.inSession(sql);
-    expect(await engine.create(ids(1n, 2n))).toEqual(["unchanged", "created"]);
-    expect(await engine.inserts()).toBe("unnamed unnest");
-    expect(engine.unavailable).toEqual([]);
-  },
-);
-
-test("changes of the schema do not fail a batch", async () => {
-  await using engine = await Engine.start("statements=named");
-  await engine.create(ids(1n));
-  // The first one changes the plan, the second one the type that RETURNING has.
-  for (const sql of [
-    "ALTER TABLE plants ADD COLUMN note text",
-    "ALTER TABLE plants ALTER COLUMN id TYPE numeric",
-    "ALTER TABLE plants ALTER COLUMN id TYPE bigint",
-  ]) {
-    await server.query(engine.name, sql);
-    const id = BigInt(sql.length);
-    expect([sql, await engine.create(ids(1n, id))]).toEqual([sql, ["unchanged", "created"]]);
-    expect(await engine.create(ids(id))).toEqual(["unchanged"]);
-  }
-  expect(await engine.inserts()).toBe("named unnest");
+  const parameters =
+    "current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock";
+  expect(await engine.inSession(`SELECT ${parameters}`)).toEqual([{ statement: "7s", lock: "1s" }]);
   expect(engine.unavailable).toEqual([]);
 });
 
-test("a row that the database rejects does not fail the others, nor the replay of one that is stored", async () => {
-  await using engine = await Engine.start("statements=named");
-  const long = (id: bigint, letter = "x") => ({ id, name: letter.repeat(20) });
-  await engine.create([long(4n)]);
-  const constraint = "ADD CONSTRAINT short CHECK (length(name) < 20) NOT VALID";
-  await server.query(engine.name, `ALTER TABLE plants ${constraint}`);
-  const batch = [...ids(1n), long(2n), ...ids(3n), long(4n), long(4n, "y"), ...ids(3n)];
-  expect(await engine.create(batch)).toEqual([
-    "created",
-    "unavailable",
-    "created",
-    "unchanged",
-    "conflict",
-    "unchanged",
-  ]);
+test("a row that the database rejects does not fail the others", async () => {
+  await using engine = await Engine.start("");
+  await server.query(engine.name, "ALTER TABLE plants ADD CONSTRAINT short CHECK (length(name) < 20)");
+  const batch = [...ids(1n), { id: 2n, name: "x".repeat(20) }, ...ids(3n, 3n)];
+  expect(await engine.create(batch)).toEqual(["created", "unavailable", "created", "unchanged"]);
 });
-
-/** A trigger that skips the plants with the name "skipped", and one that was stored before. */
-const skipping =
-  () => `INSERT INTO plants (id, name) VALUES (2, 'skipped'); CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN IF NEW.name = 'skipped' THEN RETURN NULL; END IF; RETURN NEW; END $$;
-  CREATE TRIGGER skip BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION skip()`;
 
 /** More plants than those, and the engine uses COPY. */
 const copied = 2_500;
-
-test.each([
-  ["INSERT", 3],
-  ["COPY", copied],
-])(
-  "a plant that a trigger skips is unavailable or a replay, and the others of its batch are created: %s",
-  async (_, length) => {
-    await using engine = await Engine.start("retry_timeout=30", skipping);
-    const batch = Array.from({ length }, (_, index) => ({
-      id: BigInt(index),
-      name: index === 1 || index === 2 ? "skipped" : "a",
-    }));
-    const startedAt = performance.now();
-    const outcomes = await engine.create(batch);
-    expect(outcomes.splice(1, 2)).toEqual(["unavailable", "unchanged"]);
-    expect(new Set(outcomes)).toEqual(new Set(["created"]));
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
-    expect(engine.unavailable.join()).toContain("or a trigger skips them");
-    expect(await engine.exported()).toEqual(batch.filter(({ id }) => id !== 1n));
-  },
-);
 
 test("a COPY of a plant that is stored is undone, and its connection is kept", async () => {
   await using engine = await Engine.start("");
@@ -224,35 +146,10 @@ test("a COPY of a plant that is stored is undone, and its connection is kept", a
   expect(await pid()).toEqual(before);
 });
 
-/**
- * CockroachDB's version, and its error (pgwire/conn.go) for a COPY beside other statements in one
- * query.
- */
-const asCockroach = (
-  database: string,
-) => `CREATE FUNCTION version() RETURNS text LANGUAGE sql AS $$ SELECT 'CockroachDB CCL v24.3.1' $$;
-  ALTER DATABASE ${database} SET search_path = public, pg_catalog;
-  CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN IF current_query() ~ ';.*COPY' THEN RAISE EXCEPTION 'not supported' USING ERRCODE = '08P01'; END IF; RETURN NULL; END $$;
-  CREATE TRIGGER reject BEFORE INSERT ON plants EXECUTE FUNCTION reject()`;
-
-test("a large batch is committed on CockroachDB", async () => {
-  await using engine = await Engine.start("retry_timeout=1", asCockroach);
-  const batch = ids(...Array.from({ length: copied }, (_, index) => BigInt(index)));
-  expect(new Set(await engine.create(batch))).toEqual(new Set(["created"]));
-  expect(engine.unavailable).toEqual([]);
-});
-
-test.each([
-  ["plants", 1],
-  ["tokens", 1],
-  ["plants", copied],
-])("no plant is acknowledged while the table %s is unlogged, in a batch of %d", async (table, length) => {
-  await using engine = await Engine.start("retry_timeout=1");
-  expect(await engine.create(ids(1n))).toEqual(["created"]);
-  await server.query(engine.name, `ALTER TABLE ${table} SET UNLOGGED`);
-  const batch = ids(...Array.from({ length }, (_, index) => BigInt(10 + index)));
-  expect(new Set(await engine.create(batch))).toEqual(new Set(["unavailable"]));
+test.each(["plants", "tokens"])("no plant is acknowledged on an unlogged table %s", async (table) => {
+  const setUnlogged = () => `ALTER TABLE ${table} SET UNLOGGED`;
+  await using engine = await Engine.start("retry_timeout=1", setUnlogged);
+  expect(await engine.create(ids(1n))).toEqual(["unavailable"]);
   expect(engine.unavailable.join()).toContain(`has ${table} as an unlogged table, which a crash empties`);
   await server.query(engine.name, `ALTER TABLE ${table} SET LOGGED`);
   expect(await engine.create(ids(3n))).toEqual(["created"]);

@@ -3,6 +3,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { storeAt } from "../../../../../src/core/store/open-store.ts";
 import { ConsoleClient } from "../../../../support/console.ts";
+import { eventually } from "../../../../support/eventually.ts";
 import { freshId, plantJson, post } from "../../../../support/http.ts";
 import { logLines } from "../../../../support/output.ts";
 import { PostgresServer, sharedPostgres } from "../../../../support/postgres.ts";
@@ -24,14 +25,14 @@ test("the retry of a rotation whose commit had no response finds it done", async
   );
   await store.tokens.add({ hash: "a", name: "ci", createdAt: 1_000, expiresAt: 1_000_000 });
 
-  const waitingPid = async (except = 0) => {
-    const sql = `SELECT pid FROM pg_stat_activity
-                 WHERE datname = '${name}' AND application_name = 'plantstore' AND wait_event = 'SyncRep' AND pid <> ${except}`;
-    for (;;) {
-      const [row] = await own.query(name, sql);
-      if (row !== undefined) return Number(row.pid);
-      await Bun.sleep(20);
-    }
+  const waitingFor = (condition: string) => {
+    const sql = `SELECT FROM pg_stat_activity
+                 WHERE datname = '${name}' AND application_name = 'plantstore' AND ${condition}`;
+    return eventually(
+      condition,
+      () => own.query(name, sql),
+      (rows) => rows.length > 0,
+    );
   };
   // Every commit now waits for a standby that never comes: the client gives up, and the commit goes
   // through later.
@@ -43,9 +44,9 @@ test("the retry of a rotation whose commit had no response finds it done", async
     expiresAt: undefined,
     overlapEndsAt: 500_000,
   });
-  const first = await waitingPid();
-  // The second try finds the row of the first, whose wait was cut short: it waits in its stead.
-  await waitingPid(first);
+  await waitingFor("wait_event = 'SyncRep'");
+  // The second try waits until the first has committed.
+  await waitingFor("wait_event_type = 'Lock'");
   await own.alterSystem("RESET synchronous_standby_names");
   expect(await rotating).toEqual({
     token: { hash: "b", name: "ci", createdAt: 2_000, expiresAt: 1_001_000 },

@@ -1,0 +1,96 @@
+// Opens a session: checks that the host accepts writes and keeps its commits, and sets the
+// parameters that every statement relies on.
+
+import type { ClientBase } from "./driver.ts";
+import { NoPrimary } from "./errors.ts";
+
+/** What determines how batches are inserted on a host. */
+export interface HostTraits {
+  /**
+   * A list of VALUES, or a selection from arrays, which takes PostgreSQL 0.6 of the processor time
+   * and is one statement for all sizes, so that it can be prepared. On Citus that is 30 times slower:
+   * INSERT … SELECT is pulled through the coordinator.
+   */
+  readonly insertMethod: "values" | "unnest";
+  /** Batches with at least as many rows are inserted by COPY. */
+  readonly copyRowsMin: number;
+}
+
+/** How long a statement waits for a lock, unless its transaction sets another time. */
+const lockMsMax = 1_000;
+
+/** COPY inserts 500,000 rows a second, and INSERT 100,000. */
+const copyRowsMin = 2_000;
+
+/**
+ * On a worker of Citus nothing is planned for each shard of a COPY. COPY for 4 plants or more made
+ * 1.4 times the creates at 32 connections and 1.2 times at 64 that COPY for 16 or more made. On the
+ * coordinator small batches are ten times slower by COPY, which opens a connection for each shard.
+ */
+const workerCopyRowsMin = 4;
+
+const checkSql = `SELECT current_setting('transaction_read_only') AS read_only,
+  current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync,
+  current_setting('full_page_writes') AS full_page_writes,
+  (SELECT string_agg(relname, ' and ' ORDER BY relname) FROM pg_class
+   WHERE oid IN (to_regclass('plants'), to_regclass('tokens')) AND relpersistence <> 'p') AS unlogged,
+  current_setting('synchronous_commit') AS synchronous_commit,
+  current_setting('statement_timeout') AS statement_timeout, current_setting('lock_timeout') AS lock_timeout,
+  quote_ident(current_user) AS role, pg_backend_pid()::text AS backend, current_setting('citus.shard_count', true) AS shards,
+  to_regclass('pg_dist_local_group')::text AS node_group`;
+
+type Row = Readonly<Record<string, string | null | undefined>>;
+
+/** Throws NoPrimary unless the host accepts writes and keeps its commits. */
+export async function openSession(client: ClientBase, statementMsMax: number): Promise<HostTraits> {
+  const query = async <Result extends object>(text: string): Promise<Partial<Result>> => {
+    const statement = { text, query_timeout: statementMsMax };
+    return (await client.query<Result>(statement)).rows[0] ?? {};
+  };
+  const found = await query<Row>(checkSql);
+  const reason = refusalReason(found);
+  if (reason !== undefined) throw new NoPrimary(reason, true);
+  const isWeak = !isDurable(found.synchronous_commit);
+  // A pooler has its own process ids. The parameters of a session behind it are those of the role.
+  const isDirect = found.backend === String((client as { readonly processID?: number }).processID);
+  if (isDirect) {
+    await query(`SELECT set_config('statement_timeout', '${statementMsMax}', false),
+                        set_config('lock_timeout', '${lockMsMax}', false)
+                        ${isWeak ? ", set_config('synchronous_commit', 'on', false)" : ""}`);
+  } else {
+    const missing = [
+      ...(isWeak ? ["synchronous_commit = on"] : []),
+      ...(found.statement_timeout === "0" ? [`statement_timeout = ${statementMsMax}`] : []),
+      ...(found.lock_timeout === "0" ? [`lock_timeout = ${lockMsMax}`] : []),
+    ].map((parameter) => `ALTER ROLE ${found.role} SET ${parameter}`);
+    if (missing.length > 0)
+      throw new NoPrimary(
+        `is behind a pooler, so its role needs parameters; run ${missing.join("; ")}`,
+        true,
+      );
+  }
+  // Loaded Citus is enough: the table may be distributed at any time.
+  const insertMethod = found.shards === null ? "unnest" : "values";
+  // A pooler would lose count of the responses.
+  if (!isDirect) return { insertMethod, copyRowsMin: Number.POSITIVE_INFINITY };
+  if (found.node_group === null) return { insertMethod, copyRowsMin };
+  const { groupid } = await query<{ groupid: number }>("SELECT groupid FROM pg_dist_local_group");
+  return { insertMethod, copyRowsMin: groupid === 0 ? copyRowsMin : workerCopyRowsMin };
+}
+
+/** Why plants must not be committed on a host; undefined if they may. */
+function refusalReason({ read_only, encoding, fsync, full_page_writes, unlogged }: Row): string | undefined {
+  if (read_only !== "off") return "accepts no writes (a standby, or read-only)";
+  if (encoding !== "UTF8") return `has the encoding ${encoding}; it must be UTF8`;
+  if (fsync !== "on") return "has fsync off, so that commits can be lost; set it to on";
+  if (full_page_writes !== "on")
+    return "has full_page_writes off, so that a power cut can tear pages; set it to on";
+  if (unlogged !== null)
+    return `has ${unlogged} as an unlogged table, which a crash empties; run ALTER TABLE … SET LOGGED`;
+  return undefined;
+}
+
+/** Whether commits wait for the disk and for the synchronous standby, if there is one. */
+function isDurable(synchronousCommit: string | null | undefined): boolean {
+  return synchronousCommit === "on" || synchronousCommit === "remote_apply";
+}
