@@ -1,15 +1,9 @@
-// Request lines and headers (RFC 9112, sections 3 and 5), and credentials (RFC 6750), malformed or
-// misleading.
+// Request lines and headers (RFC 9112, sections 3 and 5), and credentials (RFC 6750), misleading or
+// larger than the limits. What only Bun's HTTP parser decides is Bun's to test.
 
-import { bodyBytes, create, createBytes, type HostileRequest, type Outcome, row } from "./hostile-request.ts";
+import { bodyBytes, create, type HostileRequest, type Outcome, row } from "./hostile-request.ts";
 
 const length = `Content-Length: ${bodyBytes}`;
-const good = createBytes();
-
-/** Every control character but the tab, CR and LF. */
-const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code))
-  .filter((character) => !"\t\r\n".includes(character))
-  .concat("\x7f");
 
 type Rows = readonly [part: string, ...Outcome[]][];
 
@@ -35,35 +29,10 @@ const lines: Rows = [
   ["POST /plants\xc3\xa9 HTTP/1.1", "notFound", "bare"],
   ["POST /pl\xffnts HTTP/1.1", "notFound", "bare"],
   ["POST /\\plants HTTP/1.1", "notFound", "bare"],
-  ["POST \\plants HTTP/1.1", "bare"],
   ["POST plants HTTP/1.1", "bare"],
-  ["POST * HTTP/1.1", "bare"],
-  ["POST plants.example:80 HTTP/1.1", "bare"],
   ["POST ftp://plants.example/plants HTTP/1.1", "bare", "notFound"],
-  ["POST  /plants HTTP/1.1", "bare"],
-  ["POST /plants  HTTP/1.1", "bare"],
-  ["POST /pla nts HTTP/1.1", "bare"],
-  ["POST\t/plants HTTP/1.1", "bare"],
-  ["POST /plants\tHTTP/1.1", "bare"],
-  ["POST /plants", "bare"],
-  ["POST HTTP/1.1", "bare"],
-  ["POST", "bare"],
-  ["/plants HTTP/1.1", "bare"],
-  [" POST /plants HTTP/1.1", "bare"],
-  ["POST /plants HTTP/1.1 ", "bare"],
-  ["POST /plants HTTP/1.1x", "bare"],
-  ["POST /plants HTTP/1.10", "bare"],
-  ["POST /plants HTTP/1.2", "bare"],
   ["POST /plants HTTP/2.0", "bare"],
-  ["POST /plants HTTP/0.9", "bare"],
-  ["POST /plants HTTP/11", "bare"],
-  ["POST /plants http/1.1", "bare"],
-  ["POST /plants HTTPS/1.1", "bare"],
-  ["POST /plants HTTP/1.1\r", "bare"],
-  ["post /plants HTTP/1.1", "bare"],
   ["P\0ST /plants HTTP/1.1", "bare"],
-  ["FOO /plants HTTP/1.1", "bare"],
-  [`${"A".repeat(1_000)} /plants HTTP/1.1`, "bare"],
   ["CONNECT plants.example:80 HTTP/1.1", "methodNotAllowed", "bare"],
   ["PATCH /plants HTTP/1.1", "methodNotAllowed"],
   ["M-SEARCH /plants HTTP/1.1", "methodNotAllowed", "bare"],
@@ -71,33 +40,8 @@ const lines: Rows = [
   ["POST /openapi.json HTTP/1.1", "methodNotAllowed"],
 ];
 
-// RFC 9112, section 3.2, requires a 400 for an invalid or repeated Host. Bun accepts those, and a
-// create does not use Host.
-const hosts: Rows = [
-  ["", "bare"],
-  ["Host:", "created", "bare"],
-  ["Host: a\r\nHost: b", "created", "bare"],
-  ["Host: a b<>\"'/\\@", "created", "bare"],
-  ["Host: evil.example:99999", "created", "bare"],
-  ["Host: \xff", "created", "bare"],
-  ["Host: [::1", "created", "bare"],
-  [`Host: ${"a".repeat(8_000)}`, "created", "bare"],
-  ["Host : plants.example", "bare"],
-];
-
 const headers: Rows = [
   ["X: a\r\n b", "bare"],
-  ["X: a\r\n\tb", "bare"],
-  [" X: a", "bare"],
-  ["X : a", "bare"],
-  ["X\t: a", "bare"],
-  [": a", "bare"],
-  ["Xa", "bare"],
-  ["X Y: a", "bare"],
-  ["X(Y): a", "bare"],
-  ["X\xe9: a", "bare"],
-  ["X: a\rY: b", "bare"],
-  ["X: a\nY: b", "bare"],
   ["X:", "created"],
   ["X: \t ", "created"],
   ["X: a\xffb", "created"],
@@ -113,7 +57,6 @@ const headers: Rows = [
   ["X-HTTP-Method-Override: GET", "created"],
   ["X-Original-URL: /other", "created"],
   ["X-Forwarded-For: 127.0.0.1\r\nForwarded: for=127.0.0.1", "created"],
-  ["X-Request-Id: a\x0bb", "bare"],
   [`X-Request-Id: ${"a".repeat(5_000)}`, "created"],
   ["traceparent: 00-00000000000000000000000000000000-0000000000000000-00", "created"],
   ["Range: bytes=0-0", "created"],
@@ -140,8 +83,6 @@ const authorizations: Rows = [
   [`Authorization: Bearer ${"x".repeat(9_000)}`, "invalidToken"],
   [`Authorization: Bearer ${".".repeat(9_000)}`, "invalidToken"],
   ["Authorization : Bearer $TOKEN", "bare"],
-  ["X: y\r\n Authorization: Bearer $TOKEN", "bare"],
-  ["Authorization: Bearer\r\n $TOKEN", "bare"],
   ["Authorization_: Bearer $TOKEN", "missingToken"],
   ["Cookie: Authorization=Bearer $TOKEN", "missingToken"],
 ];
@@ -171,17 +112,8 @@ const mediaTypes: Rows = [
 const otherProtocols = [
   row("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0", "bare"),
   row("TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "bare"),
-  row("SSH", "SSH-2.0-x\r\n", "bare"),
-  row("SOCKS", "\x05\x01\x00\r\n\r\n", "bare"),
-  row("Redis", "*1\r\n$4\r\nPING\r\n", "bare"),
-  row("SMTP", "EHLO x\r\n", "bare"),
-  row("PROXY protocol", `PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\n${good}`, "bare"),
-  row("HTTP/0.9", "GET /\r\n", "bare"),
   row("zeros", "\0".repeat(10_000), "bare"),
   row("bytes of every value", String.fromCharCode(...Array(256).keys()).repeat(10), "bare"),
-  row("an empty line first", `\r\n${good}`, "created", "bare"),
-  row("lines without CR", good.replaceAll("\r\n", "\n"), "bare"),
-  row("lines without LF, and some lines", `${good.replaceAll("\r\n", "\r")}\r\n\r\n`, "bare"),
 ];
 
 const flood = (count: number) => Array.from({ length: count }, (_, index) => `X${index}: y`).join("\r\n");
@@ -212,29 +144,9 @@ const withPart = (rows: Rows, toParts: (part: string) => Parameters<typeof creat
 
 export const heads: readonly HostileRequest[] = [
   ...withPart(lines, (line) => ({ line })),
-  ...withPart(hosts, (host) => ({ host })),
   ...withPart(headers, (added) => ({ framing: `${added}\r\n${length}` })),
   ...withPart(authorizations, (authorization) => ({ authorization })),
   ...withPart(mediaTypes, (contentType) => ({ contentType })),
-  ...controls.flatMap((control) => {
-    const name = JSON.stringify(control);
-    return [
-      create(`${name} in a method`, { line: `PO${control}ST /plants HTTP/1.1` }, "bare"),
-      create(`${name} in a path`, { line: `POST /pl${control}ants HTTP/1.1` }, "bare", "notFound"),
-      create(`${name} in a header's name`, { framing: `X${control}: y\r\n${length}` }, "bare"),
-      // Bun accepts DEL in a value. It has no effect there.
-      create(
-        `${name} in a value`,
-        { framing: `X: y${control}y\r\n${length}` },
-        control === "\x7f" ? "created" : "bare",
-      ),
-      create(
-        `${name} in the token`,
-        { authorization: `Authorization: Bearer $TOKEN${control}` },
-        control === "\x7f" ? "invalidToken" : "bare",
-      ),
-    ];
-  }),
   ...otherProtocols,
   ...floods,
 ];

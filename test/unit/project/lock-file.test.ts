@@ -1,23 +1,15 @@
-// What others wrote and we run: pinned, verified when it is installed, and under licences that go
-// with MIT.
+// What others wrote and we ship: copied as it is, and under licences that go with MIT.
 
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readVendored } from "../../../scripts/vendored.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
-const readJson = (path: string) => JSON.parse(readFileSync(join(root, path), "utf8"));
 
 interface LockedPackage {
-  readonly version: string;
-  readonly integrity?: string;
-  readonly resolved?: string;
   readonly license?: string;
   readonly dev?: boolean;
-  readonly hasInstallScript?: boolean;
-  /** That of a package which is installed under another name. */
-  readonly name?: string;
   /** Whether it is a package of this repository. */
   readonly link?: boolean;
 }
@@ -45,46 +37,14 @@ test("what is copied into the source tree is what the locked packages have", asy
   expect(differing).toEqual([]);
 });
 
-describe.each([
-  [".", 100],
-  ["test/runner/postgres-versions", 10],
-])("%s", (folder, lockedMin) => {
-  /** Every package of the lock file, those for other platforms too; without the project's own. */
-  const locked = Object.entries<LockedPackage>(readJson(`${folder}/package-lock.json`).packages).filter(
+test("every locked package has a licence that goes with MIT", () => {
+  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+  const locked = Object.entries<LockedPackage>(packages).filter(
     ([path, { link = false }]) => path.includes("node_modules/") && !link,
   );
-
-  test("every locked package has its hash, and is fetched from whatever registry npm is set to", () => {
-    const unverified = locked.filter(
-      ([, { integrity, resolved }]) => !integrity?.startsWith("sha512-") || resolved !== undefined,
-    );
-    expect(locked.length).toBeGreaterThan(lockedMin);
-    expect(unverified).toEqual([]);
-  });
-
-  test("direct dependencies are pinned to one version, which is the locked one", () => {
-    const { dependencies, devDependencies, optionalDependencies } = readJson(`${folder}/package.json`);
-    const versions = new Map(locked.map(([path, { version }]) => [path, version]));
-    const wrong = Object.entries<string>({
-      ...dependencies,
-      ...devDependencies,
-      ...optionalDependencies,
-    }).filter(([name, wanted]) => versions.get(`node_modules/${name}`) !== wanted.replace(/^npm:.+@/, ""));
-    expect(wrong).toEqual([]);
-  });
-
-  test("every locked package has a licence that goes with MIT", () => {
-    const foreign = locked.filter(
-      ([, { license = "none", dev = false }]) => !isAllowed(license, dev ? permissiveToUse : permissive),
-    );
-    expect(foreign).toEqual([]);
-  });
-
-  test("only packages that are named may run a script when they are installed", () => {
-    const scripted = locked
-      .filter(([, { hasInstallScript }]) => hasInstallScript)
-      .map(([path, { name }]) => name ?? path.replace(/.*node_modules\//, ""));
-    const allowed = Object.keys(readJson(`${folder}/package.json`).allowScripts);
-    expect(scripted.filter((name) => !allowed.includes(name))).toEqual([]);
-  });
+  expect(locked.length).toBeGreaterThan(100);
+  const foreign = locked.filter(
+    ([, { license = "none", dev = false }]) => !isAllowed(license, dev ? permissiveToUse : permissive),
+  );
+  expect(foreign).toEqual([]);
 });
