@@ -146,8 +146,8 @@ async function printServerStart(
   if (config.bootstrapToken === "off" || !(await store.tokens.isEmpty()))
     return await printLines(render(undefined));
   const issuing = issueToken(render(token), async () => {
-    if (await store.tokens.addFirst(record)) return;
-    const message = "the first token that was printed is void: the store has got another one meanwhile";
+    if (await store.tokens.add(record)) return;
+    const message = "the first token that was printed is void: another server has issued one meanwhile";
     emit({ kind: "notice", message, fields: {} });
   });
   // Whoever reads the token may send it before it is stored.

@@ -19,8 +19,8 @@ const lookPauseMs = 50;
 
 /** Requests that wait for such a read, and how long. One with a long body holds what arrives of it. */
 const waitingMax = 1_024;
-const waitingWithLongBodyMax = 32;
-const waitMsMax = 500;
+const waitingWithLongBodyMax = 64;
+const waitMsMax = 5_000;
 
 /** Credentials that are remembered: one for each client that this server is likely to have. */
 const credentialsMax = 1_024;

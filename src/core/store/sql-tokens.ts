@@ -46,17 +46,6 @@ export class SqlTokens {
     });
   }
 
-  /** Stores the first token of a store; false, and nothing stored, if there ever was another. */
-  addFirst(token: NewToken): Promise<boolean> {
-    return this.#database.change(function* () {
-      yield* lock(1);
-      const others = yield* query("SELECT hash FROM tokens WHERE hash <> $1 LIMIT 1", [token.hash]);
-      if (others.length > 0) return false;
-      yield* insert(token);
-      return true;
-    });
-  }
-
   /** Whether a store never had a token. */
   isEmpty(): Promise<boolean> {
     return this.#database.read(function* () {

@@ -122,7 +122,7 @@ test("token create prints only the token, list prints its state, revoke revokes 
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await withStore(database, "create", ({ tokens }) =>
-    tokens.addFirst({ hash: "a", name: "first", createdAt: 1, expiresAt: null }),
+    tokens.add({ hash: "a", name: "first", createdAt: 1, expiresAt: null }),
   );
   const command = (...args: string[]) => runCommand([...args, "--database", database]);
   const created = await command("token", "create", "--name", "ci", "--expires", "90d");

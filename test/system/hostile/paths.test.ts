@@ -76,7 +76,6 @@ const paths: readonly Path[] = [
   { request: "admin GET /console/api/requests", headers: inSession },
   { request: "admin GET /console/api/export?format=csv", headers: inSession },
   { request: "admin GET /console/api/tokens", headers: inSession },
-  { request: "admin GET /console/api/index", headers: inSession },
   {
     request: "admin POST /console/api/plants",
     headers: { ...consoleWrite, ...inSession },

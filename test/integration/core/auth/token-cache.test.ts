@@ -129,17 +129,17 @@ test("unknown tokens share reads of the store, with a pause between two, and a n
   expect(fixture.stored.reads).toBe(reads + 1);
 });
 
-test("of unknown tokens during a read 1,024 wait for it, with long bodies 32, and others are unavailable at once", async () => {
+test("of unknown tokens during a read 1,024 wait for it, with long bodies 64, and others are unavailable at once", async () => {
   await using fixture = new TestCache(manual);
   await fixture.cache.start();
   const token = await fixture.issue("ci");
   const gate = Promise.withResolvers<void>();
   fixture.stored.gate = gate.promise;
-  const withLongBody = Array.from({ length: 33 }, () => fixture.cache.lookup(token, token, true));
-  expect(withLongBody.filter((lookup) => lookup instanceof Promise)).toHaveLength(32);
+  const withLongBody = Array.from({ length: 65 }, () => fixture.cache.lookup(token, token, true));
+  expect(withLongBody.filter((lookup) => lookup instanceof Promise)).toHaveLength(64);
   const lookups = [...withLongBody, ...Array.from({ length: 1_100 }, () => fixture.cache.lookup(token))];
   expect(lookups.filter((lookup) => lookup instanceof Promise)).toHaveLength(1_024);
-  for (const refused of [withLongBody[32], lookups.at(-1)])
+  for (const refused of [withLongBody[64], lookups.at(-1)])
     expect(refused).toMatchObject({ code: "unavailable", details: { retryAfterSeconds: 1 } });
   gate.resolve();
   expect(await lookups[0]).toMatchObject({ name: "ci" });
@@ -164,7 +164,7 @@ test("unknown tokens wait for a change that is under way, and a failed one is re
   await fixture.cache.start();
   const { token, record } = makeToken({ name: "first", expiresAt: null }, { now: noon, randomBytes });
   const printed = Promise.withResolvers<void>();
-  const changing = fixture.cache.reload(printed.promise.then(() => fixture.stored.addFirst(record)));
+  const changing = fixture.cache.reload(printed.promise.then(() => fixture.stored.add(record)));
   const lookup = fixture.cache.lookup(token);
   printed.resolve();
   expect(await lookup).toMatchObject({ name: "first" });

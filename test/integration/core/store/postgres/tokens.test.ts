@@ -98,7 +98,8 @@ test("a server that cannot store last uses logs it when it stops, and works othe
       reason: expect.stringContaining("permission denied for table tokens"),
     }),
   ]);
-  expect((await listedTokens(address)).map(({ lastUsed }) => lastUsed)).toEqual([null, null]);
+  const lastUses = (await listedTokens(address)).map(({ lastUsed }) => lastUsed);
+  expect(new Set(lastUses)).toEqual(new Set([null]));
 });
 
 test("while its database is down, a server's console says so, and it stops with exit code 0", async () => {
