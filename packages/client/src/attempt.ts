@@ -7,6 +7,7 @@ import {
   PlantStoreNetworkError,
   PlantStoreTimeoutError,
 } from "./errors.ts";
+import { parseExactJson } from "./exact-json.ts";
 import type { Settings } from "./options.ts";
 import { type Plant, parsePlant } from "./plant.ts";
 import { parseRetryAfter } from "./retry.ts";
@@ -143,7 +144,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** Undefined, which is neither a Plant nor an Error, for a text that is not JSON. */
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch {
     return undefined;
   }

@@ -1,22 +1,25 @@
 // The types of what the control interface accepts and returns.
 
+import type { PlantFields } from "./plant-fields.ts";
+
 /** An int64; a number must be a safe integer. Larger ids are bigints: `9007199254740993n`. */
 export type AnyId = bigint | number;
 
+/** The fields of a plant; those that are optional may also be undefined. */
+type SeedFields = {
+  readonly [Field in keyof PlantFields]: object extends Pick<PlantFields, Field>
+    ? PlantFields[Field] | undefined
+    : PlantFields[Field];
+};
+
 /** A plant that a sandbox starts with, and has again after a reset. */
-export interface SeedPlant {
+export interface SeedPlant extends SeedFields {
   readonly id: AnyId;
-  readonly name: string;
-  /** Absent or undefined for no tag. */
-  readonly tag?: string | undefined;
 }
 
 /** A plant of the sandbox. */
-export interface StoredPlant {
+export interface StoredPlant extends PlantFields {
   readonly id: bigint;
-  readonly name: string;
-  /** Absent for a plant without a tag. */
-  readonly tag?: string;
 }
 
 /** The codes of the service's errors: the HTTP status times 100 plus a detail. */
@@ -37,17 +40,16 @@ export type ErrorCode =
   | 50000
   | 50300;
 
+/** The values of fields of the plant in the body. */
+type MatchedFields = Partial<PlantFields>;
+
 /** The conditions of a rule, all of which must hold. Without any it applies to all requests. */
-export interface Match {
+export interface Match extends MatchedFields {
   readonly method?: string;
   /** Names are compared without regard to case, values exactly. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The id of the plant in the body. */
   readonly id?: AnyId;
-  /** The name of the plant in the body. */
-  readonly name?: string;
-  /** The tag of the plant in the body. */
-  readonly tag?: string;
   /** The share of the requests that match, 0 to 1, from a sequence that repeats after a reset. */
   readonly share?: number;
 }

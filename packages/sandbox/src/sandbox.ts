@@ -17,6 +17,7 @@ import type {
   StoredRule,
 } from "./control-types.ts";
 import { SandboxControlError, SandboxEndedError, SandboxError, SandboxStartError } from "./errors.ts";
+import type { PlantFilter } from "./plant-fields.ts";
 import type { SandboxProcess } from "./process.ts";
 
 /** The maximum in one response. */
@@ -91,13 +92,13 @@ export class Sandbox implements AsyncDisposable {
     await this.#control.call("POST", "/reset");
   }
 
-  /** All plants, or those with a tag, ordered by id. */
-  async plants({ tag }: { readonly tag?: string } = {}): Promise<StoredPlant[]> {
+  /** All plants, or those with the values of the filter, ordered by id. */
+  async plants(filter: PlantFilter = {}): Promise<StoredPlant[]> {
     const plants: StoredPlant[] = [];
     let after: unknown = null;
     do {
       const query = new URLSearchParams();
-      if (tag !== undefined) query.set("tag", tag);
+      for (const [field, value] of Object.entries(filter)) if (value !== undefined) query.set(field, value);
       if (after !== null) query.set("after", String(after));
       const page = await this.#control.call<{ plants: ParsedPlant[]; next: AnyId | null }>(
         "GET",
