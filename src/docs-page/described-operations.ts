@@ -3,6 +3,11 @@
 import openapi from "../../openapi.yaml";
 import { errorRegistry } from "../core/contract/errors.ts";
 import type { Operation } from "../core/http/operation.ts";
+import type { Parameters } from "../core/http/parameters.ts";
+import { codeSamples } from "./code-samples.ts";
+
+/** The address in openapi.yaml that is replaced by this server's. */
+export const placeholder = openapi.servers[0]?.url ?? "";
 
 type Responses = Readonly<Record<string, object>>;
 
@@ -42,9 +47,10 @@ export function describeOperations(operations: readonly Operation[]): typeof ope
 }
 
 /** An Operation Object. Its failures are those of the create, but for the parameters. */
-function describe({ operationId, path, described }: Operation): object {
+function describe({ operationId, method, path, described }: Operation): object {
   if (described === undefined) throw new Error(`openapi.yaml does not describe ${operationId}`);
   const { summary, description, parameters, body, responses } = described;
+  const example = body === undefined ? undefined : exampleOf(body);
   const failures = Object.entries(create?.responses ?? {}).filter(
     ([status]) => status !== "200" && (body !== undefined || !bodyStatuses.includes(status)),
   );
@@ -53,6 +59,12 @@ function describe({ operationId, path, described }: Operation): object {
     operationId,
     summary,
     description,
+    "x-codeSamples": codeSamples({
+      noun: "plant",
+      method,
+      url: placeholder + sampleTarget(path, parameters),
+      body: example,
+    }),
     parameters: Object.entries(parameters).map(([name, parameter]) => {
       const isInPath = path.includes(`{${name}}`);
       return {
@@ -64,7 +76,12 @@ function describe({ operationId, path, described }: Operation): object {
       };
     }),
     ...(body !== undefined && {
-      requestBody: { required: true, content: { "application/json": { schema: body } } },
+      requestBody: {
+        required: true,
+        content: {
+          "application/json": { schema: body, examples: { [operationId]: { summary, value: example } } },
+        },
+      },
     }),
     responses: {
       ...Object.fromEntries(
@@ -77,4 +94,54 @@ function describe({ operationId, path, described }: Operation): object {
       ...(body === undefined && { 400: badParameter }),
     },
   };
+}
+
+/** A path with values for its parameters, and with the query parameters that are required. */
+function sampleTarget(path: string, parameters: Parameters): string {
+  const query = new URLSearchParams();
+  let target = path;
+  for (const [name, { schema, whenAbsent }] of Object.entries(parameters)) {
+    const value = String(exampleOf(schema));
+    if (path.includes(`{${name}}`)) target = target.replace(`{${name}}`, () => encodeURIComponent(value));
+    else if (whenAbsent === undefined) query.set(name, value);
+  }
+  return query.size === 0 ? target : `${target}?${query}`;
+}
+
+/** A part of JSON Schema. */
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly examples?: readonly unknown[];
+  readonly default?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly minimum?: number;
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly allOf?: readonly Schema[];
+}
+
+/** A value of a schema, of its examples where it has some. */
+function exampleOf(schema: Schema): unknown {
+  if (schema.$ref !== undefined)
+    return exampleOf(openapi.components.schemas[schema.$ref.split("/").at(-1) ?? ""] as Schema);
+  const given = [...(schema.examples ?? []), schema.default, ...(schema.enum ?? [])];
+  const example = given.find((value) => value !== undefined);
+  if (example !== undefined) return example;
+  if (schema.properties !== undefined || schema.allOf !== undefined)
+    // What is added to another schema comes first: the id of a NewPlant.
+    return Object.assign(
+      mapValues(schema.properties ?? {}, exampleOf),
+      ...(schema.allOf ?? []).toReversed().map(exampleOf),
+    );
+  if (schema.type === "array") return schema.items === undefined ? [] : [exampleOf(schema.items)];
+  if (schema.type === "boolean") return true;
+  return schema.type === "string" ? "text" : Math.max(1, schema.minimum ?? 1);
+}
+
+function mapValues<Value, Result>(
+  record: Readonly<Record<string, Value>>,
+  map: (value: Value) => Result,
+): Record<string, Result> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }

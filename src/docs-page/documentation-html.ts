@@ -1,12 +1,12 @@
-// The HTML of the documentation page, made from openapi.yaml: a form that sends a create, samples,
-// and the reference of all operations.
+// The HTML of the documentation page, made from the description of the interface: for each operation
+// a form that sends it, samples, and the reference.
 
-import openapi from "../../openapi.yaml";
 import packageJson from "../../package.json";
 import { iconPath } from "../product.ts";
-import { escapeUrl, placeholder } from "./openapi-documents.ts";
+import { placeholder } from "./described-operations.ts";
+import { escapeUrl } from "./openapi-documents.ts";
 
-/** A part of openapi.yaml: what the page shows of it. */
+/** A part of the description: what the page shows of it. */
 interface Described {
   readonly $ref?: string;
   readonly description?: string;
@@ -14,44 +14,57 @@ interface Described {
 
 type Table<Value> = Readonly<Record<string, Value>>;
 
-interface Field {
-  readonly type: string;
-  readonly format?: string;
-  readonly description: string;
-  readonly examples: readonly (string | number)[];
-}
-
 interface Schema extends Described {
+  readonly type?: string;
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly default?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly items?: Schema;
   readonly allOf?: readonly Schema[];
   readonly required?: readonly string[];
-  readonly properties?: Table<Field>;
+  readonly properties?: Table<Schema>;
+}
+
+interface Content {
+  readonly "application/json": {
+    readonly schema?: Schema;
+    readonly examples?: Table<{ readonly summary: string; readonly value: unknown }>;
+  };
 }
 
 interface DescribedResponse extends Described {
   readonly headers?: Table<Described>;
-  readonly content?: {
-    readonly "application/json": { readonly examples?: Table<{ summary: string; value: object }> };
-  };
+  readonly content?: Content;
+}
+
+interface DescribedParameter extends Described {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly schema: Schema;
 }
 
 interface DescribedOperation {
   readonly operationId: string;
   readonly summary: string;
   readonly description: string;
+  readonly parameters?: readonly DescribedParameter[];
+  readonly requestBody?: { readonly content: Content };
   readonly responses: Table<DescribedResponse>;
+  readonly "x-codeSamples"?: readonly { readonly label: string; readonly source: string }[];
 }
 
-interface DescribedCreate extends DescribedOperation {
-  readonly requestBody: {
-    readonly content: { readonly "application/json": { examples: { withTag: { value: object } } } };
-  };
-  readonly "x-codeSamples": readonly { label: string; source: string }[];
+interface PlacedOperation extends DescribedOperation {
+  readonly method: string;
+  readonly path: string;
 }
 
 interface Description {
   readonly openapi: string;
   readonly info: Record<"title" | "version" | "description", string> & { license: { name: string } };
-  readonly paths: { readonly "/plants": { readonly post: DescribedCreate } };
+  readonly paths: Table<Table<DescribedOperation>>;
   readonly components: {
     readonly schemas: Table<Schema>;
     readonly headers: Table<Described>;
@@ -59,47 +72,64 @@ interface Description {
   };
 }
 
-const description = openapi as unknown as Description;
-const { info, components } = description;
-const operation = description.paths["/plants"].post;
 const { escapeHTML } = Bun;
-
-/** The titles and the descriptions of all operations but that of the form. */
-const otherOperations = Object.entries(description.paths).flatMap(([path, methods]) =>
-  Object.entries<DescribedOperation>(methods)
-    .filter(([, other]) => other !== operation)
-    .map(([method, other]) => [`${method.toUpperCase()} ${path}`, other] as const),
-);
 
 const icon = `%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%232e7d32' d='${iconPath}'/%3E%3C/svg%3E`;
 
 const leaf = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${iconPath}"/></svg>`;
 
-/** The first paragraph is the page's; each heading after it begins a section. */
-const [introduction = "", ...chapters] = info.description.split(/^## /m);
-const [lead = "", ...notes] = introduction.split("\n\n");
+/** Where a page is served. */
+interface Place {
+  /** "" or a path with a slash at its end, before every relative link. */
+  readonly prefix: string;
+  /** The base address of the server. */
+  readonly url: string;
+}
 
-/** The part that is the same at every address. Made once: it takes 0.5 ms, ten times the rest. */
-const reference = [
-  section("Fields", renderFields()),
-  section("Responses", renderResponses(operation)),
-  ...otherOperations.map(([title, other]) =>
-    section(title, markdown(`${other.summary}. ${other.description}`) + renderResponses(other)),
-  ),
-  ...chapters.map(renderChapter),
-].join("");
-const about = section("About", markdown([operation.description, ...notes].join("\n\n")));
-const navigation = renderNavigation();
+/** Makes the pages of a description, each one document without inline scripts and styles. */
+export function documentationOf(description: object): (place: Place) => string {
+  const { openapi, info, paths, components } = description as Description;
+  const [operation, ...others] = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, each]) => ({ ...each, method: method.toUpperCase(), path })),
+  );
+  if (operation === undefined) throw new Error("The description has no operation");
 
-/**
- * The page, as one document without inline scripts and styles.
- *
- * @param prefix "" or a path with a slash at its end, before every relative link.
- * @param url the base address of the server.
- */
-export function renderDocumentation(prefix: string, url: string): string {
-  const link = (path: string) => escapeHTML(prefix + path);
-  return `<!doctype html>
+  /** The first paragraph is the page's; each heading after it begins a section. */
+  const [introduction = "", ...chapters] = info.description.split(/^## /m);
+  const [lead = "", ...notes] = introduction.split("\n\n");
+  const about = section("About", markdown([operation.description, ...notes].join("\n\n")));
+
+  // The parts that are the same at every address are made once: they take ten times the rest.
+  const fields = section("Fields", renderSchemas(components.schemas));
+  const responses = section("Responses", renderResponses(operation, "", components));
+  const references = others.map((other) => ({
+    other,
+    html: `${renderParameters(other)}<h3>Responses</h3>${renderResponses(other, `${other.operationId}-`, components)}`,
+  }));
+  const ends = chapters.map(renderChapter).join("");
+  const navigation = renderNavigation([
+    "Samples",
+    "Fields",
+    "Responses",
+    ...others.map(titleOfOperation),
+    ...chapters.map(titleOf),
+    "About",
+  ]);
+
+  return ({ prefix, url }) => {
+    const link = (path: string) => escapeHTML(prefix + path);
+    const samples = `<p>Each is complete, and reads the token from the environment: <code>export ACCESS_TOKEN=…</code></p>
+          ${renderSamples(operation, url)}`;
+    const sections = references.map(({ other, html }) =>
+      section(
+        titleOfOperation(other),
+        markdown(`${other.summary}. ${other.description}`) +
+          renderForm(other, { prefix, url }) +
+          renderSamples(other, url) +
+          html,
+      ),
+    );
+    return `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
@@ -116,17 +146,17 @@ export function renderDocumentation(prefix: string, url: string): string {
       <ul class="versions" aria-label="Versions">
         <li>Service <b>${escapeHTML(packageJson.version)}</b></li>
         <li>Contract <b>${escapeHTML(info.version)}</b></li>
-        <li>OpenAPI <b>${escapeHTML(description.openapi)}</b></li>
+        <li>OpenAPI <b>${escapeHTML(openapi)}</b></li>
       </ul>
       <p>${escapeHTML(lead)}</p>
     </header>
     <main>
-      ${renderForm(link("plants"), url)}
+      <section aria-labelledby="try">${renderFirstForm(operation, { prefix, url })}</section>
       <div class="reference">
         ${navigation}
         <div class="sections">
-          ${renderSamples(url)}
-          ${reference}
+          ${section("Samples", samples)}
+          ${fields}${responses}${sections.join("")}${ends}
           ${withDocumentLinks(about, prefix)}
         </div>
       </div>
@@ -135,58 +165,97 @@ export function renderDocumentation(prefix: string, url: string): string {
   </body>
 </html>
 `;
+  };
 }
 
-/** The fields come first in the document, so that a few presses of Tab reach the button. */
-function renderForm(action: string, url: string): string {
-  const example = operation.requestBody.content["application/json"].examples.withTag.value;
-  const body = JSON.stringify(example, null, 2);
-  return `<section class="try" aria-labelledby="try">
-        <form id="request" data-action="${action}" class="card">
+/** The form comes first in the document, so that a few presses of Tab reach the button. */
+function renderFirstForm(operation: PlacedOperation, place: Place): string {
+  return `<div class="try">
+        <form ${formAttributes(operation, place, "response")}>
           <h2 id="try">${escapeHTML(operation.summary)}</h2>
-          <p class="operation"><span class="method">POST</span> <code>${escapeHTML(url)}/plants</code></p>
+          ${renderTarget(operation, place)}
           <label for="token">Bearer token</label>
           <div class="token">
             <input id="token" type="password" autocomplete="off" spellcheck="false" placeholder="&lt;ACCESS_TOKEN&gt;" aria-describedby="token-note">
             <button type="button" id="show" aria-pressed="false">Show</button>
           </div>
           <p class="note" id="token-note">Kept in this page only. Left empty, the request is rejected with 40100.</p>
-          <label for="body">Body <span class="note">application/json</span></label>
-          <textarea id="body" rows="5" spellcheck="false" autocapitalize="off">${escapeHTML(body)}</textarea>
-          <div class="actions"><button type="submit" id="send">Send request</button> <span class="note">or Ctrl+Enter in the body</span></div>
+          ${renderInputs(operation)}
         </form>
-        <section id="response" class="card" aria-labelledby="response-title" aria-live="polite">
+        <section id="response" class="card response" aria-labelledby="response-title" aria-live="polite">
           <h2 id="response-title">Response</h2>
           <p class="empty">Send the request: the status, the headers and the body appear here. Sending the same plant again is 200 and changes nothing.</p>
         </section>
         <noscript><p class="card">The form needs JavaScript; curl sends the same request.</p></noscript>
-      </section>`;
+      </div>`;
 }
 
-function renderNavigation(): string {
-  const ofOperations = otherOperations.map(([title]) => title);
-  const titles = ["Samples", "Fields", "Responses", ...ofOperations, ...chapters.map(titleOf), "About"];
+function renderForm(operation: PlacedOperation, place: Place): string {
+  const response = `${operation.operationId}-response`;
+  return `<div class="try">
+        <form ${formAttributes(operation, place, response)}>
+          <h3>Try it</h3>
+          ${renderTarget(operation, place)}
+          <p class="note">Sent with the <a href="#token">bearer token</a> of the first form.</p>
+          ${renderInputs(operation)}
+        </form>
+        <section id="${response}" class="card response" aria-labelledby="${response}-title" aria-live="polite">
+          <h3 id="${response}-title">Response to ${escapeHTML(operation.operationId)}</h3>
+          <p class="empty">The status, the headers and the body appear here.</p>
+        </section>
+      </div>`;
+}
+
+function formAttributes({ method, path }: PlacedOperation, { prefix }: Place, response: string): string {
+  return `class="card" data-method="${method}" data-action="${escapeHTML(prefix + path.slice(1))}" data-response="${response}"`;
+}
+
+function renderTarget({ method, path }: PlacedOperation, { url }: Place): string {
+  return `<p class="operation"><span class="method">${method}</span> <code>${escapeHTML(url + path)}</code></p>`;
+}
+
+/** The inputs of the parameters and the body, and the button. */
+function renderInputs({ operationId, parameters = [], requestBody }: PlacedOperation): string {
+  const inputs = parameters.map(({ name, in: place, required, schema }) => {
+    const id = escapeHTML(`${operationId}-${name}`);
+    const placeholder =
+      schema.default === undefined ? "" : ` placeholder="${escapeHTML(String(schema.default))}"`;
+    return `<label for="${id}">${escapeHTML(name)} <span class="note">${place}${required ? "" : ", optional"}</span></label>
+          <input id="${id}" name="${escapeHTML(name)}" data-in="${place}"${required ? " required" : ""}${placeholder} autocomplete="off" spellcheck="false">`;
+  });
+  const { examples = {} } = requestBody?.content["application/json"] ?? {};
+  const body = `<label for="${operationId}-body">Body <span class="note">application/json</span></label>
+          <textarea id="${operationId}-body" name="body" rows="5" spellcheck="false" autocapitalize="off">${escapeHTML(JSON.stringify(Object.values(examples)[0]?.value ?? {}, null, 2))}</textarea>`;
+  return `${inputs.join("")}
+          ${requestBody === undefined ? "" : body}
+          <div class="actions"><button type="submit" class="send">Send request</button>${requestBody === undefined ? "" : ' <span class="note">or Ctrl+Enter in the body</span>'}</div>`;
+}
+
+function renderNavigation(titles: readonly string[]): string {
   const items = titles.map((title) => `<li><a href="#${idOf(title)}">${escapeHTML(title)}</a></li>`);
   return `<nav aria-label="Sections"><ul>${items.join("")}</ul></nav>`;
 }
 
-function renderSamples(url: string): string {
-  const samples = operation["x-codeSamples"].map(({ label, source }, index) => {
+function renderSamples({ operationId, "x-codeSamples": samples = [] }: PlacedOperation, url: string): string {
+  const rendered = samples.map(({ label, source }, index) => {
     const code = escapeHTML(source.replaceAll(placeholder, () => escapeUrl(url)).trimEnd());
-    return `<details name="sample"${index === 0 ? " open" : ""}>
+    return `<details name="${escapeHTML(operationId)}-sample"${index === 0 ? " open" : ""}>
             <summary>${escapeHTML(label)}</summary>
             <pre><code>${code}</code></pre>
           </details>`;
   });
-  return section(
-    "Samples",
-    `<p>Each is complete, and reads the token from the environment: <code>export ACCESS_TOKEN=…</code></p>
-          <div id="code-samples">${samples.join("")}</div>`,
-  );
+  return `<div class="code-samples">${rendered.join("")}</div>`;
 }
 
-function renderFields(): string {
-  const { schemas } = components;
+function renderParameters({ parameters = [] }: PlacedOperation): string {
+  if (parameters.length === 0) return "";
+  const rows = parameters.map(({ name, in: place, required = false, schema, description = "" }) =>
+    renderRow({ name, schema, isRequired: required, text: description, note: `in the ${place}` }),
+  );
+  return `<h3>Parameters</h3>${renderTable("Parameter", rows)}`;
+}
+
+function renderSchemas(schemas: Table<Schema>): string {
   return Object.entries(schemas)
     .map(([name, schema]) => {
       // The fields that a schema adds to another one come first: the id of a NewPlant.
@@ -194,22 +263,64 @@ function renderFields(): string {
         .map((part) => schemas[nameOf(part)] ?? part)
         .toReversed();
       const required = parts.flatMap((part) => part.required ?? []);
-      const fields = parts.flatMap((part) => Object.entries(part.properties ?? {}));
-      const rows = fields.map(
-        ([field, { type, format, description: text, examples }]) => `<tr>
-              <th scope="row"><code>${escapeHTML(field)}</code></th>
-              <td data-title="Type">${escapeHTML(type)}${format === undefined ? "" : ` <span class="note">${escapeHTML(format)}</span>`}<br>${required.includes(field) ? "required" : '<span class="note">optional</span>'}</td>
-              <td data-title="Meaning">${markdown(text)}<p class="note">Such as <code>${escapeHTML(JSON.stringify(examples[0]))}</code></p></td>
-            </tr>`,
-      );
-      return `<h3>${escapeHTML(name)}</h3>${markdown(schema.description ?? "")}
-          <table><thead><tr><th scope="col">Field</th><th scope="col">Type</th><th scope="col">Meaning</th></tr></thead><tbody>${rows.join("")}</tbody></table>`;
+      const rows = parts
+        .flatMap((part) => Object.entries(part.properties ?? {}))
+        .map(([field, property]) =>
+          renderRow({
+            name: field,
+            schema: property,
+            isRequired: required.includes(field),
+            text: property.description ?? "",
+          }),
+        );
+      const type = `<p class="note">${escapeHTML(describeType(schema))}</p>`;
+      return `<h3>${escapeHTML(name)}</h3>${markdown(schema.description ?? "")}${rows.length === 0 ? type : renderTable("Field", rows)}`;
     })
     .join("");
 }
 
-function renderResponses({ operationId, responses }: DescribedOperation): string {
-  const prefix = operationId === operation.operationId ? "" : `${operationId}-`;
+function renderTable(subject: string, rows: readonly string[]): string {
+  return `<table><thead><tr><th scope="col">${subject}</th><th scope="col">Type</th><th scope="col">Meaning</th></tr></thead><tbody>${rows.join("")}</tbody></table>`;
+}
+
+interface Row {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly isRequired: boolean;
+  readonly text: string;
+  readonly note?: string;
+}
+
+function renderRow({ name, schema, isRequired, text, note }: Row): string {
+  const { format, minimum, maximum, default: value, examples = [] } = schema;
+  const json = (member: unknown) => `<code>${escapeHTML(JSON.stringify(member))}</code>`;
+  const notes = [
+    ...(note === undefined ? [] : [note]),
+    ...(minimum === undefined || maximum === undefined ? [] : [`from ${minimum} to ${maximum}`]),
+    ...(value === undefined ? [] : [`${json(value)} if absent`]),
+    ...(examples.length === 0 ? [] : [`such as ${json(examples[0])}`]),
+  ].join(", ");
+  const noted = notes.charAt(0).toUpperCase() + notes.slice(1);
+  return `<tr>
+              <th scope="row"><code>${escapeHTML(name)}</code></th>
+              <td data-title="Type">${escapeHTML(describeType(schema))}${format === undefined ? "" : ` <span class="note">${escapeHTML(format)}</span>`}<br>${isRequired ? "required" : '<span class="note">optional</span>'}</td>
+              <td data-title="Meaning">${markdown(text)}${notes === "" ? "" : `<p class="note">${noted}</p>`}</td>
+            </tr>`;
+}
+
+/** Such as "string", "NewPlant" or "array of Plant". */
+function describeType(schema: Schema): string {
+  if (schema.$ref !== undefined) return nameOf(schema);
+  if (schema.type !== "array") return schema.type ?? "";
+  return schema.items === undefined ? "array" : `array of ${describeType(schema.items)}`;
+}
+
+/** @param prefix before each id, which is unique in the page. */
+function renderResponses(
+  { responses }: DescribedOperation,
+  prefix: string,
+  components: Description["components"],
+): string {
   return Object.entries(responses)
     .map(([status, response]) => {
       const {
@@ -218,22 +329,30 @@ function renderResponses({ operationId, responses }: DescribedOperation): string
         content,
       } = components.responses[nameOf(response)] ?? response;
       const [summary = "", ...rest] = text.split("\n\n");
-      const named = Object.values(content?.["application/json"].examples ?? {});
-      const bodies = named.map(
+      const { schema, examples = {} } = content?.["application/json"] ?? {};
+      const bodies = Object.values(examples).map(
         (example) => `<p class="note">${escapeHTML(example.summary)}</p>
             <pre><code>${escapeHTML(JSON.stringify(example.value, null, 2))}</code></pre>`,
       );
+      const type =
+        schema === undefined || bodies.length > 0
+          ? ""
+          : `<p class="note">Body: <code>${escapeHTML(describeType(schema))}</code></p>`;
       const fields = Object.entries(headers).map(
         ([name, header]) =>
           `<dt><code>${escapeHTML(name)}</code></dt><dd>${markdown((components.headers[nameOf(header)] ?? header).description ?? "")}</dd>`,
       );
       return `<details id="${prefix}status-${status}">
             <summary><span class="status ${classOf(status)}">${escapeHTML(status)}</span> <span>${inline(summary)}</span></summary>
-            ${markdown(rest.join("\n\n"))}${bodies.join("")}
+            ${markdown(rest.join("\n\n"))}${type}${bodies.join("")}
             ${fields.length === 0 ? "" : `<h4>Headers</h4><dl>${fields.join("")}</dl>`}
           </details>`;
     })
     .join("");
+}
+
+function titleOfOperation({ method, path }: PlacedOperation): string {
+  return `${method} ${path}`;
 }
 
 /** A heading of the description with the text below it. Rows of error codes can be linked to. */

@@ -5,6 +5,7 @@ import { type Handler, pathOf } from "../core/http/handler.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { errorResponse } from "../core/http/responses.ts";
 import { StaticFiles } from "../static-files.ts";
+import { describeOperations } from "./described-operations.ts";
 import { contentTypes, documentNames, OpenApiDocuments } from "./openapi-documents.ts";
 import scriptFile from "./page/page.js" with { type: "file" };
 import styleFile from "./page/style.css" with { type: "file" };
@@ -52,6 +53,7 @@ export function documentation({
     ]),
     headers: commonHeaders,
   });
+  let render: ReturnType<typeof import("./documentation-html.ts").documentationOf> | undefined;
   const hasFile = (path: string) => hasPage && files.has(path);
 
   async function respond(path: string, request: Request, origin: string): Promise<Response> {
@@ -67,11 +69,12 @@ export function documentation({
         headers: { "Content-Type": contentTypes[name], "Cache-Control": "no-store" },
       });
     // Loaded with the first visit: a server starts without it.
-    const { renderDocumentation } = await import("./documentation-html.ts");
+    const { documentationOf } = await import("./documentation-html.ts");
+    render ??= documentationOf(describeOperations(operations));
     const prefix = path.endsWith("/")
       ? ""
       : lastSegment(publicUrl === undefined ? basePath : new URL(publicUrl).pathname);
-    return new Response(renderDocumentation(prefix, url), {
+    return new Response(render({ prefix, url }), {
       headers: {
         ...commonHeaders,
         "Content-Type": "text/html; charset=utf-8",

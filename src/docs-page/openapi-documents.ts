@@ -1,12 +1,8 @@
 // The interface description as it is served, also in OpenAPI 3.0 for tools that read no 3.1.
 
-import openapi from "../../openapi.yaml";
 import type { Operation } from "../core/http/operation.ts";
-import { describeOperations } from "./described-operations.ts";
+import { describeOperations, placeholder } from "./described-operations.ts";
 import { toOpenApi30 } from "./openapi-3.0.ts";
-
-/** The address in openapi.yaml that is replaced by this server's. */
-export const placeholder = openapi.servers[0]?.url ?? "";
 
 /** Make the documents, with the placeholder, when they are first requested: it takes some ms. */
 const makers = {

@@ -1,12 +1,9 @@
-// The script of the documentation page: sends the request as typed, and shows the response.
+// The script of the documentation page: sends the requests as typed, and shows the responses.
 
 /** @param {string} id */
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
-const form = /** @type {HTMLFormElement} */ (byId("request"));
 const token = /** @type {HTMLInputElement} */ (byId("token"));
-const body = /** @type {HTMLTextAreaElement} */ (byId("body"));
-const send = byId("send");
 const show = byId("show");
 
 show.addEventListener("click", () => {
@@ -15,33 +12,42 @@ show.addEventListener("click", () => {
   show.setAttribute("aria-pressed", String(!isShown));
 });
 
-form.addEventListener("submit", (event) => {
-  event.preventDefault();
-  if (send.ariaBusy !== "true") void sendRequest();
-});
+for (const form of document.forms) {
+  const send = /** @type {HTMLElement} */ (form.querySelector(".send"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (send.ariaBusy !== "true") void sendRequest(form, send);
+  });
+  form.querySelector("textarea")?.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+  });
+}
 
-body.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
-});
-
-async function sendRequest() {
+/**
+ * @param {HTMLFormElement} form
+ * @param {HTMLElement} send Its button.
+ */
+async function sendRequest(form, send) {
   send.ariaBusy = "true";
   const startedAt = performance.now();
+  const response = byId(form.dataset.response ?? "");
+  const body = form.querySelector("textarea");
   try {
-    const response = await fetch(form.dataset.action ?? "", {
-      method: "POST",
+    const received = await fetch(targetOf(form), {
+      method: form.dataset.method ?? "",
       headers: {
-        "Content-Type": "application/json",
+        ...(body === null ? {} : { "Content-Type": "application/json" }),
         ...(token.value.trim() === "" ? {} : { Authorization: `Bearer ${token.value.trim()}` }),
       },
-      body: body.value,
+      body: body?.value ?? null,
       credentials: "omit",
       cache: "no-store",
     });
-    const text = await response.text();
-    showResponse(response, text, Math.round(performance.now() - startedAt));
+    const text = await received.text();
+    showResponse(response, received, text, Math.round(performance.now() - startedAt));
   } catch {
     showParts(
+      response,
       element(
         "p",
         { className: "empty" },
@@ -54,23 +60,41 @@ async function sendRequest() {
 }
 
 /**
+ * The address of a request: the path with its parameters, and the query of those that are typed.
+ *
+ * @param {HTMLFormElement} form
+ */
+function targetOf(form) {
+  let path = form.dataset.action ?? "";
+  const query = new URLSearchParams();
+  for (const input of form.querySelectorAll("input")) {
+    if (input.dataset.in === "path")
+      path = path.replace(`{${input.name}}`, () => encodeURIComponent(input.value));
+    else if (input.dataset.in === "query" && input.value !== "") query.set(input.name, input.value);
+  }
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+/**
+ * @param {HTMLElement} section
  * @param {Response} response
  * @param {string} text Its body, shown as it was received.
  * @param {number} durationMs
  */
-function showResponse(response, text, durationMs) {
+function showResponse(section, response, text, durationMs) {
   const { status, statusText, headers } = response;
   const className = status < 300 ? "ok" : status < 500 ? "client-error" : "server-error";
   const rows = [...headers].map(([name, value]) => `${name}: ${value}\n`);
   const code = status < 300 ? undefined : /"error":(\d{5})/.exec(text)?.[1];
   showParts(
+    section,
     element(
       "p",
       {},
       element("span", { className: `status ${className}` }, `${status} ${statusText}`.trim()),
       element("span", { className: "note" }, ` in ${durationMs} ms`),
     ),
-    element("pre", {}, element("code", {}, text)),
+    ...(text === "" ? [] : [element("pre", {}, element("code", {}, text))]),
     ...(code !== undefined && document.getElementById(`error-${code}`) !== null
       ? [element("p", {}, element("a", { href: `#error-${code}` }, `What ${code} means, and what to do`))]
       : []),
@@ -83,11 +107,14 @@ function showResponse(response, text, durationMs) {
   );
 }
 
-/** @param {Node[]} parts */
-function showParts(...parts) {
-  byId("response").replaceChildren(byId("response-title"), ...parts);
+/**
+ * @param {HTMLElement} section
+ * @param {Node[]} parts
+ */
+function showParts(section, ...parts) {
+  section.replaceChildren(byId(`${section.id}-title`), ...parts);
   // Below the form on a narrow screen.
-  byId("response").scrollIntoView({ block: "nearest" });
+  section.scrollIntoView({ block: "nearest" });
 }
 
 /**
@@ -101,7 +128,7 @@ function element(name, properties, ...children) {
   return made;
 }
 
-for (const code of document.querySelectorAll("#code-samples code")) {
+for (const code of document.querySelectorAll(".code-samples code")) {
   const copy = element("button", { type: "button", className: "copy" }, "Copy");
   copy.addEventListener("click", async () => {
     // Absent where the page has come over plain HTTP from another machine.

@@ -80,6 +80,23 @@ describe("the documentation page", () => {
     expect(targets.filter((id) => !ids.includes(id))).toEqual([]);
   });
 
+  test("has a form for each operation, also for those that are asked for, and each id once", async () => {
+    const { url } = await serverWith("--operations", "create,list,delete");
+    const html = await (await fetch(`${url}/`)).text();
+    const forms = [...html.matchAll(/data-method="(\w+)" data-action="([^"]+)"/g)].map(([, ...form]) => form);
+    expect(forms).toEqual([
+      ["POST", "plants"],
+      ["GET", "plants"],
+      ["DELETE", "plants/{id}"],
+    ]);
+    expect(html).toContain(`curl -i ${url}/plants \\\n`);
+    expect(html).toContain(`curl -i -X DELETE ${url}/plants/1 \\\n`);
+    const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+    expect(ids).toEqual([...new Set(ids)]);
+    const targets = [...html.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
+    expect(targets.filter((id) => !ids.includes(id))).toEqual([]);
+  });
+
   test("its files need no credentials", async () => {
     const { files } = await getLinks(`${server.url}/`);
     const types = [];

@@ -1,5 +1,5 @@
-// The code samples of the interface description, run as they stand: each creates the plant, or
-// prints the Error.
+// The code samples of the interface description, run as they stand: each creates, lists or deletes
+// the plant, or prints the Error.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -11,6 +11,15 @@ interface Sample {
   readonly source: string;
 }
 
+interface Description {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+}
+
+interface Described {
+  readonly operationId: string;
+  readonly "x-codeSamples": readonly Sample[];
+}
+
 /**
  * How the sample of each language is run: what it needs, in which package that is, the file, and
  * the command.
@@ -18,33 +27,37 @@ interface Sample {
 const languages: Readonly<
   Record<string, readonly [program: string, debianPackage: string, file: string, ...string[]]>
 > = {
-  curl: ["curl", "curl", "create.sh", "sh"],
-  TypeScript: [process.execPath, "bun", "create.ts", process.execPath],
-  Python: ["python3", "python3", "create.py", "python3"],
-  Go: ["go", "golang-go", "create.go", "go", "run"],
+  curl: ["curl", "curl", "sample.sh", "sh"],
+  TypeScript: [process.execPath, "bun", "sample.ts", process.execPath],
+  Python: ["python3", "python3", "sample.py", "python3"],
+  Go: ["go", "golang-go", "sample.go", "go", "run"],
 };
 
 const resources = new AsyncDisposableStack();
 const folder = resources.use(new TemporaryFolder());
 let server: RunningServer;
-let samples: readonly Sample[];
+let samples: Readonly<Record<string, readonly Sample[]>>;
 beforeAll(async () => {
-  server = resources.use(await RunningServer.startInProcess());
-  const description = await (await fetch(`${server.url}/openapi.json`)).json();
-  samples = (description as { paths: { "/plants": { post: { "x-codeSamples": Sample[] } } } }).paths[
-    "/plants"
-  ].post["x-codeSamples"];
+  server = resources.use(
+    await RunningServer.startInProcess({ args: ["--operations", "create,list,delete"] }),
+  );
+  const description = (await (await fetch(`${server.url}/openapi.json`)).json()) as Description;
+  const operations = Object.values(description.paths).flatMap((path) => Object.values(path));
+  samples = Object.fromEntries(operations.map((each) => [each.operationId, each["x-codeSamples"]]));
 });
 afterAll(() => resources.disposeAsync());
 
-test("there is a sample in every language that is run, and no other", () => {
-  expect(samples.map(({ label }) => label)).toEqual(Object.keys(languages));
+test("every operation has a sample in every language that is run, and no other", () => {
+  expect(Object.keys(samples).toSorted()).toEqual(["createPlant", "deletePlant", "listPlants"]);
+  for (const each of Object.values(samples))
+    expect(each.map(({ label }) => label)).toEqual(Object.keys(languages));
 });
 
 /** What a sample prints with a token in its environment. */
-async function runSample(label: string, token: string): Promise<string> {
+async function runSample(operationId: string, label: string, token: string): Promise<string> {
   const [, , file = "", program = "", ...options] = languages[label] ?? [];
-  writeFileSync(folder.file(file), samples.find((sample) => sample.label === label)?.source ?? "");
+  const source = samples[operationId]?.find((sample) => sample.label === label)?.source;
+  writeFileSync(folder.file(file), source ?? "");
   const command = [programPath(program), ...options, folder.file(file)];
   const env = { ...process.env, ACCESS_TOKEN: token };
   const { exitCode, stdout, stderr } = await runProgram(command, { env });
@@ -54,19 +67,28 @@ async function runSample(label: string, token: string): Promise<string> {
 
 for (const [label, [program, debianPackage]] of Object.entries(languages)) {
   const suite = () => {
-    test("creates the plant", async () => {
-      const output = await runSample(label, await server.createToken());
+    test("creates the plant, lists it and deletes it", async () => {
+      const token = await server.createToken();
+      const output = await runSample("createPlant", label, token);
       expect(output).toContain("200");
       expect(output).toMatch(/name['"]?:\s*['"]Monstera deliciosa['"],\s*['"]?tag['"]?:\s*['"]tropical['"]/);
-      const { stdout } = await server.command("get", "1");
-      expect(stdout).toBe('{"id":1,"name":"Monstera deliciosa","tag":"tropical"}\n');
+      const plant = '{"name":"Monstera deliciosa","tag":"tropical"}';
+      expect((await server.command("get", "1")).stdout).toBe(`{"id":1,${plant.slice(1)}\n`);
+      const listed = await runSample("listPlants", label, token);
+      expect(listed).toContain("200");
+      expect(listed).toContain(`[${plant}]`);
+      expect(await runSample("deletePlant", label, token)).toContain("204");
+      expect((await server.command("get", "1")).exitCode).toBe(1);
     });
 
-    test("prints the Error of a token that is not accepted", async () => {
-      const output = await runSample(label, "unknown");
-      expect(output).toContain("401");
-      expect(output).toContain("40101");
-    });
+    test.each(["createPlant", "listPlants", "deletePlant"])(
+      "%s prints the Error of a token that is not accepted",
+      async (operationId) => {
+        const output = await runSample(operationId, label, "unknown");
+        expect(output).toContain("401");
+        expect(output).toContain("40101");
+      },
+    );
   };
   describeIfInstalled(program, label, suite, debianPackage);
 }

@@ -109,6 +109,39 @@ test("Ctrl+Enter sends, the token can be shown, the headers unfold, and a stoppe
   });
 });
 
+test("the forms of other operations send their parameters with the token of the first form", async () => {
+  const args = ["--operations", "create,list,delete"];
+  const other = resources.use(await RunningServer.startInProcess({ args }));
+  await browser.visit(`${other.url}/`, { expectedFaults: [/status of 400/] }, async (page) => {
+    await shown(page);
+    await page.getByLabel("Bearer token").fill(await other.createToken());
+    const form = (operationId: string) => ({
+      send: () => page.locator(`form[data-response="${operationId}-response"] .send`).click(),
+      response: page.getByRole("region", { name: `Response to ${operationId}` }),
+    });
+    await page.getByRole("button", { name: "Send request" }).first().click();
+    await page.getByRole("region", { name: "Response", exact: true }).getByText("200 OK").waitFor();
+
+    const list = form("listPlants");
+    await list.send();
+    await list.response.getByText('[{"name":"Monstera deliciosa","tag":"tropical"}]').waitFor();
+    await page.getByLabel("limit").fill("0");
+    await list.send();
+    await list.response.getByText("40004").first().waitFor();
+
+    const deletion = form("deletePlant");
+    // The browser asks for the id that is missing.
+    await deletion.send();
+    expect(await deletion.response.innerText()).toContain("appear here");
+    await page.getByLabel("id", { exact: false }).last().fill("1");
+    await deletion.send();
+    await deletion.response.getByText("204 No Content").waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await page.evaluate(overprinted)).toEqual([]);
+  });
+  expect((await other.command("get", "1")).exitCode).toBe(1);
+});
+
 /** Texts that overlap others: none may be printed over another, in any look. */
 const overprinted = `(() => {
   const boxes = [];

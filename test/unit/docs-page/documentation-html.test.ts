@@ -1,0 +1,77 @@
+// The documentation page of descriptions that differ from openapi.yaml.
+
+import { expect, test } from "bun:test";
+import openapi from "../../../openapi.yaml";
+import { sampleBody } from "../../../src/core/contract/plant.ts";
+import { defineOperation } from "../../../src/core/http/operation.ts";
+import { int32, int64, optional } from "../../../src/core/http/parameters.ts";
+import { describeOperations } from "../../../src/docs-page/described-operations.ts";
+import { documentationOf } from "../../../src/docs-page/documentation-html.ts";
+
+const place = { prefix: "", url: "http://plants.example" };
+
+test("the form has the first example of the body, whatever its name is", () => {
+  const renamed = JSON.parse(JSON.stringify(openapi).replaceAll("withTag", "tagged"));
+  expect(documentationOf(renamed)(place)).toBe(documentationOf(openapi)(place));
+});
+
+test("a schema without fields has its type, and no empty table", () => {
+  const schemas = {
+    ...openapi.components.schemas,
+    Plants: { type: "array", items: { $ref: "#/components/schemas/Plant" } },
+  };
+  const html = documentationOf({ ...openapi, components: { ...openapi.components, schemas } })(place);
+  expect(html).toContain('<h3>Plants</h3><p class="note">array of Plant</p>');
+  expect(html).not.toContain("<tbody></tbody>");
+});
+
+const move = defineOperation({
+  operationId: "movePlant",
+  method: "PUT",
+  path: "/plants/{id}/place",
+  summary: "Move a plant",
+  description: "Moves it.",
+  parameters: {
+    id: int64("The id <of> the plant."),
+    shelf: int32({ description: "The shelf.", minimum: 2, maximum: 9, default: 3 }),
+    after: optional(int64("The plant before it.")),
+  },
+  body: { schema: { $ref: "#/components/schemas/NewPlant" }, parse: () => undefined },
+  responses: {
+    200: {
+      description: "It was moved.",
+      content: { "application/json": { schema: { $ref: "#/components/schemas/Plant" } } },
+    },
+  },
+  replyBytesMax: 0,
+  handle: async () => ({ status: 204 }),
+});
+
+test("an operation has a form, parameters, samples and the types of its responses", () => {
+  const html = documentationOf(describeOperations([move]))(place);
+  expect(html).toContain('data-method="PUT" data-action="plants/{id}/place"');
+  expect(html).toContain('name="id" data-in="path" required');
+  expect(html).toContain('name="shelf" data-in="query" placeholder="3"');
+  expect(html).toMatch(/name="after" data-in="query" autocomplete/);
+  expect(html).toContain("<p>The id &lt;of&gt; the plant.</p>");
+  expect(html).toContain("In the query, from 2 to 9, <code>3</code> if absent");
+  expect(html).toContain(
+    `curl -i -X PUT http://plants.example/plants/1/place \\\n  -H &quot;Authorization: Bearer $ACCESS_TOKEN&quot;`,
+  );
+  expect(html).toContain(`-d &#x27;${Bun.escapeHTML(sampleBody(1n))}&#x27;`);
+  expect(html).toContain('<p class="note">Body: <code>Plant</code></p>');
+});
+
+test("a query parameter that is required is in the samples", () => {
+  const { described } = move;
+  if (described === undefined) throw new Error("The operation is not described");
+  const { shelf, ...others } = described.parameters;
+  if (shelf === undefined) throw new Error("There is no shelf");
+  const { whenAbsent: _, ...required } = shelf;
+  const parameters = { ...others, shelf: required };
+  const html = documentationOf(describeOperations([{ ...move, described: { ...described, parameters } }]))(
+    place,
+  );
+  expect(html).toContain("http://plants.example/plants/1/place?shelf=3");
+  expect(html).toContain('name="shelf" data-in="query" required');
+});
