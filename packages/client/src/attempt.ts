@@ -1,5 +1,6 @@
-// One attempt of a create: a request, and its response parsed to a Plant or an error.
+// One attempt of a call: a request, and its response parsed to a result or an error.
 
+import type { Call } from "./calls.ts";
 import {
   type AttemptError,
   PlantStoreError,
@@ -9,16 +10,15 @@ import {
 } from "./errors.ts";
 import { parseExactJson } from "./exact-json.ts";
 import type { Settings } from "./options.ts";
-import { type Plant, parsePlant } from "./plant.ts";
 import { parseRetryAfter } from "./retry.ts";
 
-/** Sends a body once. Rejects only with the signal's reason or the token function's error. */
-export async function attempt(
-  body: string,
+/** Sends a request once. Rejects only with the signal's reason or the token function's error. */
+export async function attempt<Result extends object>(
+  call: Call<Result>,
   timeoutMs: number,
   signal: AbortSignal | undefined,
   settings: Settings,
-): Promise<Plant | AttemptError> {
+): Promise<Result | AttemptError> {
   signal?.throwIfAborted();
   // AbortSignal.any would be shorter, but requires Node 20.3, or a browser of 2024.
   const controller = new AbortController();
@@ -27,7 +27,7 @@ export async function attempt(
   const timeout = new PlantStoreTimeoutError(`No complete response within ${Math.ceil(timeoutMs)} ms.`);
   const timer = setTimeout(() => controller.abort(timeout), timeoutMs);
   try {
-    return await Promise.race([send(body, controller.signal, settings), rejectOnAbort(controller.signal)]);
+    return await Promise.race([send(call, controller.signal, settings), rejectOnAbort(controller.signal)]);
   } catch (error) {
     if (error === timeout) return timeout;
     throw error;
@@ -37,24 +37,26 @@ export async function attempt(
   }
 }
 
-async function send(
-  body: string,
+async function send<Result extends object>(
+  call: Call<Result>,
   signal: AbortSignal,
-  { url, token, fetch }: Settings,
-): Promise<Plant | AttemptError> {
+  { url: plantsUrl, token, fetch }: Settings,
+): Promise<Result | AttemptError> {
+  const { method, target, body } = call;
+  const url = plantsUrl + target;
   const Authorization = `Bearer ${assertToken(await token())}`;
   signal.throwIfAborted();
   try {
     const response = await fetch(url, {
-      method: "POST",
-      headers: { Authorization, "Content-Type": "application/json" },
-      body,
+      method,
+      headers: { Authorization, ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
+      ...(body === undefined ? {} : { body }),
       signal,
       credentials: "omit",
       // A redirect could turn the POST into a GET, or send the token to another host.
       redirect: "manual",
     });
-    return await parseResponse(response, responseBytesMin + 6 * body.length);
+    return await parseResponse(response, call);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     return new PlantStoreNetworkError(`No response from ${url}: ${reason}`, { cause });
@@ -77,17 +79,11 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
   });
 }
 
-/**
- * The bytes of a response that are always read: a Plant may have six for each UTF-16 code unit,
- * such as `\\u00e9`.
- */
-const responseBytesMin = 2 ** 20;
-
 /** Rejects as fetch does if the body does not arrive. */
-async function parseResponse(
+async function parseResponse<Result extends object>(
   response: Response,
-  bytesMax: number,
-): Promise<Plant | PlantStoreError | PlantStoreInvalidResponseError> {
+  { status: expectedStatus, expected, responseBytesMax: bytesMax, parse }: Call<Result>,
+): Promise<Result | PlantStoreError | PlantStoreInvalidResponseError> {
   const { status, headers } = response;
   const details = {
     status,
@@ -101,14 +97,15 @@ async function parseResponse(
       details,
     );
   const json = parseJson(text);
-  if (status === 200) {
-    const plant = isRecord(json) ? parsePlant(json) : undefined;
-    if (plant !== undefined) return plant;
+  if (status === expectedStatus) {
+    const result = parse(json, headers);
+    if (result !== undefined) return result;
   } else {
     const error = toError(json);
     if (error !== undefined) return new PlantStoreError(error.message, { ...details, code: error.code });
   }
-  return new PlantStoreInvalidResponseError(describe(details, text), details);
+  const wanted = status === expectedStatus ? expected : "an Error";
+  return new PlantStoreInvalidResponseError(describe(details, text, wanted), details);
 }
 
 /** The text of a body; undefined, and the rest is not read, if it has more bytes. */
@@ -131,17 +128,13 @@ async function readText({ body }: Response, bytesMax: number): Promise<string | 
 }
 
 function toError(json: unknown): { code: number; message: string } | undefined {
-  if (!isRecord(json)) return undefined;
-  const { error: code, message } = json;
+  if (typeof json !== "object" || json === null) return undefined;
+  const { error: code, message } = json as Readonly<Record<string, unknown>>;
   if (typeof code !== "number" || !Number.isInteger(code) || typeof message !== "string") return undefined;
   return { code, message };
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
-}
-
-/** Undefined, which is neither a Plant nor an Error, for a text that is not JSON. */
+/** Undefined, which is no result and no Error, for a text that is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return parseExactJson(text);
@@ -152,11 +145,14 @@ function parseJson(text: string): unknown {
 
 const quotedCodeUnitsMax = 100;
 
-function describe({ status, contentType }: { status: number; contentType: string }, text: string): string {
+function describe(
+  { status, contentType }: { status: number; contentType: string },
+  text: string,
+  expected: string,
+): string {
   if (status === 0 || (status >= 300 && status < 400)) {
     return `The response is a redirect (status ${status}), which is not followed with a token; correct baseUrl.`;
   }
-  const expected = status === 200 ? "a Plant" : "an Error";
   const type = contentType === "" ? "no Content-Type" : contentType;
   const start = text.length > quotedCodeUnitsMax ? `${text.slice(0, quotedCodeUnitsMax)}…` : text;
   return (

@@ -1,4 +1,4 @@
-// The errors of createPlant.
+// The errors of calls.
 
 interface ResponseDetails {
   readonly status: number;
@@ -19,7 +19,7 @@ export class ResponseError extends Error {
   }
 }
 
-/** The server rejected the plant. `message` is the server's. */
+/** The server rejected the call. `message` is the server's. */
 export class PlantStoreError extends ResponseError {
   override readonly name = "PlantStoreError";
   /** The Error's `error`: the HTTP status times 100 plus a detail, such as 40009. */
@@ -33,7 +33,7 @@ export class PlantStoreError extends ResponseError {
 
 /**
  * The response is not the Plant Store's: a page of a proxy, a redirect, a 200 without a Plant. The
- * plant may have been stored; creating it again is safe.
+ * call may have had its effect; calling again is safe.
  */
 export class PlantStoreInvalidResponseError extends ResponseError {
   override readonly name = "PlantStoreInvalidResponseError";
@@ -47,14 +47,14 @@ export class PlantStoreInvalidResponseError extends ResponseError {
 }
 
 /**
- * No response: the connection failed or was closed. `cause` is the error of fetch. The plant may
- * have been stored; creating it again is safe.
+ * No response: the connection failed or was closed. `cause` is the error of fetch. The call may
+ * have had its effect; calling again is safe.
  */
 export class PlantStoreNetworkError extends Error {
   override readonly name = "PlantStoreNetworkError";
 }
 
-/** No complete response in time. The plant may have been stored; creating it again is safe. */
+/** No complete response in time. The call may have had its effect; calling again is safe. */
 export class PlantStoreTimeoutError extends Error {
   override readonly name = "PlantStoreTimeoutError";
 }

@@ -1,6 +1,6 @@
 // The public interface of `@plantstore/client`.
 
-export { type CreatePlantOptions, PlantStoreClient } from "./client.ts";
+export { type CallOptions, type ListOptions, PlantStoreClient } from "./client.ts";
 export {
   PlantStoreError,
   PlantStoreInvalidResponseError,
@@ -8,4 +8,4 @@ export {
   PlantStoreTimeoutError,
 } from "./errors.ts";
 export type { PlantStoreClientOptions, RetryInfo } from "./options.ts";
-export type { NewPlant, Plant } from "./plant.ts";
+export type { NewPlant, Plant, PlantPage } from "./plant.ts";

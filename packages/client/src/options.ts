@@ -6,7 +6,7 @@ import type { AttemptError } from "./errors.ts";
 export interface RetryInfo {
   /** The number of the attempt that failed, from 1. */
   readonly attempt: number;
-  /** Its error: createPlant rejects with it if it is the last. */
+  /** Its error: the call rejects with it if it is the last. */
   readonly error: AttemptError;
   /** The delay before the next attempt, in milliseconds. */
   readonly delayMs: number;
@@ -20,7 +20,7 @@ export interface PlantStoreClientOptions {
   readonly token: string | (() => string | Promise<string>);
   /** Timeout of one attempt, to the end of its response. Default: 10,000. */
   readonly attemptTimeoutMs?: number | undefined;
-  /** Timeout of a create with all attempts and delays. Default: 60,000. */
+  /** Timeout of a call with all attempts and delays. Default: 60,000. */
   readonly timeoutMs?: number | undefined;
   /** Maximum number of retries after the first attempt; 0 disables them. Default: 8. */
   readonly maxRetries?: number | undefined;
@@ -29,7 +29,7 @@ export interface PlantStoreClientOptions {
   /** Limit of the doubling. A Retry-After may be longer. Default: 5,000. */
   readonly maxBackoffMs?: number | undefined;
   /**
-   * Called before the delay of each retry, for example to log it. If it throws, the create rejects
+   * Called before the delay of each retry, for example to log it. If it throws, the call rejects
    * with its error.
    */
   readonly onRetry?: ((retry: RetryInfo) => void) | undefined;

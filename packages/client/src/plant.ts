@@ -24,6 +24,13 @@ export interface NewPlant extends Fields {
   readonly id: bigint | number;
 }
 
+/** Plants in the order of their ids. */
+export interface PlantPage {
+  readonly plants: readonly Plant[];
+  /** What `after` is for the next page; undefined on the last one. */
+  readonly next: bigint | undefined;
+}
+
 /**
  * The JSON of a plant with its exact id. Throws a TypeError for an inexact id; the server validates
  * everything else.
@@ -37,10 +44,11 @@ export function newPlantJson(plant: NewPlant): string {
 type JsonType = "string" | "number" | "int64" | "boolean" | "array";
 
 /** The Plant of a response with its known fields; undefined if it is not one. */
-export function parsePlant(json: Readonly<Record<string, unknown>>): Plant | undefined {
+export function parsePlant(json: unknown): Plant | undefined {
+  if (typeof json !== "object" || json === null) return undefined;
   const plant: Record<string, unknown> = {};
   for (const [field, { type, isRequired }] of Object.entries(fields)) {
-    const value = json[field];
+    const value = (json as Readonly<Record<string, unknown>>)[field];
     if (value === undefined && !isRequired) continue;
     if (!isOfType(value, type)) return undefined;
     plant[field] = value;

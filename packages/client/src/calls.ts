@@ -1,0 +1,75 @@
+// The calls of the interface: what each one sends, and how its response is parsed.
+
+import { exactId } from "./exact-json.ts";
+import { type NewPlant, newPlantJson, type Plant, type PlantPage, parsePlant } from "./plant.ts";
+
+export interface Call<Result extends object> {
+  readonly method: "DELETE" | "GET" | "POST";
+  /** What follows "/plants" in the URL. */
+  readonly target: string;
+  readonly body?: string;
+  /** The status of a success. */
+  readonly status: number;
+  /** What a success has as its body, such as "a Plant". */
+  readonly expected: string;
+  readonly responseBytesMax: number;
+  /** Returns undefined for a response that is not the Plant Store's. */
+  readonly parse: (json: unknown, headers: Headers) => Result | undefined;
+}
+
+/**
+ * The bytes of a response that are always read: a Plant may have six for each UTF-16 code unit,
+ * such as `\\u00e9`.
+ */
+const responseBytesMin = 2 ** 20;
+
+/** A page has 1 MiB of texts, or one plant. */
+const pageBytesMax = 2 ** 24;
+
+export function createCall(plant: NewPlant): Call<Plant> {
+  const body = newPlantJson(plant);
+  return {
+    method: "POST",
+    target: "",
+    body,
+    status: 200,
+    expected: "a Plant",
+    responseBytesMax: responseBytesMin + 6 * body.length,
+    parse: parsePlant,
+  };
+}
+
+export function listCall(limit: number | undefined, after: bigint | number | undefined): Call<PlantPage> {
+  const query = new URLSearchParams();
+  if (limit !== undefined) query.set("limit", String(limit));
+  if (after !== undefined) query.set("after", String(exactId(after)));
+  return {
+    method: "GET",
+    target: query.toString() === "" ? "" : `?${query}`,
+    status: 200,
+    expected: "an array of Plants",
+    responseBytesMax: pageBytesMax,
+    parse(json, headers) {
+      if (!Array.isArray(json)) return undefined;
+      const plants = json.map(parsePlant).filter((plant) => plant !== undefined);
+      return plants.length === json.length ? { plants, next: nextId(headers) } : undefined;
+    },
+  };
+}
+
+/** The `after` of the next page's address (RFC 8288). */
+function nextId(headers: Headers): bigint | undefined {
+  const [, digits] = /[?&]after=(-?\d+)[^>]*>; *rel="next"/.exec(headers.get("link") ?? "") ?? [];
+  return digits === undefined ? undefined : BigInt(digits);
+}
+
+export function deleteCall(id: bigint | number): Call<object> {
+  return {
+    method: "DELETE",
+    target: `/${exactId(id)}`,
+    status: 204,
+    expected: "empty",
+    responseBytesMax: responseBytesMin,
+    parse: () => ({}),
+  };
+}
