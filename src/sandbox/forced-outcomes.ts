@@ -201,6 +201,7 @@ const detailsOf: Partial<Record<ErrorCode, ApiError["details"]>> = {
 
 function toResponse({ status, headers = {}, body }: NonNullable<Outcome["response"]>): Response {
   const fields = new Headers(headers);
+  for (const name of ["Connection", "Content-Length", "Transfer-Encoding"]) fields.delete(name);
   if (body !== undefined && typeof body !== "string" && !fields.has("content-type"))
     fields.set("Content-Type", "application/json");
   const text = body === undefined || typeof body === "string" ? body : toExactJson(body);

@@ -1,17 +1,20 @@
 // Control of the rules.
 
+import type { Rule } from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
-import type { Rules } from "./rules.ts";
+import { parseDescribed } from "./described-json.ts";
+import type { RuleList, Rules } from "./rules.ts";
 
 export function rulesPart(rules: Rules): SandboxPart {
   const list = () => respondControl({ seed: rules.random.seed, rules: rules.describe() });
   return {
     routes: {
       "GET /sandbox/rules": list,
-      "POST /sandbox/rules": async ({ json }) => respondControl(rules.add(await json()), 201),
+      "POST /sandbox/rules": async ({ json }) =>
+        respondControl(rules.add(await parseDescribed<Rule>(await json(), "Rule")), 201),
       "PUT /sandbox/rules": async ({ json }) => {
-        rules.replace(await json());
+        rules.replace(await parseDescribed<RuleList>(await json(), "RuleList"));
         return list();
       },
       "DELETE /sandbox/rules": () => {

@@ -3,11 +3,9 @@
 import type { Rule as RuleSource } from "../../packages/sandbox/src/control-types.ts";
 import { BadRequestError } from "../console/responses.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
-import { invalidValue, parseDescribed } from "./described-json.ts";
-import { examples, type Outcome } from "./outcome.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
-interface RuleList {
+export interface RuleList {
   readonly seed?: number;
   readonly rules: readonly RuleSource[];
 }
@@ -43,19 +41,17 @@ export class Rules {
     return this.#rules.map(describe);
   }
 
-  /** Adds a rule after the others. Throws a BadRequestError. */
-  add(source: unknown): RuleDescription {
+  /** Adds a rule after the others. Throws a BadRequestError if there are too many. */
+  add(source: RuleSource): RuleDescription {
     if (this.#rules.length >= rulesMax)
       throw new BadRequestError(`There may be ${rulesMax} rules; remove one first.`);
-    const rule = this.#newRule(checkRule(parseDescribed(source, "Rule"), ""));
+    const rule = this.#newRule(source);
     this.#rules = [...this.#rules, rule];
     return describe(rule);
   }
 
-  /** Replaces all rules, and starts the random sequence again; or throws a BadRequestError. */
-  replace(list: unknown): void {
-    const { rules: sources, seed = defaultSeed } = parseDescribed<RuleList>(list, "RuleList");
-    for (const [index, source] of sources.entries()) checkRule(source, `rules[${index}]`);
+  /** Replaces all rules, and starts the random sequence again. */
+  replace({ rules: sources, seed = defaultSeed }: RuleList): void {
     this.#rules = sources.map((source) => this.#newRule(source));
     this.#random = new SeededRandom(seed);
   }
@@ -133,62 +129,4 @@ function matchesPlant({ match = {} }: Rule, plant: NewPlant | undefined): boolea
     (name === undefined || plant?.name === name) &&
     (tag === undefined || plant?.tag === tag)
   );
-}
-
-/** Returns a rule that is valid. Throws a BadRequestError that names a field. */
-function checkRule(rule: RuleSource, path: string): RuleSource {
-  const name = path === "" ? "outcome" : `${path}.outcome`;
-  const { example, delay } = rule.outcome;
-  if (example !== undefined && !examples.has(example))
-    throw invalidValue(`${name}.example`, `one of ${[...examples.keys()].join(", ")}`, example);
-  if (delay !== undefined) checkDelay(delay, `${name}.delay`);
-  rejectConflicts(rule.outcome, name);
-  return rule;
-}
-
-function checkDelay({ when: _, ...delay }: NonNullable<Outcome["delay"]>, name: string): void {
-  if (Object.keys(delay).length !== 1)
-    throw new BadRequestError(`${name} must have one of seconds, uniform, normal, exponential.`);
-  if ("uniform" in delay && delay.uniform[1] < delay.uniform[0])
-    throw new BadRequestError(`${name}.uniform must go from the smaller number to the larger.`);
-}
-
-/** The parts of an outcome that replace the server's response; there may be one of them. */
-const responseParts = ["error", "example", "response"] as const;
-
-function rejectConflicts(outcome: Outcome, name: string): void {
-  const { commit, delay, drop, reset, response } = outcome;
-  const conflict = (one: string, reason: string) => new BadRequestError(`${name}.${one} ${reason}`);
-  const [first, second] = responseParts.filter((part) => outcome[part] !== undefined);
-  if (first !== undefined && second !== undefined)
-    throw conflict(first, `and ${second} exclude each other: each is a response of its own. Remove one.`);
-  if (commit !== undefined && first === undefined)
-    throw conflict(
-      "commit",
-      "needs error, example or response: without them, the plant is stored anyway. Remove it.",
-    );
-  const framing = Object.keys(response?.headers ?? {}).find((field) =>
-    ["connection", "content-length", "transfer-encoding"].includes(field.toLowerCase()),
-  );
-  if (framing !== undefined)
-    throw conflict(
-      "response.headers",
-      `cannot have ${framing}, which the server sets. See body for wrong ones.`,
-    );
-  if (reset !== undefined && drop === undefined)
-    throw conflict("reset", "needs drop, which says when the connection is reset.");
-  const sent = ([...responseParts, "body", "bytesPerSecond"] as const).find(
-    (part) => outcome[part] !== undefined,
-  );
-  if (drop !== undefined && sent !== undefined)
-    throw conflict(
-      "drop",
-      `and ${sent} exclude each other: a dropped connection gets no response. Remove one.`,
-    );
-  const isCommitted = drop !== "beforeCommit" && (first === undefined || commit === true);
-  if (delay?.when === "after" && !isCommitted)
-    throw conflict(
-      "delay.when",
-      'cannot be "after": nothing is committed. Remove it, or set commit to true.',
-    );
 }

@@ -290,15 +290,15 @@ describe("tokens and the clock", () => {
 
   test("what is not a token or a time is an error with what is right", async () => {
     await issue({ name: "taken" });
-    const name = "name must be a text without control characters.";
+    const name = 'name must be a string that matches ^[^\\u0000-\\u001f\\u007f-\\u009f]+$, such as "tests"';
     const object = "The body must be a JSON object.";
     const seconds = "must be a number from -3200000000 to 3200000000";
     const time = 'now must be a string (date-time), such as "2027-01-01T00:00:00Z"';
     const clock = "The body must have one of now, advanceSeconds, offsetSeconds.";
     for (const [method, path, body, status, message] of [
       ["POST", "/tokens", { name: "taken" }, 409, 'There is a token named "taken"; DELETE it first.'],
-      ["POST", "/tokens", { name: "" }, 400, name],
-      ["POST", "/tokens", {}, 400, "name is missing; it must be a string."],
+      ["POST", "/tokens", { name: "" }, 400, `${name}, but is "".`],
+      ["POST", "/tokens", {}, 400, "name is missing; the fields there are name, expiresInSeconds."],
       [
         "POST",
         "/tokens",

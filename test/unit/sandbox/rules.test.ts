@@ -1,9 +1,12 @@
 // Rules: validation, matching, and the random sequence that repeats.
 
 import { describe, expect, test } from "bun:test";
+import type { Rule } from "../../../packages/sandbox/src/index.ts";
+import { parseDescribed } from "../../../src/sandbox/described-json.ts";
 import { drawDelayMs } from "../../../src/sandbox/outcome.ts";
-import { Rules } from "../../../src/sandbox/rules.ts";
+import { type RuleList, Rules } from "../../../src/sandbox/rules.ts";
 import { SeededRandom } from "../../../src/sandbox/seeded-random.ts";
+import { settled } from "../../support/settled.ts";
 
 const overloaded = { error: 50300 } as const;
 
@@ -13,7 +16,7 @@ const request = (
   method = "POST",
 ) => ({ method, headers: new Headers(headers), plant });
 
-function rulesOf(...sources: readonly object[]): Rules {
+function rulesOf(...sources: readonly Rule[]): Rules {
   const rules = new Rules();
   rules.replace({ rules: sources });
   return rules;
@@ -24,8 +27,8 @@ describe("validation", () => {
     "40000, 40001, 40002, 40003, 40009, 40100, 40101, 40400, 40500, 40800, 41300, 41500, 42900, 50000, 50300";
   test.each([
     [[], "The body must be an object, but is []."],
-    [{}, 'outcome is missing; it must be an object, such as {"error":50300}.'],
-    [{ outcome: 1 }, 'outcome must be an object, such as {"error":50300}, but is 1.'],
+    [{}, "outcome is missing; the fields there are match, after, times, outcome."],
+    [{ outcome: 1 }, "outcome must be an object, but is 1."],
     [{ outcome: overloaded, when: 1 }, "when is unknown; the fields there are match, after, times, outcome."],
     [{ outcome: overloaded, times: 0 }, "times must be an integer from 1 to 1000000000, but is 0."],
     [{ outcome: overloaded, times: 1.5 }, "times must be an integer from 1 to 1000000000, but is 1.5."],
@@ -33,15 +36,12 @@ describe("validation", () => {
       { outcome: overloaded, match: { method: "post" } },
       'match.method must be a string that matches ^[A-Z-]{1,32}$, such as "POST", but is "post".',
     ],
-    [{ outcome: overloaded, match: { headers: { a: 1 } } }, 'match.headers["a"] must be a string, but is 1.'],
-    [
-      { outcome: overloaded, match: { headers: { "a b": "" } } },
-      'match.headers has "a b", which must be a string that matches ^[!#$%&\'*+.^_`|~0-9A-Za-z-]+$, such as "X-Test".',
-    ],
+    [{ outcome: overloaded, match: { headers: { a: 1 } } }, "match.headers.a must be a string, but is 1."],
+    [{ outcome: overloaded, match: { headers: { "a b": "" } } }, 'match.headers cannot have the name "a b".'],
     [{ outcome: overloaded, match: { id: "1" } }, 'match.id must be an integer (int64), but is "1".'],
     [
       { outcome: overloaded, match: { id: 2n ** 63n } },
-      "match.id must be an integer (int64), but is 9223372036854775808.",
+      'match.id must be an integer (int64), but is "9223372036854775808".',
     ],
     [{ outcome: overloaded, match: { tag: null } }, "match.tag must be a string, but is null."],
     [{ outcome: overloaded, match: { share: 1.1 } }, "match.share must be a number from 0 to 1, but is 1.1."],
@@ -53,7 +53,7 @@ describe("validation", () => {
     [{ outcome: { error: 50300, commit: "yes" } }, 'outcome.commit must be true or false, but is "yes".'],
     [
       { outcome: { example: "plant" } },
-      /^outcome\.example must be one of withTag, withoutTag, invalidPlant, .*, but is "plant"\.$/,
+      /^outcome\.example must be one of "withTag", "withoutTag", "invalidPlant", .*, but is "plant"\.$/,
     ],
     [
       { outcome: { body: "short" } },
@@ -69,77 +69,54 @@ describe("validation", () => {
       "outcome.delay.uniform must be an array of length 2, such as [0.1,0.5], but is [1].",
     ],
     [
-      { outcome: { delay: { uniform: [1, 0.5] } } },
-      "outcome.delay.uniform must go from the smaller number to the larger.",
-    ],
-    [
       { outcome: { delay: { normal: { mean: 1 } } } },
-      "outcome.delay.normal.deviation is missing; it must be a number from 0 to 3600.",
+      "outcome.delay.normal.deviation is missing; the fields there are mean, deviation.",
     ],
     [
       { outcome: { error: 50300, example: "conflict" } },
-      "outcome.error and example exclude each other: each is a response of its own. Remove one.",
+      "outcome.example and error exclude each other. Remove one.",
     ],
-    [
-      { outcome: { commit: true, body: "truncated" } },
-      "outcome.commit needs error, example or response: without them, the plant is stored anyway. Remove it.",
-    ],
-    [
-      { outcome: { response: { status: 200, headers: { "Content-length": "1" } } } },
-      "outcome.response.headers cannot have Content-length, which the server sets. See body for wrong ones.",
-    ],
-    [
-      { outcome: { delay: { seconds: 1 }, reset: true } },
-      "outcome.reset needs drop, which says when the connection is reset.",
-    ],
+    [{ outcome: { delay: { seconds: 1 }, reset: true } }, "outcome.reset needs drop."],
     [
       { outcome: { drop: "afterCommit", error: 50300 } },
-      "outcome.drop and error exclude each other: a dropped connection gets no response. Remove one.",
+      "outcome.error and drop exclude each other. Remove one.",
     ],
-    [
-      { outcome: { drop: "beforeCommit", delay: { seconds: 1, when: "after" } } },
-      'outcome.delay.when cannot be "after": nothing is committed. Remove it, or set commit to true.',
-    ],
-    [
-      { outcome: { error: 50300, delay: { seconds: 1, when: "after" } } },
-      'outcome.delay.when cannot be "after": nothing is committed. Remove it, or set commit to true.',
-    ],
-  ])("invalid rule %#", (rule, message) => {
-    const rules = new Rules();
-    if (typeof message === "string") expect(() => rules.add(rule)).toThrow(new Error(message));
-    else expect(() => rules.add(rule)).toThrow(message);
-    expect(rules.size).toBe(0);
+  ])("invalid rule %#", async (rule, message) => {
+    expect(await settled(parseDescribed(rule, "Rule"))).toThrow(
+      typeof message === "string" ? new Error(message) : message,
+    );
   });
 
-  test("the place of a rule in a list is named, and a list with an invalid rule changes nothing", () => {
-    const rules = rulesOf({ outcome: overloaded });
-    const list = [{ outcome: overloaded }, { outcome: { error: 1 } }];
-    expect(() => rules.replace({ rules: list })).toThrow(/^rules\[1\]\.outcome\.error must be one of/);
-    expect(() => rules.replace({ rules: {} })).toThrow(
-      "rules must be an array of at most 100 items, but is {}.",
-    );
-    expect(() => rules.replace({ rules: [], seed: -1 })).toThrow(
+  test("the place of a rule in a list is named", async () => {
+    const rejected = (list: object) => settled(parseDescribed(list, "RuleList"));
+    const rules = [{ outcome: overloaded }, { outcome: { error: 1 } }];
+    expect(await rejected({ rules })).toThrow(/^rules\[1\]\.outcome\.error must be one of/);
+    expect(await rejected({ rules: {} })).toThrow("rules must be an array of at most 100 items, but is {}.");
+    expect(await rejected({ rules: [], seed: -1 })).toThrow(
       "seed must be an integer from 0 to 4294967295, but is -1.",
     );
-    expect(() => rules.replace({ rules: [], times: 1 })).toThrow(
+    expect(await rejected({ rules: [], times: 1 })).toThrow(
       "times is unknown; the fields there are seed, rules.",
     );
-    expect(() => rules.replace({ rules: Array(101).fill({ outcome: overloaded }) })).toThrow(
+    expect(await rejected({ rules: Array(101).fill({ outcome: overloaded }) })).toThrow(
       "rules must be an array of at most 100 items, but is [{",
     );
-    expect(rules.describe()).toEqual([{ id: "r1", outcome: overloaded, applied: 0 }]);
-    for (let count = 1; count < 100; count++) rules.add({ outcome: overloaded });
+  });
+
+  test("there are at most 100 rules", () => {
+    const rules = new Rules();
+    for (let count = 0; count < 100; count++) rules.add({ outcome: overloaded });
     expect(() => rules.add({ outcome: overloaded })).toThrow("There may be 100 rules; remove one first.");
   });
 
-  test("rules that were read back can be set again", () => {
+  test("rules that were read back can be set again", async () => {
     const rules = rulesOf(
       { match: { id: 9007199254740993n, headers: { "X-Test": "a" } }, times: 2, outcome: overloaded },
       { outcome: { delay: { normal: { mean: 1, deviation: 0.5 }, when: "after" }, bytesPerSecond: 20 } },
     );
     rules.match(request({ "x-test": "a" }, { id: 9007199254740993n, name: "" }));
     const read = rules.describe();
-    rules.replace({ rules: read });
+    rules.replace(await parseDescribed<RuleList>({ rules: read }, "RuleList"));
     expect(rules.describe()).toEqual(
       read.map((rule, index) => ({ ...rule, id: `r${index + 3}`, applied: 0 })),
     );
