@@ -53,20 +53,17 @@ export class ForcedOutcomes {
   readonly #rules: Rules;
   readonly #plantsPath: string;
   readonly #bodies: BodyReader;
-  /** A rate limit whose callers are over their burst. */
-  readonly #exhausted: RateLimit;
-  readonly #burst: number;
+  readonly #rateLimit: ForcedOutcomesOptions["rateLimit"];
   readonly #shared: ExchangeDependencies;
   readonly #gate: Pick<RequestGate, "signal">;
 
-  constructor({ now, emit, rateLimit = sampleRate, ...options }: ForcedOutcomesOptions) {
+  constructor({ now, emit, ...options }: ForcedOutcomesOptions) {
     this.#next = options.next;
     this.#rules = options.rules;
     this.#gate = options.gate;
     this.#plantsPath = `${options.basePath}/plants`;
     this.#bodies = new BodyReader(options.bodyLimits);
-    this.#exhausted = new RateLimit(rateLimit, now);
-    this.#burst = rateLimit.burst;
+    this.#rateLimit = options.rateLimit;
     this.#shared = {
       makeRequestId: requestIdMaker(),
       tickBudget: new TickBudget(),
@@ -85,7 +82,7 @@ export class ForcedOutcomes {
 
   async #force(received: Request, connection: Connection, exchange: Exchange): Promise<Response> {
     const { signal } = this.#gate;
-    const { request, outcome = {}, forced, rejection } = await this.#choose(received);
+    const { request, outcome = {}, forced, applied, rejection } = await this.#choose(received);
     exchange.forced = forced;
     if (rejection !== undefined) return this.#fail(received, connection, rejection);
 
@@ -103,7 +100,7 @@ export class ForcedOutcomes {
       drop === "beforeCommit" ? new Response() : await this.#respond(request, connection, outcome);
     await wait("after");
     if ((drop ?? body ?? bytesPerSecond) !== undefined) exchange.fault = outcome;
-    if (forced !== undefined && "prefer" in forced) response.headers.set("Preference-Applied", forced.prefer);
+    if (applied !== undefined) response.headers.set("Preference-Applied", applied);
     return response;
   }
 
@@ -111,9 +108,11 @@ export class ForcedOutcomes {
   async #choose(received: Request): Promise<Choice> {
     const prefer = received.headers.get("prefer");
     const preferred = prefer === null ? undefined : parsePreferredOutcome(prefer);
-    if (preferred instanceof ApiError) return { request: received, rejection: preferred };
-    if (preferred !== undefined)
-      return { request: received, outcome: preferred.outcome, forced: { prefer: preferred.preferences } };
+    if (preferred !== undefined) {
+      const { outcome, preferences, isMet } = preferred;
+      const applied = isMet ? preferences : undefined;
+      return { request: received, outcome, forced: { prefer: preferences }, applied };
+    }
 
     const { method, headers } = received;
     const dependsOnPlant = method === "POST" && this.#rules.dependOnPlant({ method, headers });
@@ -139,34 +138,53 @@ export class ForcedOutcomes {
     return plant instanceof ApiError ? { request: again } : { request: again, plant };
   }
 
-  async #respond(
+  async #respond(request: Request, connection: Connection, outcome: Outcome): Promise<Response> {
+    const { error, example, response: any, commit = false, headers = {} } = outcome;
+    const isForced = (error ?? example ?? any) !== undefined;
+    const own = !isForced || commit ? await this.#next(request, connection) : undefined;
+    // A request that is rejected gets its own error.
+    if (isForced && own !== undefined && own.status !== 200) return own;
+    const response =
+      isForced || own === undefined ? await this.#forcedResponse(request, connection, outcome) : own;
+    for (const [name, value] of Object.entries(headers))
+      if (!framingFields.includes(name.toLowerCase())) response.headers.set(name, value);
+    return response;
+  }
+
+  async #forcedResponse(
     request: Request,
     connection: Connection,
-    { error, example: exampleName, response, commit = false }: Outcome,
+    { error, example: exampleName, response }: Outcome,
   ): Promise<Response> {
+    if (response !== undefined) return toResponse(response);
     const example = examples.get(exampleName ?? "");
     const code = errorCodes.get(error ?? 0) ?? example?.error;
-    const isForced = code !== undefined || example !== undefined || response !== undefined;
-    if (!isForced || commit) {
-      const own = await this.#next(request, connection);
-      if (!isForced || own.status !== 200) return own;
+    const forced =
+      code === undefined
+        ? plantResponse(example?.value as unknown as Plant, this.#shared.makeRequestId())
+        : await this.#fail(request, connection, this.#forcedError(code, example));
+    const rate = this.#rateOf(code);
+    if (rate !== undefined) {
+      forced.headers.set("RateLimit-Policy", rate.policy);
+      forced.headers.set("RateLimit", rate.field);
     }
-    if (response !== undefined) return toResponse(response);
-    if (code === undefined)
-      return plantResponse(example?.value as unknown as Plant, this.#shared.makeRequestId());
-    return this.#fail(request, connection, this.#forcedError(code, example));
+    return forced;
   }
 
   /** The error with its example's message, but for the one of the rate that the server has. */
   #forcedError(code: ErrorCode, example: Example | undefined): ApiError {
-    const rateError = code === "tooManyRequests" ? this.#exceedRate().error : undefined;
+    const rateError = this.#rateOf(code)?.error;
     if (rateError !== undefined && example === undefined) return rateError;
     const { message } = (example ?? exampleOf(code))?.value ?? {};
     return new ApiError(code, String(message), rateError?.details ?? detailsOf[code]);
   }
 
-  #exceedRate(): RateLimitResult {
-    return this.#exhausted.consume(sandboxCaller, this.#burst + 1);
+  /** The rate of a response as it is after the first create, or after one too many. */
+  #rateOf(code: ErrorCode | undefined): RateLimitResult | undefined {
+    const isOver = code === "tooManyRequests";
+    const limits = this.#rateLimit ?? (isOver ? sampleRate : undefined);
+    if (limits === undefined || (code !== undefined && errorsBeforeRate.includes(code))) return undefined;
+    return new RateLimit(limits, this.#shared.now).consume(sandboxCaller, isOver ? limits.burst + 1 : 1);
   }
 
   #fail(request: Request, connection: Connection, error: ApiError): Promise<Response> {
@@ -178,7 +196,6 @@ export class ForcedOutcomes {
         connection.shouldClose,
         resolve,
       );
-      if (error.code === "tooManyRequests") exchange.rateLimit = this.#exceedRate();
       if (error.code === "internalError") exchange.fail(new Error("forced by the sandbox"));
       else exchange.reject(error);
     });
@@ -190,6 +207,8 @@ interface Choice {
   /** Undefined where the server responds by itself. */
   readonly outcome?: Outcome;
   readonly forced?: ForcedBy;
+  /** The preferences that are followed. */
+  readonly applied?: string | undefined;
   /** The error of a request that is not processed. */
   readonly rejection?: ApiError;
 }
@@ -199,14 +218,26 @@ const detailsOf: Partial<Record<ErrorCode, ApiError["details"]>> = {
   unavailable: { retryAfterSeconds: 1 },
 };
 
-function toResponse({ status, headers = {}, body }: NonNullable<Outcome["response"]>): Response {
-  const fields = new Headers(headers);
-  for (const name of ["Connection", "Content-Length", "Transfer-Encoding"]) fields.delete(name);
-  if (body !== undefined && typeof body !== "string" && !fields.has("content-type"))
-    fields.set("Content-Type", "application/json");
-  const text = body === undefined || typeof body === "string" ? body : toExactJson(body);
-  const hasBody = text !== undefined && ![204, 205, 304].includes(status);
-  return new Response(hasBody ? text : null, { status, headers: fields });
+/** The errors of requests whose caller is not known. */
+const errorsBeforeRate: readonly ErrorCode[] = [
+  "missingToken",
+  "invalidToken",
+  "notFound",
+  "methodNotAllowed",
+];
+
+/** The server sets them. */
+const framingFields = ["connection", "content-length", "transfer-encoding"];
+
+function toResponse({ status, body }: NonNullable<Outcome["response"]>): Response {
+  if ([204, 205, 304].includes(status)) return new Response(null, { status });
+  if (typeof body === "string") return new Response(body, { status });
+  const json =
+    body === undefined && status >= 400
+      ? { error: 100 * status, message: "The sandbox was told to respond with this status." }
+      : body;
+  if (json === undefined) return new Response(null, { status });
+  return new Response(toExactJson(json), { status, headers: { "Content-Type": "application/json" } });
 }
 
 /** Copies a request with another body, and a Content-Length that need not be the body's. */

@@ -1,14 +1,19 @@
 // The request header Prefer (RFC 7240), by which a client asks for an outcome, with the names of
 // Prism: code and example; and delay, in seconds.
 
-import { ApiError, errorRegistry } from "../core/contract/errors.ts";
+import { errorRegistry } from "../core/contract/errors.ts";
 import { delaySecondsMax, type Example, examples, findError, type Outcome } from "./outcome.ts";
 
 export interface PreferredOutcome {
   readonly outcome: Outcome;
-  /** The preferences that are followed, such as `code=429, delay=2.5`. */
+  /** The preferences that ask for it, such as `code=429, delay=2.5`. */
   readonly preferences: string;
+  /** False for the error of preferences that cannot be met. */
+  readonly isMet: boolean;
 }
+
+/** The error of a preference that cannot be met, which no server has. */
+const invalidPreferenceError = 40010;
 
 /**
  * The outcome of a Prefer field; undefined if it asks for none. Preferences with other names are
@@ -17,47 +22,48 @@ export interface PreferredOutcome {
  *
  * @param value of the field; of several fields the values, joined by commas.
  */
-export function parsePreferredOutcome(value: string): PreferredOutcome | ApiError | undefined {
+export function parsePreferredOutcome(value: string): PreferredOutcome | undefined {
   const preferences = parsePrefer(value);
-  const followed = ["code", "example", "delay"]
+  const asked = ["code", "example", "delay"]
     .filter((name) => preferences.has(name))
     .map((name) => `${name}=${preferences.get(name)}`);
-  if (followed.length === 0) return undefined;
+  if (asked.length === 0) return undefined;
+  const text = asked.join(", ");
   const response = parseResponse(preferences.get("code"), preferences.get("example"));
-  if (response instanceof ApiError) return response;
   const delay = parseDelay(preferences.get("delay"));
-  if (delay instanceof ApiError) return delay;
-  return { outcome: { ...response, ...delay }, preferences: followed.join(", ") };
+  if (typeof response === "string") return unmet(text, response);
+  if (typeof delay === "string") return unmet(text, delay);
+  return { outcome: { ...response, ...delay }, preferences: text, isMet: true };
 }
 
-function parseResponse(code: string | undefined, name: string | undefined): Outcome | ApiError {
+function unmet(preferences: string, reason: string): PreferredOutcome {
+  const body = { error: invalidPreferenceError, message: `Prefer: ${reason}` };
+  return { outcome: { response: { status: 400, body } }, preferences, isMet: false };
+}
+
+/** Returns the reason as a string if there is no such response. */
+function parseResponse(code: string | undefined, name: string | undefined): Outcome | string {
   const example = examples.get(name ?? "");
   if (name !== undefined && example === undefined)
-    return invalidPreference(`there is no example ${JSON.stringify(name)} in openapi.yaml.`);
+    return `there is no example ${JSON.stringify(name)} in openapi.yaml.`;
   const number = /^[1-9]\d{2}(?:\d{2})?$/.test(code ?? "") ? Number(code) : undefined;
   if (example !== undefined) {
     if (code === undefined || (number !== undefined && isExampleOf(example, number)))
       return { example: example.name };
-    return invalidPreference(`${example.name} is not an example of code=${code}.`);
+    return `${example.name} is not an example of code=${code}.`;
   }
   if (code === undefined) return {};
   const error = number === undefined ? undefined : findError(number);
   if (error !== undefined) return { error };
   if (number !== undefined && number >= 400 && number <= 599) return { response: { status: number } };
-  return invalidPreference(
-    `code=${code} is neither a status from 400 to 599 nor the code of an error; for 200, name an example.`,
-  );
+  return `code=${code} is neither a status from 400 to 599 nor the code of an error; for 200, name an example.`;
 }
 
-function parseDelay(text: string | undefined): Pick<Outcome, "delay"> | ApiError {
+function parseDelay(text: string | undefined): Pick<Outcome, "delay"> | string {
   if (text === undefined) return {};
   const seconds = /^\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN;
   if (seconds <= delaySecondsMax) return { delay: { seconds } };
-  return invalidPreference(`delay=${text} is not a number of seconds up to ${delaySecondsMax}.`);
-}
-
-function invalidPreference(reason: string): ApiError {
-  return new ApiError("badRequest", `Prefer: ${reason}`);
+  return `delay=${text} is not a number of seconds up to ${delaySecondsMax}.`;
 }
 
 /** Whether an example is of the response with a status, or of the error with a code. */

@@ -1,6 +1,6 @@
 // Control of the log of requests: a list with a cursor that waits for the next request.
 
-import type { ErrorCode, RecordedRequest } from "../../packages/sandbox/src/control-types.ts";
+import type { RecordedRequest } from "../../packages/sandbox/src/control-types.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { parseNumber, respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { type LoggedBody, type LoggedRequest, type RequestLog, storedBytes } from "./request-log.ts";
@@ -80,9 +80,9 @@ function describeMessage<Message extends { readonly body: LoggedBody }>(message:
   };
 }
 
-/** The code of the error in a body of the contract, or null. */
-function findErrorCode(response: RecordedRequest["response"]): ErrorCode | null {
+/** The code of the error in a body, or null. */
+function findErrorCode(response: RecordedRequest["response"]): number | null {
   if ((response?.status ?? 0) < 400) return null;
   const code = /^\{"error":(\d{5}),/.exec(response?.body ?? "")?.[1];
-  return code === undefined ? null : (Number(code) as ErrorCode);
+  return code === undefined ? null : Number(code);
 }

@@ -68,10 +68,14 @@ export interface Outcome {
   /** The response: any status from 200 to 599, such as `{ status: 502 }`. */
   readonly response?: {
     readonly status: number;
-    readonly headers?: Readonly<Record<string, string>>;
-    /** A string is sent as it is, any other value as JSON. */
+    /**
+     * A string is sent as it is, any other value as JSON. Default: an error's JSON for a status of
+     * 400 or more, otherwise nothing.
+     */
     readonly body?: unknown;
   };
+  /** Fields of the response, instead of those of the same names: `{ "Retry-After": "30" }`. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Whether the plant is stored before the error or the response is sent. Default: false. */
   readonly commit?: boolean;
   /** The response is the example with this name in openapi.yaml. */
@@ -151,7 +155,7 @@ export interface RecordedRequest {
   /** Null if no response was sent. */
   readonly response: RecordedResponse | null;
   /** The code of the error in the response. */
-  readonly error: ErrorCode | null;
+  readonly error: number | null;
   /** The cause of a forced outcome: a rule, or the request's Prefer header. */
   readonly forced: { readonly rule: string } | { readonly prefer: string } | null;
   readonly ended: "complete" | "clientAborted" | "dropped" | "truncated" | "notHttp";

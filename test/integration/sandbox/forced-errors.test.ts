@@ -6,7 +6,7 @@ import type { ErrorCode } from "../../../src/core/contract/errors.ts";
 import { errorCodes } from "../../../src/sandbox/outcome.ts";
 import { freshId, plantJson, type Target } from "../../support/http.ts";
 import { type RawAnswer, RawConnection, rawAnswers } from "../../support/raw-connection.ts";
-import { RunningSandbox } from "../../support/sandbox.ts";
+import { RunningSandbox, requestPage } from "../../support/sandbox.ts";
 import { RunningServer } from "../../support/server.ts";
 
 const resources = new AsyncDisposableStack();
@@ -66,7 +66,7 @@ async function send(target: Target, sent: Sent): Promise<RawAnswer & { readonly 
  * The status, the code and the header fields; the message of a forced error is that of its example.
  */
 function comparable({ headers, body, ...rest }: RawAnswer & { readonly closes: boolean }) {
-  const varying = ["date", "content-length", "ratelimit", "ratelimit-policy", "preference-applied"];
+  const varying = ["date", "content-length", "ratelimit", "preference-applied"];
   return {
     ...rest,
     error: JSON.parse(body).error,
@@ -173,9 +173,12 @@ test("a preference that cannot be met is an error, and not a stored plant", asyn
   const answer = await send(limited, { prefer: "example=plant, code=503" });
   expect([answer.status, JSON.parse(answer.body)]).toEqual([
     400,
-    { error: 40000, message: expect.stringContaining("Prefer: ") },
+    { error: 40010, message: expect.stringContaining("Prefer: ") },
   ]);
+  expect(answer.headers.has("preference-applied")).toBe(false);
   expect(await limited.plants()).toHaveLength(before);
+  const { requests } = await requestPage(limited, "?limit=1000");
+  expect(requests.at(-1)).toMatchObject({ error: 40010, forced: { prefer: "code=503, example=plant" } });
 });
 
 test("Preference-Applied says what was honoured", async () => {
@@ -193,11 +196,8 @@ test("any response: its status, its header fields and its body, also after a com
     expect((await limited.control("PUT", "/rules", { rules })).status).toBe(200);
     return send(limited, { body: plantJson(4_711n, "Monstera") });
   };
-  const html = await forced({
-    status: 502,
-    headers: { "Content-Type": "text/html", "X-A": "b" },
-    body: "<p>é",
-  });
+  const headers = { "Content-Type": "text/html", "X-A": "b", "Content-length": "1" };
+  const html = await forced({ status: 502, body: "<p>é" }, { headers });
   expect([html.status, html.headers.get("content-type"), html.headers.get("x-a")]).toEqual([
     502,
     "text/html",
@@ -212,6 +212,28 @@ test("any response: its status, its header fields and its body, also after a com
   expect((await limited.control("GET", "/plants/4711")).status).toBe(404);
   expect(await forced({ status: 204, body: "x" }, { commit: true })).toMatchObject({ status: 204, body: "" });
   expect((await limited.control("GET", "/plants/4711")).status).toBe(200);
+});
+
+test("every error has an Error body", async () => {
+  for (const status of [418, 502]) {
+    const answer = await send(limited, { prefer: `code=${status}` });
+    expect([answer.status, JSON.parse(answer.body)]).toEqual([
+      status,
+      { error: status * 100, message: expect.stringMatching(/\.$/) },
+    ]);
+    expect(answer.headers.get("content-type")).toBe("application/json");
+  }
+});
+
+test("header fields of an outcome replace those of the response", async () => {
+  const forced = async (outcome: object) => {
+    await unlimited.control("PUT", "/rules", { rules: [{ times: 1, outcome }] });
+    const { status, headers } = await send(unlimited, {});
+    return [status, headers.get("retry-after"), headers.get("x-a")];
+  };
+  expect(await forced({ error: 42900, headers: { "retry-after": "30" } })).toEqual([429, "30", undefined]);
+  expect(await forced({ headers: { "X-A": "b" } })).toEqual([200, undefined, "b"]);
+  expect(await forced({ example: "withTag", headers: { "X-A": "b" } })).toEqual([200, undefined, "b"]);
 });
 
 test("errors of requests that are not creates", async () => {
@@ -232,7 +254,7 @@ test("examples of openapi.yaml are sent with the status and the fields of their 
   expect([withTag.status, withTag.body]).toEqual([200, '{"name":"Monstera deliciosa","tag":"tropical"}']);
   const plain = await send(limited, {});
   const names = ({ headers }: RawAnswer) =>
-    [...headers.keys()].filter((name) => !/^(?:ratelimit|preference)/.test(name)).toSorted();
+    [...headers.keys()].filter((name) => name !== "preference-applied").toSorted();
   expect(names(withTag)).toEqual(names(plain));
   const conflict = await send(limited, { prefer: "code=400, example=conflict" });
   expect([conflict.status, JSON.parse(conflict.body)]).toEqual([

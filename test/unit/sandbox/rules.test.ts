@@ -47,7 +47,7 @@ describe("validation", () => {
     [{ outcome: overloaded, match: { share: 1.1 } }, "match.share must be a number from 0 to 1, but is 1.1."],
     [
       { outcome: {} },
-      "outcome must have at least one of error, response, commit, example, delay, drop, reset, body, bytesPerSecond.",
+      "outcome must have at least one of error, response, headers, commit, example, delay, drop, reset, body, bytesPerSecond.",
     ],
     [{ outcome: { error: 500 } }, `outcome.error must be one of ${errors}, but is 500.`],
     [{ outcome: { error: 50300, commit: "yes" } }, 'outcome.commit must be true or false, but is "yes".'],
