@@ -2,11 +2,12 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
+import { sample, titleField } from "../core/contract/fields.ts";
 import { newPlantJson } from "../core/contract/plant.ts";
 import type { PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { EditRun } from "../operations/edits.ts";
-import { demoPlants } from "../product.ts";
+import { demoPlants, editedDemoPlant } from "../product.ts";
 import { commandEditor } from "./edit-plants.ts";
 
 export const trafficMinutes = 5;
@@ -23,8 +24,8 @@ const errorsCount = 20;
 /** The edit that the history shows, of a plant of the demonstration. */
 export const demoEdit = {
   id: 2n,
-  expected: { name: "Ficus lyrata", tag: "tropical" },
-  replacement: { name: "Ficus lyrata", tag: "indoor" },
+  expected: demoPlants[1] ?? sample(),
+  replacement: editedDemoPlant,
 } satisfies PlantEdit;
 
 /**
@@ -54,16 +55,18 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
   }
 
   function nextBody(): string {
-    const plant = demoPlants[sent % demoPlants.length] ?? { name: "" };
+    const plant = demoPlants[sent % demoPlants.length] ?? sample();
     return newPlantJson({ ...plant, id: firstId + BigInt(sent++) });
   }
 
   /** Sends common mistakes: a token with a typo, an id as text, a taken id. */
   async function sendErrors(token: string): Promise<void> {
-    const taken = `{"id":${firstId},"name":"Another plant"}`;
+    const another = sample({ [titleField]: "Another plant" });
+    const taken = newPlantJson({ ...another, id: firstId });
+    const withTextId = newPlantJson({ ...another, id: '"42"' });
     for (let error = 0; error < errorsCount; error++) {
       await post("pst_typo", taken);
-      await post(token, error % 2 === 0 ? '{"id":"42","name":"Ficus"}' : taken);
+      await post(token, error % 2 === 0 ? withTextId : taken);
     }
   }
 

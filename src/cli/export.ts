@@ -1,6 +1,7 @@
 // plantstore export: prints plants as NDJSON or CSV, all of them or a selection.
 
 import { Command } from "commander";
+import { groupField } from "../core/contract/fields.ts";
 import type { ReadablePlantStore } from "../core/store/plant-store.ts";
 import { exportText } from "../operations/export.ts";
 import { Progress } from "../operations/progress.ts";
@@ -10,7 +11,15 @@ import { host } from "./host.ts";
 import { formatCount, printError, printStored } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
-const settingNames = ["format", "delimiter", "tag", "sinceId", "withCreation", "database", "quiet"] as const;
+const settingNames = [
+  "format",
+  "delimiter",
+  ...(groupField === undefined ? [] : (["group"] as const)),
+  "sinceId",
+  "withCreation",
+  "database",
+  "quiet",
+] as const;
 
 export function exportCommand(): Command {
   const command = new Command("export")
@@ -32,9 +41,16 @@ and rounds ids of more than 15 digits.`,
 
 async function exportPlants(
   store: ReadablePlantStore,
-  { format = "ndjson", delimiter, tag, sinceId, withCreation, quiet }: Config<(typeof settingNames)[number]>,
+  {
+    format = "ndjson",
+    delimiter,
+    group,
+    sinceId,
+    withCreation,
+    quiet,
+  }: Config<(typeof settingNames)[number]>,
 ): Promise<void> {
-  const selection = { tag, sinceId, withCreation };
+  const selection = { group, sinceId, withCreation };
   // Through a pipe, progress would mix with the output of its reader on the same terminal.
   const isQuiet = quiet || !host().output.isFile;
   const total = isQuiet ? undefined : await store.count(selection);

@@ -3,6 +3,7 @@
 import { statSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
+import { fieldNames } from "../core/contract/fields.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { PlantStore, ReadablePlantStore } from "../core/store/plant-store.ts";
 import { type FormatName, formatOfFile, readRecords } from "../operations/format.ts";
@@ -60,8 +61,9 @@ once corrected, that file can be imported. Rejected NDJSON records go to
 FILE.rejected.ndjson, with line, error and text. The exit code is then 3. If a
 report has that name already, the next is FILE.rejected.2.csv, and so on.
 
-The first line of CSV names the columns id, name and tag, in any case; an empty
-cell means no tag, and "" an empty tag.`,
+The first line of CSV names the columns ${["id", ...fieldNames].join(", ")},
+in any case; an empty cell means that the plant does not have the field, and ""
+an empty text.`,
     );
   return withSettings(command, settingNames, importFile);
 }

@@ -1,6 +1,7 @@
-// The console's calls that delete many plants, or set the tag of many, in one run of the history.
+// The console's calls that delete many plants, or set the group of many, in one run of the history.
 
 import { isStorable } from "../core/contract/field-types.ts";
+import { groupField } from "../core/contract/fields.ts";
 import { type NewPlant, newPlantJson } from "../core/contract/plant.ts";
 import { editsMax } from "../core/store/plant-edit.ts";
 import { storedPlants } from "../operations/edits.ts";
@@ -29,25 +30,27 @@ export async function findIds({ reader }: ConsoleContext, parameters: URLSearchP
 }
 
 /**
- * Deletes plants or sets their tag, each as it is stored when its turn comes.
+ * Deletes plants or sets their group, each as it is stored when its turn comes.
  *
  * @param ids separated by spaces.
- * @param change `delete`, `tag` to set the tag, or `untag` to remove it.
+ * @param change `delete`, `group` to set the field that groups plants, or `ungroup` to remove it.
  */
 export async function editPlants(
   { reader, bodyBytesMax }: ConsoleContext,
   edits: Edits,
-  { ids, change, tag }: { ids: string; change: string; tag: string },
+  { ids, change, group }: { ids: string; change: string; group: string },
   client: string,
 ) {
   const parsed = [...new Set(ids.split(" ").map(parseId))];
   if (parsed.length > plantsMax)
     throw new BadRequestError(`At most ${plantsMax} plants can be edited at once.`);
-  if (!["delete", "tag", "untag"].includes(change)) throw new BadRequestError("There is no such change.");
-  if (!isStorable(tag)) throw new BadRequestError("The tag has a character that cannot be stored.");
+  const changes = ["delete", ...(groupField === undefined ? [] : ["group", "ungroup"])];
+  if (!changes.includes(change)) throw new BadRequestError("There is no such change.");
+  if (!isStorable(group))
+    throw new BadRequestError(`The ${groupField} has a character that cannot be stored.`);
   const sql = await reader();
   const run = edits.startRun(client);
-  const newTag = change === "tag" ? tag : undefined;
+  const newGroup = change === "group" ? group : undefined;
   let unchanged = 0;
   let left = 0;
   try {
@@ -55,7 +58,7 @@ export async function editPlants(
       const some = parsed.slice(at, at + editsMax);
       const stored = [...(await storedPlants(sql, some)).values()];
       const changed = stored.flatMap((expected) => {
-        const replacement = change === "delete" ? undefined : withTag(expected, newTag, bodyBytesMax);
+        const replacement = change === "delete" ? undefined : withGroup(expected, newGroup, bodyBytesMax);
         return replacement === expected ? [] : [{ id: expected.id, expected, replacement }];
       });
       const outcomes = await run.edit(changed);
@@ -69,11 +72,11 @@ export async function editPlants(
   return { run: run.id, edited: updated + deleted, unchanged, left };
 }
 
-/** The plant itself if it has the tag, or would become larger than a client may send. */
-function withTag(plant: NewPlant, tag: string | undefined, bodyBytesMax: number): NewPlant {
-  if (plant.tag === tag) return plant;
-  const { tag: _, ...untagged } = plant;
-  if (tag === undefined) return untagged;
-  const replacement = { ...untagged, tag };
+/** The plant itself if it has the group, or would become larger than a client may send. */
+function withGroup(plant: NewPlant, group: string | undefined, bodyBytesMax: number): NewPlant {
+  if (groupField === undefined || plant[groupField] === group) return plant;
+  const { [groupField]: _, ...ungrouped } = plant;
+  if (group === undefined) return ungrouped as NewPlant;
+  const replacement = { ...ungrouped, [groupField]: group } as NewPlant;
   return Buffer.byteLength(newPlantJson(replacement)) > bodyBytesMax ? plant : replacement;
 }

@@ -19,7 +19,7 @@ import { BadRequestError, respondDownload } from "./responses.ts";
  */
 const exportedBytes = 2 ** 20;
 
-/** UTF-16 code units of names and tags that are read before they are sent. */
+/** UTF-16 code units of plants that are read before they are sent. */
 const chunkCodeUnitsMax = 2 ** 18;
 
 export async function exportPlants({ reader }: ConsoleContext, parameters: URLSearchParams) {

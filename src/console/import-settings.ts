@@ -2,7 +2,7 @@
 // start of the file.
 
 import { ApiError } from "../core/contract/errors.ts";
-import { fieldNames, isRequired } from "../core/contract/fields.ts";
+import { fieldNames, groupField, isRequired, titleField } from "../core/contract/fields.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { ChosenColumns } from "../operations/csv.ts";
@@ -34,8 +34,8 @@ const isOptional = columnNames.map((name) => name !== "id" && !isRequired(name))
 /** Names of columns in other languages and programs. */
 const otherNames: Readonly<Record<string, RegExp>> = {
   id: /^(?:nr|no|number|nummer|key|#)$/i,
-  name: /^(?:plant|plant ?name|title|bezeichnung|nom|nombre)$/i,
-  tag: /^(?:tags|category|type|label|group|kategorie)$/i,
+  [titleField]: /^(?:plant|plant ?name|title|bezeichnung|nom|nombre)$/i,
+  ...(groupField !== undefined && { [groupField]: /^(?:tags|category|type|label|group|kategorie)$/i }),
 };
 
 /**

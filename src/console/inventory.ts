@@ -1,21 +1,29 @@
-// The console's figures of all plants: their number, their tags, the size of the store, and its
+// The console's figures of all plants: their number, their groups, the size of the store, and its
 // growth. Plants are counted in parts, so that no list waits for more than one of them.
 
+import { groupField } from "../core/contract/fields.ts";
 import type { ServerEvent } from "../core/observability/server-event.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import type { ConsoleContext } from "./context.ts";
 
-/** Only tags of up to so many characters are counted. */
+/** Only groups with texts of up to so many characters are counted. */
 const countedCharacters = 100;
 
-/** Tags that are shown. */
-const shownTagsMax = 20;
+/** Groups that are shown. */
+const shownGroupsMax = 20;
 
 /**
- * Tags that are counted at a time. Beyond it those with the fewest plants are forgotten, and counts
+ * Groups that are counted at a time. Beyond it those with the fewest plants are forgotten, and counts
  * become estimates.
  */
-const countedTagsMax = 100_000;
+const countedGroupsMax = 100_000;
+
+/** Null for plants without a group, and those whose group is long. */
+const groupText =
+  groupField === undefined
+    ? "NULL"
+    : `CASE WHEN length(${groupField}) <= ${countedCharacters} THEN ${groupField} END`;
+const columns = ["id", "created_at", ...(groupField === undefined ? [] : [groupField])];
 
 /** How long one part should take, in which a list waits. */
 const partMs = 20;
@@ -42,15 +50,15 @@ class Sums {
   plants = 0;
   /** How many plants were created lately. */
   readonly created: Record<Period, number> = { hour: 0, day: 0, week: 0, month: 0 };
-  readonly tags = new Map<string, number>();
-  tagsAreExact = true;
+  readonly groups = new Map<string, number>();
+  groupsAreExact = true;
 }
 
-interface Count extends Readonly<Pick<Sums, "plants" | "created" | "tagsAreExact">> {
+interface Count extends Readonly<Pick<Sums, "plants" | "created" | "groupsAreExact">> {
   /** Whether this server created and deleted no plant since the count began. */
   readonly isExact: boolean;
-  /** The tags that most plants have, in this order. */
-  readonly tags: readonly (readonly [tag: string, plants: number])[];
+  /** The groups that most plants are in, in this order. */
+  readonly groups: readonly (readonly [group: string, plants: number])[];
   /** The changes by this server until the count began. */
   readonly changes: number;
   readonly endedAt: number;
@@ -99,8 +107,8 @@ export class Inventory {
       plants: count ? Math.max(0, count.plants + this.#netChanges() - count.changes) : null,
       isExact: count?.isExact ?? false,
       countedSoFar: this.#counting?.found.plants ?? null,
-      tags: count?.tags ?? null,
-      tagsAreExact: count?.tagsAreExact ?? false,
+      groups: count?.groups ?? null,
+      groupsAreExact: count?.groupsAreExact ?? false,
       bytes: bytes ?? null,
       created: count?.created ?? null,
     };
@@ -133,7 +141,7 @@ export class Inventory {
       this.#count = {
         ...found,
         isExact: this.#edits() === edits,
-        tags: [...found.tags].toSorted(([, one], [, other]) => other - one).slice(0, shownTagsMax),
+        groups: [...found.groups].toSorted(([, one], [, other]) => other - one).slice(0, shownGroupsMax),
         changes,
         endedAt: now(),
         durationMs: now() - startedAt,
@@ -154,23 +162,23 @@ export class Inventory {
     const { reader, now } = this.#context;
     const sql = await reader();
     const times = periodNames.map((name) => Math.floor(Date.now() - periods[name]));
-    const { tags } = found;
+    const { groups } = found;
     let partPlants = partPlantsFirst;
     for (let afterId: bigint | undefined; ; ) {
       const startedAt = now();
-      const groups = await countPart(sql, afterId, partPlants, times);
-      if (groups.length === 0) return;
-      for (const group of groups) {
-        const { tag, last } = group;
-        const plants = Number(group.plants);
+      const rows = await countPart(sql, afterId, partPlants, times);
+      if (rows.length === 0) return;
+      for (const row of rows) {
+        const { group_text: group, last } = row;
+        const plants = Number(row.plants);
         found.plants += plants;
-        for (const name of periodNames) found.created[name] += Number(group[name]);
-        if (tag !== null) tags.set(tag, (tags.get(tag) ?? 0) + plants);
+        for (const name of periodNames) found.created[name] += Number(row[name]);
+        if (group !== null) groups.set(group, (groups.get(group) ?? 0) + plants);
         if (afterId === undefined || last > afterId) afterId = last;
       }
-      if (tags.size > countedTagsMax) {
-        forgetRare(tags);
-        found.tagsAreExact = false;
+      if (groups.size > countedGroupsMax) {
+        forgetRare(groups);
+        found.groupsAreExact = false;
       }
       const tookMs = Math.max(now() - startedAt, partMs / 4);
       partPlants = Math.min(partPlantsMax, Math.max(1_000, Math.ceil((partPlants * partMs) / tookMs)));
@@ -178,30 +186,30 @@ export class Inventory {
   }
 }
 
-type TagGroup = { readonly tag: string | null; readonly plants: bigint; readonly last: bigint } & Readonly<
+type Row = { readonly group_text: string | null; readonly plants: bigint; readonly last: bigint } & Readonly<
   Record<Period, bigint>
 >;
 
-/** The plants of a tag each, of at most `plantsMax` plants with greater ids than `afterId`. */
+/** The plants of a group each, of at most `plantsMax` plants with greater ids than `afterId`. */
 function countPart(
   sql: SqlConnection,
   afterId: bigint | undefined,
   plantsMax: number,
   times: readonly number[],
-): Promise<TagGroup[]> {
+): Promise<Row[]> {
   const created = periodNames.map(
     (name, index) => `count(CASE WHEN created_at >= $${index + 2} THEN 1 END) AS ${name}`,
   );
   const where = afterId === undefined ? "" : `WHERE id > $${times.length + 2}`;
   return sql.query(
-    `SELECT CASE WHEN length(tag) <= ${countedCharacters} THEN tag END AS tag, count(*) AS plants, max(id) AS last, ${created.join(", ")}
-     FROM (SELECT id, tag, created_at FROM plants ${where} ORDER BY id LIMIT $1) AS part GROUP BY 1`,
+    `SELECT ${groupText} AS group_text, count(*) AS plants, max(id) AS last, ${created.join(", ")}
+     FROM (SELECT ${columns.join(", ")} FROM plants ${where} ORDER BY id LIMIT $1) AS part GROUP BY 1`,
     [plantsMax, ...times, ...(afterId === undefined ? [] : [afterId])],
   );
 }
 
-/** Keeps the half of the tags that have the most plants. */
-function forgetRare(tags: Map<string, number>): void {
-  const rare = [...tags].toSorted(([, one], [, other]) => one - other).slice(0, countedTagsMax / 2);
-  for (const [tag] of rare) tags.delete(tag);
+/** Keeps the half of the groups that have the most plants. */
+function forgetRare(groups: Map<string, number>): void {
+  const rare = [...groups].toSorted(([, one], [, other]) => one - other).slice(0, countedGroupsMax / 2);
+  for (const [group] of rare) groups.delete(group);
 }

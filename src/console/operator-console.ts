@@ -128,7 +128,7 @@ export class OperatorConsole implements AdminRoutes {
       ],
       [
         "plants/edit",
-        (body, client) => editPlants(context, edits, pickStrings(body, "ids", "change", "tag"), client),
+        (body, client) => editPlants(context, edits, pickStrings(body, "ids", "change", "group"), client),
       ],
       ["edits/undo", (body, client) => edits.undo(pickStrings(body, "run", "id"), client)],
       ["plant/delete", (body, client) => deletePlant(edits, pickStrings(body, "expected"), client)],

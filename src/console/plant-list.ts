@@ -3,6 +3,7 @@
 import { parseInt64 } from "../core/contract/int64.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { type SqlConnection, SqlTimeout, type SqlValue } from "../core/store/sql-connection.ts";
+import type { Order } from "./orders.ts";
 import { type PlantSummary, summaries } from "./plant-rows.ts";
 import {
   adjacentId,
@@ -15,14 +16,7 @@ import {
   searchPlants,
 } from "./plant-search.ts";
 
-/**
- * Plants with the same name, tag or time are ordered by id. `tag` and `created` list only plants
- * that have one.
- */
-export const orders = ["id", "name", "tag", "created"] as const;
-export type Order = (typeof orders)[number];
-
-/** Plants are ordered by so many characters of names and tags. */
+/** Plants are ordered by so many characters of their texts. */
 export const orderedCharacters = 100;
 
 /** Which plants to list, in which order, and where the page begins. */

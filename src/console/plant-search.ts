@@ -1,15 +1,15 @@
 // The plants of a search, as SQL of both dialects. It scans one range of ids after the other for a
 // limited time.
 
-import { textFields } from "../core/contract/fields.ts";
+import { groupField, textFields } from "../core/contract/fields.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
 
 /** Which plants to list: those that match all that is given. */
 export interface Filter {
   /** Each is in one of the text fields. */
   readonly words: readonly string[];
-  /** The whole tag; null for plants without one. */
-  readonly tag: string | null | undefined;
+  /** The whole text of the field that groups plants; null for plants without one. */
+  readonly group: string | null | undefined;
   /** The lowest and the highest id. */
   readonly ids?: readonly [min: bigint, max: bigint] | undefined;
   /** The name of the token, or of the identity provider's subject, that created the plant. */
@@ -61,8 +61,8 @@ interface Searching extends Reading {
 }
 
 /** Whether a filter leaves plants out. */
-export function isSearch({ words, tag, ids, creator, created }: Filter): boolean {
-  return words.length > 0 || [tag, ids, creator, created].some((each) => each !== undefined);
+export function isSearch({ words, group, ids, creator, created }: Filter): boolean {
+  return words.length > 0 || [group, ids, creator, created].some((each) => each !== undefined);
 }
 
 /** Finds plants by id: scans until the page is full, no plant is left, or the time is over. */
@@ -117,15 +117,15 @@ async function withCreatorIds(sql: SqlConnection, filter: Filter): Promise<Searc
 /** The conditions that a plant matches a filter except for its id, each after an AND. */
 function conditionsOf(
   sql: SqlConnection,
-  { words, tag, creators, created }: Searching["filter"],
+  { words, group, creators, created }: Searching["filter"],
   parameters: SqlValue[],
 ): string {
   // On SQLite LIKE folds the case of ASCII letters.
   const like = sql.dialect === "postgres" ? "ILIKE" : "LIKE";
   const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
   const conditions: string[] = [];
-  if (tag === null) conditions.push("tag IS NULL");
-  else if (tag !== undefined) conditions.push(`tag = ${parameter(tag)}`);
+  if (group === null) conditions.push(`${groupField} IS NULL`);
+  else if (group !== undefined) conditions.push(`${groupField} = ${parameter(group)}`);
   if (creators !== undefined)
     conditions.push(`creator IN (${creators.map((creator) => parameter(creator)).join(", ")})`);
   if (created !== undefined) {

@@ -3,15 +3,16 @@
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { isStorable } from "../core/contract/field-types.ts";
-import { fieldNames } from "../core/contract/fields.ts";
+import { fieldNames, groupField } from "../core/contract/fields.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
 import { type NewPlant, parseNewPlantJson, plantsEqual } from "../core/contract/plant.ts";
 import type { PlantEdit } from "../core/store/plant-edit.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { Edits } from "./edits.ts";
+import { orders } from "./orders.ts";
 import { parseId } from "./parse-id.ts";
-import { type Cursor, listPlants, type Order, orderedCharacters, orders } from "./plant-list.ts";
+import { type Cursor, listPlants, orderedCharacters } from "./plant-list.ts";
 import { findPlant, type PlantSummary } from "./plant-rows.ts";
 import type { Filter } from "./plant-search.ts";
 import { BadRequestError } from "./responses.ts";
@@ -96,7 +97,8 @@ export async function* searchPages(
 /** The search of a request. Throws a BadRequestError. */
 export function parseSearch(parameters: URLSearchParams) {
   const order = orders.find((one) => one === (parameters.get("sort") ?? "id"));
-  if (order === undefined) throw new BadRequestError("The order must be id, name, tag or created.");
+  if (order === undefined)
+    throw new BadRequestError(`The order must be ${orders.slice(0, -1).join(", ")} or ${orders.at(-1)}.`);
   const direction = parameters.get("direction") ?? "descending";
   if (direction !== "ascending" && direction !== "descending")
     throw new BadRequestError("The direction must be ascending or descending.");
@@ -114,20 +116,20 @@ export function parseSearch(parameters: URLSearchParams) {
 /** The filters of a request, which the page has parsed from what was typed. */
 function parseFilter(parameters: URLSearchParams): Filter {
   const words = parameters.getAll("word").filter((word) => word !== "");
-  const tag = parameters.has("untagged") ? null : (parameters.get("tag") ?? undefined);
+  const group = parameters.has("ungrouped") ? null : (parameters.get("group") ?? undefined);
   const creator = parameters.get("token") ?? undefined;
-  const texts = [...words, tag ?? "", creator ?? ""];
+  const texts = [...words, group ?? "", creator ?? ""];
   if (Array.from(words.join("")).length > orderedCharacters)
     throw new BadRequestError(`A search may have at most ${orderedCharacters} characters.`);
   if (!texts.every(isStorable))
-    throw new BadRequestError("The search has a character that no name or tag can have.");
+    throw new BadRequestError("The search has a character that no plant can have.");
   const [idMin, idMax] = [parameters.get("idMin"), parameters.get("idMax")];
   const [from, end] = [parameters.get("createdFrom"), parameters.get("createdEnd")];
   const created = [Number(from), Number(end)] as const;
   if (!created.every(Number.isSafeInteger)) throw new BadRequestError("A time must be an integer.");
   return {
     words,
-    tag,
+    group: groupField === undefined ? undefined : group,
     creator,
     ids: idMin === null || idMax === null ? undefined : [parseId(idMin), parseId(idMax)],
     created: from === null || end === null ? undefined : created,
@@ -153,13 +155,14 @@ function encodeCursor({ order, id, key }: Cursor): string {
 
 /** Throws a BadRequestError for a text that `encodeCursor` did not return. */
 function decodeCursor(text: string): Cursor {
-  const [, order, digits = "", encoded] =
-    /^(created|id|name|tag)\.(-?\d{1,19})(?:\.([A-Za-z0-9_-]{0,600}))?$/.exec(text) ?? [];
+  const [, name, digits = "", encoded] =
+    /^(\w+)\.(-?\d{1,19})(?:\.([A-Za-z0-9_-]{0,600}))?$/.exec(text) ?? [];
+  const order = orders.find((one) => one === name);
   const id = parseInt64(digits);
   if (order === undefined || id === undefined) throw new BadRequestError(noSuchPage);
   if (order === "id") return { order, id };
   const key = Buffer.from(encoded ?? "", "base64url").toString();
   if (!isStorable(key) || (order === "created" && !/^-?\d{1,16}$/.test(key)))
     throw new BadRequestError(noSuchPage);
-  return { order: order as Order, id, key };
+  return { order, id, key };
 }

@@ -124,7 +124,7 @@ const defaultLimits: ServerLimits = {
 /** Enough for full batches; otherwise the first plant in a batch waits for the last. */
 const batchPlantsMax = 1_024;
 
-/** Names and tags in the queue, in UTF-16 code units: 64 MiB. */
+/** Texts in the queue, in UTF-16 code units: 64 MiB. */
 const queueCodeUnitsMax = 32 * 2 ** 20;
 
 /** Longer than a database takes to fail over: Bun closes an idle connection without a response. */

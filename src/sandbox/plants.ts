@@ -1,7 +1,7 @@
 // Control of the plants: reading them back, and named snapshots of all of them.
 
 import { AdminError } from "../core/admin/request-bodies.ts";
-import { countCodeUnits } from "../core/contract/fields.ts";
+import { countCodeUnits, groupField } from "../core/contract/fields.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
 import { parseNumber, respondControl, respondDone, type SandboxPart } from "./control.ts";
@@ -10,7 +10,7 @@ import type { MemoryStore, PlantsCopy } from "./memory-store.ts";
 /** Plants of one response. */
 const plantsMax = 1_000;
 
-/** UTF-16 code units of names and tags, from which on a response has no more plants. */
+/** UTF-16 code units of plants, from which on a response has no more plants. */
 const codeUnitsMax = 4 * 2 ** 20;
 
 const snapshotsMax = 100;
@@ -31,7 +31,7 @@ export function plantsPart(store: MemoryStore, onReplaced: () => void): SandboxP
     const limit = parseNumber(query, "limit", { least: 1, default: plantsMax });
     const filter = {
       sinceId: after === null ? undefined : parseId(after, "after"),
-      tag: query.get("tag") ?? undefined,
+      group: groupField === undefined ? undefined : (query.get(groupField) ?? undefined),
     };
     return respondControl(readPage(store.plants(filter), Math.min(limit, plantsMax)));
   }

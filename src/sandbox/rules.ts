@@ -2,6 +2,7 @@
 
 import type { Rule as RuleSource } from "../../packages/sandbox/src/control-types.ts";
 import { BadRequestError } from "../console/responses.ts";
+import { fieldNames, fieldValue, typeOf } from "../core/contract/fields.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
@@ -74,7 +75,7 @@ export class Rules {
   dependOnPlant(subject: Pick<RuleSubject, "method" | "headers">): boolean {
     return this.#rules.some(
       (rule) =>
-        (["id", "name", "tag"] as const).some((field) => rule.match?.[field] !== undefined) &&
+        (["id", ...fieldNames] as const).some((field) => rule.match?.[field] !== undefined) &&
         !isUsedUp(rule) &&
         matchesHead(rule, subject),
     );
@@ -123,10 +124,12 @@ function matchesHead(
 }
 
 function matchesPlant({ match = {} }: Rule, plant: NewPlant | undefined): boolean {
-  const { id, name, tag } = match;
-  return (
-    (id === undefined || plant?.id === BigInt(id)) &&
-    (name === undefined || plant?.name === name) &&
-    (tag === undefined || plant?.tag === tag)
-  );
+  const fields = fieldNames.filter((field) => match[field] !== undefined);
+  if (match.id === undefined && fields.length === 0) return true;
+  if (plant === undefined || (match.id !== undefined && plant.id !== BigInt(match.id))) return false;
+  return fields.every((field) => {
+    const value = fieldValue(plant, field);
+    const wanted = typeOf(field).fromJson(match[field], () => String(match[field]));
+    return value !== undefined && wanted !== undefined && typeOf(field).equals(value, wanted);
+  });
 }

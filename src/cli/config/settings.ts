@@ -1,5 +1,6 @@
 // The table of settings. A test compares docs/configuration.md with those of the server.
 
+import { groupField } from "../../core/contract/fields.ts";
 import { formatNames } from "../../operations/format.ts";
 import {
   integer,
@@ -346,9 +347,9 @@ const commandSettings = {
     description: "delimiter of CSV cells: comma, semicolon, tab or a single character",
     parse: parseDelimiter,
   },
-  tag: {
-    flag: "--tag <tag>",
-    description: "export only plants with exactly this tag",
+  group: {
+    flag: `--${groupField ?? "group"} <${groupField ?? "group"}>`,
+    description: `export only plants with exactly this ${groupField}`,
     parse: String,
   },
   sinceId: {
@@ -428,11 +429,17 @@ export function serverSettingsWithout<Excluded extends ServerSettingName>(...exc
   );
 }
 
+/** The name of a setting's variable: BODY_BYTES_MAX for bodyBytesMax, and TAG for the group. */
+function variableOf(name: string): string {
+  const word = name === "group" ? (groupField ?? name) : name;
+  return word.replaceAll(/[A-Z]/g, "_$&").toUpperCase();
+}
+
 /** Every setting, with its environment variable: PLANTSTORE_BODY_BYTES_MAX for bodyBytesMax. */
 export const settings = Object.fromEntries(
   Object.entries(allSettings).map(([name, setting]) => [
     name,
-    { ...setting, environment: `PLANTSTORE_${name.replaceAll(/[A-Z]/g, "_$&").toUpperCase()}` },
+    { ...setting, environment: `PLANTSTORE_${variableOf(name)}` },
   ]),
 ) as Readonly<Record<SettingName, Setting<unknown> & { readonly environment: string }>>;
 

@@ -1,7 +1,7 @@
 // The address of what is shown, after the # of the page's own: a search, its order and page, and an
 // open plant. It survives a reload, and can be sent to another operator.
 
-import type { Order } from "../plant-list.ts";
+import { type Order, orders } from "../orders.ts";
 
 export interface Address {
   query: string;
@@ -14,14 +14,12 @@ export interface Address {
 
 const start: Address = { query: "", order: "id", isDescending: true, after: "", before: "", plant: "" };
 
-const orders = ["id", "name", "tag", "created"];
-
 export function readAddress(): Address {
   const parameters = new URLSearchParams(location.hash.slice(1));
-  const order = parameters.get("sort") ?? "";
+  const order = orders.find((each) => each === parameters.get("sort")) ?? "id";
   return {
     query: parameters.get("q") ?? "",
-    order: (orders.includes(order) ? order : "id") as Order,
+    order,
     isDescending: parameters.get("direction") !== "ascending",
     after: parameters.get("after") ?? "",
     before: parameters.get("before") ?? "",

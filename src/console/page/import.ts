@@ -2,6 +2,7 @@
 // rejected lines.
 
 import { type FieldValue, fieldNames, isRequired, titleField } from "../../core/contract/fields.ts";
+import { sampleBody } from "../../core/contract/plant.ts";
 import type { previewImport } from "../import-settings.ts";
 import type { Imports } from "../imports.ts";
 import { type Answer, download, errorMessage, postBytes, postFile } from "./api.ts";
@@ -189,7 +190,7 @@ function DropZone({ onChoose }: { onChoose: (file: File) => void }) {
     </label>
     <p class="note">
       CSV has a column for the id and one for the name. Each line of NDJSON is a request body: ${" "}
-      <code>{"id": 42, "name": "Monstera", "tag": "tropical"}</code>. Plants that are already stored stay unchanged, so a
+      <code>${sampleBody(42n)}</code>. Plants that are already stored stay unchanged, so a
       file can be imported again.
     </p>
   `;
@@ -317,16 +318,16 @@ function PlantPreview({ records }: { records: Preview["records"] }) {
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label="Preview">
       <table class="list preview">
-        <thead><tr><th scope="col" class="number">Id</th><th scope="col">Name</th>${otherFields.map((field) => html`<th scope="col" class="tag">${labelOf(field)}</th>`)}</tr></thead>
+        <thead><tr><th scope="col" class="number">Id</th><th scope="col">${labelOf(titleField)}</th>${otherFields.map((field) => html`<th scope="col" class="tag">${labelOf(field)}</th>`)}</tr></thead>
         <tbody>
           ${records.map((record) => {
             // A record that would be rejected is shown as it is.
-            const plant = "plant" in record ? record.plant : ({ name: record.text } as Content);
-            const title = "plant" in record ? record.plant.name : plainReason(record.reason);
+            const plant = "plant" in record ? record.plant : ({ [titleField]: record.text } as Content);
+            const title = "plant" in record ? record.plant[titleField] : plainReason(record.reason);
             return html`
               <tr>
                 <td class="number id">${plant.id}</td>
-                <td class="text main"><span title=${title}>${untrustedText(String(plant.name))}</span></td>
+                <td class="text main"><span title=${title}>${untrustedText(String(plant[titleField]))}</span></td>
                 ${otherFields.map((field) => html`<td class="text tag">${chip(plant[field])}</td>`)}
               </tr>
             `;
@@ -341,7 +342,7 @@ function PlantPreview({ records }: { records: Preview["records"] }) {
 function Differences({ differences, replaced, update }: ImportReport) {
   if (differences.length === 0) return null;
   const shown = (plant: Content) =>
-    html`${untrustedText(String(plant.name))} ${otherFields.map((field) => chip(plant[field]))}`;
+    html`${untrustedText(String(plant[titleField]))} ${otherFields.map((field) => chip(plant[field]))}`;
   return html`
     <h3>${update === "dry-run" ? "To be replaced" : "Replaced"}${replaced > differences.length ? `, the first ${differences.length}` : ""}</h3>
     <ul class="rows" aria-label="Differences">

@@ -1,14 +1,15 @@
-// The figures of all plants: their number and tags, the size of the store, and what was created
+// The figures of all plants: their number and groups, the size of the store, and what was created
 // lately.
 
 import type { Inventory as InventoryCalls } from "../inventory.ts";
 import { type Answer, get } from "./api.ts";
 import { formatBytes, html, untrustedText } from "./format.ts";
 import { useLoaded } from "./hooks.ts";
+import { groupLabel } from "./plant-fields.ts";
 
 type Figures = Answer<InventoryCalls["figures"]>;
 
-export function Inventory({ tick, onTag }: { tick: number; onTag: (tag: string) => void }) {
+export function Inventory({ tick, onGroup }: { tick: number; onGroup: (group: string) => void }) {
   const { data, error } = useLoaded(
     () => get<Figures>("inventory"),
     [tick],
@@ -16,34 +17,34 @@ export function Inventory({ tick, onTag }: { tick: number; onTag: (tag: string) 
   );
   // An error of the store is that of the list, too, which shows it.
   if (data === null) return error !== "" && html`<p class="note">The plants could not be counted.</p>`;
-  const { bytes, tags } = data;
+  const { bytes, groups } = data;
   return html`
     <dl class="figures" aria-label="Inventory">
       <div><dt>Plants</dt><dd>${plantCount(data)}</dd></div>
       ${bytes !== null && html`<div><dt>Size on disk</dt><dd>${formatBytes(bytes)}</dd></div>`}
       ${growth(data).map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
     </dl>
-    ${tags !== null && tags.length > 0 && html`<${Tags} ...${data} tags=${tags} onTag=${onTag} />`}
+    ${groups !== null && groups.length > 0 && html`<${Groups} ...${data} groups=${groups} onGroup=${onGroup} />`}
   `;
 }
 
-function Tags({
-  tags,
-  tagsAreExact,
+function Groups({
+  groups,
+  groupsAreExact,
   isExact,
-  onTag,
-}: Figures & { tags: NonNullable<Figures["tags"]>; onTag: (tag: string) => void }) {
+  onGroup,
+}: Figures & { groups: NonNullable<Figures["groups"]>; onGroup: (group: string) => void }) {
   return html`
     <details class="tags">
-      <summary>Plants by tag${tags.length === 20 ? ", top 20" : ""}${tagsAreExact && isExact ? "" : ", estimated"}</summary>
+      <summary>Plants by ${groupLabel}${groups.length === 20 ? ", top 20" : ""}${groupsAreExact && isExact ? "" : ", estimated"}</summary>
       <ol>
-        ${tags.map(
-          ([tag, plants]) => html`
+        ${groups.map(
+          ([group, plants]) => html`
             <li>
-              <button type="button" class="link grow cut" title=${tag} aria-label=${`Search for the tag ${tag}`} onClick=${() => onTag(tag)}>
-                ${untrustedText(tag)}
+              <button type="button" class="link grow cut" title=${group} aria-label=${`Search for the ${groupLabel} ${group}`} onClick=${() => onGroup(group)}>
+                ${untrustedText(group)}
               </button>
-              <meter min="0" max=${tags[0]?.[1]} value=${plants} aria-hidden="true"></meter>
+              <meter min="0" max=${groups[0]?.[1]} value=${plants} aria-hidden="true"></meter>
               <span>${plants.toLocaleString("en-US")}</span>
             </li>
           `,

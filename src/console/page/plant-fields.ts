@@ -23,6 +23,9 @@ export function labelOf(field: string) {
   return `${words[0]?.toUpperCase()}${words.slice(1)}`;
 }
 
+/** The field that groups plants, within a sentence; it is shown only where there is one. */
+export const groupLabel = labelOf(groupField ?? "").toLowerCase();
+
 /**
  * The input of a field, by its type. An empty text of an optional one that is not a text means that
  * the plant does not have it.

@@ -1,15 +1,13 @@
 // The table of plants: its orders, its boxes, and links to the plants.
 
 import { groupField, titleField } from "../../core/contract/fields.ts";
-import type { Order } from "../plant-list.ts";
+import type { Order } from "../orders.ts";
 import type { listPage } from "../plants.ts";
 import type { Answer } from "./api.ts";
 import { exactTime, formatDate, html, untrustedText } from "./format.ts";
-import { labelOf, otherFields, type Value } from "./plant-fields.ts";
+import { groupLabel, labelOf, otherFields, type Value } from "./plant-fields.ts";
 
 export type Page = Answer<typeof listPage>;
-
-const columnNames: Record<Order, string> = { id: "Id", name: "Name", tag: "Tag", created: "Created" };
 
 /** `isSearch`: results of a search come by id. */
 export function PlantTable({
@@ -21,7 +19,7 @@ export function PlantTable({
   onOpen,
   onSelect,
   onSort,
-  onTag,
+  onGroup,
 }: {
   page: Page;
   newIds: Set<string>;
@@ -31,7 +29,7 @@ export function PlantTable({
   onOpen: (id: string) => void;
   onSelect: (ids: Set<string>) => void;
   onSort: (column: Order) => void;
-  onTag: (tag: string) => void;
+  onGroup: (group: string) => void;
 }) {
   const pageIds = new Set(plants.map(({ id }) => id));
   const isPageSelected = pageIds.isSubsetOf(selected);
@@ -53,22 +51,22 @@ export function PlantTable({
     const [direction, arrow] =
       column !== order ? ["none", ""] : isDescending ? ["descending", "\u00a0↓"] : ["ascending", "\u00a0↑"];
     return html`
-      <th scope="col" class=${`${column} ${column === "id" ? "number" : ""}`} aria-sort=${direction}>
+      <th scope="col" class=${column === groupField ? "tag" : column === "id" ? "id number" : column} aria-sort=${direction}>
         <button
           type="button"
           class="link"
           disabled=${isFixed}
-          title=${isFixed ? "The results of a search come by id." : `Sort by ${columnNames[column].toLowerCase()}`}
+          title=${isFixed ? "The results of a search come by id." : `Sort by ${labelOf(column).toLowerCase()}`}
           onClick=${() => onSort(column)}
         >
-          ${columnNames[column]}<span aria-hidden="true">${arrow}</span>
+          ${labelOf(column)}<span aria-hidden="true">${arrow}</span>
         </button>
       </th>
     `;
   };
   const groupChip = (value: Value) =>
     value !== null &&
-    html`<button type="button" class="chip" title=${value} aria-label=${`Search for the ${groupField} ${value}`} onClick=${() => onTag(String(value))}>${untrustedText(String(value))}</button>`;
+    html`<button type="button" class="chip" title=${value} aria-label=${`Search for the ${groupLabel} ${value}`} onClick=${() => onGroup(String(value))}>${untrustedText(String(value))}</button>`;
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label="List of plants">
       <table class="list">
@@ -82,7 +80,7 @@ export function PlantTable({
                 onChange=${() => onSelect(isPageSelected ? selected.difference(pageIds) : selected.union(pageIds))}
               />
             </th>
-            ${header("id")} ${header("name")} ${header("tag")}
+            ${header("id")} ${header(titleField)} ${groupField !== undefined && header(groupField)}
             ${otherFields.map((field) => html`<th scope="col">${labelOf(field)}</th>`)}
             ${header("created")}
           </tr>

@@ -20,7 +20,7 @@ type Draft = Readonly<Record<string, string | null>>;
 
 type Mode = "shown" | "edited" | "confirmed" | "deleted";
 
-/** Characters of a name or tag that the dialog shows; the export has all. */
+/** Characters of a text that the dialog shows; the export has all. */
 const shownCharactersMax = 100_000;
 
 export function PlantDialog({

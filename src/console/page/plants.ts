@@ -1,7 +1,7 @@
 // The list of plants: search, orders and pages. What is shown is in the address, see address.ts.
 
-import { textFields } from "../../core/contract/fields.ts";
-import type { Order } from "../plant-list.ts";
+import { groupField, textFields } from "../../core/contract/fields.ts";
+import type { Order } from "../orders.ts";
 import { type Address, linkTo, readAddress, showAddress } from "./address.ts";
 import { errorMessage, get } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
@@ -10,9 +10,9 @@ import { useListener, useLoaded } from "./hooks.ts";
 import { Inventory } from "./inventory.ts";
 import { useEffect, useRef, useState } from "./library.js";
 import { PlantDialog } from "./plant.ts";
-import { labelOf } from "./plant-fields.ts";
+import { groupLabel, labelOf } from "./plant-fields.ts";
 import { type Page, PlantTable } from "./plant-table.ts";
-import { parseQuery, withTag } from "./query.ts";
+import { groupExample, parseQuery, withGroup } from "./query.ts";
 import { Selection } from "./selection.ts";
 
 /**
@@ -29,12 +29,14 @@ const visibleMs = 250;
 
 const filterExamples = [
   "300-400",
-  "tag:tropical",
-  "tag:none",
+  ...(groupField === undefined ? [] : [withGroup("", groupExample), `${groupField}:none`]),
   "token:ci",
   "created:today",
   "created:2026-11-01..2026-11-07",
 ];
+
+const searchPlaceholder =
+  groupField === undefined ? "Words, or an id" : `Words, an id, or ${withGroup("", groupExample)}`;
 
 /** The fields whose words a search finds, such as "name or tag". */
 const searchedFields = textFields.map((field) => labelOf(field).toLowerCase()).join(" or ");
@@ -116,7 +118,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
     clearTimeout(typing.current);
     if (lastMs.current < quickMs) typing.current = setTimeout(() => search(typed, "replace"), typingMs);
   };
-  const searchTag = (tag: string) => search(withTag(query, tag), "push");
+  const searchGroup = (group: string) => search(withGroup(query, group), "push");
   const sort = (order: Order) => {
     const isDescending =
       address.order === order ? !address.isDescending : order === "id" || order === "created";
@@ -143,7 +145,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
         <h2 id="plants-title">Plants</h2>
         <button type="button" class="main" onClick=${onAdd}>Add a plant</button>
       </header>
-      <${Inventory} tick=${tick + edits} onTag=${searchTag} />
+      <${Inventory} tick=${tick + edits} onGroup=${searchGroup} />
       <form class="inline" role="search" aria-label="Plants" onSubmit=${onSubmit(() => search(query, "push"))}>
         <input
           name="query"
@@ -151,7 +153,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
           type="search"
           aria-label="Search plants"
           aria-describedby="search-help"
-          placeholder="Words, an id, or tag:tropical"
+          placeholder=${searchPlaceholder}
           value=${query}
           autocomplete="off"
           spellcheck=${false}
@@ -182,7 +184,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
                 onOpen=${(id: string) => go({ plant: id })}
                 onSelect=${setSelected}
                 onSort=${sort}
-                onTag=${searchTag}
+                onGroup=${searchGroup}
               />`
             }
             <nav class="pages" aria-label="Pages">
@@ -218,10 +220,10 @@ function newIdsOf(before: Page | null, after: Page | null) {
 
 function captionOf({ plants, order, isDescending, searchedTo, hasPlantWithId }: Page, { query }: Address) {
   const count = formatCount(plants.length, "plant");
-  const sorted = `by ${order === "created" ? "creation" : order}, ${isDescending ? "descending" : "ascending"}`;
+  const sorted = `by ${order === "created" ? "creation" : labelOf(order).toLowerCase()}, ${isDescending ? "descending" : "ascending"}`;
   if (query.trim() === "") {
-    const missing: Partial<Record<Order, string>> = { tag: "a tag", created: "a time of creation" };
-    const unlisted = missing[order];
+    const unlisted =
+      order === "created" ? "a time of creation" : order === groupField ? `a ${groupLabel}` : undefined;
     return `Sorted ${sorted}${unlisted === undefined ? "" : `; plants without ${unlisted} are not in this order`}.`;
   }
   if (searchedTo !== null)
@@ -234,7 +236,7 @@ function emptyListText({ query, order }: Address, searchedTo: string | null) {
   if (searchedTo !== null) return "Nothing was found so far. Continue the search below.";
   if (query.trim() !== "") return html`No plant was found for ${untrustedText(query)}.`;
   if (order === "created") return "No plant has a time of creation.";
-  if (order === "tag") return "No plant has a tag.";
+  if (order === groupField) return `No plant has a ${groupLabel}.`;
   return "There are no plants yet. Add one here, or send POST /plants.";
 }
 

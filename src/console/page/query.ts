@@ -1,6 +1,11 @@
 // The search as it is typed, such as `mons tag:tropical created:today`, and the parameters of a
 // request for it.
 
+import { groupField, sample } from "../../core/contract/fields.ts";
+
+/** A group that examples have. */
+export const groupExample = String(groupField === undefined ? "" : sample()[groupField]);
+
 type Parameters = [name: string, value: string][];
 
 interface Term {
@@ -12,13 +17,15 @@ interface Term {
 
 /** The filters, with the syntax of their values. */
 const examples: Record<string, string> = {
-  tag: 'tag:tropical, tag:"two words" or tag:none',
+  ...(groupField !== undefined && {
+    [groupField]: `${withGroup("", groupExample)}, ${groupField}:"two words" or ${groupField}:none`,
+  }),
   token: "token:ci",
   created: "created:today, created:2026-11-01 or created:2026-11-01..2026-11-07",
 };
 
 function termsOf(query: string): Term[] {
-  const terms = query.matchAll(/(?:([a-z]+):)?(?:"((?:[^"\\]|\\.)*)"(?!\S)|(\S+))/gis);
+  const terms = query.matchAll(/(?:([a-z][a-z0-9_]*):)?(?:"((?:[^"\\]|\\.)*)"(?!\S)|(\S+))/gis);
   return [...terms].map(([raw, filter, quoted, plain]) => ({
     raw,
     filter: filter?.toLowerCase(),
@@ -45,7 +52,7 @@ export function parseQuery(query: string): { parameters: Parameters; problem: st
 
 /** @returns a string says what is wrong. */
 function parseTerm({ raw, filter, text, isQuoted }: Term): Parameters | string {
-  const unfinished = /^([a-z]+):$/i.exec(raw)?.[1]?.toLowerCase();
+  const unfinished = /^([a-z][a-z0-9_]*):$/i.exec(raw)?.[1]?.toLowerCase();
   const name = filter ?? unfinished;
   if (name !== undefined) {
     const example = examples[name];
@@ -63,7 +70,7 @@ function parseTerm({ raw, filter, text, isQuoted }: Term): Parameters | string {
 }
 
 function parseFilter(name: string, text: string, isQuoted: boolean): Parameters | undefined {
-  if (name === "tag") return [text === "none" && !isQuoted ? ["untagged", "true"] : ["tag", text]];
+  if (name === groupField) return [text === "none" && !isQuoted ? ["ungrouped", "true"] : ["group", text]];
   if (name === "token") return [["token", text]];
   const [first = "", last = first] = text === "today" ? [localDay(new Date())] : text.split("..");
   const [from, end] = [startOfDay(first, 0), startOfDay(last, 1)];
@@ -90,10 +97,10 @@ function startOfDay(day: string, daysLater: number) {
   return isThere ? new Date(year, month - 1, date + daysLater).getTime() : undefined;
 }
 
-/** A search with another tag. */
-export function withTag(query: string, tag: string) {
-  const others = termsOf(query).filter(({ filter }) => filter !== "tag");
-  const isPlain = /^[^\s"]\S*$/.test(tag) && tag !== "none";
-  const typed = isPlain ? tag : `"${tag.replaceAll(/["\\]/g, "\\$&")}"`;
-  return [...others.map(({ raw }) => raw), `tag:${typed}`].join(" ");
+/** A search for another group. */
+export function withGroup(query: string, group: string) {
+  const others = termsOf(query).filter(({ filter }) => filter !== groupField);
+  const isPlain = /^[^\s"]\S*$/.test(group) && group !== "none";
+  const typed = isPlain ? group : `"${group.replaceAll(/["\\]/g, "\\$&")}"`;
+  return [...others.map(({ raw }) => raw), `${groupField}:${typed}`].join(" ");
 }

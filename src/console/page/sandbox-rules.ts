@@ -3,11 +3,13 @@
 import type { StoredRule } from "../../../packages/sandbox/src/control-types.ts";
 import { errorRegistry } from "../../core/contract/errors.ts";
 import { toExactJson } from "../../core/contract/exact-json.ts";
+import { groupField } from "../../core/contract/fields.ts";
 import { control } from "./api.ts";
 import { ActionDialog, ErrorMessage } from "./dialogs.ts";
 import { formatCount, html, textsOf, untrustedText } from "./format.ts";
 import { useCall } from "./hooks.ts";
 import { useState } from "./library.js";
+import { labelOf } from "./plant-fields.ts";
 import { Choice, TextField } from "./text-field.ts";
 
 export interface RuleList {
@@ -101,7 +103,7 @@ function RuleFields() {
           name="method"
           options=${[["POST", "POST"], ["", "any"], ["GET", "GET"], ["OPTIONS", "OPTIONS"]]}
         />
-        <${TextField} label="Tag of the plant" name="tag" placeholder="any" />
+        ${groupField !== undefined && html`<${TextField} label=${`${labelOf(groupField)} of the plant`} name=${groupField} placeholder="any" />`}
         <${TextField} label="Id of the plant" name="id" placeholder="any" />
         <${TextField} label="Header" name="header" placeholder="such as X-Test" />
         <${TextField} label="Its value" name="headerValue" />
@@ -164,7 +166,7 @@ function toJson({ header = "", share = "", ...texts }: Record<string, string>) {
     ...(texts.method !== "" && { method: texts.method }),
     ...(header !== "" && { headers: { [header]: texts.headerValue } }),
     ...(id !== "" && { id: /^-?\d{1,30}$/.test(id.trim()) ? BigInt(id.trim()) : id }),
-    ...(texts.tag !== "" && { tag: texts.tag }),
+    ...(groupField !== undefined && texts[groupField] !== "" && { [groupField]: texts[groupField] }),
     ...(share !== "" && { share: typeof percent === "number" ? percent / 100 : percent }),
   };
   const outcome = {

@@ -1,6 +1,7 @@
 // The bar of the selected plants: all that a search finds, and their deletion or the change of
-// their tag in one run.
+// their group in one run.
 
+import { groupField } from "../../core/contract/fields.ts";
 import type { editPlants, findIds } from "../bulk-edits.ts";
 import { type Answer, get, post } from "./api.ts";
 import { Confirmation, ErrorMessage } from "./dialogs.ts";
@@ -8,10 +9,11 @@ import { formatCount, html, untrustedText } from "./format.ts";
 import { undo } from "./history.ts";
 import { useCall } from "./hooks.ts";
 import { useState } from "./library.js";
+import { groupLabel, labelOf } from "./plant-fields.ts";
 import { parseQuery } from "./query.ts";
 import { TextField } from "./text-field.ts";
 
-type Change = "delete" | "tag";
+type Change = "delete" | "group";
 
 /** `query` is the search that is shown. */
 export function Selection({
@@ -26,7 +28,7 @@ export function Selection({
   onEdited: () => void;
 }) {
   const [change, setChange] = useState<Change | null>(null);
-  const [tag, setTag] = useState("");
+  const [group, setGroup] = useState("");
   const [note, setNote] = useState("");
   /** The run that can be undone. */
   const [run, setRun] = useState("");
@@ -49,8 +51,8 @@ export function Selection({
   const edit = async (chosen: Change) => {
     const { edited, unchanged, left, ...result }: Answer<typeof editPlants> = await post("plants/edit", {
       ids: [...ids].join(" "),
-      change: chosen === "tag" && tag === "" ? "untag" : chosen,
-      tag,
+      change: chosen === "group" && group === "" ? "ungroup" : chosen,
+      group,
     });
     const parts = [
       `${formatCount(edited, "plant")} ${chosen === "delete" ? "deleted" : "changed"}`,
@@ -71,7 +73,7 @@ export function Selection({
   };
   const ask = (asked: Change) => () => {
     forget();
-    setTag("");
+    setGroup("");
     setChange(asked);
   };
 
@@ -84,7 +86,7 @@ export function Selection({
           <b role="status">${count} selected</b>
           <button type="button" class="quiet" disabled=${isBusy} onClick=${selectAll}>Select all found</button>
           <button type="button" class="quiet" onClick=${() => onSelect(new Set())}>Select none</button>
-          <button type="button" disabled=${isBusy} onClick=${ask("tag")}>Set the tag</button>
+          ${groupField !== undefined && html`<button type="button" disabled=${isBusy} onClick=${ask("group")}>Set the ${groupLabel}</button>`}
           <button type="button" class="danger" disabled=${isBusy} onClick=${ask("delete")}>Delete</button>
         </div>
       `
@@ -97,17 +99,17 @@ export function Selection({
       change !== null &&
       html`
         <${Confirmation}
-          title=${change === "delete" ? `Delete ${count}?` : `Set the tag of ${count}?`}
+          title=${change === "delete" ? `Delete ${count}?` : `Set the ${groupLabel} of ${count}?`}
           action=${change === "delete" ? `Delete ${count}` : `Change ${count}`}
           onConfirm=${() => edit(change)}
           onClose=${() => setChange(null)}
         >
           ${
-            change === "tag" &&
-            html`<${TextField} label="Tag" name="tag" dir="auto" hint="Empty to remove the tag" value=${tag} onText=${setTag} />`
+            change === "group" &&
+            html`<${TextField} label=${labelOf(groupLabel)} name=${groupField} dir="auto" hint=${`Empty to remove the ${groupLabel}`} value=${group} onText=${setGroup} />`
           }
           <p class="note">
-            ${change === "delete" ? "A client that sends one of these ids again creates the plant again." : tag === "" ? "Their tags are removed." : html`All of them get the tag ${untrustedText(tag)}.`}
+            ${change === "delete" ? "A client that sends one of these ids again creates the plant again." : group === "" ? `The ${groupLabel} of each is removed.` : html`All of them get the ${groupLabel} ${untrustedText(group)}.`}
             ${" "}It is one run of the history, and can be undone.
           </p>
         <//>

@@ -1,4 +1,4 @@
-// The log: events as lines on standard error, without tokens, names and tags of plants.
+// The log: events as lines on standard error, without tokens and fields of plants.
 
 import pino from "pino";
 import { errorRegistry, isErrorCode } from "../contract/errors.ts";

@@ -80,7 +80,7 @@ interface PlantsChanged {
 export interface Notice {
   readonly kind: "notice";
   readonly message: string;
-  /** Without a token, and without the name or tag of a plant. */
+  /** Without a token, and without the fields of a plant. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
@@ -107,7 +107,7 @@ export interface RequestRecord {
   readonly endedAt: number;
   readonly status: number;
   readonly result: Result;
-  /** The message of the error in the response, which has no name and no tag of a plant. */
+  /** The message of the error in the response, which has no field of a plant. */
   readonly message?: string | undefined;
   /** The name of the token, once it is authenticated. */
   readonly caller: string | undefined;

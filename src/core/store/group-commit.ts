@@ -44,7 +44,7 @@ export interface CreateQueue {
 export interface QueueLimits {
   /** Plants in the queue; a plant past it, or past its caller's share of it, is `overloaded`. */
   readonly queuePlantsMax: number;
-  /** UTF-16 code units of names and tags in the queue, beyond which a plant is `overloaded`. */
+  /** UTF-16 code units of plants in the queue, beyond which a plant is `overloaded`. */
   readonly queueCodeUnitsMax: number;
   /** Plants in one batch. */
   readonly batchPlantsMax: number;

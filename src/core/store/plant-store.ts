@@ -82,8 +82,8 @@ export interface PlantStore extends AsyncDisposable {
 
 /** Which plants are exported; without a property all of them. */
 export interface ExportFilter {
-  /** Only plants with exactly this tag. */
-  readonly tag?: string | undefined;
+  /** Only plants that have exactly this in the field that groups them. */
+  readonly group?: string | undefined;
   /** Only plants with an id greater than this. */
   readonly sinceId?: bigint | undefined;
   /** Whether each plant comes with its creation. */

@@ -82,7 +82,7 @@ for (const engine of engines) {
       const long = "ל".repeat(400);
       await addPlant(client, JSON.stringify({ id: 7_001, name: `${long}, "quoted"`, tag: "export" }));
       await addPlant(client, JSON.stringify({ id: 7_002, name: "line\nend", tag: "export" }));
-      const csv = await exportText(url, { format: "csv", tag: "export" });
+      const csv = await exportText(url, { format: "csv", group: "export" });
       const rows = [
         ["id", "name", "tag"],
         ["7001", `"${long}, ""quoted"""`, "export"],

@@ -71,7 +71,7 @@ function byText(textOf: (plant: NewPlant) => string) {
 
 const searchFor = (given: Partial<Search>): Search => ({
   words: [],
-  tag: undefined,
+  group: undefined,
   order: "id",
   isDescending: true,
   cursor: undefined,
@@ -143,14 +143,14 @@ async function expectRightFinds(sql: SqlConnection): Promise<void> {
         const isFound = ({ name, tag: own = "" }: NewPlant) =>
           [name, own].some((each) => fold(each).includes(fold(text)));
         await expectFound(
-          { words: [text], tag },
+          { words: [text], group: tag },
           plants.filter((plant) => isFound(plant) && (tag === undefined || plant.tag === tag)),
         );
       }
     for (const tag of [...tags, "nobody's"])
       if (tag !== undefined)
         await expectFound(
-          { tag },
+          { group: tag },
           plants.filter((plant) => plant.tag === tag),
         );
   }
@@ -170,7 +170,7 @@ async function expectRightFilters(sql: SqlConnection, createdAt: ReadonlyMap<big
   const cases: [Partial<Search>, (plant: NewPlant) => boolean][] = [
     [{ ids: [low, high] }, isBetween],
     [{ ids: [high, low] }, () => false],
-    [{ tag: null }, ({ tag }) => tag === undefined],
+    [{ group: null }, ({ tag }) => tag === undefined],
     [{ creator: "even" }, isEven],
     [{ creator: "nobody" }, () => false],
     [{ created: [from, end] }, isInTime],
@@ -178,7 +178,7 @@ async function expectRightFilters(sql: SqlConnection, createdAt: ReadonlyMap<big
     [{ words: ["ropical", "ficus"] }, ({ name, tag = "" }) => /ficus/i.test(name) && /ropical/i.test(tag)],
     [{ words: ["Fícus", "tropical"] }, ({ name, tag }) => name === "Fícus" && /tropical/i.test(tag ?? "")],
     [
-      { words: ["ficus"], tag: null, creator: "even", ids: [low, high], created: [from, end] },
+      { words: ["ficus"], group: null, creator: "even", ids: [low, high], created: [from, end] },
       (plant) =>
         /ficus/i.test(plant.name) &&
         plant.tag === undefined &&
@@ -186,7 +186,7 @@ async function expectRightFilters(sql: SqlConnection, createdAt: ReadonlyMap<big
         isBetween(plant) &&
         isInTime(plant),
     ],
-    [{ tag: "tropical", creator: "odd" }, (plant) => plant.tag === "tropical" && !isEven(plant)],
+    [{ group: "tropical", creator: "odd" }, (plant) => plant.tag === "tropical" && !isEven(plant)],
   ];
   for (const [given, isFound] of cases)
     for (const isDescending of [true, false]) {

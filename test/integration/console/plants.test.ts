@@ -71,7 +71,7 @@ for (const engine of engines) {
       );
       const created = { hour: 63, day: 63, week: 63, month: 63 };
       expect(figures).toMatchObject({ plants: 63, created });
-      expect(Object.fromEntries(figures.tags as [])).toEqual({ "": 1, long: 1 });
+      expect(Object.fromEntries(figures.groups as [])).toEqual({ "": 1, long: 1 });
       expect(figures.bytes).toBeGreaterThan(0);
     });
 
@@ -120,7 +120,7 @@ test("requests that the page does not send are rejected with a sentence", async 
     "plants?direction=sideways",
     `plants?word=${"x".repeat(101)}`,
     "plants?word=%00",
-    "plants?tag=%00",
+    "plants?group=%00",
     "plants?after=id.9223372036854775808",
     "plants?after=nonsense",
     "plants?before=nonsense",

@@ -104,21 +104,21 @@ test("many plants get a tag, and are deleted, in one run each", async () => {
   const edits = new Edits(context);
   const find = async (parameters: Record<string, string>) =>
     (await findIds(context, new URLSearchParams(parameters))).ids;
-  const edit = (ids: readonly unknown[], change: string, tag = "") =>
-    editPlants(context, edits, { ids: ids.join(" "), change, tag }, client);
+  const edit = (ids: readonly unknown[], change: string, group = "") =>
+    editPlants(context, edits, { ids: ids.join(" "), change, group }, client);
 
   const ids = await find({ word: "rosa" });
   expect(ids).toHaveLength(1_100);
   // As the list: only the plant with the id, without the index.
   expect(await find({ word: "7" })).toEqual([7n]);
-  const tagged = await edit([...ids, "7", "5000"], "tag", "new");
+  const tagged = await edit([...ids, "7", "5000"], "group", "new");
   expect(tagged).toMatchObject({ edited: 1_090, unchanged: 10, left: 1 });
-  expect(await find({ tag: "new" })).toHaveLength(1_100);
+  expect(await find({ group: "new" })).toHaveLength(1_100);
   const { run } = await edit(await find({ idMin: "0", idMax: "499" }), "delete");
-  expect(await find({ tag: "new" })).toHaveLength(600);
+  expect(await find({ group: "new" })).toHaveLength(600);
   expect(await edits.undo({ run, id: "" }, client)).toMatchObject({ undone: 500 });
-  expect(await edit(["3"], "untag")).toMatchObject({ edited: 1 });
-  expect(await find({ untagged: "true" })).toHaveLength(101);
+  expect(await edit(["3"], "ungroup")).toMatchObject({ edited: 1 });
+  expect(await find({ ungrouped: "true" })).toHaveLength(101);
 
   const tooMany = Array.from({ length: 10_001 }, (_, id) => id);
   for (const wrong of [

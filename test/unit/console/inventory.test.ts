@@ -7,14 +7,14 @@ import { consoleContext } from "../../support/console.ts";
 import { eventually } from "../../support/eventually.ts";
 
 interface Group {
-  readonly tag: string | null;
+  readonly group_text: string | null;
   readonly plants: bigint;
   readonly last: bigint;
   readonly [period: string]: bigint | string | null;
 }
 
 function group(plants: bigint): Group {
-  return { tag: null, plants, last: plants, hour: plants, day: plants, week: plants, month: plants };
+  return { group_text: null, plants, last: plants, hour: plants, day: plants, week: plants, month: plants };
 }
 
 test("a count that runs while the plants are replaced does not add to the next", async () => {

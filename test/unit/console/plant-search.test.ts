@@ -14,7 +14,7 @@ test.each([true, false])("it continues where it ended: descending %p", async (is
   // Every plant that is compared takes some milliseconds.
   let now = 0;
   using _ = spyOn(performance, "now").mockImplementation(() => ++now);
-  const search = { words: ["öcher"], tag: undefined, order: "id", isDescending } as const;
+  const search = { words: ["öcher"], group: undefined, order: "id", isDescending } as const;
   const ids: bigint[] = [];
   const found: number[] = [];
   const searchedTo: (bigint | undefined)[] = [];

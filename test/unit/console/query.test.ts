@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { parseQuery, withTag } from "../../../src/console/page/query.ts";
+import { parseQuery, withGroup } from "../../../src/console/page/query.ts";
 
 const parametersOf = (query: string) => {
   const { parameters, problem } = parseQuery(query);
@@ -15,17 +15,17 @@ test("words and filters are combined in any order", () => {
   expect(parametersOf(" mons  deli tag:tropical ")).toEqual([
     ["word", "mons"],
     ["word", "deli"],
-    ["tag", "tropical"],
+    ["group", "tropical"],
   ]);
   expect(parametersOf('tag:"a \\"b\\" \\\\" "two words"')).toEqual([
-    ["tag", 'a "b" \\'],
+    ["group", 'a "b" \\'],
     ["word", "two words"],
   ]);
   expect(parametersOf("tag:none Token:ci")).toEqual([
-    ["untagged", "true"],
+    ["ungrouped", "true"],
     ["token", "ci"],
   ]);
-  expect(parametersOf('tag:"none"')).toEqual([["tag", "none"]]);
+  expect(parametersOf('tag:"none"')).toEqual([["group", "none"]]);
   expect(parametersOf("42")).toEqual([["word", "42"]]);
   expect(parametersOf("-7--3")).toEqual([
     ["idMin", "-7"],
@@ -56,9 +56,9 @@ test("what is not understood is said", () => {
 test("every tag is found again in the search that a click on it types", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), (tag) => {
-      expect(parametersOf(withTag("mons tag:other", tag))).toEqual([
+      expect(parametersOf(withGroup("mons tag:other", tag))).toEqual([
         ["word", "mons"],
-        ["tag", tag],
+        ["group", tag],
       ]);
     }),
   );

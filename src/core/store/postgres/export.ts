@@ -1,6 +1,6 @@
 // Exports and counts the plants of the table.
 
-import { fieldNames } from "../../contract/fields.ts";
+import { fieldNames, groupField } from "../../contract/fields.ts";
 import type { ExportFilter, StoredPlant } from "../plant-store.ts";
 import type { Queries } from "./connection.ts";
 import { fromCopyText } from "./copy-format.ts";
@@ -65,10 +65,10 @@ async function* copyOut(client: PoolClient, filter: ExportFilter): AsyncGenerato
 }
 
 /** The values are part of the text, as COPY takes no parameters. */
-function whereClause({ tag, sinceId }: ExportFilter): string {
+function whereClause({ group, sinceId }: ExportFilter): string {
   const conditions = [
     ...(sinceId === undefined ? [] : [`plants.id > ${sinceId}`]),
-    ...(tag === undefined ? [] : [`tag = ${escapeLiteral(tag)}`]),
+    ...(group === undefined ? [] : [`${groupField} = ${escapeLiteral(group)}`]),
   ];
   return conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
 }

@@ -1,7 +1,14 @@
 // The plants table: commits batches, reads single plants, exports and counts.
 
 import type { ColumnValue } from "../../contract/field-types.ts";
-import { countCodeUnits, fieldNames, type PlantColumns, sample, titleField } from "../../contract/fields.ts";
+import {
+  countCodeUnits,
+  fieldNames,
+  groupField,
+  type PlantColumns,
+  sample,
+  titleField,
+} from "../../contract/fields.ts";
 import { type NewPlant, toColumns, toNewPlant } from "../../contract/plant.ts";
 import {
   type Creation,
@@ -165,12 +172,12 @@ export function countPlants(database: Database, filter: ExportFilter): number {
   return Number(database.query(`SELECT count(*) FROM plants ${where}`).values(...values)[0]?.[0]);
 }
 
-function whereClause({ tag, sinceId }: ExportFilter): { where: string; values: (bigint | string)[] } {
+function whereClause({ group, sinceId }: ExportFilter): { where: string; values: (bigint | string)[] } {
   const conditions = [
     ...(sinceId === undefined ? [] : ["plants.id > ?"]),
-    ...(tag === undefined ? [] : ["tag = ?"]),
+    ...(group === undefined ? [] : [`${groupField} = ?`]),
   ];
-  const values = [sinceId, tag].filter((value) => value !== undefined);
+  const values = [sinceId, group].filter((value) => value !== undefined);
   return { where: conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`, values };
 }
 
