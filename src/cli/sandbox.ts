@@ -86,6 +86,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
       wrapHandler: (next) =>
         sandbox.wrapHandler(withDocumentation?.(next) ?? next, {
           basePath,
+          operations: options.operations ?? [],
           bodyLimits: { bodyBytesMax, inFlightBytesMax, arrivalMsMax: arrivalSecondsMax * 1_000 },
           rateLimit: options.rateLimit,
           now,

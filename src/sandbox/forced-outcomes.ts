@@ -3,8 +3,9 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Caller } from "../core/auth/caller.ts";
-import { ApiError, type ErrorCode } from "../core/contract/errors.ts";
+import { ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { toExactJson } from "../core/contract/exact-json.ts";
+import { parseInt64 } from "../core/contract/int64.ts";
 import { type NewPlant, type Plant, parseNewPlant } from "../core/contract/plant.ts";
 import { type BodyLimits, BodyReader } from "../core/http/body-reader.ts";
 import { createPlantOperation } from "../core/http/create-plant.ts";
@@ -14,8 +15,10 @@ import {
   Exchange as ServerExchange,
 } from "../core/http/exchange.ts";
 import { type Connection, type Handler, pathOf } from "../core/http/handler.ts";
+import type { Operation } from "../core/http/operation.ts";
 import { RateLimit, type RateLimitResult } from "../core/http/rate-limit.ts";
 import { plantResponse } from "../core/http/responses.ts";
+import { type Route, routerOf } from "../core/http/router.ts";
 import { TickBudget } from "../core/http/tick-budget.ts";
 import type { Clock, Emit } from "../core/observability/server-event.ts";
 import type { Exchange } from "./exchange.ts";
@@ -32,6 +35,8 @@ export interface ForcedOutcomesOptions {
   readonly gate: Pick<RequestGate, "signal">;
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
+  /** The operations besides the create. */
+  readonly operations: readonly Operation[];
   /** The limits of the server for bodies, which are read here where a rule depends on the plant. */
   readonly bodyLimits: BodyLimits;
   /** The rate of the server; undefined where it has none. */
@@ -51,7 +56,7 @@ const sandboxCaller: Caller = { key: "sandbox", name: "sandbox", creator: undefi
 export class ForcedOutcomes {
   readonly #next: Handler;
   readonly #rules: Rules;
-  readonly #plantsPath: string;
+  readonly #findRoute: (method: string, path: string) => Route;
   readonly #bodies: BodyReader;
   readonly #rateLimit: ForcedOutcomesOptions["rateLimit"];
   readonly #shared: ExchangeDependencies;
@@ -61,7 +66,7 @@ export class ForcedOutcomes {
     this.#next = options.next;
     this.#rules = options.rules;
     this.#gate = options.gate;
-    this.#plantsPath = `${options.basePath}/plants`;
+    this.#findRoute = routerOf([createPlantOperation, ...options.operations], options.basePath);
     this.#bodies = new BodyReader(options.bodyLimits);
     this.#rateLimit = options.rateLimit;
     this.#shared = {
@@ -75,14 +80,23 @@ export class ForcedOutcomes {
   /** Responds with the outcome that the request asks for, or that a rule has for it. */
   handle(request: Request, connection: Connection, exchange: Exchange): Promise<Response> {
     const isForced = this.#rules.size > 0 || request.headers.has("prefer");
-    return isForced && pathOf(request.url) === this.#plantsPath
-      ? this.#force(request, connection, exchange)
+    if (!isForced) return this.#next(request, connection);
+    const route = this.#findRoute(request.method, pathOf(request.url));
+    const isOffered = route.operation !== undefined || route.error.code !== "notFound";
+    return isOffered
+      ? this.#force(request, { ...connection, route }, exchange)
       : this.#next(request, connection);
   }
 
-  async #force(received: Request, connection: Connection, exchange: Exchange): Promise<Response> {
+  async #force(received: Request, connection: RoutedConnection, exchange: Exchange): Promise<Response> {
     const { signal } = this.#gate;
-    const { request, outcome = {}, forced, applied, rejection } = await this.#choose(received);
+    const {
+      request,
+      outcome = {},
+      forced,
+      applied,
+      rejection,
+    } = await this.#choose(received, connection.route);
     exchange.forced = forced;
     if (rejection !== undefined) return this.#fail(received, connection, rejection);
 
@@ -105,7 +119,7 @@ export class ForcedOutcomes {
   }
 
   /** The outcome of a request. Its body is read only where a rule depends on the plant. */
-  async #choose(received: Request): Promise<Choice> {
+  async #choose(received: Request, { segments }: Route): Promise<Choice> {
     const prefer = received.headers.get("prefer");
     const preferred = prefer === null ? undefined : parsePreferredOutcome(prefer);
     if (preferred !== undefined) {
@@ -118,7 +132,8 @@ export class ForcedOutcomes {
     const dependsOnPlant = method === "POST" && this.#rules.dependOnPlant({ method, headers });
     const { request, plant, rejection } = dependsOnPlant ? await this.#read(received) : { request: received };
     if (rejection !== undefined) return { request, rejection };
-    const rule = this.#rules.match({ method, headers, plant });
+    const id = plant?.id ?? parseInt64(segments["id"] ?? "");
+    const rule = this.#rules.match({ method, headers, plant, id });
     return rule === undefined ? { request } : { request, outcome: rule.outcome, forced: { rule: rule.id } };
   }
 
@@ -138,12 +153,12 @@ export class ForcedOutcomes {
     return plant instanceof ApiError ? { request: again } : { request: again, plant };
   }
 
-  async #respond(request: Request, connection: Connection, outcome: Outcome): Promise<Response> {
+  async #respond(request: Request, connection: RoutedConnection, outcome: Outcome): Promise<Response> {
     const { error, example, response: any, commit = false, headers = {} } = outcome;
     const isForced = (error ?? example ?? any) !== undefined;
     const own = !isForced || commit ? await this.#next(request, connection) : undefined;
     // A request that is rejected gets its own error.
-    if (isForced && own !== undefined && own.status !== 200) return own;
+    if (isForced && own !== undefined && !own.ok) return own;
     const response =
       isForced || own === undefined ? await this.#forcedResponse(request, connection, outcome) : own;
     for (const [name, value] of Object.entries(headers))
@@ -153,7 +168,7 @@ export class ForcedOutcomes {
 
   async #forcedResponse(
     request: Request,
-    connection: Connection,
+    connection: RoutedConnection,
     { error, example: exampleName, response }: Outcome,
   ): Promise<Response> {
     if (response !== undefined) return toResponse(response);
@@ -162,7 +177,7 @@ export class ForcedOutcomes {
     const forced =
       code === undefined
         ? plantResponse(example?.value as unknown as Plant, this.#shared.makeRequestId())
-        : await this.#fail(request, connection, this.#forcedError(code, example));
+        : await this.#fail(request, connection, this.#forcedError(code, example, connection.route));
     const rate = this.#rateOf(code);
     if (rate !== undefined) {
       forced.headers.set("RateLimit-Policy", rate.policy);
@@ -172,11 +187,18 @@ export class ForcedOutcomes {
   }
 
   /** The error with its example's message, but for the one of the rate that the server has. */
-  #forcedError(code: ErrorCode, example: Example | undefined): ApiError {
+  #forcedError(code: ErrorCode, example: Example | undefined, { path }: Route): ApiError {
     const rateError = this.#rateOf(code)?.error;
     if (rateError !== undefined && example === undefined) return rateError;
-    const { message } = (example ?? exampleOf(code))?.value ?? {};
-    return new ApiError(code, String(message), rateError?.details ?? detailsOf[code]);
+    const message = (example ?? exampleOf(code))?.value["message"] ?? `${errorRegistry[code].meaning}.`;
+    return new ApiError(code, String(message), rateError?.details ?? this.#detailsOf(code, path));
+  }
+
+  #detailsOf(code: ErrorCode, path: string): ApiError["details"] | undefined {
+    if (code === "unavailable") return { retryAfterSeconds: 1 };
+    if (code !== "methodNotAllowed") return undefined;
+    const route = this.#findRoute("", path);
+    return route.operation === undefined ? route.error.details : undefined;
   }
 
   /** The rate of a response as it is after the first create, or after one too many. */
@@ -187,11 +209,11 @@ export class ForcedOutcomes {
     return new RateLimit(limits, this.#shared.now).consume(sandboxCaller, isOver ? limits.burst + 1 : 1);
   }
 
-  #fail(request: Request, connection: Connection, error: ApiError): Promise<Response> {
+  #fail(request: Request, connection: RoutedConnection, error: ApiError): Promise<Response> {
     return new Promise((resolve) => {
       const exchange = new ServerExchange(
         request,
-        { method: request.method, path: this.#plantsPath, operation: createPlantOperation },
+        connection.route,
         this.#shared,
         connection.shouldClose,
         resolve,
@@ -201,6 +223,8 @@ export class ForcedOutcomes {
     });
   }
 }
+
+type RoutedConnection = Connection & { readonly route: Route };
 
 interface Choice {
   readonly request: Request;
@@ -212,11 +236,6 @@ interface Choice {
   /** The error of a request that is not processed. */
   readonly rejection?: ApiError;
 }
-
-const detailsOf: Partial<Record<ErrorCode, ApiError["details"]>> = {
-  methodNotAllowed: { allow: "POST" },
-  unavailable: { retryAfterSeconds: 1 },
-};
 
 /** The errors of requests whose caller is not known. */
 const errorsBeforeRate: readonly ErrorCode[] = [

@@ -14,17 +14,12 @@ export interface Example {
   readonly name: string;
   readonly status: number;
   /** Undefined for that of a plant. */
-  readonly error: CreateErrorCode | undefined;
+  readonly error: ErrorCode | undefined;
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** All codes of a create, which has no parameters. */
-type CreateErrorCode = Exclude<ErrorCode, "invalidParameter">;
-
-export const errorCodes: ReadonlyMap<number, CreateErrorCode> = new Map(
-  Object.entries(errorRegistry).flatMap(([code, { error }]) =>
-    code === "invalidParameter" ? [] : [[error, code as CreateErrorCode]],
-  ),
+export const errorCodes: ReadonlyMap<number, ErrorCode> = new Map(
+  Object.entries(errorRegistry).map(([code, { error }]) => [error, code as ErrorCode]),
 );
 
 interface DescribedResponse {

@@ -20,6 +20,8 @@ interface RuleSubject {
   readonly headers: Pick<Headers, "get">;
   /** Undefined where the body is not a plant. */
   readonly plant: NewPlant | undefined;
+  /** That of the plant, or of the path. */
+  readonly id: bigint | undefined;
 }
 
 const rulesMax = 100;
@@ -87,7 +89,7 @@ export class Rules {
       (each) =>
         !isUsedUp(each) &&
         matchesHead(each, subject) &&
-        matchesPlant(each, subject.plant) &&
+        matchesPlant(each, subject) &&
         this.#drawsShare(each) &&
         ++each.matched > (each.after ?? 0),
     );
@@ -123,12 +125,11 @@ function matchesHead(
   return Object.entries(match.headers ?? {}).every(([name, value]) => headers.get(name) === value);
 }
 
-function matchesPlant({ match = {} }: Rule, plant: NewPlant | undefined): boolean {
-  const fields = fieldNames.filter((field) => match[field] !== undefined);
-  if (match.id === undefined && fields.length === 0) return true;
-  if (plant === undefined || (match.id !== undefined && plant.id !== BigInt(match.id))) return false;
-  return fields.every((field) => {
-    const value = fieldValue(plant, field);
+function matchesPlant({ match = {} }: Rule, { plant, id }: Pick<RuleSubject, "plant" | "id">): boolean {
+  if (match.id !== undefined && id !== BigInt(match.id)) return false;
+  return fieldNames.every((field) => {
+    if (match[field] === undefined) return true;
+    const value = plant === undefined ? undefined : fieldValue(plant, field);
     const wanted = typeOf(field).fromJson(match[field], () => String(match[field]));
     return value !== undefined && wanted !== undefined && typeOf(field).equals(value, wanted);
   });

@@ -28,6 +28,7 @@ export type ErrorCode =
   | 40001
   | 40002
   | 40003
+  | 40004
   | 40009
   | 40100
   | 40101
@@ -48,7 +49,7 @@ export interface Match extends MatchedFields {
   readonly method?: string;
   /** Names are compared without regard to case, values exactly. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The id of the plant in the body. */
+  /** The id of the plant in the body, or in the path. */
   readonly id?: AnyId;
   /** The share of the requests that match, 0 to 1, from a sequence that repeats after a reset. */
   readonly share?: number;

@@ -15,7 +15,8 @@ let limited: RunningSandbox;
 let unlimited: RunningSandbox;
 beforeAll(async () => {
   const limits = ["--token-rate", "1000", "--token-burst", "3000", "--arrival-seconds-max", "1"];
-  limited = resources.use(await RunningSandbox.startInProcess({ args: limits }));
+  const args = [...limits, "--operations", "create,list,delete"];
+  limited = resources.use(await RunningSandbox.startInProcess({ args }));
   unlimited = resources.use(await RunningSandbox.startInProcess());
 });
 afterAll(() => resources.disposeAsync());
@@ -75,16 +76,17 @@ function comparable({ headers, body, ...rest }: RawAnswer & { readonly closes: b
 }
 
 /** How each error really comes about; undefined for those that have a test of their own. */
-const faults: Record<Exclude<ErrorCode, "invalidParameter">, Sent | undefined> = {
+const faults: Record<ErrorCode, Sent | undefined> = {
   badRequest: { framing: "Content-Length: 26\r\nContent-Length: 26", body: "x".repeat(26) },
   invalidJson: { body: '{"name": }' },
   invalidPlant: { body: '{"id": "1"}' },
   unstorableText: { body: '{"id": 1, "name": "Monst\\u0000era"}' },
+  invalidParameter: { line: "GET /plants?limit=0 HTTP/1.1" },
   conflict: { body: plantJson(7n, "other") },
   missingToken: { authorization: "" },
   invalidToken: { authorization: "Bearer pst_unknown" },
   notFound: { line: "POST /plant HTTP/1.1" },
-  methodNotAllowed: { line: "GET /plants HTTP/1.1" },
+  methodNotAllowed: { line: "PUT /plants HTTP/1.1" },
   requestTimeout: { framing: "Content-Length: 100" },
   contentTooLarge: { framing: `Content-Length: ${2 ** 20 + 1}`, body: "" },
   unsupportedMediaType: { contentType: "" },
@@ -244,7 +246,7 @@ test("errors of requests that are not creates", async () => {
     expect([code, JSON.parse(answer.body).error]).toEqual([code, error]);
   }
   expect((await forced("example=withTag")).body).toBe('{"name":"Monstera deliciosa","tag":"tropical"}');
-  // Only requests to the path of the operation are changed.
+  // Only requests to paths of operations are changed.
   expect((await forced("code=503", "GET /nowhere HTTP/1.1")).status).toBe(404);
   expect((await forced("code=503", "GET /openapi.json HTTP/1.1")).status).toBe(200);
 });

@@ -14,7 +14,7 @@ const request = (
   headers: Record<string, string> = {},
   plant?: { readonly id: bigint; readonly name: string; readonly tag?: string },
   method = "POST",
-) => ({ method, headers: new Headers(headers), plant });
+) => ({ method, headers: new Headers(headers), plant, id: plant?.id });
 
 function rulesOf(...sources: readonly Rule[]): Rules {
   const rules = new Rules();
@@ -24,7 +24,7 @@ function rulesOf(...sources: readonly Rule[]): Rules {
 
 describe("validation", () => {
   const errors =
-    "40000, 40001, 40002, 40003, 40009, 40100, 40101, 40400, 40500, 40800, 41300, 41500, 42900, 50000, 50300";
+    "40000, 40001, 40002, 40003, 40004, 40009, 40100, 40101, 40400, 40500, 40800, 41300, 41500, 42900, 50000, 50300";
   test.each([
     [[], "The body must be an object, but is []."],
     [{}, "outcome is missing; the fields there are match, after, times, outcome."],
