@@ -37,15 +37,23 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   );
   using parent = config.exitWithParent ? readStandardInput() : undefined;
   // Loaded late, so that --help stays fast.
-  const [{ startServer }, serving, { Sandbox }, { createConsole }, { Sessions }, { ServerProcess }] =
-    await Promise.all([
-      import("../core/server.ts"),
-      import("./serve.ts"),
-      import("../sandbox/sandbox.ts"),
-      import("./serve-console.ts"),
-      import("../console/sessions.ts"),
-      import("./server-process.ts"),
-    ]);
+  const [
+    { startServer },
+    serving,
+    { Sandbox },
+    { sandboxPageText },
+    { createConsole },
+    { Sessions },
+    { ServerProcess },
+  ] = await Promise.all([
+    import("../core/server.ts"),
+    import("./serve.ts"),
+    import("../sandbox/sandbox.ts"),
+    import("../sandbox/page-text.ts"),
+    import("./serve-console.ts"),
+    import("../console/sessions.ts"),
+    import("./server-process.ts"),
+  ]);
   const serveConfig: ServeSettings = {
     ...config,
     database: "memory:",
@@ -59,7 +67,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   await ownProcess.startTracing();
   const { events, resources } = ownProcess;
   const sandbox = await Sandbox.open(
-    { token, seed, adminNames, trustedProxies },
+    { token, seed, adminNames, trustedProxies, cors: config.cors },
     ownProcess.storeEvents.onUnavailable,
   );
   const { store } = sandbox;
@@ -71,7 +79,11 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   resources.defer(() => console?.close());
   const sessions =
     console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
-  const { wrapHandler: withDocumentation, ...options } = serving.serverOptions(serveConfig);
+  const controlUrl = () => (server.adminUrl === undefined ? undefined : `${server.adminUrl}/sandbox`);
+  const { wrapHandler: withDocumentation, ...options } = serving.serverOptions(serveConfig, {
+    token,
+    describe: (text) => sandboxPageText(text, token, controlUrl()),
+  });
   const { bodyBytesMax, inFlightBytesMax, arrivalSecondsMax, basePath } = config;
   const control = sandbox.control({
     sessions,
@@ -105,9 +117,9 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   const addresses = serving.addressesOf(serveConfig, { url: sandbox.url, adminUrl: server.adminUrl });
   ownProcess.logStart(config, addresses);
   const { url, adminUrl = null } = addresses;
-  const controlUrl = adminUrl === null ? null : `${adminUrl}/sandbox`;
-  readyFile?.write({ url, plantsUrl: `${url}/plants`, token, adminUrl, controlUrl, pid: process.pid });
-  await printLines(startLines(config, addresses, controlUrl));
+  const ready = { url, plantsUrl: `${url}/plants`, token, adminUrl, controlUrl: controlUrl() ?? null };
+  readyFile?.write({ ...ready, pid: process.pid });
+  await printLines(startLines(config, addresses, ready.controlUrl));
   await ownProcess.waitForStop(parent?.ended);
 }
 

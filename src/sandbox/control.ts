@@ -3,9 +3,10 @@
 
 import { checkHost, checkOrigin } from "../console/request-origin.ts";
 import { AdminError, RequestBodies } from "../core/admin/request-bodies.ts";
-import { respond } from "../core/admin/responses.ts";
+import { respond, respondError } from "../core/admin/responses.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
 import { toExactJson } from "../core/contract/exact-json.ts";
+import type { CorsOrigins } from "../core/http/cors.ts";
 import document from "./openapi-control.yaml";
 
 interface ControlRequest {
@@ -35,6 +36,7 @@ export interface SandboxPart {
 export interface ControlAccess {
   /** Host names accepted in addition to addresses and localhost. */
   readonly names: readonly string[];
+  readonly cors: CorsOrigins;
   /** Rejects with an AdminError for a client that may not use control. */
   readonly authenticate: (request: Request, peer: string) => Promise<void>;
 }
@@ -73,7 +75,31 @@ export class Control implements AdminRoutes {
 
   async handle(request: Request, url: URL, peer: string): Promise<Response> {
     checkHost(request, this.#access.names);
-    checkOrigin(request);
+    const { headers } = request;
+    const origin = headers.get("origin");
+    const isOwn = origin === null || URL.parse(origin)?.host === headers.get("host");
+    if (isOwn || !this.#allows(origin)) {
+      checkOrigin(request);
+      return this.#respond(request, url, peer);
+    }
+    // The page of an allowed origin; a preflight has no credentials.
+    const isPreflight = request.method === "OPTIONS" && headers.has("access-control-request-method");
+    const response = isPreflight
+      ? preflightResponse(request)
+      : await this.#respond(withoutCookie(request), url, peer).catch(toErrorResponse);
+    response.headers.set("Access-Control-Allow-Origin", origin);
+    response.headers.append("Vary", "Origin");
+    return response;
+  }
+
+  /** `*` allows the pages of this machine: control, unlike the interface, needs no token. */
+  #allows(origin: string): boolean {
+    const { cors } = this.#access;
+    if (cors === "*") return /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/.test(origin);
+    return cors !== "off" && cors.includes(origin);
+  }
+
+  async #respond(request: Request, url: URL, peer: string): Promise<Response> {
     await this.#access.authenticate(request, peer);
     return this.#route(request, url, peer);
   }
@@ -100,6 +126,25 @@ export class Control implements AdminRoutes {
       json: () => this.#bodies.json(request, peer),
     });
   }
+}
+
+function preflightResponse({ headers }: Request): Response {
+  return respond(null, 204, {
+    "Access-Control-Allow-Methods": "GET, POST, PUT, DELETE",
+    "Access-Control-Allow-Headers": headers.get("access-control-request-headers") ?? "Content-Type",
+  });
+}
+
+/** A session of the console is for its own page only. */
+function withoutCookie(request: Request): Request {
+  const copy = new Request(request);
+  copy.headers.delete("Cookie");
+  return copy;
+}
+
+function toErrorResponse(error: unknown): Response {
+  if (error instanceof AdminError) return respondError(error.status, error.message, error.headers);
+  throw error;
 }
 
 /** A response of control with a JSON body, in which a bigint is a number with all of its digits. */

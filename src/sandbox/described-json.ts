@@ -58,7 +58,8 @@ function toNumber(_: string, value: unknown): unknown {
 }
 
 function describeError(error: ErrorObject): string {
-  const { keyword, instancePath, schemaPath, params, data } = error;
+  const { keyword, instancePath, schemaPath, data } = error;
+  const { missingProperty, additionalProperty, property, propertyName } = error.params;
   const schema = (error.parentSchema ?? {}) as Schema;
   const name = instancePath
     .replaceAll(/\/(\d+)/g, "[$1]")
@@ -68,20 +69,20 @@ function describeError(error: ErrorObject): string {
   const memberName = (member: string) => (name === "" ? member : `${name}.${member}`);
   switch (keyword) {
     case "required":
-      return `${memberName(params["missingProperty"])} is missing; the fields there are ${fieldsOf(schema)}.`;
+      return `${memberName(missingProperty)} is missing; the fields there are ${fieldsOf(schema)}.`;
     case "additionalProperties":
-      return `${memberName(params["additionalProperty"])} is unknown; the fields there are ${fieldsOf(schema)}.`;
+      return `${memberName(additionalProperty)} is unknown; the fields there are ${fieldsOf(schema)}.`;
     case "minProperties":
     case "maxProperties":
       return `${subject} must have ${schema.maxProperties === 1 ? "one" : "at least one"} of ${fieldsOf(schema)}.`;
     case "oneOf":
       return `${subject} must have one of ${schema.oneOf?.flatMap(({ required }) => required).join(", ")}.`;
     case "dependentRequired":
-      return `${memberName(params["property"])} needs ${params["missingProperty"]}.`;
+      return `${memberName(property)} needs ${missingProperty}.`;
     case "false schema":
       return `${subject} and ${/dependentSchemas\/(\w+)/.exec(schemaPath)?.[1]} exclude each other. Remove one.`;
     case "propertyNames":
-      return `${subject} cannot have the name ${JSON.stringify(params["propertyName"])}.`;
+      return `${subject} cannot have the name ${JSON.stringify(propertyName)}.`;
     default:
       return `${subject} must be ${describeSchema(schema)}, but is ${preview(data)}.`;
   }

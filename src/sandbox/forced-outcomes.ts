@@ -190,7 +190,7 @@ export class ForcedOutcomes {
   #forcedError(code: ErrorCode, example: Example | undefined, { path }: Route): ApiError {
     const rateError = this.#rateOf(code)?.error;
     if (rateError !== undefined && example === undefined) return rateError;
-    const message = (example ?? exampleOf(code))?.value["message"] ?? `${errorRegistry[code].meaning}.`;
+    const { message = `${errorRegistry[code].meaning}.` } = (example ?? exampleOf(code))?.value ?? {};
     return new ApiError(code, String(message), rateError?.details ?? this.#detailsOf(code, path));
   }
 

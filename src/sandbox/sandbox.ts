@@ -2,6 +2,7 @@
 
 import { TrustedProxies } from "../client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
+import type { CorsOrigins } from "../core/http/cors.ts";
 import type { Handler } from "../core/http/handler.ts";
 import type { OnUnavailable } from "../core/store/plant-store.ts";
 import { passwordCheck } from "./access.ts";
@@ -25,6 +26,8 @@ export interface SandboxOptions {
   readonly seed: string | undefined;
   /** Host names of the admin listener, in addition to addresses and localhost. */
   readonly adminNames: readonly string[];
+  /** The web origins whose pages may use the interface. */
+  readonly cors: CorsOrigins;
   /** Proxies in front of the admin listener, see TrustedProxies. */
   readonly trustedProxies: readonly string[];
 }
@@ -88,7 +91,7 @@ export class Sandbox {
   control(server: SandboxServer): Control {
     const { sessions, reloadTokens, forgetPlants } = server;
     const { store, clock } = this;
-    const { token, adminNames, trustedProxies } = this.#options;
+    const { token, adminNames, cors, trustedProxies } = this.#options;
     const parts: SandboxPart[] = [
       plantsPart(store, forgetPlants),
       tokensPart({ store, clock, token, reloadTokens }),
@@ -115,6 +118,7 @@ export class Sandbox {
     const routes = Object.assign(own, ...parts.map((part) => part.routes));
     return new Control(routes, {
       names: adminNames,
+      cors,
       authenticate: passwordCheck(sessions, new TrustedProxies(trustedProxies)),
     });
   }

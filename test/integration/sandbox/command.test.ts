@@ -25,7 +25,12 @@ describe("a start", () => {
       "Seeds          none",
       "Store          in memory; nothing is kept",
     ]);
-    expect((await fetch(`${sandbox.url}/`)).status).toBe(200);
+    const page = await fetch(`${sandbox.url}/`).then((response) => response.text());
+    expect(page).toContain("This is a sandbox");
+    expect(page).toMatch(/<input id="token"[^>]* value="sandbox"/);
+    expect(page).toContain("export ACCESS_TOKEN=sandbox");
+    expect(page).toContain(`curl -X POST ${origin}/sandbox/reset`);
+    expect(page).not.toContain("plantstore token");
     expect((await fetch(`${origin}/console/`)).status).toBe(200);
     expect(await fetch(`${origin}/readyz`).then((response) => response.text())).toBe("ready\n");
     expect((await post(sandbox, plantJson(1n, "Monstera"))).status).toBe(200);

@@ -371,6 +371,42 @@ describe("access", () => {
       expect((await sandbox.control("GET", "/plants", undefined, { ...headers })).status).toBe(status);
   });
 
+  test("pages of this machine, or of the origins of --cors, may use control", async () => {
+    const preflight = (url: string, origin: string) =>
+      fetch(`${url}/rules`, {
+        method: "OPTIONS",
+        headers: {
+          Origin: origin,
+          "Sec-Fetch-Site": "cross-site",
+          "Access-Control-Request-Method": "POST",
+          "Access-Control-Request-Headers": "content-type",
+        },
+      });
+    await using listed = await RunningSandbox.startInProcess({ args: ["--cors", "https://a.example"] });
+    for (const [url, origin, isAllowed] of [
+      [sandbox.controlUrl, "http://localhost:5173", true],
+      [sandbox.controlUrl, "http://127.0.0.1:3000", true],
+      [sandbox.controlUrl, "https://a.example", false],
+      [sandbox.controlUrl, "http://localhost.a.example", false],
+      [listed.controlUrl, "https://a.example", true],
+      [listed.controlUrl, "http://localhost:5173", false],
+    ] as const) {
+      const { status, headers } = await preflight(url, origin);
+      expect([origin, status]).toEqual([origin, isAllowed ? 204 : 403]);
+      expect(headers.get("access-control-allow-origin")).toBe(isAllowed ? origin : null);
+      if (isAllowed) expect(headers.get("access-control-allow-headers")).toBe("content-type");
+    }
+    const origin = { Origin: "http://localhost:5173", "Sec-Fetch-Site": "same-site" };
+    for (const [body, status] of [
+      ['{"outcome":{"error":50300}}', 201],
+      ["{}", 400],
+    ] as const) {
+      const answer = await sandbox.control("POST", "/rules", body, origin);
+      expect(answer.status).toBe(status);
+      expect(answer.headers.get("access-control-allow-origin")).toBe("http://localhost:5173");
+    }
+  });
+
   test("a client that stops in the middle of a body does not hold control up", async () => {
     const { hostname, port } = new URL(sandbox.controlUrl);
     const socket = connect(Number(port), hostname);
@@ -405,6 +441,9 @@ test("with a password control requires it: by a session of the console, or by HT
   const inSession = (headers: Record<string, string>) =>
     fetch(`${origin}/console/api/sandbox`, { headers }).then((response) => response.status);
   expect([await inSession({}), await inSession({ Cookie: cookie })]).toEqual([401, 200]);
+  // A session is that of the console's own page.
+  expect(await inSession({ Cookie: cookie, Origin: origin })).toBe(200);
+  expect(await inSession({ Cookie: cookie, Origin: "http://localhost:5173" })).toBe(401);
 
   const status = async (headers: Record<string, string>) =>
     (await locked.control("GET", "/plants", undefined, headers)).status;

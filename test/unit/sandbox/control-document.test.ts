@@ -8,7 +8,13 @@ import { Sandbox } from "../../../src/sandbox/sandbox.ts";
 import { describedOperations } from "../../support/sandbox.ts";
 
 test("the document describes every route, and nothing else", async () => {
-  const options = { token: "sandbox", seed: undefined, adminNames: [], trustedProxies: [] };
+  const options = {
+    token: "sandbox",
+    seed: undefined,
+    adminNames: [],
+    cors: "off" as const,
+    trustedProxies: [],
+  };
   const sandbox = await Sandbox.open(options, () => undefined);
   const control = sandbox.control({
     sessions: new Sessions({
