@@ -47,6 +47,28 @@ const bodyLimits = { bodyBytesMax: 2 ** 20, inFlightBytesMax: 32 * 2 ** 20, arri
 /** The second one is for the page of the console, whose cookie is sent to no other path. */
 const basePaths = ["/sandbox", "/console/api/sandbox"];
 
+interface DescribedOperation {
+  readonly parameters?: readonly {
+    readonly $ref?: string;
+    readonly name?: string;
+    readonly in?: string;
+  }[];
+}
+
+const describedPaths = document.paths as Readonly<
+  Record<string, Readonly<Record<string, DescribedOperation>>>
+>;
+const describedParameters: Readonly<Record<string, { readonly name: string; readonly in: string }>> =
+  document.components.parameters;
+
+/** The names of the query parameters of an operation in openapi-control.yaml. */
+function queryNames(method: string, path: string): string[] {
+  const { parameters = [] } = describedPaths[path]?.[method.toLowerCase()] ?? {};
+  return parameters
+    .map((parameter) => describedParameters[parameter.$ref?.split("/").at(-1) ?? ""] ?? parameter)
+    .flatMap((parameter) => (parameter.in === "query" ? (parameter.name ?? []) : []));
+}
+
 export class Control implements AdminRoutes {
   /** A test suite calls control between any two of its tests. */
   readonly isPaced = false;
@@ -54,6 +76,7 @@ export class Control implements AdminRoutes {
   readonly #patterns: readonly {
     readonly method: string;
     readonly pattern: RegExp;
+    readonly queryNames: readonly string[];
     readonly handle: ControlHandler;
   }[];
   readonly #access: ControlAccess;
@@ -64,7 +87,12 @@ export class Control implements AdminRoutes {
     this.#patterns = Object.entries(this.routes).map(([operation, handle]) => {
       const [method = "", path = ""] = operation.split(" ");
       const pattern = path.replaceAll(".", "\\.").replace(/\{\w+\}/, "([^/]+)");
-      return { method, pattern: new RegExp(`^${pattern}$`), handle };
+      return {
+        method,
+        pattern: new RegExp(`^${pattern}$`),
+        queryNames: queryNames(method, path),
+        handle,
+      };
     });
     this.#access = access;
   }
@@ -118,6 +146,14 @@ export class Control implements AdminRoutes {
       throw new AdminError(405, `${request.method} is not offered at ${url.pathname}; it has ${methods}.`, {
         Allow: methods,
       });
+    }
+    const unknown = [...url.searchParams.keys()].find((name) => !one.queryNames.includes(name));
+    if (unknown !== undefined) {
+      const known = one.queryNames.length === 0 ? "none" : one.queryNames.join(", ");
+      throw new AdminError(
+        400,
+        `${JSON.stringify(unknown)} is not a parameter of ${request.method} ${url.pathname}; it has ${known}.`,
+      );
     }
     return one.handle({
       parameter: decodeParameter(one.pattern.exec(path)?.[1] ?? ""),

@@ -347,6 +347,9 @@ describe("access", () => {
       { message: "POST is not offered at /sandbox/clock; it has GET, PUT." },
     ]);
     expect((await sandbox.control("DELETE", "/snapshots/%ff")).status).toBe(400);
+    expect((await sandbox.control("POST", "/reset?plants=1")).json).toEqual({
+      message: '"plants" is not a parameter of POST /sandbox/reset; it has none.',
+    });
   });
 
   test("requests of pages from other sites are rejected, also by a name that points at this machine", async () => {
