@@ -5,7 +5,7 @@ import { deletePlant } from "./delete-plant.ts";
 import { listPlants } from "./list-plants.ts";
 
 /** By the names that `--operations` takes. */
-export const sampleOperations: Readonly<Record<"list" | "delete", Operation>> = {
+export const sampleOperations = {
   list: listPlants,
   delete: deletePlant,
-};
+} as const satisfies Readonly<Record<string, Operation>>;
