@@ -16,7 +16,7 @@ import { ReadyFile } from "./ready-file.ts";
 
 /** The sandbox's own settings, and those of a server except for a kept store and TLS. */
 const settingNames = [
-  ...(["sandboxToken", "sandboxSeed", "sandboxReadyPath", "exitWithParent"] as const),
+  ...(["sandboxToken", "sandboxSeed", "sandboxRules", "sandboxReadyPath", "exitWithParent"] as const),
   ...serverSettingsWithout("database", "migrate", "bootstrapToken", "tlsCertificate", "tlsKey"),
 ];
 type SandboxConfig = Config<(typeof settingNames)[number]>;
@@ -29,7 +29,13 @@ export function sandboxCommand(): Command {
 }
 
 async function runSandbox(config: SandboxConfig): Promise<void> {
-  const { sandboxToken: token, sandboxSeed: seed, adminNames = [], trustedProxies = [] } = config;
+  const {
+    sandboxToken: token,
+    sandboxSeed: seed,
+    sandboxRules: rules,
+    adminNames = [],
+    trustedProxies = [],
+  } = config;
   using readyFile =
     config.sandboxReadyPath === undefined ? undefined : new ReadyFile(config.sandboxReadyPath);
   printError(
@@ -67,7 +73,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   await ownProcess.startTracing();
   const { events, resources } = ownProcess;
   const sandbox = await Sandbox.open(
-    { token, seed, adminNames, trustedProxies, cors: config.cors },
+    { token, seed, rules, adminNames, trustedProxies, cors: config.cors },
     ownProcess.storeEvents.onUnavailable,
   );
   const { store } = sandbox;

@@ -7,7 +7,7 @@ import document from "./openapi-control.yaml";
 
 /** The parts of a schema that a message tells. */
 interface Schema {
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly format?: string;
   readonly oneOf?: readonly { readonly required: readonly string[] }[];
   readonly enum?: readonly unknown[];
@@ -30,7 +30,7 @@ async function loadSchemas(): Promise<Ajv2020> {
     verbose: true,
     strict: false,
     validateSchema: false,
-    formats: { "date-time": isTime, int64: true },
+    formats: { "date-time": isTime, int64: true, regex: isPattern },
   });
   return ajv.addSchema({ ...document, $id: "control" });
 }
@@ -39,7 +39,7 @@ async function loadSchemas(): Promise<Ajv2020> {
  * Returns a body that a schema of the document allows. Rejects with a BadRequestError that names the
  * field, and says what is right.
  */
-export async function parseDescribed<Described>(body: object, schemaName: string): Promise<Described> {
+export async function parseDescribed<Described>(body: unknown, schemaName: string): Promise<Described> {
   loading ??= loadSchemas();
   const ajv = await loading;
   const validate = ajv.getSchema(`control#/components/schemas/${schemaName}`);
@@ -94,6 +94,15 @@ function isTime(text: string): boolean {
   return time.test(text) && !Number.isNaN(Date.parse(text));
 }
 
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(text, "u");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Says what a value must be, such as "an integer from 1 to 100". */
 function describeSchema(schema: Schema): string {
   const { type, format, pattern, minimum, maximum, examples, minItems, maxItems } = schema;
@@ -102,6 +111,7 @@ function describeSchema(schema: Schema): string {
   const kind = format === undefined ? "" : ` (${format})`;
   if (schema.enum !== undefined)
     return `one of ${schema.enum.map((each) => JSON.stringify(each)).join(", ")}`;
+  if (typeof type === "object") return `of the type ${type.join(", ")}`;
   switch (type) {
     case "array":
       return `an array${minItems === maxItems ? ` of length ${minItems}` : ` of at most ${maxItems} items`}${example}`;

@@ -4,9 +4,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Caller } from "../core/auth/caller.ts";
 import { ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
-import { toExactJson } from "../core/contract/exact-json.ts";
+import { parseExactJson, toExactJson } from "../core/contract/exact-json.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
 import { type NewPlant, type Plant, parseNewPlant } from "../core/contract/plant.ts";
+import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { type BodyLimits, BodyReader } from "../core/http/body-reader.ts";
 import { createPlantOperation } from "../core/http/create-plant.ts";
 import {
@@ -129,16 +130,18 @@ export class ForcedOutcomes {
     }
 
     const { method, headers } = received;
-    const dependsOnPlant = method === "POST" && this.#rules.dependOnPlant({ method, headers });
-    const { request, plant, rejection } = dependsOnPlant ? await this.#read(received) : { request: received };
+    const dependsOnBody = method === "POST" && this.#rules.dependOnBody({ method, headers });
+    const { request, plant, members, rejection } = dependsOnBody
+      ? await this.#read(received)
+      : { request: received };
     if (rejection !== undefined) return { request, rejection };
     const id = plant?.id ?? parseInt64(segments["id"] ?? "");
-    const rule = this.#rules.match({ method, headers, plant, id });
+    const rule = this.#rules.match({ method, headers, plant, members, id });
     return rule === undefined ? { request } : { request, outcome: rule.outcome, forced: { rule: rule.id } };
   }
 
   /** Reads the body of a create, and returns the create with the body again. */
-  async #read(request: Request): Promise<{ request: Request; plant?: NewPlant; rejection?: ApiError }> {
+  async #read(request: Request): Promise<ReadBody> {
     // Rejects if the client has gone; the server finds that, too.
     const body = await this.#bodies.read(request, sandboxCaller).catch(() => undefined);
     if (body === undefined) return { request };
@@ -150,7 +153,8 @@ export class ForcedOutcomes {
     }
     const plant = parseNewPlant(body);
     const again = withBody(request, body.slice(), body.length);
-    return plant instanceof ApiError ? { request: again } : { request: again, plant };
+    const members = membersOf(body);
+    return plant instanceof ApiError ? { request: again, members } : { request: again, plant, members };
   }
 
   async #respond(request: Request, connection: RoutedConnection, outcome: Outcome): Promise<Response> {
@@ -226,6 +230,14 @@ export class ForcedOutcomes {
 
 type RoutedConnection = Connection & { readonly route: Route };
 
+/** A create whose body was read, with the body again. */
+interface ReadBody {
+  readonly request: Request;
+  readonly plant?: NewPlant;
+  readonly members?: Readonly<Record<string, unknown>> | undefined;
+  readonly rejection?: ApiError;
+}
+
 interface Choice {
   readonly request: Request;
   /** Undefined where the server responds by itself. */
@@ -257,6 +269,18 @@ function toResponse({ status, body }: NonNullable<Outcome["response"]>): Respons
       : body;
   if (json === undefined) return new Response(null, { status });
   return new Response(toExactJson(json), { status, headers: { "Content-Type": "application/json" } });
+}
+
+/** The members of a JSON object; undefined if it is none. */
+function membersOf(body: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value = parseExactJson(decodeUtf8(body) ?? "");
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? { ...value } : undefined;
+  } catch {
+    // The server rejects it.
+    return undefined;
+  }
 }
 
 /** Copies a request with another body, and a Content-Length that need not be the body's. */

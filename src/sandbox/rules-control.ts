@@ -1,12 +1,30 @@
-// Control of the rules.
+// Control of the rules, and those of the start.
 
 import type { Rule } from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../core/admin/request-bodies.ts";
+import { parseExactJson } from "../core/contract/exact-json.ts";
+import { errorMessage, OperatorError } from "../core/operator-error.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { parseDescribed } from "./described-json.ts";
 import type { RuleList, Rules } from "./rules.ts";
 
-export function rulesPart(rules: Rules): SandboxPart {
+/** Reads the rules of a file. Rejects with an OperatorError if it has no valid ones. */
+export async function loadRules(file: string): Promise<RuleList> {
+  const text = await Bun.file(file)
+    .text()
+    .catch((error) => {
+      throw new OperatorError(`${file}: ${errorMessage(error)}`);
+    });
+  try {
+    return await parseDescribed<RuleList>(parseExactJson(text), "RuleList");
+  } catch (error) {
+    throw new OperatorError(`${file}: ${errorMessage(error)}`);
+  }
+}
+
+/** @param atStart those of the start and of each reset. */
+export function rulesPart(rules: Rules, atStart: RuleList): SandboxPart {
+  rules.replace(atStart);
   const list = () => respondControl({ seed: rules.random.seed, rules: rules.describe() });
   return {
     routes: {
@@ -26,7 +44,7 @@ export function rulesPart(rules: Rules): SandboxPart {
         return respondDone();
       },
     },
-    reset: () => rules.clear(),
+    reset: () => rules.replace(atStart),
     describe: () => ({ rules: rules.size }),
   };
 }

@@ -1,7 +1,7 @@
 // Rules: which requests get which outcome.
 
-import type { Rule as RuleSource } from "../../packages/sandbox/src/control-types.ts";
-import { BadRequestError } from "../console/responses.ts";
+import type { Rule as RuleSource, TextCondition } from "../../packages/sandbox/src/control-types.ts";
+import { AdminError } from "../core/admin/request-bodies.ts";
 import { fieldNames, fieldValue, typeOf } from "../core/contract/fields.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
 import { SeededRandom } from "./seeded-random.ts";
@@ -20,6 +20,8 @@ interface RuleSubject {
   readonly headers: Pick<Headers, "get">;
   /** Undefined where the body is not a plant. */
   readonly plant: NewPlant | undefined;
+  /** Undefined where the body is not a JSON object. */
+  readonly members: Readonly<Record<string, unknown>> | undefined;
   /** That of the plant, or of the path. */
   readonly id: bigint | undefined;
 }
@@ -44,12 +46,12 @@ export class Rules {
     return this.#rules.map(describe);
   }
 
-  /** Adds a rule after the others. Throws a BadRequestError if there are too many. */
+  /** Adds a rule before the others. Throws an AdminError if there are too many. */
   add(source: RuleSource): RuleDescription {
     if (this.#rules.length >= rulesMax)
-      throw new BadRequestError(`There may be ${rulesMax} rules; remove one first.`);
+      throw new AdminError(409, `There may be ${rulesMax} rules; remove one first.`);
     const rule = this.#newRule(source);
-    this.#rules = [...this.#rules, rule];
+    this.#rules = [rule, ...this.#rules];
     return describe(rule);
   }
 
@@ -74,10 +76,10 @@ export class Rules {
   }
 
   /** Whether the body of a request must be read to know which rule matches. Draws nothing. */
-  dependOnPlant(subject: Pick<RuleSubject, "method" | "headers">): boolean {
+  dependOnBody(subject: Pick<RuleSubject, "method" | "headers">): boolean {
     return this.#rules.some(
       (rule) =>
-        (["id", ...fieldNames] as const).some((field) => rule.match?.[field] !== undefined) &&
+        (["id", "body", ...fieldNames] as const).some((field) => rule.match?.[field] !== undefined) &&
         !isUsedUp(rule) &&
         matchesHead(rule, subject),
     );
@@ -90,6 +92,7 @@ export class Rules {
         !isUsedUp(each) &&
         matchesHead(each, subject) &&
         matchesPlant(each, subject) &&
+        matchesMembers(each, subject) &&
         this.#drawsShare(each) &&
         ++each.matched > (each.after ?? 0),
     );
@@ -122,7 +125,25 @@ function matchesHead(
   { method, headers }: Pick<RuleSubject, "method" | "headers">,
 ): boolean {
   if (match.method !== undefined && match.method !== method) return false;
-  return Object.entries(match.headers ?? {}).every(([name, value]) => headers.get(name) === value);
+  return Object.entries(match.headers ?? {}).every(([name, wanted]) =>
+    meets(headers.get(name) ?? undefined, wanted),
+  );
+}
+
+function matchesMembers({ match = {} }: Rule, { members }: Pick<RuleSubject, "members">): boolean {
+  if (match.body === undefined) return true;
+  if (members === undefined) return false;
+  return Object.entries(match.body).every(([name, wanted]) =>
+    meets(Object.hasOwn(members, name) ? members[name] : undefined, wanted),
+  );
+}
+
+/** @param value undefined if there is none. */
+function meets(value: unknown, wanted: TextCondition | string | number | bigint | boolean | null): boolean {
+  if (typeof wanted !== "object" || wanted === null) return value === wanted;
+  const { absent, pattern = "" } = wanted;
+  if (absent) return value === undefined;
+  return typeof value === "string" && new RegExp(pattern, "u").test(value);
 }
 
 function matchesPlant({ match = {} }: Rule, { plant, id }: Pick<RuleSubject, "plant" | "id">): boolean {

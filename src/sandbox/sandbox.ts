@@ -15,8 +15,8 @@ import { plantsPart } from "./plants.ts";
 import { RequestGate } from "./request-gate.ts";
 import { RequestLog } from "./request-log.ts";
 import { requestsPart } from "./requests.ts";
-import { Rules } from "./rules.ts";
-import { rulesPart } from "./rules-control.ts";
+import { type RuleList, Rules } from "./rules.ts";
+import { loadRules, rulesPart } from "./rules-control.ts";
 import { loadSeeds } from "./seeds.ts";
 import { storeFixedToken, tokensPart } from "./tokens.ts";
 
@@ -24,6 +24,8 @@ export interface SandboxOptions {
   readonly token: string;
   /** A file of plants; undefined for none. */
   readonly seed: string | undefined;
+  /** A file of rules; undefined for none. */
+  readonly rules: string | undefined;
   /** Host names of the admin listener, in addition to addresses and localhost. */
   readonly adminNames: readonly string[];
   /** The web origins whose pages may use the interface. */
@@ -46,25 +48,32 @@ export class Sandbox {
   readonly #seeds: PlantsCopy;
   readonly #log = new RequestLog();
   readonly #rules = new Rules();
+  readonly #rulesAtStart: RuleList;
   readonly #gate = new RequestGate();
   /** Undefined before the public port is open. */
   #listener: SandboxListener | undefined;
   #url = "";
 
-  private constructor(options: SandboxOptions, store: MemoryStore, clock: SandboxClock) {
+  private constructor(
+    options: SandboxOptions,
+    store: MemoryStore,
+    clock: SandboxClock,
+    rulesAtStart: RuleList,
+  ) {
     this.#options = options;
+    this.#rulesAtStart = rulesAtStart;
     this.store = store;
     this.clock = clock;
     this.#seeds = store.copyPlants();
   }
 
-  /** Opens the store with its seeds and the token. Rejects with an OperatorError for a bad seed. */
+  /** Opens the store with its seeds and the token. Rejects with an OperatorError for a bad file. */
   static async open(options: SandboxOptions, onUnavailable: OnUnavailable): Promise<Sandbox> {
-    const { seed, token } = options;
+    const { seed, rules, token } = options;
     const [store, clock] = [new MemoryStore(onUnavailable), new SandboxClock()];
     if (seed !== undefined) await loadSeeds(seed, store);
     await storeFixedToken({ store, clock, token });
-    return new Sandbox(options, store, clock);
+    return new Sandbox(options, store, clock, rules === undefined ? { rules: [] } : await loadRules(rules));
   }
 
   /**
@@ -96,7 +105,7 @@ export class Sandbox {
       plantsPart(store, forgetPlants),
       tokensPart({ store, clock, token, reloadTokens }),
       requestsPart(this.#log),
-      rulesPart(this.#rules),
+      rulesPart(this.#rules, this.#rulesAtStart),
     ];
     const reset = async () => {
       this.#listener?.discardUnfinished();

@@ -169,6 +169,7 @@ ajv.addFormat("int64", {
   validate: (value) => Number.isInteger(value) && Math.abs(value) <= 2 ** 63,
 });
 ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/);
+ajv.addFormat("regex", true);
 ajv.addFormat("uri", (text) => URL.canParse(text));
 ajv.addSchema({ ...document, $id: "control:" });
 

@@ -44,11 +44,21 @@ export type ErrorCode =
 /** The values of fields of the plant in the body. */
 type MatchedFields = Partial<PlantFields>;
 
+/** One of these. */
+export interface TextCondition {
+  /** A regular expression that is found anywhere in the text. */
+  readonly pattern?: string;
+  /** There is no such field or member. */
+  readonly absent?: true;
+}
+
 /** The conditions of a rule, all of which must hold. Without any it applies to all requests. */
 export interface Match extends MatchedFields {
   readonly method?: string;
   /** Names are compared without regard to case, values exactly. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | TextCondition>>;
+  /** Members of the JSON object in the body, also if it is not a plant. */
+  readonly body?: Readonly<Record<string, AnyId | string | boolean | null | TextCondition>>;
   /** The id of the plant in the body, or in the path. */
   readonly id?: AnyId;
   /** The share of the requests that match, 0 to 1, from a sequence that repeats after a reset. */
@@ -95,7 +105,7 @@ export interface Outcome {
   readonly bytesPerSecond?: number;
 }
 
-/** A rule says which requests get which outcome. The first one that matches applies. */
+/** A rule says which requests get which outcome. The newest one that matches applies. */
 export interface Rule {
   readonly match?: Match;
   /** The number of matching requests that are passed over first. Default: 0. */

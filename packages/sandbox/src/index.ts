@@ -21,6 +21,7 @@ export type {
   Snapshot,
   StoredPlant,
   StoredRule,
+  TextCondition,
 } from "./control-types.ts";
 export { SandboxControlError, SandboxEndedError, SandboxError, SandboxStartError } from "./errors.ts";
 export type { Sandbox, SandboxClock } from "./sandbox.ts";

@@ -84,9 +84,9 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * Returns to the start: the plants are the seeds, no rule is in effect, the log of requests is
-   * empty, the clock is real, and only the fixed token is accepted. Snapshots stay. Every create is
-   * before or after it.
+   * Returns to the start: the plants are the seeds, the rules those of `--rules`, the log of requests
+   * is empty, the clock is real, and only the fixed token is accepted. Snapshots stay. Every create
+   * is before or after it.
    */
   async reset(): Promise<void> {
     await this.#control.call("POST", "/reset");
@@ -145,7 +145,7 @@ export class Sandbox implements AsyncDisposable {
     await this.#control.call("DELETE", "/requests");
   }
 
-  /** Adds a rule: what happens to which requests. */
+  /** Adds a rule before the others: what happens to which requests. */
   async force(rule: Rule): Promise<ForcedRule> {
     const { id } = await this.#control.call<StoredRule>("POST", "/rules", withExactId(rule));
     const remove = () => this.#removeRule(id);

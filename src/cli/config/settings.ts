@@ -390,6 +390,12 @@ const commandSettings = {
       "plants that the sandbox starts with, and that a reset brings back: NDJSON, or CSV if it ends in .csv",
     parse: parseText,
   },
+  sandboxRules: {
+    flag: "--rules <file>",
+    description:
+      "rules that the sandbox starts with, and that a reset brings back: the JSON of PUT /sandbox/rules",
+    parse: parseText,
+  },
   sandboxReadyPath: {
     flag: "--ready-file <file>",
     description:

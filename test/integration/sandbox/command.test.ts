@@ -56,6 +56,39 @@ describe("a start", () => {
     });
   });
 
+  test("has the rules of a file, also after a reset", async () => {
+    using folder = new TemporaryFolder();
+    const file = folder.file("rules.json");
+    const match = { headers: { "X-Test": { absent: true } }, body: { name: { pattern: "^Mon" }, extra: 1 } };
+    writeFileSync(file, JSON.stringify({ seed: 7, rules: [{ match, outcome: { error: 50300 } }] }));
+    await using sandbox = await RunningSandbox.startInProcess({ args: ["--rules", file] });
+    for (const method of ["POST", "DELETE"]) {
+      // A rule that is added, or none.
+      await sandbox.control(method, "/rules", method === "POST" ? { outcome: { error: 42900 } } : undefined);
+      await sandbox.control("POST", "/reset");
+      expect((await sandbox.control("GET", "/rules")).json).toMatchObject({
+        seed: 7n,
+        rules: [{ match: { body: { name: { pattern: "^Mon" } } } }],
+      });
+    }
+    // It need not be a plant.
+    expect((await post(sandbox, '{"name":"Monstera","extra":1}')).status).toBe(503);
+    expect((await post(sandbox, '{"name":"Monstera","extra":2}')).status).toBe(400);
+    expect((await post(sandbox, "[1]")).status).toBe(400);
+
+    for (const [text, message] of [
+      ['{"rules":[{}]}', "rules[0].outcome is missing; the fields there are match, after, times, outcome."],
+      ["null", "The body must be an object, but is null."],
+    ] as const) {
+      writeFileSync(file, text);
+      expect(await runCommand(["sandbox", "--rules", file])).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining(`plantstore: ${file}: ${message}`),
+      });
+    }
+    expect(await runCommand(["sandbox", "--rules", folder.file("none")])).toMatchObject({ exitCode: 1 });
+  });
+
   test("cannot be pointed at a store: it has no --database, and ignores the setting", async () => {
     using folder = new TemporaryFolder();
     const database = `sqlite:${folder.file("plants.db")}`;

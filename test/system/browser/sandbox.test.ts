@@ -125,7 +125,7 @@ test.concurrent("rules are added by fields and as JSON, with exact ids, applied,
     await requests(page).getByText("connection dropped").waitFor();
     await rules
       .getByRole("button", { name: /^Remove r\d/ })
-      .last()
+      .first()
       .click();
     await rules.getByText('tag "slow"').waitFor({ state: "detached" });
     expect((await post(sandbox, plantJson(7n, "Hoya", "slow"))).status).toBe(200);

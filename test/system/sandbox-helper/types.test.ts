@@ -38,7 +38,7 @@ same<Helper.Clock, Schemas["Clock"]>(true);
 export const accepted: [
   (request: Omit<Schemas["RecordedRequest"], "error">) => Omit<Helper.RecordedRequest, "error">,
   (rule: Omit<Schemas["AppliedRule"], "match" | "outcome">) => Omit<Helper.StoredRule, "match" | "outcome">,
-  (match: Omit<Helper.Match, "id">) => Omit<Schemas["Match"], "id">,
+  (match: Omit<Helper.Match, "id" | "body">) => Omit<Schemas["Match"], "id" | "body">,
   (match: Omit<Schemas["Match"], "id">) => Omit<Helper.Match, "id">,
   (outcome: Omit<Schemas["Outcome"], "delay">) => Omit<Helper.Outcome, "delay">,
   (snapshot: Schemas["Snapshots"][number]) => Helper.Snapshot,

@@ -11,6 +11,7 @@ test("the document describes every route, and nothing else", async () => {
   const options = {
     token: "sandbox",
     seed: undefined,
+    rules: undefined,
     adminNames: [],
     cors: "off" as const,
     trustedProxies: [],

@@ -14,7 +14,7 @@ const request = (
   headers: Record<string, string> = {},
   plant?: { readonly id: bigint; readonly name: string; readonly tag?: string },
   method = "POST",
-) => ({ method, headers: new Headers(headers), plant, id: plant?.id });
+) => ({ method, headers: new Headers(headers), plant, members: plant, id: plant?.id });
 
 function rulesOf(...sources: readonly Rule[]): Rules {
   const rules = new Rules();
@@ -36,7 +36,15 @@ describe("validation", () => {
       { outcome: overloaded, match: { method: "post" } },
       'match.method must be a string that matches ^[A-Z-]{1,32}$, such as "POST", but is "post".',
     ],
-    [{ outcome: overloaded, match: { headers: { a: 1 } } }, "match.headers.a must be a string, but is 1."],
+    [
+      { outcome: overloaded, match: { headers: { a: 1 } } },
+      "match.headers.a must be of the type string, object, but is 1.",
+    ],
+    [{ outcome: overloaded, match: { body: { a: {} } } }, "match.body.a must have one of pattern, absent."],
+    [
+      { outcome: overloaded, match: { headers: { a: { pattern: "(" } } } },
+      'match.headers.a.pattern must be a string (regex), such as "^Bearer ", but is "(".',
+    ],
     [{ outcome: overloaded, match: { headers: { "a b": "" } } }, 'match.headers cannot have the name "a b".'],
     [{ outcome: overloaded, match: { id: "1" } }, 'match.id must be an integer (int64), but is "1".'],
     [
@@ -151,6 +159,29 @@ describe("matching", () => {
     expect(rules.match(request())).toBeUndefined();
   });
 
+  test("a rule that is added comes before the others", () => {
+    const rules = rulesOf({ outcome: overloaded });
+    rules.add({ times: 1, outcome: overloaded });
+    expect([rules.match(request())?.id, rules.match(request())?.id]).toEqual(["r2", "r1"]);
+  });
+
+  test("fields and members of the body match exactly, by a pattern, or if they are absent", () => {
+    const body = { id: 2n ** 60n, name: { pattern: "^Mon" }, tag: { absent: true }, extra: null } as const;
+    const headers = { "X-Test": { pattern: "b$" }, "X-Other": { absent: true } } as const;
+    const rules = rulesOf({ match: { headers, body }, outcome: overloaded });
+    const members = { id: 2n ** 60n, name: "Monstera", extra: null };
+    const matches = (fields: Record<string, string>, object: object | undefined) =>
+      rules.match({ ...request(fields), members: object as Record<string, unknown> | undefined }) !==
+      undefined;
+    expect(matches({ "x-test": "ab" }, members)).toBe(true);
+    expect(matches({ "x-test": "ba" }, members)).toBe(false);
+    expect(matches({}, members)).toBe(false);
+    expect(matches({ "x-test": "ab", "x-other": "" }, members)).toBe(false);
+    for (const other of [{ id: 2n ** 60n + 1n }, { name: "Ficus" }, { name: 1 }, { tag: null }, { extra: 0 }])
+      expect(matches({ "x-test": "ab" }, { ...members, ...other })).toBe(false);
+    expect(matches({ "x-test": "ab" }, undefined)).toBe(false);
+  });
+
   test("a rule is applied after as many matches as it says", () => {
     const rules = rulesOf({ match: { method: "POST" }, after: 2, times: 1, outcome: overloaded });
     rules.match(request({}, undefined, "GET"));
@@ -161,10 +192,10 @@ describe("matching", () => {
 
   test("the body is needed only for a rule that may match by it", () => {
     const rules = rulesOf({ match: { headers: { a: "b" }, tag: "x" }, times: 1, outcome: overloaded });
-    expect(rules.dependOnPlant(request({ a: "b" }))).toBe(true);
-    expect(rules.dependOnPlant(request({ a: "c" }))).toBe(false);
+    expect(rules.dependOnBody(request({ a: "b" }))).toBe(true);
+    expect(rules.dependOnBody(request({ a: "c" }))).toBe(false);
     rules.match(request({ a: "b" }, { id: 1n, name: "", tag: "x" }));
-    expect(rules.dependOnPlant(request({ a: "b" }))).toBe(false);
+    expect(rules.dependOnBody(request({ a: "b" }))).toBe(false);
   });
 });
 
