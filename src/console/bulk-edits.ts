@@ -3,11 +3,12 @@
 import { isStorable } from "../core/contract/field-types.ts";
 import { groupField } from "../core/contract/fields.ts";
 import { type NewPlant, newPlantJson } from "../core/contract/plant.ts";
-import { editsMax } from "../core/store/plant-edit.ts";
+import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import { storedPlants } from "../operations/edits.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { Edits } from "./edits.ts";
 import { parseId } from "./parse-id.ts";
+import { inFull, versionOf } from "./plant-rows.ts";
 import { parseSearch, searchPages } from "./plants.ts";
 import { BadRequestError } from "./responses.ts";
 
@@ -17,32 +18,38 @@ const plantsMax = 10_000;
 /** A search without the index may scan the whole store. */
 const searchMsMax = 30_000;
 
-/** The ids of the first plants that a search finds, and whether these are all. */
-export async function findIds({ reader }: ConsoleContext, parameters: URLSearchParams) {
+/** Ids in a response, of those that are named. */
+const namedMax = 20;
+
+/** The ids and versions of the first plants that a search finds, and whether these are all. */
+export async function findVersions({ reader }: ConsoleContext, parameters: URLSearchParams) {
   const deadline = performance.now() + searchMsMax;
-  const ids: bigint[] = [];
-  for await (const page of searchPages(await reader(), parseSearch(parameters))) {
-    ids.push(...page.map(({ id }) => id));
-    if (ids.length <= plantsMax && performance.now() < deadline) continue;
-    return { ids: ids.slice(0, plantsMax), isComplete: false };
+  const sql = await reader();
+  const plants: { id: bigint; version: string }[] = [];
+  for await (const page of searchPages(sql, parseSearch(parameters))) {
+    const room = plantsMax - plants.length;
+    for (const plant of page.slice(0, room))
+      plants.push({ id: plant.id, version: versionOf(await inFull(sql, plant)) });
+    if (page.length > room || performance.now() > deadline) return { plants, isComplete: false };
   }
-  return { ids, isComplete: true };
+  return { plants, isComplete: true };
 }
 
 /**
- * Deletes plants or sets their group, each as it is stored when its turn comes.
+ * Deletes plants or sets their group. A plant that is no longer the one that was shown stays as it
+ * is, and so does one that would become larger than a client may send.
  *
- * @param ids separated by spaces.
+ * @param plants each an id, a colon and the version that was shown; separated by spaces.
  * @param change `delete`, `group` to set the field that groups plants, or `ungroup` to remove it.
  */
-export async function editPlants(
+export async function editSelected(
   { reader, bodyBytesMax }: ConsoleContext,
   edits: Edits,
-  { ids, change, group }: { ids: string; change: string; group: string },
+  { plants, change, group }: { plants: string; change: string; group: string },
   client: string,
 ) {
-  const parsed = [...new Set(ids.split(" ").map(parseId))];
-  if (parsed.length > plantsMax)
+  const shown = [...parseVersions(plants)];
+  if (shown.length > plantsMax)
     throw new BadRequestError(`At most ${plantsMax} plants can be edited at once.`);
   const changes = ["delete", ...(groupField === undefined ? [] : ["group", "ungroup"])];
   if (!changes.includes(change)) throw new BadRequestError("There is no such change.");
@@ -52,31 +59,58 @@ export async function editPlants(
   const run = edits.startRun(client);
   const newGroup = change === "group" ? group : undefined;
   let unchanged = 0;
-  let left = 0;
+  const changedMeanwhile: bigint[] = [];
+  const tooLarge: bigint[] = [];
   try {
-    for (let at = 0; at < parsed.length; at += editsMax) {
-      const some = parsed.slice(at, at + editsMax);
-      const stored = [...(await storedPlants(sql, some)).values()];
-      const changed = stored.flatMap((expected) => {
-        const replacement = change === "delete" ? undefined : withGroup(expected, newGroup, bodyBytesMax);
-        return replacement === expected ? [] : [{ id: expected.id, expected, replacement }];
-      });
-      const outcomes = await run.edit(changed);
-      unchanged += stored.length - changed.length;
-      left += some.length - stored.length + outcomes.filter((outcome) => outcome !== "done").length;
+    for (let at = 0; at < shown.length; at += editsMax) {
+      const some = shown.slice(at, at + editsMax);
+      const stored = await storedPlants(
+        sql,
+        some.map(([id]) => id),
+      );
+      const made: PlantEdit[] = [];
+      for (const [id, version] of some) {
+        const expected = stored.get(id);
+        const replacement = change === "delete" ? undefined : expected && withGroup(expected, newGroup);
+        if (expected === undefined || versionOf(expected) !== version) changedMeanwhile.push(id);
+        else if (replacement === expected) unchanged++;
+        else if (replacement !== undefined && Buffer.byteLength(newPlantJson(replacement)) > bodyBytesMax)
+          tooLarge.push(id);
+        else made.push({ id, expected, replacement });
+      }
+      const outcomes = await run.edit(made);
+      changedMeanwhile.push(...made.flatMap(({ id }, index) => (outcomes[index] === "done" ? [] : [id])));
     }
   } finally {
     edits.reportRun(run, client);
   }
   const { updated, deleted } = run.made;
-  return { run: run.id, edited: updated + deleted, unchanged, left };
+  return {
+    run: run.id,
+    edited: updated + deleted,
+    unchanged,
+    changedMeanwhile: counted(changedMeanwhile),
+    tooLarge: { ...counted(tooLarge), bodyBytesMax },
+  };
 }
 
-/** The plant itself if it has the group, or would become larger than a client may send. */
-function withGroup(plant: NewPlant, group: string | undefined, bodyBytesMax: number): NewPlant {
+function parseVersions(plants: string): Map<bigint, string> {
+  return new Map(
+    plants.split(" ").map((plant) => {
+      const [id = "", version] = plant.split(":");
+      if (version === undefined) throw new BadRequestError("A plant must be an id, a colon and a version.");
+      return [parseId(id), version];
+    }),
+  );
+}
+
+function counted(ids: readonly bigint[]) {
+  return { count: ids.length, ids: ids.slice(0, namedMax) };
+}
+
+/** The plant itself if it has the group. */
+function withGroup(plant: NewPlant, group: string | undefined): NewPlant {
   if (groupField === undefined || plant[groupField] === group) return plant;
   const { [groupField]: _, ...ungrouped } = plant;
-  if (group === undefined) return ungrouped as NewPlant;
-  const replacement = { ...ungrouped, [groupField]: group } as NewPlant;
-  return Buffer.byteLength(newPlantJson(replacement)) > bodyBytesMax ? plant : replacement;
+  return (group === undefined ? ungrouped : { ...ungrouped, [groupField]: group }) as NewPlant;
 }

@@ -3,12 +3,12 @@
 // which would keep SQLite from restarting its WAL.
 
 import { countCodeUnits } from "../core/contract/fields.ts";
-import { type NewPlant, toNewPlant } from "../core/contract/plant.ts";
+import type { NewPlant } from "../core/contract/plant.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { exportText } from "../operations/export.ts";
 import { formatNames } from "../operations/format.ts";
 import type { ConsoleContext } from "./context.ts";
-import { findPlant, type PlantSummary } from "./plant-rows.ts";
+import { inFull, type PlantSummary } from "./plant-rows.ts";
 import type { Filter } from "./plant-search.ts";
 import { parseSearch, searchPages } from "./plants.ts";
 import { BadRequestError, respondDownload } from "./responses.ts";
@@ -40,17 +40,18 @@ async function* encode(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array>
 
 /** All plants of a search in full, some at a time, those that the list of the console shows. */
 async function* readPlants(sql: SqlConnection, filter: Filter): AsyncGenerator<NewPlant[]> {
-  for await (const page of searchPages(sql, filter)) yield* inFull(sql, page);
+  for await (const page of searchPages(sql, filter)) yield* allInFull(sql, page);
 }
 
-async function* inFull(sql: SqlConnection, summaries: readonly PlantSummary[]): AsyncGenerator<NewPlant[]> {
+async function* allInFull(
+  sql: SqlConnection,
+  summaries: readonly PlantSummary[],
+): AsyncGenerator<NewPlant[]> {
   let plants: NewPlant[] = [];
   let codeUnits = 0;
   for (const summary of summaries) {
-    const complete = summary.isTruncated ? await findPlant(sql, summary.id) : summary;
-    // The plant has been deleted since.
-    if (complete === undefined) continue;
-    const plant = toNewPlant(complete.id, complete);
+    const plant = await inFull(sql, summary);
+    if (plant === undefined) continue;
     plants.push(plant);
     codeUnits += countCodeUnits(plant);
     if (codeUnits < chunkCodeUnitsMax) continue;

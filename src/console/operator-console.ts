@@ -8,7 +8,7 @@ import type { AdminRoutes } from "../core/admin/server.ts";
 import { randomBytes } from "../core/auth/token.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
-import { editPlants, findIds } from "./bulk-edits.ts";
+import { editSelected, findVersions } from "./bulk-edits.ts";
 import type { ConsoleContext } from "./context.ts";
 import { Edits } from "./edits.ts";
 import { exportPlants } from "./exports.ts";
@@ -109,7 +109,7 @@ export class OperatorConsole implements AdminRoutes {
       ["history", (parameters) => this.#samples(parameters)],
       ["plants", (parameters) => listPage(context, parameters)],
       ["plant", (parameters) => getPlant(context, parameters)],
-      ["plants/ids", (parameters) => findIds(context, parameters)],
+      ["plants/versions", (parameters) => findVersions(context, parameters)],
       ["edits", (parameters) => edits.list(parameters)],
       ["export", (parameters) => exportPlants(context, parameters)],
       ["requests", (parameters) => requests.list(parameters)],
@@ -128,7 +128,8 @@ export class OperatorConsole implements AdminRoutes {
       ],
       [
         "plants/edit",
-        (body, client) => editPlants(context, edits, pickStrings(body, "ids", "change", "group"), client),
+        (body, client) =>
+          editSelected(context, edits, pickStrings(body, "plants", "change", "group"), client),
       ],
       ["edits/undo", (body, client) => edits.undo(pickStrings(body, "run", "id"), client)],
       ["plant/delete", (body, client) => deletePlant(edits, pickStrings(body, "expected"), client)],

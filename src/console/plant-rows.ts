@@ -1,6 +1,7 @@
 // The plants of the console's lists, and one plant in full, read by their ids.
 
 import { fieldNames, type PlantColumns, textFields, typeOf } from "../core/contract/fields.ts";
+import { type NewPlant, newPlantJson, toNewPlant } from "../core/contract/plant.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { list } from "../core/store/sql-work.ts";
 
@@ -48,6 +49,17 @@ export async function summaries(sql: SqlConnection, ids: readonly bigint[]): Pro
 /** One plant with its complete texts. */
 export async function findPlant(sql: SqlConnection, id: bigint): Promise<PlantSummary | undefined> {
   return (await readPlants(sql, `${complete}, 0 AS is_truncated`, [id]))[0];
+}
+
+/** The plant of a summary in full; undefined if it has been deleted since. */
+export async function inFull(sql: SqlConnection, summary: PlantSummary): Promise<NewPlant | undefined> {
+  const complete = summary.isTruncated ? await findPlant(sql, summary.id) : summary;
+  return complete === undefined ? undefined : toNewPlant(complete.id, complete);
+}
+
+/** A digest of a plant, by which an edit of many plants sees which of them have changed since. */
+export function versionOf(plant: NewPlant | undefined): string {
+  return plant === undefined ? "" : Bun.hash(newPlantJson(plant)).toString(36);
 }
 
 async function readPlants(

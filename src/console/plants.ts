@@ -13,7 +13,7 @@ import type { Edits } from "./edits.ts";
 import { orders } from "./orders.ts";
 import { parseId } from "./parse-id.ts";
 import { type Cursor, listPlants, orderedCharacters } from "./plant-list.ts";
-import { findPlant, type PlantSummary } from "./plant-rows.ts";
+import { findPlant, inFull, type PlantSummary, versionOf } from "./plant-rows.ts";
 import type { Filter } from "./plant-search.ts";
 import { BadRequestError } from "./responses.ts";
 
@@ -26,9 +26,13 @@ const noSuchPage = "There is no such page; start again from the first one.";
 
 export async function listPage({ reader }: ConsoleContext, parameters: URLSearchParams) {
   const search = { ...parseSearch(parameters), plantsMax: plantsPerPage };
-  const { previous, next, searchedTo, ...page } = await listPlants(await reader(), search);
+  const sql = await reader();
+  const { previous, next, searchedTo, ...page } = await listPlants(sql, search);
+  const plants = [];
+  for (const plant of page.plants) plants.push({ ...plant, version: versionOf(await inFull(sql, plant)) });
   return {
     ...page,
+    plants,
     previous: previous === undefined ? null : encodeCursor(previous),
     next: next === undefined ? null : encodeCursor(next),
     searchedTo: searchedTo ?? null,

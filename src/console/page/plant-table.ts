@@ -87,7 +87,7 @@ export function PlantTable({
         </thead>
         <tbody>
           ${plants.map(
-            ({ id, isTruncated, createdAt, token, ...values }) => html`
+            ({ id, version: _, isTruncated, createdAt, token, ...values }) => html`
               <tr key=${id} class=${newIds.has(id) ? "new" : ""} onClick=${(event: MouseEvent) => openRow(event, id)}>
                 <td class="check">
                   <input type="checkbox" aria-label=${`Select plant ${id}`} checked=${selected.has(id)} onChange=${() => onSelect(selected.symmetricDifference(new Set([id])))} />

@@ -61,6 +61,8 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   const [selected, setSelected] = useState(new Set<string>());
   /** Edits in this page, after which the list and the figures are loaded again. */
   const [edits, setEdits] = useState(0);
+  /** The versions of the plants as they were last shown, by their ids. */
+  const versions = useRef(new Map<string, string>());
   const section = useRef<HTMLElement>(null);
   const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   /** How long the last search took. */
@@ -81,6 +83,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
       (found) => ({ page: found, error: "" }),
       (failure) => ({ page: null, error: errorMessage(failure) }),
     );
+    for (const { id, version } of loaded.page?.plants ?? []) versions.current.set(id, version);
     if (asked.query !== "") lastMs.current = performance.now() - startedAt;
     // An error replaces the results of another search, and stands above those of the same one.
     const before = last.current?.key === key ? last.current.page : null;
@@ -168,7 +171,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
       <${ErrorMessage} text=${complaint} />
       <div>
         <p class="note" role="status">${isSlow ? html`Searching… <progress aria-label="Searching"></progress>` : caption}</p>
-        <${Selection} ids=${selected} query=${shown.query} onSelect=${setSelected} onEdited=${edited} />
+        <${Selection} ids=${selected} versions=${versions.current} query=${shown.query} onSelect=${setSelected} onEdited=${edited} />
         ${
           page !== null &&
           html`

@@ -2,7 +2,7 @@
 // their group in one run.
 
 import { groupField } from "../../core/contract/fields.ts";
-import type { editPlants, findIds } from "../bulk-edits.ts";
+import type { editSelected, findVersions } from "../bulk-edits.ts";
 import { type Answer, get, post } from "./api.ts";
 import { Confirmation, ErrorMessage } from "./dialogs.ts";
 import { formatCount, html, untrustedText } from "./format.ts";
@@ -15,20 +15,24 @@ import { TextField } from "./text-field.ts";
 
 type Change = "delete" | "group";
 
-/** `query` is the search that is shown. */
+/** `query` is the search that is shown, `versions` those of the plants that were shown. */
 export function Selection({
   ids,
+  versions,
   query,
   onSelect,
   onEdited,
 }: {
   ids: Set<string>;
+  versions: Map<string, string>;
   query: string;
   onSelect: (ids: Set<string>) => void;
   onEdited: () => void;
 }) {
   const [change, setChange] = useState<Change | null>(null);
   const [group, setGroup] = useState("");
+  /** The selected plants as they were shown when the question was asked. */
+  const [asShown, setAsShown] = useState("");
   const [note, setNote] = useState("");
   /** The run that can be undone. */
   const [run, setRun] = useState("");
@@ -42,24 +46,30 @@ export function Selection({
     forget();
     return call(async () => {
       const parameters = new URLSearchParams(parseQuery(query).parameters);
-      const found: Answer<typeof findIds> = await get(`plants/ids?${parameters}`);
-      onSelect(new Set(found.ids));
+      const found: Answer<typeof findVersions> = await get(`plants/versions?${parameters}`);
+      for (const { id, version } of found.plants) versions.set(id, version);
+      onSelect(new Set(found.plants.map(({ id }) => id)));
       if (!found.isComplete)
-        setNote(`These are the first ${formatCount(found.ids.length, "plant")} that were found.`);
+        setNote(`These are the first ${formatCount(found.plants.length, "plant")} that were found.`);
     });
   };
   const edit = async (chosen: Change) => {
-    const { edited, unchanged, left, ...result }: Answer<typeof editPlants> = await post("plants/edit", {
-      ids: [...ids].join(" "),
+    const result: Answer<typeof editSelected> = await post("plants/edit", {
+      plants: asShown,
       change: chosen === "group" && group === "" ? "ungroup" : chosen,
       group,
     });
+    const { edited, unchanged, changedMeanwhile, tooLarge } = result;
     const parts = [
       `${formatCount(edited, "plant")} ${chosen === "delete" ? "deleted" : "changed"}`,
       ...(unchanged > 0 ? [`${formatCount(unchanged, "plant")} left as they were`] : []),
-      ...(left > 0 ? [`${formatCount(left, "plant")} changed since and left as they are`] : []),
     ];
-    setNote(`${parts.join(", ")}, in the run ${result.run}.`);
+    const sentences = [
+      `${parts.join(", ")}, in the run ${result.run}.`,
+      leftText(changedMeanwhile, "had changed meanwhile"),
+      leftText(tooLarge, `would have become larger than the ${tooLarge.bodyBytesMax} bytes of a body`),
+    ];
+    setNote(sentences.join(""));
     setRun(edited > 0 ? result.run : "");
     onSelect(new Set());
     onEdited();
@@ -74,6 +84,7 @@ export function Selection({
   const ask = (asked: Change) => () => {
     forget();
     setGroup("");
+    setAsShown([...ids].map((id) => `${id}:${versions.get(id)}`).join(" "));
     setChange(asked);
   };
 
@@ -116,4 +127,11 @@ export function Selection({
       `
     }
   `;
+}
+
+/** A sentence that counts and names plants that were not edited; "" if there are none. */
+function leftText({ count, ids }: { count: number; ids: string[] }, reason: string) {
+  if (count === 0) return "";
+  const named = `${ids.join(", ")}${count > ids.length ? ", …" : ""}`;
+  return ` ${formatCount(count, "plant")} ${reason} and ${count === 1 ? "was left as it is" : "were left as they are"}: ${named}.`;
 }

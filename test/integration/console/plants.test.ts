@@ -107,6 +107,53 @@ for (const engine of engines) {
       await server.stop("SIGKILL");
       expect(await exported(place.database)).toBe(`${changed.replaceAll(/([:,]) /g, "$1")}\n`);
     });
+
+    test("an edit of many leaves what has changed since it was shown, or would become too large", async () => {
+      await using place = await engine.createTestStore();
+      const long = "x".repeat(900);
+      await storePlants(
+        place.database,
+        Array.from({ length: 6 }, (_, id) => ({ id: BigInt(id), name: id < 3 ? "Rosa" : `${long}${id}` })),
+      );
+      await using server = await RunningServer.startInProcess({
+        database: place.database,
+        args: ["--body-bytes-max", "1000"],
+      });
+      const client = await ConsoleClient.of(server);
+      const shown = async (call: string) => {
+        const { plants } = (await client.read(call)).json as { plants: { id: string; version: string }[] };
+        return plants.map(({ id, version }) => `${id}:${version}`).join(" ");
+      };
+      const onPage = await shown("plants");
+      expect((await shown("plants/versions")).split(" ").toSorted()).toEqual(onPage.split(" ").toSorted());
+      const change = (expected: string, replacement: string) =>
+        client.write("plant/change", { expected, replacement });
+      await change(plantJson(0n, "Rosa"), plantJson(0n, "Rosa canina"));
+      // Beyond what the list shows of a long text.
+      await change(plantJson(3n, `${long}3`), plantJson(3n, `${long}4`));
+      await client.write("plant/delete", { expected: plantJson(1n, "Rosa") });
+
+      const edit = (plants: string, kind: string, group = "") =>
+        client.write("plants/edit", { plants, change: kind, group });
+      const none = { count: 0, ids: [] };
+      expect((await edit(onPage, "group", "t".repeat(80))).json).toMatchObject({
+        edited: 1,
+        unchanged: 0,
+        changedMeanwhile: { count: 3, ids: ["3", "1", "0"] },
+        tooLarge: { count: 2, ids: ["5", "4"], bodyBytesMax: 1_000 },
+      });
+      // The second plant has its new tag, and is no longer the one that was shown first.
+      expect((await edit(onPage, "delete")).json).toMatchObject({
+        edited: 2,
+        changedMeanwhile: { count: 4, ids: ["3", "2", "1", "0"] },
+        tooLarge: none,
+      });
+      expect((await edit(await shown("plants/versions"), "delete")).json).toMatchObject({
+        edited: 3,
+        changedMeanwhile: none,
+      });
+      expect(await exported(place.database)).toBe("");
+    });
   });
 }
 

@@ -329,6 +329,18 @@ test.concurrent("plants are selected, on the page or all that a search finds, th
     await page.getByRole("button", { name: "Undo" }).click();
     await page.getByText("120 edits undone.").waitFor();
     await row(page, 119n).waitFor();
+    // What has changed since it was shown is left as it is.
+    await page.getByLabel("Select plant 119", { exact: true }).check();
+    await page.getByLabel("Select plant 118", { exact: true }).check();
+    await bar.getByText("2 plants selected").waitFor();
+    await server.command("update", "118", "--tag", "changed elsewhere");
+    await bar.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByRole("button", { name: "Delete 2 plants" }).click();
+    await page
+      .getByText(/1 plant deleted, in the run .+ 1 plant had changed meanwhile and was left as it is: 118\./)
+      .waitFor();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("1 edit undone.").waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     expect((await server.command("stats")).stdout).toContain("130");
   });

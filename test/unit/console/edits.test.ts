@@ -1,7 +1,7 @@
 // The console's edits, of one plant and of many, their history and its undo, on a store in memory.
 
 import { expect, spyOn, test } from "bun:test";
-import { editPlants, findIds } from "../../../src/console/bulk-edits.ts";
+import { editSelected, findVersions } from "../../../src/console/bulk-edits.ts";
 import { Edits } from "../../../src/console/edits.ts";
 import { changePlant, deletePlant } from "../../../src/console/plants.ts";
 import { EditRun } from "../../../src/operations/edits.ts";
@@ -16,6 +16,9 @@ const statusOf = (work: () => Promise<unknown>) =>
     () => 200,
     ({ status }) => status,
   );
+
+const selection = (plants: readonly { id: bigint; version: string }[]) =>
+  plants.map(({ id, version }) => `${id}:${version}`).join(" ");
 
 /** The plants 0 to `count` - 1. */
 function roses(count: number) {
@@ -103,28 +106,37 @@ test("many plants get a tag, and are deleted, in one run each", async () => {
   );
   const edits = new Edits(context);
   const find = async (parameters: Record<string, string>) =>
-    (await findIds(context, new URLSearchParams(parameters))).ids;
-  const edit = (ids: readonly unknown[], change: string, group = "") =>
-    editPlants(context, edits, { ids: ids.join(" "), change, group }, client);
+    (await findVersions(context, new URLSearchParams(parameters))).plants;
+  const edit = (plants: Awaited<ReturnType<typeof find>>, change: string, group = "") =>
+    editSelected(context, edits, { plants: selection(plants), change, group }, client);
 
   const ids = await find({ word: "rosa" });
   expect(ids).toHaveLength(1_100);
   // As the list: only the plant with the id, without the index.
-  expect(await find({ word: "7" })).toEqual([7n]);
-  const tagged = await edit([...ids, "7", "5000"], "group", "new");
-  expect(tagged).toMatchObject({ edited: 1_090, unchanged: 10, left: 1 });
+  const seven = await find({ word: "7" });
+  expect(seven.map(({ id }) => id)).toEqual([7n]);
+  const tagged = await edit([...ids, ...seven, { id: 5_000n, version: "" }], "group", "new");
+  expect(tagged).toMatchObject({
+    edited: 1_090,
+    unchanged: 10,
+    changedMeanwhile: { count: 1, ids: [5_000n] },
+    tooLarge: { count: 0, ids: [] },
+  });
   expect(await find({ group: "new" })).toHaveLength(1_100);
   const { run } = await edit(await find({ idMin: "0", idMax: "499" }), "delete");
   expect(await find({ group: "new" })).toHaveLength(600);
   expect(await edits.undo({ run, id: "" }, client)).toMatchObject({ undone: 500 });
-  expect(await edit(["3"], "ungroup")).toMatchObject({ edited: 1 });
+  expect(await edit(await find({ word: "3" }), "ungroup")).toMatchObject({ edited: 1 });
   expect(await find({ ungrouped: "true" })).toHaveLength(101);
 
-  const tooMany = Array.from({ length: 10_001 }, (_, id) => id);
+  const tooMany = Array.from({ length: 10_001 }, (_, id) => ({ id: BigInt(id), version: "x" }));
+  const call = (plants: string, change: string, group = "") =>
+    editSelected(context, edits, { plants, change, group }, client);
   for (const wrong of [
-    () => edit(["3"], "rename"),
-    () => edit(["x"], "delete"),
-    () => edit(["3"], "tag", "\0"),
+    () => call("3:x", "rename"),
+    () => call("x:x", "delete"),
+    () => call("3", "delete"),
+    () => call("3:x", "group", "\0"),
     () => edit(tooMany, "delete"),
   ])
     expect(await statusOf(wrong)).toBe(400);
