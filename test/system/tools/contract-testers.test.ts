@@ -137,6 +137,19 @@ describeUnless(toolsMissing ?? (await newmanMissing()), "Newman", () => {
   });
 });
 
+describeUnless(toolsMissing ?? (await npxMissing("dredd@14.1.0")), "Dredd", () => {
+  test("passes all transactions with the hooks, and fails without them", async () => {
+    await using rated = await RunningSandbox.start({ args: ["--token-rate", "1000"] });
+    const command = guide.block("sh", "npx dredd", addressesOf(rated));
+    const place = folder.file("dredd");
+    mkdirSync(place);
+    await copyExample("dredd-hooks.cjs", place);
+    expect(await runScriptOrThrow(command, place)).toContain("12 passing, 0 failing, 0 errors, 0 skipped");
+    const { exitCode } = await runScript(command.replace(" --hookfiles dredd-hooks.cjs", ""), place);
+    expect(exitCode).toBe(1);
+  });
+});
+
 const k6Folder = toolFolder("go");
 const k6Package = "go.k6.io/k6@v1.8.1";
 
