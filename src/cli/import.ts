@@ -40,7 +40,7 @@ const settingNames = [
   "yes",
   "database",
   "quiet",
-  "recordBytesMax",
+  "bodyBytesMax",
 ] as const;
 type GivenConfig = Config<(typeof settingNames)[number]>;
 type ImportConfig = GivenConfig & { readonly format: FormatName };
@@ -199,14 +199,14 @@ async function importInto(config: ImportConfig, file: string, signal: AbortSigna
 
 /** Imports the records of a source, and shows the progress. */
 async function importRecords(
-  { format, delimiter, recordBytesMax, quiet }: ImportConfig,
+  { format, delimiter, bodyBytesMax, quiet }: ImportConfig,
   source: Source,
   store: Pick<PlantStore, "create">,
   options: ImportOptions,
   onHeader?: (header: string) => void,
 ): Promise<void> {
   using progress = new Progress(quiet ? undefined : host().error);
-  const records = readRecords(format, source.chunks, { recordBytesMax, delimiter, onHeader });
+  const records = readRecords(format, source.chunks, { recordBytesMax: bodyBytesMax, delimiter, onHeader });
   await importPlants(records, store, {
     ...options,
     onBatch: () => progress.update(countAll(options.counts), source.fractionRead()),

@@ -18,11 +18,13 @@ export function updateCommand(): Command {
     command.option(`--${flagOf(field)} <value>`, `new ${field} of the plant`);
     if (!isRequired(field)) command.option(`--remove-${flagOf(field)}`, `remove the ${field} of the plant`);
   }
-  return withSettings(command, ["database"], async ({ database }, text: string) => {
+  return withSettings(command, ["database", "bodyBytesMax"], async (config, text: string) => {
     const id = parseIdArgument(text);
     const changes = fieldNames.flatMap((field) => changeOf(field, command));
     if (changes.length === 0) throw new OperatorError("nothing to change: give a field, such as --name", 2);
-    await editPlants(database, [id], (stored) => validated({ ...stored, ...Object.fromEntries(changes) }));
+    await editPlants(config.database, [id], (stored) =>
+      validated({ ...stored, ...Object.fromEntries(changes) }, config.bodyBytesMax),
+    );
   });
 }
 
@@ -47,8 +49,14 @@ function flagOf(field: FieldName): string {
 }
 
 /** The plant as a create would store it. */
-function validated(edited: Plant & { readonly id: bigint }): NewPlant {
-  const plant = parseNewPlantJson(newPlantJson(edited));
+function validated(edited: Plant & { readonly id: bigint }, bodyBytesMax: number): NewPlant {
+  const body = newPlantJson(edited);
+  if (Buffer.byteLength(body) > bodyBytesMax)
+    throw new OperatorError(
+      `the plant would be larger than the ${bodyBytesMax} bytes that --body-bytes-max allows`,
+      2,
+    );
+  const plant = parseNewPlantJson(body);
   if (plant instanceof ApiError) throw new OperatorError(plant.message, 2);
   return plant;
 }

@@ -1,5 +1,5 @@
 // Reads the records of a file that arrives in chunks of any size. Holds one chunk and at most
-// --record-bytes-max of a record in memory.
+// recordBytesMax of a record in memory.
 
 import { ApiError } from "../core/contract/errors.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
@@ -207,7 +207,7 @@ function isLongerThan(text: string, bytesMax: number): boolean {
 }
 
 /**
- * Rejects a record that is longer than --record-bytes-max.
+ * Rejects a record that is longer than a request body may be.
  *
  * @param text The record, or at least its first reportedBytes decoded.
  */
@@ -219,7 +219,7 @@ function tooLongRecord(line: number, text: string, recordBytesMax: number): Impo
     text: reportText(start),
     plant: new ApiError(
       "contentTooLarge",
-      `The record is longer than ${recordBytesMax} bytes: shorten it, close a quote that is open in CSV, or raise --record-bytes-max.`,
+      `The record is longer than ${recordBytesMax} bytes: shorten it, close a quote that is open in CSV, or raise --body-bytes-max.`,
     ),
   };
 }

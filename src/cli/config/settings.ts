@@ -196,7 +196,8 @@ const limits = {
   bodyBytesMax: {
     flag: "--body-bytes-max <bytes>",
     default: String(MiB),
-    description: "maximum size of a request body; a larger one is rejected with 413",
+    description:
+      "maximum size of a request body, and of an imported or edited plant; a larger one is rejected with 413",
     // SQLite stores strings of up to 10^9 bytes.
     parse: integer(1, 512 * MiB),
   },
@@ -406,12 +407,6 @@ const commandSettings = {
     "--exit-with-parent",
     "end when standard input ends, as it does when the program that holds its other end exits or is killed",
   ),
-  recordBytesMax: {
-    flag: "--record-bytes-max <bytes>",
-    default: String(64 * MiB),
-    description: "maximum size of an imported record; a larger one is rejected",
-    parse: integer(1, 512 * MiB),
-  },
 } satisfies Settings;
 
 const allSettings = { ...serverSettings, ...commandSettings };

@@ -51,6 +51,7 @@ for (const engine of engines) {
     for (const [args, exitCode, message] of [
       [["update", "-7"], 2, "give"],
       [["update", "-7", "--tag", "a", "--remove-tag"], 2, "--remove-tag"],
+      [["update", "-7", "--tag", "x".repeat(100), "--body-bytes-max", "120"], 2, "larger than the 120 bytes"],
       [["update", "8", "--name", "x"], 1, "there is no plant with the id 8 in this store\n"],
       [["delete", "9223372036854775808"], 2, "is not a 64-bit integer"],
     ] as const)

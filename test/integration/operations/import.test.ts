@@ -12,6 +12,26 @@ import { exported, storeLines } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {
+    test("a record may have the bytes of a request's body, and no more", async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.createTestStore();
+      await createStore(place.database);
+      const largest = (id: bigint, bytes: number) =>
+        plantJson(id, "x".repeat(bytes - plantJson(id, "").length));
+      const file = folder.file("large.ndjson");
+      writeFileSync(file, [largest(1n, 2 ** 20), largest(2n, 2 ** 20 + 1), largest(3n, 200)].join("\n"));
+      const run = (...args: string[]) => runCommand(["import", file, "--database", place.database, ...args]);
+      expect(await run("--body-bytes-max", "199")).toMatchObject({
+        stderr: expect.stringContaining("0 created, 0 already stored, 3 rejected"),
+      });
+      expect(await run()).toMatchObject({
+        exitCode: 3,
+        stderr: expect.stringContaining("2 created, 0 already stored, 1 rejected"),
+      });
+      const reports = jsonLines(readFileSync(`${file}.rejected.2.ndjson`, "utf8"));
+      expect(reports.map(({ line, error }) => [line, error])).toEqual([[2, 41300]]);
+    });
+
     test("rejected lines are reported with number, error and text, and the others are created", async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.createTestStore();

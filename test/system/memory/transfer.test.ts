@@ -106,7 +106,7 @@ test.each([
   await createStore(database);
   const file = folder.file("refused.ndjson");
   writeLines(file, large.lines, () => line);
-  const args = ["import", file, "--database", database, "--record-bytes-max", "1000000"];
+  const args = ["import", file, "--database", database, "--body-bytes-max", "1000000"];
   const report = `The rejected records are in ${file}.rejected.ndjson.\n`;
   expect(await peakBytes(args, "/dev/null", report)).toBeLessThan(peakBytesMax);
 });
