@@ -1,7 +1,8 @@
 // Learns how a server says that an id is taken, since each has its own response.
 
+import { titleField } from "../core/contract/fields.ts";
 import { parseObject, shorten } from "./expectations.ts";
-import { plantJson } from "./ids.ts";
+import { named, plantJson } from "./ids.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import { RuleViolation } from "./rule-ends.ts";
 
@@ -31,8 +32,8 @@ export async function learnConflict(server: Server): Promise<Conflict> {
     conflicts.push(conflict);
   }
   const invalid = [
-    await server.create(`{"id":${server.id()},"name":[5]}`),
-    await server.create(`{"id":[${server.id()},${server.id()}],"name":"Monstera"}`),
+    await server.create(`{"id":${server.id()},${named}[5]}`),
+    await server.create(`{"id":[${server.id()},${server.id()}],${named}"Monstera"}`),
     await createAgain(server, "{}"),
   ];
   for (const describe of [textWithoutNumbers, outlineOf]) {
@@ -53,7 +54,7 @@ export async function createAgain(server: Server, body: string): Promise<HttpRes
 }
 
 function isPlant(response: HttpResponse, name: string): boolean {
-  return response.status < 300 && objectOf(response)?.name === name;
+  return response.status < 300 && objectOf(response)?.[titleField] === name;
 }
 
 /** The status and code of a response, by which it is recognized. */

@@ -1,5 +1,6 @@
 // Rules of the operation: what is accepted, what is returned, and that a token is required.
 
+import { fieldNames, titleField } from "../core/contract/fields.ts";
 import {
   expectAccepted,
   expectClientError,
@@ -10,7 +11,7 @@ import {
   type PlantFields,
   parseObject,
 } from "./expectations.ts";
-import { plantJson } from "./ids.ts";
+import { groupFields, named, plantJson, tagged } from "./ids.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import { byContract, byDecision, byStandard, decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
 import { RuleSkipped } from "./rule-ends.ts";
@@ -19,6 +20,12 @@ const operation = "paths./plants.post";
 const response200 = `${operation}.responses.200`;
 const plantSchema = "components.schemas.Plant";
 const newPlantSchema = "components.schemas.NewPlant";
+
+/** Like `named`, with an escape for the first letter of the title. */
+const escapedName = named.replace(
+  `"${titleField}"`,
+  (text) => `"\\u${text.charCodeAt(1).toString(16).padStart(4, "0")}${text.slice(2)}`,
+);
 
 /** Texts that servers tend to alter. */
 const texts: Readonly<Record<string, string>> = {
@@ -57,7 +64,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
       expectAccepted(response);
       const members = Object.keys(parseObject(response));
       expectThat(!members.includes("id"), "expected a Plant without an id");
-      const others = members.filter((name) => name !== "name" && name !== "tag");
+      const others = members.filter((name) => !fieldNames.some((field) => field === name));
       expectThat(others.length === 0, `expected no other members, received ${others.join(", ")}`);
     },
   },
@@ -90,11 +97,17 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     run: async (check) => {
       const monstera = { name: "Monstera", tag: "tropical" };
       const forms: Readonly<Record<string, readonly [body: string, plant: PlantFields]>> = {
-        "the id last": ['{"tag":"tropical","name":"Monstera","id":ID}', monstera],
-        "white space": ['\r\n\t {\n "id" : ID ,\t"name" : "Monstera" , "tag":"tropical"\r\n} \n', monstera],
-        "escaped letters": ['{"id":ID,"n\\u0061me":"\\u004d\\u006Fnstera","tag":"\\u0074ropical"}', monstera],
-        "every escape": ['{"id":ID,"name":"\\"\\\\\\/\\b\\f\\n\\r\\t\\u002F"}', { name: '"\\/\b\f\n\r\t/' }],
-        "an escaped surrogate pair": ['{"id":ID,"name":"\\ud83c\\udf31"}', { name: "🌱" }],
+        "the id last": [`{${tagged}"tropical",${named}"Monstera","id":ID}`, monstera],
+        "white space": [
+          `\r\n\t {\n "id" : ID ,\t${named} "Monstera" , ${tagged}"tropical"\r\n} \n`,
+          monstera,
+        ],
+        "escaped letters": [
+          `{"id":ID,${escapedName}"\\u004d\\u006Fnstera",${tagged}"\\u0074ropical"}`,
+          monstera,
+        ],
+        "every escape": [`{"id":ID,${named}"\\"\\\\\\/\\b\\f\\n\\r\\t\\u002F"}`, { name: '"\\/\b\f\n\r\t/' }],
+        "an escaped surrogate pair": [`{"id":ID,${named}"\\ud83c\\udf31"}`, { name: "🌱" }],
       };
       await check.cases(forms, ([body, plant]) => check.expectCreated(check.withNewId(body), plant));
     },
@@ -104,15 +117,15 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     required: byDecision(decision("Unknown fields")),
     run: async (check) => {
       const others = {
-        '"colour"': '{"id":1.5,"name":7,"list":[[]]}',
+        '"colour"': `{"id":1.5,${named}7,"list":[[]]}`,
         '"Name"': '"other"',
-        '"__proto__"': '{"tag":"x"}',
+        '"__proto__"': `{${tagged}"x"}`,
         '""': "null",
       };
       for (const [name, value] of Object.entries(others))
         await check.case(name, async () => {
           const response = await check.create(
-            check.withNewId(`{"id":ID,"name":"Monstera",${name}:${value}}`),
+            check.withNewId(`{"id":ID,${named}"Monstera",${name}:${value}}`),
           );
           expectPlant(response, { name: "Monstera" });
           const isReturned = Object.keys(parseObject(response)).includes(JSON.parse(name));
@@ -125,9 +138,9 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     required: byDecision(decision("A duplicate member name"), rfc(8259, "4")),
     run: async (check) => {
       const id = check.id();
-      const last = `{"id":${check.id()}.5,"name":"first","id":${id},"name":"last","\\u0069d":${id}}`;
+      const last = `{"id":${check.id()}.5,${named}"first","id":${id},${named}"last","\\u0069d":${id}}`;
       await check.expectCreated(last, { name: "last" });
-      const body = `{"id":${check.id()},"name":"Monstera","id":${check.id()}.5}`;
+      const body = `{"id":${check.id()},${named}"Monstera","id":${check.id()}.5}`;
       expectClientError(await check.create(body));
     },
   },
@@ -219,7 +232,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     required: byContract(openapi(newPlantSchema), openapi(plantSchema)),
     run: async (check) => {
       await check.case("no name", () => check.expectInvalid(check.withNewId('{"id":ID}')));
-      await check.case("no id", () => check.expectInvalidWithoutId('{"name":"Monstera"}'));
+      await check.case("no id", () => check.expectInvalidWithoutId(`{${named}"Monstera"}`));
       await check.case("no members", () => check.expectInvalidWithoutId("{}"));
     },
   },
@@ -228,15 +241,15 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     required: byContract(openapi(newPlantSchema), openapi(plantSchema)),
     run: async (check) => {
       for (const other of ["5", "true", "[]", "{}"])
-        for (const member of ["name", "tag"])
+        for (const member of [titleField, ...groupFields])
           await check.case(`"${member}": ${other}`, async () => {
-            const rest = member === "name" ? "" : ',"name":"Monstera"';
+            const rest = member === titleField ? "" : `,${named}"Monstera"`;
             expectClientError(await check.create(`{"id":${check.id()}${rest},"${member}":${other}}`));
           });
-      await check.case('"id": [1]', () => check.expectInvalid(`{"id":[${check.id()}],"name":"Monstera"}`));
+      await check.case('"id": [1]', () => check.expectInvalid(`{"id":[${check.id()}],${named}"Monstera"}`));
       for (const other of ["true", "{}", "null"])
         await check.case(`"id": ${other}`, () =>
-          check.expectInvalidWithoutId(`{"id":${other},"name":"Monstera"}`),
+          check.expectInvalidWithoutId(`{"id":${other},${named}"Monstera"}`),
         );
     },
   },
@@ -245,7 +258,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     required: byContract(openapi(`${operation}.responses.400`), openapi("components.schemas.Error")),
     run: async (check) => {
       const bodies = {
-        "a name of another type": check.withNewId('{"id":ID,"name":[5]}'),
+        "a name of another type": check.withNewId(`{"id":ID,${named}[5]}`),
         "no members": "{}",
         "not JSON": "{",
       };
@@ -265,15 +278,15 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     run: async (check) => {
       const nested = `${"[".repeat(check.longLength / 2)}${"]".repeat(check.longLength / 2)}`;
       const bodies = {
-        "an unpaired surrogate": '{"id":ID,"name":"\\ud800"}',
-        "an unpaired surrogate in the tag": '{"id":ID,"name":"Monstera","tag":"\\udc00"}',
-        "U+0000": '{"id":ID,"name":"Monst\\u0000era"}',
-        "an unpaired surrogate as a member": '{"id":ID,"name":"Monstera","\\ud800":1}',
-        "deep nesting": `{"id":ID,"name":"Monstera","x":${nested}}`,
+        "an unpaired surrogate": `{"id":ID,${named}"\\ud800"}`,
+        "an unpaired surrogate in the tag": `{"id":ID,${named}"Monstera",${tagged}"\\udc00"}`,
+        "U+0000": `{"id":ID,${named}"Monst\\u0000era"}`,
+        "an unpaired surrogate as a member": `{"id":ID,${named}"Monstera","\\ud800":1}`,
+        "deep nesting": `{"id":ID,${named}"Monstera","x":${nested}}`,
         "nothing but nesting": nested,
-        "an id of many digits": `{"id":${"9".repeat(check.longLength)},"name":"Monstera"}`,
-        "an id with a huge exponent": '{"id":1e999999999,"name":"Monstera"}',
-        "a tag that is null": '{"id":ID,"name":"Monstera","tag":null}',
+        "an id of many digits": `{"id":${"9".repeat(check.longLength)},${named}"Monstera"}`,
+        "an id with a huge exponent": `{"id":1e999999999,${named}"Monstera"}`,
+        "a tag that is null": `{"id":ID,${named}"Monstera",${tagged}null}`,
         null: "null",
         "an array": "[]",
         "a string": '"plant"',

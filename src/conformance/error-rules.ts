@@ -1,9 +1,10 @@
 // Rules of errors: for each cause its status, its code, and a body that says what was wrong.
 
 import { errorRegistry } from "../core/contract/errors.ts";
+import { titleField } from "../core/contract/fields.ts";
 import type { RequestParts, RuleContext } from "./context.ts";
 import { expectError, expectErrorBody, expectHeader, expectThat, parseObject } from "./expectations.ts";
-import { plantJson } from "./ids.ts";
+import { groupFields, named, plantJson, tagged } from "./ids.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import { byDecision, decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
 import { RuleSkipped } from "./rule-ends.ts";
@@ -16,24 +17,24 @@ const codes = errorRegistry;
 
 const invalidJson: Readonly<Record<string, string>> = {
   "an empty body": "",
-  "a missing value": '{"id":ID,"name":}',
-  "a body cut short": '{"id":ID,"name":"Monst',
-  "a leading zero": '{"id":0ID,"name":"Monstera"}',
-  "a plus sign": '{"id":+ID,"name":"Monstera"}',
-  "text after the body": '{"id":ID,"name":"Monstera"} x',
+  "a missing value": `{"id":ID,${named}}`,
+  "a body cut short": `{"id":ID,${named}"Monst`,
+  "a leading zero": `{"id":0ID,${named}"Monstera"}`,
+  "a plus sign": `{"id":+ID,${named}"Monstera"}`,
+  "text after the body": `{"id":ID,${named}"Monstera"} x`,
   "single quotes": "{'id':ID,'name':'Monstera'}",
-  "a comma at the end": '{"id":ID,"name":"Monstera",}',
-  "a comment": '{"id":ID,/* */"name":"Monstera"}',
-  "a raw line feed in a string": '{"id":ID,"name":"a\nb"}',
-  "an unknown escape": '{"id":ID,"name":"\\x41"}',
-  NaN: '{"id":NaN,"name":"Monstera"}',
+  "a comma at the end": `{"id":ID,${named}"Monstera",}`,
+  "a comment": `{"id":ID,/* */${named}"Monstera"}`,
+  "a raw line feed in a string": `{"id":ID,${named}"a\nb"}`,
+  "an unknown escape": `{"id":ID,${named}"\\x41"}`,
+  NaN: `{"id":NaN,${named}"Monstera"}`,
 };
 
 const invalidUtf8: Readonly<Record<string, string>> = {
-  "a lone continuation byte": '{"id":ID,"name":"\x80"}',
-  "Latin-1": '{"id":ID,"name":"caf\xe9"}',
-  "a surrogate": '{"id":ID,"name":"\xed\xa0\x80"}',
-  "an encoding that is longer than necessary": '{"id":ID,"name":"\xc0\xaf"}',
+  "a lone continuation byte": `{"id":ID,${named}"\x80"}`,
+  "Latin-1": `{"id":ID,${named}"caf\xe9"}`,
+  "a surrogate": `{"id":ID,${named}"\xed\xa0\x80"}`,
+  "an encoding that is longer than necessary": `{"id":ID,${named}"\xc0\xaf"}`,
   "UTF-16": "\xff\xfe{\0}\0",
 };
 
@@ -44,14 +45,16 @@ const invalidPlants: Readonly<Record<string, string>> = {
   "a string": '"plant"',
   "a number": "42",
   "no name": '{"id":ID}',
-  "no id": '{"name":"Monstera"}',
-  "a tag that is null": '{"id":ID,"name":"Monstera","tag":null}',
-  "a name that is null": '{"id":ID,"name":null}',
-  "a name that is a number": '{"id":ID,"name":5}',
-  "an id that is a string": '{"id":"ID","name":"Monstera"}',
-  "an id with a fraction": '{"id":ID.5,"name":"Monstera"}',
-  "an id beyond 64 bits": '{"id":9223372036854775808,"name":"Monstera"}',
-  "a tag that is an array": '{"id":ID,"name":"Monstera","tag":["x"]}',
+  "no id": `{${named}"Monstera"}`,
+  "a name that is null": `{"id":ID,${named}null}`,
+  "a name that is a number": `{"id":ID,${named}5}`,
+  "an id that is a string": `{"id":"ID",${named}"Monstera"}`,
+  "an id with a fraction": `{"id":ID.5,${named}"Monstera"}`,
+  "an id beyond 64 bits": `{"id":9223372036854775808,${named}"Monstera"}`,
+  ...(groupFields.length > 0 && {
+    "a tag that is null": `{"id":ID,${named}"Monstera",${tagged}null}`,
+    "a tag that is an array": `{"id":ID,${named}"Monstera",${tagged}["x"]}`,
+  }),
 };
 
 /** Sends bodies whose characters are bytes. */
@@ -144,10 +147,10 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
       await expectCodes(check, invalidPlants, codes.invalidPlant.error);
       const length = check.longLength;
       const extreme = {
-        "deep nesting in an unknown member": `{"id":ID,"x":${"[".repeat(length)}1${"]".repeat(length)},"name":5}`,
-        "an id of many digits": `{"id":${"9".repeat(length)},"name":"Monstera"}`,
-        "an id with a huge exponent": '{"id":1e999999999,"name":"Monstera"}',
-        "a name that is a number of many digits": `{"id":ID,"name":${"1".repeat(length)}}`,
+        "deep nesting in an unknown member": `{"id":ID,"x":${"[".repeat(length)}1${"]".repeat(length)},${named}5}`,
+        "an id of many digits": `{"id":${"9".repeat(length)},${named}"Monstera"}`,
+        "an id with a huge exponent": `{"id":1e999999999,${named}"Monstera"}`,
+        "a name that is a number of many digits": `{"id":ID,${named}${"1".repeat(length)}}`,
       };
       // With any code: a parser may limit nesting and numbers (RFC 8259, section 9).
       await check.cases(extreme, (body) => check.expectRejected(check.withNewId(body)));
@@ -158,10 +161,10 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     required: byDecision(wrongFields),
     run: async (check) => {
       const { message } = await check.expectRejected(
-        check.withNewId('{"id":"ID","name":5,"tag":["x"]}'),
+        check.withNewId(`{"id":"ID",${named}5,${tagged}["x"]}`),
         codes.invalidPlant.error,
       );
-      for (const member of ["id", "name", "tag"])
+      for (const member of ["id", titleField, ...groupFields])
         expectThat(
           new RegExp(`\\b${member}\\b`).test(message),
           `expected the message to name ${member}: ${JSON.stringify(message)}`,
@@ -174,7 +177,10 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     run: async (check) => {
       const texts = ["Monst\\u0000era", "\\ud800", "🌱\\udc00", "\\udc00\\ud800"];
       for (const text of texts)
-        for (const fields of [`"name":"${text}"`, `"name":"Monstera","tag":"${text}"`])
+        for (const fields of [
+          `${named}"${text}"`,
+          ...groupFields.map(() => `${named}"Monstera",${tagged}"${text}"`),
+        ])
           await check.case(fields, () =>
             check.expectRejected(`{"id":${check.id()},${fields}}`, codes.unstorableText.error),
           );

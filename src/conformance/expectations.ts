@@ -1,7 +1,10 @@
 // The expectations of rules. Each throws a RuleViolation that says what was received.
 
+import { isDeepStrictEqual } from "node:util";
 import { gunzipSync } from "node:zlib";
+import { groupField, titleField } from "../core/contract/fields.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
+import { otherValues } from "./ids.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
 import { RuleViolation } from "./rule-ends.ts";
 
@@ -33,12 +36,17 @@ export function expectPlant(response: HttpResponse, { name, tag }: PlantFields):
   expectAccepted(response);
   expectStatus(response, 200);
   const body = parseObject(response);
-  expectThat(body.name === name, `expected the name ${shorten(name)}, received ${shorten(body.name)}`);
+  expectMember(body, titleField, name);
+  for (const [field, value] of otherValues) expectMember(body, field, value);
+  if (groupField !== undefined) expectMember(body, groupField, tag);
+}
+
+function expectMember(body: Readonly<Record<string, unknown>>, field: string, value: unknown): void {
   expectThat(
-    body.tag === tag,
-    tag === undefined
-      ? `expected no tag, received ${shorten(body.tag)}`
-      : `expected the tag ${shorten(tag)}, received ${shorten(body.tag)}`,
+    isDeepStrictEqual(body[field], value),
+    value === undefined
+      ? `expected no ${field}, received ${shorten(body[field])}`
+      : `expected the ${field} ${shorten(value)}, received ${shorten(body[field])}`,
   );
 }
 

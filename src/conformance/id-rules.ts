@@ -2,7 +2,7 @@
 
 import { type RuleContext, takenOrRejected } from "./context.ts";
 import { expectClientError, expectPlant } from "./expectations.ts";
-import { plantJson } from "./ids.ts";
+import { named, plantJson } from "./ids.ts";
 import { byContract, byDecision, decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 
@@ -13,13 +13,13 @@ const conflict = decision("The same id with different content");
 
 /** Sends ids as they stand in a body, none of which is an int64. */
 function expectRejectedIds(check: RuleContext, ids: readonly string[]): Promise<void> {
-  return check.each(ids, (id) => check.expectInvalid(`{"id":${id},"name":"Monstera"}`));
+  return check.each(ids, (id) => check.expectInvalid(`{"id":${id},${named}"Monstera"}`));
 }
 
 /** Two notations of an id are one id: what one created, the other repeats, and cannot overwrite. */
 async function expectSameId(check: RuleContext, one: string, other: string): Promise<void> {
   await check.case(`${one} and ${other}`, async () => {
-    const body = (id: string, name: string) => `{"id":${id},"name":"${name}"}`;
+    const body = (id: string, name: string) => `{"id":${id},${named}"${name}"}`;
     await check.expectCreated(body(one, "Monstera"), { name: "Monstera" });
     await check.expectCreated(body(other, "Monstera"), { name: "Monstera" });
     expectClientError(await check.create(body(other, "Ficus")));
@@ -30,7 +30,7 @@ async function expectSameId(check: RuleContext, one: string, other: string): Pro
 async function expectId(check: RuleContext, id: string): Promise<void> {
   await check.case(id, async () => {
     const name = "Monstera";
-    const response = await check.create(`{"id":${id},"name":"${name}"}`);
+    const response = await check.create(`{"id":${id},${named}"${name}"}`);
     const isTaken = response.status === 200 ? false : await check.isTaken(response);
     if (isTaken === undefined && response.status >= 400 && response.status < 500)
       throw new RuleSkipped(takenOrRejected);
@@ -155,8 +155,8 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
       await expectSameId(check, `${b}000e-3`, `${b}`);
       const [first] = check.idGroup();
       const written = `${first + 1n}`.replace(/^(\d)(\d+)$/, "$1.$2e18");
-      await check.expectCreated(`{"id":${first},"name":"one"}`, { name: "one" });
-      await check.expectCreated(`{"id":${written},"name":"another"}`, { name: "another" });
+      await check.expectCreated(`{"id":${first},${named}"one"}`, { name: "one" });
+      await check.expectCreated(`{"id":${written},${named}"another"}`, { name: "another" });
     },
   },
   "zero-notations": {
@@ -179,7 +179,7 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
       await check.skipUnlessConflicts();
       const id = check.id();
       const above = check.id();
-      expectClientError(await check.create(`{"id":${id}.5,"name":"rejected"}`));
+      expectClientError(await check.create(`{"id":${id}.5,${named}"rejected"}`));
       await check.expectPlant(id, "down");
       await check.expectPlant(above, "up");
     },

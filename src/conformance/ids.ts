@@ -1,5 +1,7 @@
 // The ids of a run: random ranges, so that the plants of earlier runs and of others do not matter.
 
+import { fieldNames, groupField, isRequired, sample, titleField, typeOf } from "../core/contract/fields.ts";
+
 /** A range of ids, both ends included. */
 export interface IdRange {
   readonly from: bigint;
@@ -65,7 +67,27 @@ function negated({ from, to }: IdRange): IdRange {
   return { from: -to, to: -from };
 }
 
+/** The fields that a plant of the rules has besides its title: those that are required. */
+const requiredFields = fieldNames.filter((field) => field !== titleField && isRequired(field));
+const requiredValues = requiredFields.map(
+  (field) => [field, JSON.stringify(typeOf(field).toJson(sample()[field]))] as const,
+);
+
+/** The required values of a plant of the rules besides its title, as JSON.parse has them. */
+export const otherValues: readonly (readonly [field: string, value: unknown])[] = requiredValues.map(
+  ([field, text]) => [field, JSON.parse(text)],
+);
+
+/** The start of a plant's members up to the value of its title, such as `"name":`. */
+export const named = `${requiredValues.map(([field, text]) => `"${field}":${text},`).join("")}"${titleField}":`;
+
+/** The field that groups plants, if there is one. */
+export const groupFields = groupField === undefined ? [] : [groupField];
+
+/** The start of the member that groups plants. Without a group it is an unknown member. */
+export const tagged = `"${groupField ?? "tag"}":`;
+
 export function plantJson(id: bigint, name: string, tag?: string): string {
-  const rest = JSON.stringify(tag === undefined ? { name } : { name, tag });
-  return `{"id":${id},${rest.slice(1)}`;
+  const rest = tag === undefined ? "" : `,${tagged}${JSON.stringify(tag)}`;
+  return `{"id":${id},${named}${JSON.stringify(name)}${rest}}`;
 }

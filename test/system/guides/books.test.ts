@@ -136,6 +136,8 @@ describeIfInstalled("git", "books", () => {
         expect(await command("export", "--format", "csv", "--quiet")).toBe(
           "id,title,author,pages,price,in_print\n9007199254740993,Dune,Frank Herbert,612,19.90,true\n",
         );
+        const rules = ["--basis", "contract,decision"];
+        await succeed(copy, ["bin/bookstore", "conformance", "--url", url, "--token", token, ...rules]);
       } finally {
         server.kill();
         await server.exited;
