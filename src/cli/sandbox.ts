@@ -47,7 +47,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
     { startServer },
     serving,
     { Sandbox },
-    { sandboxPageText },
+    { withSandboxPage },
     { createConsole },
     { Sessions },
     { ServerProcess },
@@ -55,7 +55,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
     import("../core/server.ts"),
     import("./serve.ts"),
     import("../sandbox/sandbox.ts"),
-    import("../sandbox/page-text.ts"),
+    import("../sandbox/page.ts"),
     import("./serve-console.ts"),
     import("../console/sessions.ts"),
     import("./server-process.ts"),
@@ -86,10 +86,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   const sessions =
     console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
   const controlUrl = () => (server.adminUrl === undefined ? undefined : `${server.adminUrl}/sandbox`);
-  const { wrapHandler: withDocumentation, ...options } = serving.serverOptions(serveConfig, {
-    token,
-    describe: (text) => sandboxPageText(text, token, controlUrl()),
-  });
+  const { wrapHandler: withDocumentation, ...options } = serving.serverOptions(serveConfig);
   const { bodyBytesMax, inFlightBytesMax, arrivalSecondsMax, basePath } = config;
   const control = sandbox.control({
     sessions,
@@ -102,7 +99,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
       ...parts,
       listener: false,
       wrapHandler: (next) =>
-        sandbox.wrapHandler(withDocumentation?.(next) ?? next, {
+        sandbox.wrapHandler(withSandboxPage(withDocumentation?.(next) ?? next, { token, controlUrl }), {
           basePath,
           operations: options.operations ?? [],
           bodyLimits: { bodyBytesMax, inFlightBytesMax, arrivalMsMax: arrivalSecondsMax * 1_000 },

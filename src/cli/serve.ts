@@ -12,7 +12,6 @@ import type { ServerStore } from "../core/store/group-commit.ts";
 import { openServerStore, storeAt } from "../core/store/open-store.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { documentation } from "../docs-page/documentation.ts";
-import type { PageOptions } from "../docs-page/documentation-html.ts";
 import { sampleOperations } from "../sample-operations/index.ts";
 import { bannerLines, plainLines, type ServerAddresses } from "./banner.ts";
 import { changedSettings, type ServeConfig, type ServeSettings } from "./config/resolve.ts";
@@ -74,7 +73,7 @@ export async function serve(
 }
 
 /** The server options that come from settings, except the public address. */
-export function serverOptions(config: ServeSettings, page?: PageOptions): Omit<ServerOptions, "store"> {
+export function serverOptions(config: ServeSettings): Omit<ServerOptions, "store"> {
   const { adminHost, adminPort, tokenRate, tokenBurst } = config;
   const operations = Object.entries(sampleOperations).flatMap(([name, operation]) =>
     config.operations.includes(name) ? [operation] : [],
@@ -84,7 +83,7 @@ export function serverOptions(config: ServeSettings, page?: PageOptions): Omit<S
     admin: adminPort === "off" ? undefined : { host: adminHost, port: adminPort },
     basePath: config.basePath,
     operations,
-    wrapHandler: documentation({ ...config, operations, hasPage: config.docs === "on", page }),
+    wrapHandler: documentation({ ...config, operations, hasPage: config.docs === "on" }),
     cors: config.cors,
     // The settings of limits have the names of the options.
     limits: config,

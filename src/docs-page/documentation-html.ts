@@ -86,16 +86,8 @@ interface Place {
   readonly url: string;
 }
 
-/** Differences of a page from that of the interface description. */
-export interface PageOptions {
-  /** A token that the forms have from the start. */
-  readonly token: string;
-  /** Returns the text of the page, from that of the description. */
-  readonly describe: (text: string) => string;
-}
-
 /** Makes the pages of a description, each one document without inline scripts and styles. */
-export function documentationOf(description: object, page?: PageOptions): (place: Place) => string {
+export function documentationOf(description: object): (place: Place) => string {
   const { openapi, info, paths, components } = description as Description;
   const [operation, ...others] = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, each]) => ({ ...each, method: method.toUpperCase(), path })),
@@ -103,8 +95,7 @@ export function documentationOf(description: object, page?: PageOptions): (place
   if (operation === undefined) throw new Error("The description has no operation");
 
   /** The first paragraph is the page's; each heading after it begins a section. */
-  const text = page?.describe(info.description) ?? info.description;
-  const [introduction = "", ...chapters] = text.split(/^## /m);
+  const [introduction = "", ...chapters] = info.description.split(/^## /m);
   const [lead = "", ...notes] = introduction.split("\n\n");
   const about = section("About", markdown([operation.description, ...notes].join("\n\n")));
 
@@ -127,7 +118,7 @@ export function documentationOf(description: object, page?: PageOptions): (place
 
   return ({ prefix, url }) => {
     const link = (path: string) => escapeHTML(prefix + path);
-    const samples = `<p>Each is complete, and reads the token from the environment: <code>export ACCESS_TOKEN=${escapeHTML(page?.token ?? "…")}</code></p>
+    const samples = `<p>Each is complete, and reads the token from the environment: <code>export ACCESS_TOKEN=<var class="token">…</var></code></p>
           ${renderSamples(operation, url)}`;
     const sections = references.map(({ other, html }) =>
       section(
@@ -160,7 +151,7 @@ export function documentationOf(description: object, page?: PageOptions): (place
       <p>${escapeHTML(lead)}</p>
     </header>
     <main>
-      <section aria-labelledby="try">${renderFirstForm(operation, { prefix, url }, page?.token ?? "")}</section>
+      <section aria-labelledby="try">${renderFirstForm(operation, { prefix, url })}</section>
       <div class="reference">
         ${navigation}
         <div class="sections">
@@ -178,14 +169,14 @@ export function documentationOf(description: object, page?: PageOptions): (place
 }
 
 /** The form comes first in the document, so that a few presses of Tab reach the button. */
-function renderFirstForm(operation: PlacedOperation, place: Place, token: string): string {
+function renderFirstForm(operation: PlacedOperation, place: Place): string {
   return `<div class="try">
         <form ${formAttributes(operation, place, "response")}>
           <h2 id="try">${escapeHTML(operation.summary)}</h2>
           ${renderTarget(operation, place)}
           <label for="token">Bearer token</label>
           <div class="token">
-            <input id="token" type="password" value="${escapeHTML(token)}" autocomplete="off" spellcheck="false" placeholder="&lt;ACCESS_TOKEN&gt;" aria-describedby="token-note">
+            <input id="token" type="password" autocomplete="off" spellcheck="false" placeholder="&lt;ACCESS_TOKEN&gt;" aria-describedby="token-note">
             <button type="button" id="show" aria-pressed="false">Show</button>
           </div>
           <p class="note" id="token-note">Kept in this page only. Left empty, the request is rejected with 40100.</p>

@@ -6,7 +6,6 @@ import type { Operation } from "../core/http/operation.ts";
 import { errorResponse } from "../core/http/responses.ts";
 import { StaticFiles } from "../static-files.ts";
 import { describeOperations } from "./described-operations.ts";
-import type { PageOptions } from "./documentation-html.ts";
 import { contentTypes, documentNames, OpenApiDocuments } from "./openapi-documents.ts";
 import scriptFile from "./page/page.js" with { type: "file" };
 import styleFile from "./page/style.css" with { type: "file" };
@@ -20,7 +19,6 @@ interface DocumentationOptions {
   readonly publicUrl: string | undefined;
   /** Whether there is a page as well as the interface description. */
   readonly hasPage: boolean;
-  readonly page?: PageOptions | undefined;
 }
 
 const commonHeaders = { "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer" };
@@ -44,7 +42,6 @@ export function documentation({
   operations = [],
   publicUrl,
   hasPage,
-  page,
 }: DocumentationOptions): (next: Handler) => Handler {
   const documents = new Map(documentNames.map((name) => [`${basePath}/${name}`, name]));
   const openApi = new OpenApiDocuments(operations);
@@ -73,7 +70,7 @@ export function documentation({
       });
     // Loaded with the first visit: a server starts without it.
     const { documentationOf } = await import("./documentation-html.ts");
-    render ??= documentationOf(describeOperations(operations), page);
+    render ??= documentationOf(describeOperations(operations));
     const prefix = path.endsWith("/")
       ? ""
       : lastSegment(publicUrl === undefined ? basePath : new URL(publicUrl).pathname);

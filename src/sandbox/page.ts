@@ -1,0 +1,56 @@
+// The documentation page of a sandbox: that of the server, with the token filled in, and with a
+// section that says how the sandbox is told what to respond.
+
+import type { Handler } from "../core/http/handler.ts";
+
+/**
+ * Changes the page of a handler, the only response that is HTML.
+ *
+ * @param controlUrl undefined without an admin listener.
+ */
+export function withSandboxPage(
+  next: Handler,
+  { token, controlUrl }: { readonly token: string; readonly controlUrl: () => string | undefined },
+): Handler {
+  return async (request, connection) => {
+    const response = await next(request, connection);
+    if (response.headers.get("Content-Type")?.startsWith("text/html") !== true) return response;
+    const lead = "This is a sandbox: its store is in memory, and nothing is kept. ";
+    const section = `<section aria-labelledby="sandbox"><h2 id="sandbox">Sandbox</h2>${Bun.markdown.html(describe(token, controlUrl()))}</section>`;
+    return new HTMLRewriter()
+      .on("header > p", { element: (paragraph) => void paragraph.prepend(lead) })
+      .on("input#token", { element: (input) => void input.setAttribute("value", token) })
+      .on("var.token", { element: (variable) => void variable.setInnerContent(token) })
+      .on('nav a[href="#tokens"]', {
+        element: (link) => void link.setAttribute("href", "#sandbox").setInnerContent("Sandbox"),
+      })
+      .on('section[aria-labelledby="tokens"]', {
+        element: (tokens) => void tokens.replace(section, { html: true }),
+      })
+      .transform(response);
+  };
+}
+
+function describe(token: string, controlUrl: string | undefined): string {
+  const control =
+    controlUrl === undefined
+      ? ""
+      : `
+[Control](${controlUrl}/openapi.json) reads plants and requests back, resets the sandbox, and has rules for
+requests that cannot send \`Prefer\`:
+
+    curl -X POST ${controlUrl}/reset
+    curl ${controlUrl}/requests
+    curl ${controlUrl}/rules -d '{"times": 1, "outcome": {"error": 50300}}'
+`;
+  return `The token is \`${token}\`: send it as \`Authorization: Bearer ${token}\`.
+
+A request chooses its response with a \`Prefer\` header:
+
+| Prefer | Response |
+| --- | --- |
+| \`code=429\` | The error with this status, or with a code such as \`code=40009\`. |
+| \`example=withTag\` | This example of the description. |
+| \`delay=2.5\` | After so many seconds. |
+${control}`;
+}
