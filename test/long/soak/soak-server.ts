@@ -5,11 +5,8 @@ import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { reservePort } from "../../support/ports.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
-import { badBodies } from "../../system/hostile/bodies.ts";
-import { framing } from "../../system/hostile/framing.ts";
-import { heads } from "../../system/hostile/heads.ts";
 import { HostileClient } from "../../system/hostile/hostile-client.ts";
-import type { HostileRequest } from "../../system/hostile/hostile-request.ts";
+import { badBodies, framing, type HostileRequest, heads } from "../../system/hostile/requests.ts";
 
 const goodConnections = 4;
 const hostileAtOnce = 4;

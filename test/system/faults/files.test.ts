@@ -2,10 +2,10 @@
 
 import { expect, test } from "bun:test";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { type NewPlant, newPlantJson } from "../../../src/core/contract/plant.ts";
+import { newPlantJson } from "../../../src/core/contract/plant.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { exported, storePlants } from "../../support/stored-plants.ts";
 
 test("a store removed under a running server: plants get 503 until it is back, and none is lost", async () => {
@@ -38,27 +38,17 @@ test("a store removed under a running server: plants get 503 until it is back, a
   );
 });
 
-const pageBytes = 4_096;
-
-function somePlants(count: number): NewPlant[] {
-  return Array.from({ length: count }, (_, id) => ({ id: BigInt(id), name: `plant ${id}`.padEnd(400, "x") }));
-}
-
-/** Damages pages of a closed store, from one up to another; the first page has the schema. */
-function damage(path: string, pagesOf: (pages: number) => readonly [from: number, to: number]): void {
-  const file = readFileSync(path);
-  const [from, to] = pagesOf(file.length / pageBytes);
-  for (let page = from; page < to; page++) file.fill(0xee, page * pageBytes, page * pageBytes + 64);
-  writeFileSync(path, file);
-}
-
 test("damaged pages: their plants get 503, never a wrong response, and all others 200", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const database = `sqlite:${path}`;
-  const plants = somePlants(400);
+  const plants = Array.from({ length: 400 }, (_, id) => ({ id: BigInt(id), name: "x".repeat(400) }));
   await storePlants(database, plants);
-  damage(path, (pages) => [Math.floor(pages / 2), Math.floor(pages / 2) + 3]);
+  // Three pages in the middle; the first one has the schema.
+  const file = readFileSync(path);
+  const middle = Math.floor(file.length / 2 / 4_096);
+  for (const page of [middle, middle + 1, middle + 2]) file.fill(0xee, page * 4_096, page * 4_096 + 64);
+  writeFileSync(path, file);
   await using server = await RunningServer.startInProcess({ database });
   const target = await server.target();
   const statuses = new Map<number, number>();
@@ -72,29 +62,4 @@ test("damaged pages: their plants get 503, never a wrong response, and all other
   expect(statuses.get(200)).toBeGreaterThan(200);
   const line = await server.logged(({ level }) => level === "warn");
   expect(line.reason).toContain("SQLITE_CORRUPT");
-});
-
-test("a damaged store: every command that reads it, and the start of a server, end with one line", async () => {
-  using folder = new TemporaryFolder();
-  const path = folder.file("plants.db");
-  await storePlants(`sqlite:${path}`, somePlants(400));
-  damage(path, (pages) => [1, pages]);
-  for (const command of [
-    ["get", "7"],
-    ["export"],
-    ["export", "--tag", "x"],
-    ["stats"],
-    ["token", "list"],
-    ["token", "create", "--name", "new"],
-    ["delete", "7"],
-    ["serve", "--port", "0", "--admin-port", "0"],
-  ]) {
-    const { exitCode, stderr } = await runCommand([...command, "--database", `sqlite:${path}`]);
-    expect([command, exitCode]).toEqual([command, 1]);
-    expect([command, stderr.trimEnd().split("\n").at(-1)]).toEqual([
-      command,
-      expect.stringMatching(/^plantstore: (?!internal).*database disk image is malformed/),
-    ]);
-    expect([command, stderr]).toEqual([command, expect.not.stringContaining("    at ")]);
-  }
 });

@@ -1,83 +1,80 @@
 // Sends hostile requests, and checks their outcomes.
 
+import { type ErrorCode, errorRegistry } from "../../../src/core/contract/errors.ts";
 import type { Target } from "../../support/http.ts";
 import type { Load } from "../../support/load.ts";
-import { RawConnection, rawAnswers } from "../../support/raw-connection.ts";
-import { bodyOf, fill, firstId, type HostileRequest, smuggledId } from "./hostile-request.ts";
-import { outcomesOf } from "./outcome.ts";
+import { type RawAnswer, RawConnection, rawAnswers } from "../../support/raw-connection.ts";
+import { bodyOf, createdPlant, fill, firstId, type HostileRequest, smuggledId } from "./requests.ts";
 
 export class HostileClient {
   readonly #target: Target;
   readonly #load: Load;
-  readonly #settled: () => Promise<void>;
   #nextId = firstId;
 
-  /**
-   * @param load records the plants that hostile requests create.
-   * @param settled resolves when the server holds nothing of the requests that have ended.
-   */
-  constructor(target: Target, load: Load, settled = async () => {}) {
+  /** @param load records the plants that hostile requests create. */
+  constructor(target: Target, load: Load) {
     this.#target = target;
     this.#load = load;
-    this.#settled = settled;
-  }
-
-  /** An id that no other request of this client has. Ids repeat after 900,000. */
-  nextId(): bigint {
-    const id = this.#nextId++;
-    if (this.#nextId === smuggledId) this.#nextId = firstId;
-    return id;
   }
 
   /**
-   * Sends all rows, `atOnce` at a time, and returns the errors of those with an outcome that is not
-   * allowed.
+   * Sends all requests, `atOnce` at a time, and returns the errors of those with an outcome that is
+   * not allowed.
    */
-  async unexpected(rows: readonly HostileRequest[], atOnce = 16): Promise<string[]> {
+  async unexpected(requests: readonly HostileRequest[], atOnce = 16): Promise<string[]> {
     const found: string[] = [];
-    const left = rows.values();
+    const left = requests.values();
     const sender = async () => {
-      for (const row of left) {
-        const error = await this.#findError(row);
+      for (const request of left) {
+        const error = await this.#findError(request);
         if (error !== undefined) found.push(error);
       }
     };
     await Promise.all(Array.from({ length: atOnce }, sender));
-    await this.#settled();
     return found;
   }
 
-  /**
-   * Sends bytes on a new connection. Returns what is received until it is closed or the first
-   * response is complete.
-   */
-  async exchange(bytes: string): Promise<string> {
-    const connection = await RawConnection.open(this.#target.url);
-    connection.write(bytes);
-    await connection.until((received) => (rawAnswers(received).answers.length > 0 ? true : undefined));
-    // Bytes after the first request have been read by now, as they were sent with it.
-    connection.end();
-    return connection.closed;
-  }
-
-  /** Records a plant that a hostile request has created. */
-  acknowledged(id: bigint, json: string): void {
-    this.#load.sent.set(id, json);
-    this.#load.acknowledged.add(id);
-  }
-
   async #findError({ name, bytes, allowed }: HostileRequest): Promise<string | undefined> {
-    const id = this.nextId();
-    const received = await this.exchange(fill(bytes, { id, token: this.#target.token }));
-    const [first = "", ...later] = outcomesOf(received);
+    // Ids repeat after 900,000.
+    const id = this.#nextId++;
+    if (this.#nextId === smuggledId) this.#nextId = firstId;
+    const outcomes = await exchange(this.#target.url, fill(bytes, { id, token: this.#target.token }));
+    const [first = "", ...later] = outcomes;
     const mayBeStored = first === "bare" && allowed.includes("destroySockets");
-    if (first === "created") this.acknowledged(id, bodyOf(id));
-    if (mayBeStored) this.#load.sent.set(id, bodyOf(id));
+    if (first === "created" || mayBeStored) this.#load.sent.set(id, bodyOf(id));
+    if (first === "created") this.#load.acknowledged.add(id);
     const isAllowed = mayBeStored || (allowed as string[]).includes(first);
     // The remainder of a request must not be accepted as another one.
-    const isExpected = isAllowed && later.every((outcome) => outcome === "bare");
-    return isExpected
-      ? undefined
-      : `${name}: ${[first, ...later].join(", then ")}, not ${allowed.join(" or ")}`;
+    if (isAllowed && later.every((outcome) => outcome === "bare")) return undefined;
+    return `${name}: ${outcomes.join(", then ")}, not ${allowed.join(" or ")}`;
   }
+}
+
+/**
+ * Sends bytes on a new connection, until it is closed or has a complete response. Returns the
+ * outcomes; one that is never allowed as its status and text.
+ */
+export async function exchange(url: string, bytes: string): Promise<string[]> {
+  const connection = await RawConnection.open(url);
+  connection.write(bytes);
+  await connection.until((received) => (rawAnswers(received).answers.length > 0 ? true : undefined));
+  // Bytes after the first request have been read by now, as they were sent with it.
+  connection.end();
+  const { answers, rest } = rawAnswers(await connection.closed);
+  if (rest !== "") return [`a broken answer: ${rest.slice(0, 100)}`];
+  return answers.length === 0 ? ["bare"] : answers.map(outcomeOf);
+}
+
+const codes = Object.keys(errorRegistry) as ErrorCode[];
+
+function outcomeOf({ status, headers, body }: RawAnswer): string {
+  // Bun rejects an unknown version with 505, and everything else with a 4xx.
+  if (body === "" && ((status >= 400 && status < 500) || status === 505)) return "bare";
+  if (status === 200 && body === createdPlant) return "created";
+  if (status === 200 && /^(?:\{"openapi":|<!doctype html>)/i.test(body)) return "served";
+  const isJson = headers.get("content-type") === "application/json";
+  const { error, message } = isJson ? JSON.parse(Buffer.from(body, "latin1").toString()) : {};
+  const code = codes.find((each) => errorRegistry[each].error === error);
+  const isError = Math.trunc(error / 100) === status && typeof message === "string" && message !== "";
+  return isError && code !== undefined ? code : `${status} ${body.slice(0, 200)}`;
 }

@@ -65,7 +65,7 @@ export class HostileSession {
   private constructor(server: RunningServer, target: Target) {
     this.server = server;
     this.target = target;
-    this.hostile = new HostileClient(target, this.load, () => this.#gaugesAreZero());
+    this.hostile = new HostileClient(target, this.load);
     this.load.start([target], wellBehavedConnections, backoffMs);
   }
 
@@ -96,8 +96,8 @@ export class HostileSession {
     );
   }
 
-  /** A leak, or memory that is released twice, would prevent that. */
-  async #gaugesAreZero(): Promise<void> {
+  /** Resolves when no byte of a body is reserved, and no plant is queued. */
+  async holdsNothing(): Promise<void> {
     for (const name of ["plantstore_body_bytes", "plantstore_queue_plants"])
       await eventually(
         `${name} is 0`,
