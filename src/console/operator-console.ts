@@ -1,6 +1,8 @@
 // The console: a page for operators and its API. Every request passes these checks in this order:
 // host, origin, session.
 
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import type { TrustedProxies } from "../client-address.ts";
 import { AdminError, RequestBodies } from "../core/admin/request-bodies.ts";
 import { respond } from "../core/admin/responses.ts";
@@ -44,12 +46,6 @@ export interface ConsoleOptions {
 
 const recentRequestsMax = 1_000;
 
-/**
- * The path on this listener. Links and redirects are relative to it, as a proxy may add a prefix.
- */
-const basePath = "/console/";
-const apiPath = `${basePath}api/`;
-
 /** Time for a body to arrive. */
 const arrivalMsMax = 20_000;
 
@@ -64,23 +60,19 @@ const bodyLimits = { bodyBytesMax: 16 * 2 ** 20, inFlightBytesMax: 32 * 2 ** 20,
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Returns what becomes JSON, nothing for `{}`, or a whole response. Throws an AdminError. */
-type Call<Input> = (input: Input, client: string) => unknown;
+/** `peer` is the address at the other end of the connection. */
+type Env = { Bindings: { readonly peer: string } };
 
 export class OperatorConsole implements AdminRoutes {
+  readonly paths = ["/", "/console", "/console/*"];
   readonly isPaced = true;
   /** The sessions of those who have given the console's password. */
   readonly sessions: Sessions;
   readonly #options: ConsoleOptions;
   readonly #history: RecentSamples;
   readonly #inventory: Inventory;
-  readonly #imports: Imports;
   readonly #resources = new AsyncDisposableStack();
-  readonly #passwords = new RequestBodies(passwordLimits);
-  readonly #bodies = new RequestBodies(bodyLimits);
-  /** Calls by name. A plain object would also have members such as "constructor". */
-  readonly #reads: ReadonlyMap<string, Call<URLSearchParams>>;
-  readonly #writes: ReadonlyMap<string, Call<Body>>;
+  readonly #app: Hono<Env>;
 
   constructor(options: ConsoleOptions) {
     const { store, events, now, bodyBytesMax } = options;
@@ -101,42 +93,86 @@ export class OperatorConsole implements AdminRoutes {
       events.subscribe((event) => counter.handle(event));
 
     const edits = new Edits(context);
-    this.#imports = new Imports(context, edits);
+    const imports = new Imports(context, edits);
     const tokens = new Tokens(store.tokens, options.wallNow);
-    for (const part of [connection, this.#imports]) this.#resources.defer(() => part.close());
+    for (const part of [connection, imports]) this.#resources.defer(() => part.close());
 
-    this.#reads = new Map<string, Call<URLSearchParams>>([
-      ["history", (parameters) => this.#samples(parameters)],
-      ["plants", (parameters) => listPage(context, parameters)],
-      ["plant", (parameters) => getPlant(context, parameters)],
-      ["plants/versions", (parameters) => findVersions(context, parameters)],
-      ["edits", (parameters) => edits.list(parameters)],
-      ["export", (parameters) => exportPlants(context, parameters)],
-      ["requests", (parameters) => requests.list(parameters)],
-      ["inventory", () => this.#inventory.figures()],
-      ["tokens", () => tokens.list()],
-    ]);
-    this.#writes = new Map<string, Call<Body>>([
-      [
-        "plants",
-        (body, client) =>
-          createPlant(context, edits, options.post, pickStrings(body, "token", "body"), client),
-      ],
-      [
-        "plant/change",
-        (body, client) => changePlant(context, edits, pickStrings(body, "expected", "replacement"), client),
-      ],
-      [
-        "plants/edit",
-        (body, client) =>
-          editSelected(context, edits, pickStrings(body, "plants", "change", "group"), client),
-      ],
-      ["edits/undo", (body, client) => edits.undo(pickStrings(body, "run", "id"), client)],
-      ["plant/delete", (body, client) => deletePlant(edits, pickStrings(body, "expected"), client)],
-      ["tokens", (body) => tokens.issue(pickStrings(body, "name", "expires"))],
-      ["tokens/rotate", (body) => tokens.rotate(pickStrings(body, "name", "overlap", "expires"))],
-      ["tokens/revoke", (body) => tokens.revoke(pickStrings(body, "name"))],
-    ]);
+    const bodies = new RequestBodies(bodyLimits);
+    const clientOf = (c: Context<Env>) => options.trustedProxies.clientAddress(c.req.raw, c.env.peer);
+    const api = new Hono<Env>();
+    /** Responds with what a call returns: a whole response, or what becomes JSON, nothing for `{}`. */
+    const read = (path: string, call: (parameters: URLSearchParams) => unknown) =>
+      api.get(path, async (c) => toResponse(await call(parametersOf(c))));
+    const write = (path: string, call: (body: Body, client: string) => unknown) =>
+      api.post(path, async (c) =>
+        toResponse(await call(await bodies.json(c.req.raw, c.env.peer), clientOf(c))),
+      );
+    this.#addSessions(api, clientOf);
+    api.use(async (c, next) => {
+      if (!this.sessions.isAuthenticated(c.req.raw)) throw new AdminError(401, "Log in first.");
+      if (c.req.method !== "GET" && c.req.method !== "POST")
+        throw new AdminError(405, "The method is not allowed here; use GET or POST.");
+      await next();
+    });
+    read("/history", (parameters) => this.#samples(parameters));
+    read("/plants", (parameters) => listPage(context, parameters));
+    read("/plant", (parameters) => getPlant(context, parameters));
+    read("/plants/versions", (parameters) => findVersions(context, parameters));
+    read("/edits", (parameters) => edits.list(parameters));
+    read("/export", (parameters) => exportPlants(context, parameters));
+    read("/requests", (parameters) => requests.list(parameters));
+    read("/inventory", () => this.#inventory.figures());
+    read("/tokens", () => tokens.list());
+    write("/plants", (body, client) =>
+      createPlant(context, edits, options.post, pickStrings(body, "token", "body"), client),
+    );
+    write("/plant/change", (body, client) =>
+      changePlant(context, edits, pickStrings(body, "expected", "replacement"), client),
+    );
+    write("/plants/edit", (body, client) =>
+      editSelected(context, edits, pickStrings(body, "plants", "change", "group"), client),
+    );
+    write("/edits/undo", (body, client) => edits.undo(pickStrings(body, "run", "id"), client));
+    write("/plant/delete", (body, client) => deletePlant(edits, pickStrings(body, "expected"), client));
+    write("/tokens", (body) => tokens.issue(pickStrings(body, "name", "expires")));
+    write("/tokens/rotate", (body) => tokens.rotate(pickStrings(body, "name", "overlap", "expires")));
+    write("/tokens/revoke", (body) => tokens.revoke(pickStrings(body, "name")));
+    // The calls whose body is a file, or its start.
+    api.post("/import", async (c) => respondJson(await imports.run(parametersOf(c), c.req.raw, clientOf(c))));
+    api.post("/import/preview", async (c) =>
+      respondJson(
+        await previewImport(await bodies.bytes(c.req.raw, c.env.peer), parametersOf(c), bodyBytesMax),
+      ),
+    );
+    api.all("*", () => {
+      throw new AdminError(404, "There is no such call.");
+    });
+
+    this.#app = new Hono<Env>()
+      .onError((error) => {
+        throw error;
+      })
+      .use(({ req }, next) => {
+        checkHost(req.raw, options.names);
+        return next();
+      })
+      .use("/console/api/*", ({ req }, next) => {
+        checkSameOrigin(req.raw);
+        return next();
+      })
+      .route("/console/api", api)
+      .on(["GET", "HEAD"], "/console/*", async (c) =>
+        (await import("./page-files.ts")).pageFiles.fetch(c.req.raw),
+      )
+      .all("/console/*", () => {
+        throw new AdminError(405, "The method is not allowed here; use GET.");
+      })
+      // Relative, as a proxy may add a prefix.
+      .all("*", () => respond(null, 302, { Location: "console/" }));
+  }
+
+  handle(request: Request, peer: string): Response | Promise<Response> {
+    return this.#app.fetch(request, { peer });
   }
 
   /** Call it when all plants were replaced. */
@@ -149,57 +185,24 @@ export class OperatorConsole implements AdminRoutes {
     return this.#resources.disposeAsync();
   }
 
-  matches(path: string): boolean {
-    return path === "/" || path === basePath.slice(0, -1) || path.startsWith(basePath);
-  }
-
-  /** @param peer the address at the other end of the connection. */
-  async handle(request: Request, { pathname, searchParams }: URL, peer: string): Promise<Response> {
-    checkHost(request, this.#options.names);
-    if (!pathname.startsWith(basePath)) return respond(null, 302, { Location: basePath.slice(1) });
-    if (!pathname.startsWith(apiPath)) return this.#pageFile(request, pathname.slice(basePath.length));
-    checkSameOrigin(request);
-    const result = await this.#call(request, pathname.slice(apiPath.length), searchParams, peer);
-    if (result instanceof Response) return result;
-    return respondJson(result === undefined ? {} : result);
-  }
-
-  async #pageFile(request: Request, path: string): Promise<Response> {
-    if (request.method !== "GET" && request.method !== "HEAD")
-      throw new AdminError(405, "The method is not allowed here; use GET.");
-    const { pageFiles } = await import("./page-files.ts");
-    if (!pageFiles.has(path)) throw new AdminError(404, "There is no such file.");
-    return pageFiles.respond(path, request);
-  }
-
-  async #call(request: Request, name: string, parameters: URLSearchParams, peer: string): Promise<unknown> {
-    if (name.startsWith("session")) return this.#session(request, name, peer);
-    if (!this.sessions.isAuthenticated(request)) throw new AdminError(401, "Log in first.");
-    const client = this.#options.trustedProxies.clientAddress(request, peer);
-    if (request.method === "GET") return (this.#reads.get(name) ?? notFound)(parameters, client);
-    if (request.method !== "POST")
-      throw new AdminError(405, "The method is not allowed here; use GET or POST.");
-    // The calls whose body is a file, or its start.
-    if (name === "import") return this.#imports.run(parameters, request, client);
-    if (name === "import/preview")
-      return previewImport(await this.#bodies.bytes(request, peer), parameters, this.#options.bodyBytesMax);
-    return (this.#writes.get(name) ?? notFound)(await this.#bodies.json(request, peer), client);
-  }
-
-  async #session(request: Request, name: string, peer: string): Promise<unknown> {
+  /** The calls that need no session. */
+  #addSessions(api: Hono<Env>, clientOf: (c: Context<Env>) => string): void {
     const { sessions } = this;
-    const { requiresPassword } = sessions;
-    if (name === "session" && request.method === "GET")
-      return { requiresPassword, isAuthenticated: sessions.isAuthenticated(request) };
-    if (name === "session-end" && request.method === "POST")
-      return respondJson({}, { "Set-Cookie": sessions.logOut(request) });
-    if (name !== "session" || request.method !== "POST" || !requiresPassword) return notFound();
-    const { password } = pickStrings(await this.#passwords.json(request, peer), "password");
-    // Trusts the browser's view: TLS may end at a proxy.
-    const isSecure = request.headers.get("origin")?.startsWith("https:") ?? false;
-    const client = this.#options.trustedProxies.clientAddress(request, peer);
-    const cookie = await sessions.logIn(password, client, isSecure);
-    return respondJson({}, { "Set-Cookie": cookie });
+    const passwords = new RequestBodies(passwordLimits);
+    api.get("/session", ({ req }) =>
+      respondJson({
+        requiresPassword: sessions.requiresPassword,
+        isAuthenticated: sessions.isAuthenticated(req.raw),
+      }),
+    );
+    api.post("/session-end", ({ req }) => respondJson({}, { "Set-Cookie": sessions.logOut(req.raw) }));
+    if (!sessions.requiresPassword) return;
+    api.post("/session", async (c) => {
+      const { password } = pickStrings(await passwords.json(c.req.raw, c.env.peer), "password");
+      // Trusts the browser's view: TLS may end at a proxy.
+      const isSecure = c.req.header("origin")?.startsWith("https:") ?? false;
+      return respondJson({}, { "Set-Cookie": await sessions.logIn(password, clientOf(c), isSecure) });
+    });
   }
 
   #samples(parameters: URLSearchParams) {
@@ -217,8 +220,13 @@ export class OperatorConsole implements AdminRoutes {
   }
 }
 
-function notFound(): never {
-  throw new AdminError(404, "There is no such call.");
+function toResponse(result: unknown): Response {
+  return result instanceof Response ? result : respondJson(result === undefined ? {} : result);
+}
+
+/** The parameters of a request, whose Host may be invalid in a URL. */
+function parametersOf({ req }: Context<Env>): URLSearchParams {
+  return new URLSearchParams(req.url.slice(req.url.indexOf("?") + 1 || req.url.length));
 }
 
 /** Throws a BadRequestError if one of the fields is not a string. */

@@ -1,8 +1,8 @@
-// The files of the page, by their URL path below that of the console. Loaded when the page is first
-// requested.
+// The files of the page. Loaded when the page is first requested.
 
+import { AdminError } from "../core/admin/request-bodies.ts";
 import { securityHeaders } from "../core/admin/responses.ts";
-import { StaticFiles } from "../static-files.ts";
+import { staticFiles } from "../static-files.ts";
 import iconImage from "./page/icon.svg" with { type: "file" };
 import indexPage from "./page/index.html" with { type: "file" };
 import styleSheet from "./page/style.css" with { type: "file" };
@@ -13,11 +13,17 @@ const read = (path: string) => () => Bun.file(path).bytes();
 
 const files = new Map([
   // The types know only HTML that Bun bundles.
-  ["", read(indexPage as unknown as string)],
-  ["icon.svg", read(iconImage)],
-  ["style.css", read(styleSheet)],
-  ["uplot.css", read(uplotStyle)],
-  ["app.js", async () => new TextEncoder().encode(await bundlePage())],
+  ["/console/", read(indexPage as unknown as string)],
+  ["/console/icon.svg", read(iconImage)],
+  ["/console/style.css", read(styleSheet)],
+  ["/console/uplot.css", read(uplotStyle)],
+  ["/console/app.js", async () => new TextEncoder().encode(await bundlePage())],
 ]);
 
-export const pageFiles = new StaticFiles({ files, headers: securityHeaders });
+export const pageFiles = staticFiles(files, securityHeaders)
+  .onError((error) => {
+    throw error;
+  })
+  .notFound(() => {
+    throw new AdminError(404, "There is no such file.");
+  });

@@ -1,5 +1,6 @@
 // Sessions of the console: a log-in with the password sets a cookie that is valid for some hours.
 
+import { parse, serialize } from "hono/utils/cookie";
 import { AdminError } from "../core/admin/request-bodies.ts";
 import type { Clock } from "../core/observability/server-event.ts";
 import { LoginLimit } from "./login-limit.ts";
@@ -79,18 +80,14 @@ export class Sessions {
     return this.#cookie("", 0, false);
   }
 
-  /**
-   * Has no Path attribute, so that the cookie is valid for the API behind any prefix of a proxy.
-   */
-  #cookie(id: string, seconds: number, isSecure: boolean): string {
-    const secure = isSecure ? "; Secure" : "";
-    return `${this.#cookieName}=${id}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+  #cookie(id: string, maxAge: number, secure: boolean): string {
+    // Without a Path it is valid for the API behind any prefix of a proxy.
+    return serialize(this.#cookieName, id, { maxAge, httpOnly: true, secure, sameSite: "Strict" });
   }
 
   #sessionHash(request: Request): string | undefined {
-    const cookies = (request.headers.get("cookie") ?? "").split(/; */);
-    const cookie = cookies.find((one) => one.startsWith(`${this.#cookieName}=`));
-    return cookie === undefined ? undefined : sha256(cookie.slice(this.#cookieName.length + 1));
+    const id = parse(request.headers.get("cookie") ?? "", this.#cookieName)[this.#cookieName];
+    return id === undefined ? undefined : sha256(id);
   }
 }
 

@@ -51,7 +51,7 @@ export interface ServerOptions {
   readonly operations?: readonly Operation[];
   /** Puts a handler before that of the service. */
   readonly wrapHandler?: (next: Handler) => Handler;
-  /** Further routes of the admin listener. The first match gets the request. */
+  /** Further routes of the admin listener. */
   readonly adminRoutes?: readonly AdminRoutes[];
   /** performance.now by default. */
   readonly now?: Clock;

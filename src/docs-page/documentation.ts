@@ -4,7 +4,7 @@ import { ApiError } from "../core/contract/errors.ts";
 import { type Handler, pathOf } from "../core/http/handler.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { errorResponse } from "../core/http/responses.ts";
-import { StaticFiles } from "../static-files.ts";
+import { staticFiles } from "../static-files.ts";
 import { describeOperations } from "./described-operations.ts";
 import { contentTypes, documentNames, OpenApiDocuments } from "./openapi-documents.ts";
 import scriptFile from "./page/page.js" with { type: "file" };
@@ -46,13 +46,11 @@ export function documentation({
   const documents = new Map(documentNames.map((name) => [`${basePath}/${name}`, name]));
   const openApi = new OpenApiDocuments(operations);
   const pages = hasPage ? [basePath, `${basePath}/`] : [];
-  const files = new StaticFiles({
-    files: new Map([
-      [`${basePath}/docs/page.js`, () => Bun.file(scriptFile).bytes()],
-      [`${basePath}/docs/style.css`, () => Bun.file(styleFile).bytes()],
-    ]),
-    headers: commonHeaders,
-  });
+  const files = new Map([
+    [`${basePath}/docs/page.js`, () => Bun.file(scriptFile).bytes()],
+    [`${basePath}/docs/style.css`, () => Bun.file(styleFile).bytes()],
+  ]);
+  const fileRoutes = staticFiles(files, commonHeaders);
   let render: ReturnType<typeof import("./documentation-html.ts").documentationOf> | undefined;
   const hasFile = (path: string) => hasPage && files.has(path);
 
@@ -61,7 +59,7 @@ export function documentation({
       const message = `${request.method} is not offered at ${path}; GET it.`;
       return errorResponse(new ApiError("methodNotAllowed", message, { allow: "GET, HEAD" }));
     }
-    if (hasFile(path)) return files.respond(path, request);
+    if (hasFile(path)) return fileRoutes.fetch(request);
     const url = publicUrl ?? requestUrl(request, origin) + basePath;
     const name = documents.get(path);
     if (name !== undefined)

@@ -1,6 +1,9 @@
 // Control of a sandbox: the routes below /sandbox/ of the admin listener. Every request passes
 // these checks in this order: host, origin, password, route.
 
+import type { Context } from "hono";
+import { cors as allowOrigins } from "hono/cors";
+import { Hono } from "hono/tiny";
 import { checkHost, checkOrigin } from "../console/request-origin.ts";
 import { AdminError, RequestBodies } from "../core/admin/request-bodies.ts";
 import { respond, respondError } from "../core/admin/responses.ts";
@@ -69,118 +72,98 @@ function queryNames(method: string, path: string): string[] {
     .flatMap((parameter) => (parameter.in === "query" ? (parameter.name ?? []) : []));
 }
 
+/** `peer` is the address at the other end of the connection. */
+type Env = { Bindings: { readonly peer: string } };
+
 export class Control implements AdminRoutes {
+  readonly paths = basePaths.flatMap((path) => [path, `${path}/*`]);
   /** A test suite calls control between any two of its tests. */
   readonly isPaced = false;
   readonly routes: ControlRoutes;
-  readonly #patterns: readonly {
-    readonly method: string;
-    readonly pattern: RegExp;
-    readonly queryNames: readonly string[];
-    readonly handle: ControlHandler;
-  }[];
-  readonly #access: ControlAccess;
+  readonly #app = new Hono<Env>();
   readonly #bodies = new RequestBodies(bodyLimits);
 
-  constructor(routes: ControlRoutes, access: ControlAccess) {
+  constructor(routes: ControlRoutes, { names, cors, authenticate }: ControlAccess) {
     this.routes = { "GET /sandbox/openapi.json": () => respondControl(document), ...routes };
-    this.#patterns = Object.entries(this.routes).map(([operation, handle]) => {
-      const [method = "", path = ""] = operation.split(" ");
-      const pattern = path.replaceAll(".", "\\.").replace(/\{\w+\}/, "([^/]+)");
-      return {
-        method,
-        pattern: new RegExp(`^${pattern}$`),
-        queryNames: queryNames(method, path),
-        handle,
-      };
-    });
-    this.#access = access;
-  }
-
-  matches(path: string): boolean {
-    return basePaths.some((base) => path === base || path.startsWith(`${base}/`));
-  }
-
-  async handle(request: Request, url: URL, peer: string): Promise<Response> {
-    checkHost(request, this.#access.names);
-    const { headers } = request;
-    const origin = headers.get("origin");
-    const isOwn = origin === null || URL.parse(origin)?.host === headers.get("host");
-    if (isOwn || !this.#allows(origin)) {
-      checkOrigin(request);
-      return this.#respond(request, url, peer);
-    }
-    // The page of an allowed origin; a preflight has no credentials.
-    const isPreflight = request.method === "OPTIONS" && headers.has("access-control-request-method");
-    const response = isPreflight
-      ? preflightResponse(request)
-      : await this.#respond(withoutCookie(request), url, peer).catch(toErrorResponse);
-    response.headers.set("Access-Control-Allow-Origin", origin);
-    response.headers.append("Vary", "Origin");
-    return response;
-  }
-
-  /** `*` allows the pages of this machine: control, unlike the interface, needs no token. */
-  #allows(origin: string): boolean {
-    const { cors } = this.#access;
-    if (cors === "*") return /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/.test(origin);
-    return cors !== "off" && cors.includes(origin);
-  }
-
-  async #respond(request: Request, url: URL, peer: string): Promise<Response> {
-    await this.#access.authenticate(request, peer);
-    return this.#route(request, url, peer);
-  }
-
-  async #route(request: Request, url: URL, peer: string): Promise<Response> {
-    const path = url.pathname.replace(/^\/console\/api/, "");
-    const found = this.#patterns.filter(({ pattern }) => pattern.test(path));
-    if (found.length === 0)
-      throw new AdminError(
-        404,
-        `There is nothing at ${url.pathname}; GET /sandbox/openapi.json lists what there is.`,
-      );
-    const one = found.find(({ method }) => method === request.method);
-    if (one === undefined) {
-      const methods = found.map(({ method }) => method).join(", ");
-      throw new AdminError(405, `${request.method} is not offered at ${url.pathname}; it has ${methods}.`, {
-        Allow: methods,
+    this.#app
+      .onError((error) => {
+        if (error instanceof AdminError) return respondError(error.status, error.message, error.headers);
+        throw error;
+      })
+      .use(({ req }, next) => {
+        checkHost(req.raw, names);
+        return next();
+      })
+      .use(async (c, next) => {
+        if (isCrossOrigin(c, cors)) return await allowOtherOrigins(c, next);
+        checkOrigin(c.req.raw);
+        await next();
+      })
+      .use(async (c, next) => {
+        const headers = new Headers(c.req.raw.headers);
+        // A session of the console is for its own page only.
+        if (isCrossOrigin(c, cors)) headers.delete("Cookie");
+        await authenticate(new Request("http://localhost/", { headers }), c.env.peer);
+        await next();
       });
-    }
-    const unknown = [...url.searchParams.keys()].find((name) => !one.queryNames.includes(name));
-    if (unknown !== undefined) {
-      const known = one.queryNames.length === 0 ? "none" : one.queryNames.join(", ");
-      throw new AdminError(
-        400,
-        `${JSON.stringify(unknown)} is not a parameter of ${request.method} ${url.pathname}; it has ${known}.`,
-      );
-    }
-    return one.handle({
-      parameter: decodeParameter(one.pattern.exec(path)?.[1] ?? ""),
-      query: url.searchParams,
-      signal: request.signal,
-      json: () => this.#bodies.json(request, peer),
+    for (const base of basePaths) this.#addRoutes(base);
+    this.#app.all("*", ({ req }) => {
+      const message = `There is nothing at ${req.path}; GET /sandbox/openapi.json lists what there is.`;
+      throw new AdminError(404, message);
     });
+  }
+
+  handle(request: Request, peer: string): Response | Promise<Response> {
+    return this.#app.fetch(request, { peer });
+  }
+
+  #addRoutes(base: string): void {
+    const operations = Object.entries(this.routes).map(([operation, handle]) => {
+      const [method = "", path = ""] = operation.split(" ");
+      const pattern = path.replace("/sandbox", base).replace(/\{\w+\}/, ":parameter");
+      return { method, pattern, queryNames: queryNames(method, path), handle };
+    });
+    for (const { method, pattern, queryNames, handle } of operations)
+      this.#app.on(method, pattern, (c) => {
+        const query = new URLSearchParams(c.req.url.split("?")[1]);
+        checkQuery(c, query, queryNames);
+        const json = () => this.#bodies.json(c.req.raw, c.env.peer);
+        const parameter = c.req.param("parameter") ?? "";
+        return handle({ parameter, query, signal: c.req.raw.signal, json });
+      });
+    for (const [pattern, offered] of Map.groupBy(operations, (operation) => operation.pattern))
+      this.#app.all(pattern, ({ req }) => {
+        const methods = offered.map(({ method }) => method).join(", ");
+        throw new AdminError(405, `${req.method} is not offered at ${req.path}; it has ${methods}.`, {
+          Allow: methods,
+        });
+      });
   }
 }
 
-function preflightResponse({ headers }: Request): Response {
-  return respond(null, 204, {
-    "Access-Control-Allow-Methods": "GET, POST, PUT, DELETE",
-    "Access-Control-Allow-Headers": headers.get("access-control-request-headers") ?? "Content-Type",
-  });
+/** Whether a request is from the page of another origin that may use control. */
+function isCrossOrigin({ req }: Context, cors: CorsOrigins): boolean {
+  const origin = req.header("origin");
+  if (origin === undefined || URL.parse(origin)?.host === req.header("host")) return false;
+  // `*` allows the pages of this machine: control, unlike the interface, needs no token.
+  if (cors === "*") return /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/.test(origin);
+  return cors !== "off" && cors.includes(origin);
 }
 
-/** A session of the console is for its own page only. */
-function withoutCookie(request: Request): Request {
-  const copy = new Request(request);
-  copy.headers.delete("Cookie");
-  return copy;
-}
+/** A preflight has no credentials, and gets no further. */
+const allowOtherOrigins = allowOrigins({
+  origin: (origin) => origin,
+  allowMethods: ["GET", "POST", "PUT", "DELETE"],
+});
 
-function toErrorResponse(error: unknown): Response {
-  if (error instanceof AdminError) return respondError(error.status, error.message, error.headers);
-  throw error;
+function checkQuery({ req }: Context, query: URLSearchParams, names: readonly string[]): void {
+  const unknown = [...query.keys()].find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  const known = names.length === 0 ? "none" : names.join(", ");
+  throw new AdminError(
+    400,
+    `${JSON.stringify(unknown)} is not a parameter of ${req.method} ${req.path}; it has ${known}.`,
+  );
 }
 
 /** A response of control with a JSON body, in which a bigint is a number with all of its digits. */
@@ -191,14 +174,6 @@ export function respondControl(value: unknown, status = 200): Response {
 /** 204: done, and there is nothing to say. */
 export function respondDone(): Response {
   return respond(null, 204, {});
-}
-
-function decodeParameter(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new AdminError(400, `${JSON.stringify(text)} in the path is not percent-encoded UTF-8.`);
-  }
 }
 
 /** A number of the query. Throws an AdminError if it is out of its range. */

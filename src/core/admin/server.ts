@@ -11,16 +11,16 @@ import { respond, respondError, respondText } from "./responses.ts";
 
 /** Further routes of the listener. */
 export interface AdminRoutes {
+  /** As the `routes` of Bun.serve have them: `/own`, or `/own/*` for all paths below. */
+  readonly paths: readonly string[];
   /** Whether requests wait for their turn, see RequestPacer. */
   readonly isPaced: boolean;
-  /** Whether a path belongs to these routes. */
-  matches(path: string): boolean;
   /**
-   * May reject with an AdminError or OperatorError, which becomes the response.
+   * May throw an AdminError or OperatorError, which becomes the response.
    *
    * @param peer the address at the other end of the connection.
    */
-  handle(request: Request, url: URL, peer: string): Promise<Response>;
+  handle(request: Request, peer: string): Response | Promise<Response>;
 }
 
 export interface AdminOptions {
@@ -30,7 +30,6 @@ export interface AdminOptions {
   /** See CreateQueue. */
   readonly assertReady: () => Promise<readonly string[]>;
   readonly metrics: Metrics;
-  /** The first that match a path handle its requests. */
   readonly routes: readonly AdminRoutes[];
   /** Called with any other exception: otherwise Bun prints it and the process exits with 1. */
   readonly onInternalError: (error: unknown) => void;
@@ -67,16 +66,13 @@ export function startAdminServer({
     );
   const renderMetrics = async () =>
     respond(await metricsText.run(), 200, { "Content-Type": prometheusContentType });
-  const route = (request: Request, server: Bun.Server<undefined>) => {
-    const url = parseUrl(request);
-    const routed = routes.find((each) => each.matches(url.pathname));
-    if (routed === undefined)
-      return pacer.run(request, () =>
-        respondText(404, "not found; there are GET /livez, GET /readyz and GET /metrics"),
-      );
-    const handle = () => routed.handle(request, url, server.requestIP(request)?.address ?? "");
-    return routed.isPaced ? pacer.run(request, handle) : handle();
-  };
+  const handlerOf =
+    (extra: AdminRoutes) =>
+    (request: Request, server: Bun.Server<undefined>): Response | Promise<Response> => {
+      const handle = () => extra.handle(request, server.requestIP(request)?.address ?? "");
+      return extra.isPaced ? pacer.run(request, handle) : handle();
+    };
+  const notFound = () => respondText(404, "not found; there are GET /livez, GET /readyz and GET /metrics");
   return Bun.serve({
     hostname: host,
     port,
@@ -87,11 +83,14 @@ export function startAdminServer({
     idleTimeout: idleSecondsMax,
     maxRequestBodySize: requestBytesMax,
     routes: {
+      ...Object.fromEntries(
+        routes.flatMap((extra) => extra.paths.map((path) => [path, handlerOf(extra)] as const)),
+      ),
       "/livez": { GET: (request) => pacer.run(request, livez) },
       "/readyz": { GET: (request) => pacer.run(request, readyz) },
       "/metrics": { GET: (request) => pacer.run(request, renderMetrics) },
     },
-    fetch: route,
+    fetch: (request) => pacer.run(request, notFound),
     error(error) {
       if (error instanceof AdminError) return respondError(error.status, error.message, error.headers);
       if (error instanceof OperatorError) return respondError(503, error.message);
@@ -99,10 +98,4 @@ export function startAdminServer({
       return respondError(500, "Internal error; see the server's log.");
     },
   });
-}
-
-/** The path and query of a request, with another host: Bun's may be invalid in a URL. */
-function parseUrl({ url }: Request): URL {
-  const target = url.replace(/^https?:\/\/[^/?]*/i, "");
-  return URL.parse(`http://localhost${target}`) ?? new URL("http://localhost/");
 }

@@ -137,7 +137,7 @@ test("with a password the API requires a session, and probes do not", async () =
   await operator.write("session-end", {});
   expect((await operator.read("tokens")).status).toBe(401);
   const overTls = await anonymous.write("session", { password }, { Origin: url.replace("http:", "https:") });
-  expect(overTls.headers.get("set-cookie")).toEndWith("; SameSite=Strict; Secure");
+  expect(overTls.headers.get("set-cookie")).toEndWith("; HttpOnly; Secure; SameSite=Strict");
 
   // Attempts are counted before they are checked: the right password is rejected, too.
   for (let attempt = 4; attempt <= 5; attempt++)

@@ -89,8 +89,8 @@ test("routes of the admin listener are beside those of the server", async () => 
   const adminRoutes = [
     {
       isPaced: false,
-      matches: (path: string) => path.startsWith("/own/"),
-      handle: async () => Response.json("own"),
+      paths: ["/own/*"],
+      handle: () => Response.json("own"),
     },
   ];
   await using server = await startInProcess({ adminRoutes });

@@ -52,7 +52,7 @@ test("a server with the default settings loads neither the other commands nor wh
 
   const { packages, filesOf } = parseReport(report);
   // Without OpenTelemetry, jose and pg. The parser of URLs takes a millisecond, and is needed at once.
-  expect(packages).toEqual(["commander", "leven", "pg-connection-string", "pino"]);
+  expect(packages).toEqual(["commander", "hono", "leven", "pg-connection-string", "pino"]);
   const shared = ["command-name.ts", "host.ts", "main.ts", "output.ts"];
   const commands = filesOf("src/cli/").filter(
     (file) => !file.startsWith("config/") && !shared.includes(file),
