@@ -134,7 +134,7 @@ async function printServerStart(
     ...addresses,
     version: packageJson.version,
     publicUrl: config.publicUrl,
-    changed: changedSettings(config),
+    changed: changedSettings(config).map(({ flag }) => flag),
     store: storeAt(config.database).location,
   };
   const render = (token: string | undefined) =>

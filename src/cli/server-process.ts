@@ -7,7 +7,7 @@ import { hasColours } from "../core/observability/terminal.ts";
 import { Tracing } from "../core/observability/tracing.ts";
 import type { StoreEvents } from "../core/store/plant-store.ts";
 import { redactPasswords } from "./config/redact.ts";
-import { type AnyConfig, changedSettings, effectiveSettings, type ServeSettings } from "./config/resolve.ts";
+import { type AnyConfig, changedSettings, type ServeSettings } from "./config/resolve.ts";
 import { host } from "./host.ts";
 import { waitForStopSignal } from "./signals.ts";
 
@@ -84,9 +84,8 @@ export class ServerProcess implements AsyncDisposable {
   ): void {
     if (this.#hasBanner) return;
     const { emit } = this.events;
-    const settings = effectiveSettings(config);
-    const changed = changedSettings(config);
-    emit({ kind: "configured", version: packageJson.version, settings, changed });
+    const changed = changedSettings(config).map(({ flag, source }) => `${flag} (${source})`);
+    emit({ kind: "configured", version: packageJson.version, changed });
     if (adminUrl !== undefined) emit({ kind: "listening", listener: "admin", url: adminUrl });
     emit({ kind: "listening", listener: "public", url });
   }

@@ -6,7 +6,10 @@ import { host, type Signals } from "./host.ts";
 /** npm forwards a signal that the terminal has also sent: two within this time count as one. */
 const sameSignalMs = 200;
 
-const interrupts = ["SIGINT", "SIGTERM"] as const;
+/** SIGHUP: the terminal was closed; nohup ignores that. */
+function stopSignals(): readonly NodeJS.Signals[] {
+  return ["SIGINT", "SIGTERM", ...(isHangUpIgnored() ? [] : ["SIGHUP" as const])];
+}
 
 /** Resolves with the first signal from now on. Any later one calls `onSecond`. */
 export function waitForStopSignal(
@@ -21,10 +24,7 @@ export function waitForStopSignal(
       if (now() - firstAt > sameSignalMs) onSecond(signal);
       resolve(signal);
     };
-    signals.on("SIGTERM", receive);
-    signals.on("SIGINT", receive);
-    // The terminal was closed; nohup ignores that.
-    if (!isHangUpIgnored()) signals.on("SIGHUP", receive);
+    for (const signal of stopSignals()) signals.on(signal, receive);
   });
 }
 
@@ -43,13 +43,14 @@ function isHangUpIgnored(): boolean {
 export class InterruptSignal implements Disposable {
   readonly #controller = new AbortController();
   readonly #signals = host().signals;
+  readonly #names = stopSignals();
   readonly #abort = () => {
     this[Symbol.dispose]();
     this.#controller.abort();
   };
 
   constructor() {
-    for (const signal of interrupts) this.#signals.on(signal, this.#abort);
+    for (const signal of this.#names) this.#signals.on(signal, this.#abort);
   }
 
   get signal(): AbortSignal {
@@ -57,6 +58,6 @@ export class InterruptSignal implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const signal of interrupts) this.#signals.off(signal, this.#abort);
+    for (const signal of this.#names) this.#signals.off(signal, this.#abort);
   }
 }

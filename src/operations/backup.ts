@@ -20,7 +20,7 @@ import { basename, dirname, join } from "node:path";
 import { OperatorError } from "../core/operator-error.ts";
 import { storeAt } from "../core/store/open-store.ts";
 import { Database, lockWaitMs, SQLiteError } from "../core/store/sqlite/driver.ts";
-import { hasFailureMarker, isLocked } from "../core/store/sqlite/errors.ts";
+import { describeError, hasFailureMarker, isLocked } from "../core/store/sqlite/errors.ts";
 import {
   failureMarkerSuffix,
   fileId,
@@ -44,7 +44,7 @@ export function backUp(database: string, file: string, overwrite: boolean): numb
     database,
     'backup is for SQLite; for PostgreSQL use "pg_dump --format=custom --file=FILE DATABASE", or pg_basebackup for the whole cluster',
   );
-  return describingErrors(`the store could not be backed up to ${file}`, () => {
+  return describingErrors(`the store could not be backed up to ${file}`, [file, path], () => {
     if (!existsSync(path))
       throw new OperatorError(`there is no store at ${path}; name the store with --database`);
     assertRegularFile(path);
@@ -72,7 +72,7 @@ export function restore(database: string, backup: string, overwrite: boolean): n
     database,
     'restore is for SQLite; for PostgreSQL use "pg_restore --clean --if-exists --dbname=DATABASE FILE" with a file that pg_dump has written',
   );
-  return describingErrors(`${backup} could not be restored`, () => {
+  return describingErrors(`${backup} could not be restored`, [path], () => {
     if (!existsSync(backup)) throw new OperatorError(`there is no backup ${backup}`);
     assertRegularFile(backup);
     const target = resolveTarget(path);
@@ -106,13 +106,20 @@ function fileOf(database: string, message: string): string {
   return file;
 }
 
-/** Errors of SQLite and of the system become an OperatorError. */
-function describingErrors<T>(what: string, action: () => T): T {
+/** Errors of SQLite, which are about one of the paths, and of the system become an OperatorError. */
+function describingErrors<T>(what: string, paths: readonly string[], action: () => T): T {
   try {
     return action();
   } catch (error) {
-    const isFileError = error instanceof SQLiteError || (error instanceof Error && "syscall" in error);
-    throw isFileError ? new OperatorError(`${what}: ${error.message}`) : error;
+    if (error instanceof SQLiteError) {
+      const reasons = paths.map((path) => describeError(error, path));
+      throw new OperatorError(
+        `${what}: ${reasons.find((reason) => reason !== error.message) ?? error.message}`,
+      );
+    }
+    throw error instanceof Error && "syscall" in error
+      ? new OperatorError(`${what}: ${error.message}`)
+      : error;
   }
 }
 

@@ -61,7 +61,10 @@ function statOf(file: string): Stats {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (stat === undefined)
     throw new OperatorError(`there is no file ${file}; give its path, or - for standard input`);
-  if (stat.isDirectory()) throw new OperatorError(`${file} is a directory; give the path of a file`);
+  if (!stat.isFile() && !stat.isFIFO())
+    throw new OperatorError(
+      `${file} is neither a file nor a pipe; give the path of one, or - for standard input`,
+    );
   try {
     accessSync(file, constants.R_OK);
   } catch {

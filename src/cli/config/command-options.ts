@@ -18,7 +18,7 @@ export function withSettings<Name extends SettingName, Arguments extends readonl
 ): Command {
   declareFlags(command, names, defaults);
   return command.action(async () => {
-    const config = resolveConfig(names, givenFlags(command, names), host().environment, { defaults });
+    const config = resolveConfig(names, givenFlags(command, names), host().environment, defaults);
     await action(config, ...(command.processedArgs as unknown as Arguments));
   });
 }

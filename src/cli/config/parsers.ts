@@ -1,5 +1,6 @@
 // Parsers of setting values. Each throws an InvalidValueError for an invalid text.
 
+import { isIPv6 } from "node:net";
 import { parseAddressRange } from "../../client-address.ts";
 import { isBearerToken } from "../../core/auth/authenticator.ts";
 import { isTokenName } from "../../core/auth/token.ts";
@@ -39,7 +40,7 @@ function listOf(isValid: (item: string) => boolean, problem: string): (text: str
 
 export const parseText = textThat((text) => text !== "", "is empty; give at least one character");
 
-export const parseTokenName = textThat(isTokenName, "is not one line of text without control characters");
+export const parseTokenName = textThat(isTokenName, "is not one line of text that a terminal shows as it is");
 
 export const parseToken = textThat(
   isBearerToken,
@@ -118,9 +119,23 @@ export const parseBasePath = parser(
   "is not a path such as /v1, of letters, digits and - . _ ~",
 );
 
+/** A URL may hold a password only where it is a secret. */
 export const parseUrl = parser(
   (text) => (/^https?:$/.test(URL.parse(text)?.protocol ?? "") ? text.replace(/\/$/, "") : undefined),
   "is not a URL such as https://plants.example/v1",
+);
+
+/** The URL is shown to clients. */
+export const parsePublicUrl = parser((text) => {
+  const { username, password } = URL.parse(text) ?? {};
+  return username === "" && password === "" ? parseUrl(text) : undefined;
+}, "is not a URL such as https://plants.example/v1, without user and password");
+
+/** An address or a name. A URL's host cannot be 999.1.1.1: its last part shows that it is an address. */
+export const parseHost = textThat(
+  (text) =>
+    isIPv6(text) || (!text.startsWith("[") && URL.parse(`http://${text}/`)?.hostname === text.toLowerCase()),
+  "is not an address such as 127.0.0.1 or ::1, or a host name",
 );
 
 /** The iss claim is compared exactly, so a slash at its end is kept. */

@@ -11,14 +11,7 @@ import {
   type SettingValue,
   settings,
 } from "./settings.ts";
-import {
-  lookup,
-  type RawValue,
-  type ReadFile,
-  readConfigFile,
-  readEnvironment,
-  readFileSystem,
-} from "./sources.ts";
+import { lookup, type RawValue, readConfigFile, readEnvironment } from "./sources.ts";
 
 /** Texts of settings, as an operator would write them. */
 export type SettingTexts = Readonly<Partial<Record<SettingName, string>>>;
@@ -51,20 +44,17 @@ export function resolveConfig<Name extends SettingName>(
   names: readonly Name[],
   flags: SettingTexts,
   environment: NodeJS.ProcessEnv,
-  {
-    defaults = {},
-    readFile = readFileSystem,
-  }: { readonly defaults?: SettingTexts; readonly readFile?: ReadFile | undefined } = {},
+  defaults: SettingTexts = {},
 ): Config<Name> {
   const variables = readEnvironment(environment);
   const outsideFile = (name: SettingName) =>
-    fromFlag(flags, name) ?? lookup(variables, settings[name].environment, readFile);
+    fromFlag(flags, name) ?? lookup(variables, settings[name].environment);
   const path = outsideFile("config");
-  const file = path && readConfigFile(path.text, path.origin, readFile);
+  const file = path && readConfigFile(path.text, path.origin);
   const values: Partial<Record<SettingName, unknown>> = {};
   const sources: Partial<Record<SettingName, string>> = {};
   for (const name of ["config" as const, ...names]) {
-    const raw = outsideFile(name) ?? (file && lookup(file, settings[name].environment, readFile));
+    const raw = outsideFile(name) ?? (file && lookup(file, settings[name].environment));
     values[name] = raw === undefined ? defaultValue(name, defaults[name]) : parse(name, raw);
     sources[name] = raw?.source ?? "default";
   }
@@ -91,13 +81,14 @@ export function effectiveSettings(config: AnyConfig): EffectiveSetting[] {
 }
 
 /** The settings that differ from their defaults, as flags: `--port 9000`. Secrets are hidden. */
-export function changedSettings(config: AnyConfig): string[] {
-  return namesOf(config)
-    .filter((name) => JSON.stringify(config[name]) !== JSON.stringify(defaultValue(name)))
-    .map((name) => {
-      const text = formatValue(shownValue(config, name));
-      return `${flagName(name)} ${/\s/.test(text) ? JSON.stringify(text) : text}`;
-    });
+export function changedSettings(config: AnyConfig): { readonly flag: string; readonly source: string }[] {
+  return namesOf(config).flatMap((name) => {
+    const source = config.sources[name] ?? "default";
+    const isDefault = JSON.stringify(config[name]) === JSON.stringify(defaultValue(name));
+    if (source === "default" || isDefault) return [];
+    const text = formatValue(shownValue(config, name));
+    return [{ flag: `${flagName(name)} ${/\s/.test(text) ? JSON.stringify(text) : text}`, source }];
+  });
 }
 
 function namesOf({ sources }: AnyConfig): SettingName[] {

@@ -11,6 +11,7 @@ import {
   parseDelimiter,
   parseDuration,
   parseExpiry,
+  parseHost,
   parseHostNames,
   parseId,
   parseIssuer,
@@ -20,6 +21,7 @@ import {
   parsePasswordHash,
   parsePort,
   parsePortOrOff,
+  parsePublicUrl,
   parseSwitch,
   parseText,
   parseToken,
@@ -53,7 +55,7 @@ const listener = {
     flag: "--host <address>",
     default: "127.0.0.1",
     description: "address that the public listener binds to",
-    parse: parseText,
+    parse: parseHost,
   },
   port: {
     flag: "--port <number>",
@@ -86,7 +88,7 @@ const listener = {
   publicUrl: {
     flag: "--public-url <url>",
     description: "base URL that clients use, if the server is behind a proxy",
-    parse: parseUrl,
+    parse: parsePublicUrl,
   },
   cors: {
     flag: "--cors <origins>",
@@ -108,7 +110,7 @@ const admin = {
     default: "127.0.0.1",
     description:
       "address that the admin listener binds to; an address that is not loopback requires --admin-password-hash",
-    parse: parseText,
+    parse: parseHost,
   },
   adminPort: {
     flag: "--admin-port <number>",

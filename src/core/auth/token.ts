@@ -1,5 +1,6 @@
 // A token: the prefix `pst_` and 256 random bits.
 
+import { printable } from "../observability/terminal.ts";
 import { effectiveExpiry, type NewToken, type TokenRecord } from "../store/token-store.ts";
 
 /** Shows people and secret scanners that a text is a token; no JWT starts with it. */
@@ -19,9 +20,9 @@ export function makeToken(
   return { token, record: { hash: hashToken(token), name, createdAt: now, expiresAt } };
 }
 
-/** Whether a text may name a token: not empty, and without control characters. */
+/** Whether a text may name a token: not empty, and shown by a terminal and the log as it is. */
 export function isTokenName(text: string): boolean {
-  return text !== "" && !/\p{Cc}/u.test(text);
+  return text !== "" && printable(text) === text;
 }
 
 /** SHA-256, base64url, in 0.14 µs. 256 random bits need neither a salt nor a slow hash. */

@@ -19,8 +19,8 @@ export interface LogOptions {
   readonly output?: LogOutput | undefined;
 }
 
-/** A warning that may come with every batch or request is logged at most once in this time. */
-const warningIntervalMs = 10_000;
+/** A line that may come with every batch or request is logged at most once in this time. */
+const throttledIntervalMs = 10_000;
 
 /** The buffer for a slow reader of the log; further lines are dropped. */
 const bufferedBytesMax = 2 ** 20;
@@ -77,14 +77,14 @@ export class Log {
     const line = toLine(event);
     if (!this.#levels.includes(line.level)) return;
     if (!line.isThrottled) {
-      this.#format.write(line, event);
+      this.#format.write(line);
       return;
     }
-    const limiter = this.#throttles.get(line.message) ?? new FixedWindowLimiter(1, warningIntervalMs);
+    const limiter = this.#throttles.get(line.message) ?? new FixedWindowLimiter(1, throttledIntervalMs);
     this.#throttles.set(line.message, limiter);
     const suppressed = limiter.tryAcquire(this.#now());
     if (suppressed === undefined) return;
-    this.#format.write({ ...line, fields: { ...line.fields, suppressed: suppressed || undefined } }, event);
+    this.#format.write({ ...line, fields: { ...line.fields, suppressed: suppressed || undefined } });
   }
 }
 
@@ -92,7 +92,7 @@ interface Line {
   readonly level: LogOptions["level"];
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Whether a line with this message is logged at most once in `warningIntervalMs`. */
+  /** Whether a line with this message is logged at most once in `throttledIntervalMs`. */
   readonly isThrottled?: boolean;
 }
 
@@ -104,11 +104,8 @@ type LoggedEvent = Exclude<
 const lines: {
   readonly [Kind in LoggedEvent["kind"]]: (event: Extract<LoggedEvent, { readonly kind: Kind }>) => Line;
 } = {
-  configured: ({ version, settings }) =>
-    line("info", "starting with these settings", {
-      version,
-      settings: Object.fromEntries(settings.map(({ name, value, source }) => [name, { value, source }])),
-    }),
+  configured: ({ version, changed }) =>
+    line("info", "starting", { version, settings: changed.join(", ") || "defaults" }),
   listening: ({ listener, url }) => line("info", `the ${listener} listener is open`, { url }),
   certificateLoaded: ({ subject, expiresAt }) =>
     line("info", "certificate loaded", {
@@ -138,7 +135,7 @@ const lines: {
   storeFailed: ({ reason }) => line("error", "store failed, the server exits", { reason }),
   notice: ({ message, fields }) => line("info", message, fields),
   internalError: ({ requestId, error }) =>
-    line("error", "internal error", { requestId, ...errorFields(error) }),
+    throttled("internal error", { requestId, ...errorFields(error) }, "error"),
   shuttingDown: ({ signal }) => line("info", "shutting down, draining requests", { signal }),
   forcedExit: ({ signal }) => line("warn", "second signal, exiting immediately", { signal }),
   stopped: () => line("info", "stopped", {}),
@@ -153,14 +150,14 @@ function line(level: Line["level"], message: string, fields: Line["fields"]): Li
   return { level, message, fields };
 }
 
-/** A warning that may come with every batch or request. */
-function throttled(message: string, fields: Line["fields"]): Line {
-  return { ...line("warn", message, fields), isThrottled: true };
+/** A line that may come with every batch or request. */
+function throttled(message: string, fields: Line["fields"], level: Line["level"] = "warn"): Line {
+  return { ...line(level, message, fields), isThrottled: true };
 }
 
 interface LineFormat {
   writeRequest(request: Readonly<RequestRecord>, suppressed: number | undefined): void;
-  write(line: Line, event: LoggedEvent): void;
+  write(line: Line): void;
 }
 
 function jsonFormat(stream: LogOutput["stream"]): LineFormat {
@@ -197,12 +194,8 @@ function readableFormat({ colours }: LogOptions, stream: LogOutput["stream"]): L
     writeRequest(request, suppressed) {
       stream.write(`${formatRequest(request, suppressed, new Date(), colours)}\n`);
     },
-    write(line, event) {
-      const fields =
-        event.kind === "configured"
-          ? { version: event.version, settings: event.changed.join(" ") || "defaults" }
-          : line.fields;
-      stream.write(`${formatEvent(line.level, line.message, fields, new Date(), colours)}\n`);
+    write({ level, message, fields }) {
+      stream.write(`${formatEvent(level, message, fields, new Date(), colours)}\n`);
     },
   };
 }

@@ -6,13 +6,7 @@ export type ServerEvent =
   | {
       readonly kind: "configured";
       readonly version: string;
-      /** The effective settings with their sources; without secrets. */
-      readonly settings: readonly {
-        readonly name: string;
-        readonly value: unknown;
-        readonly source: string;
-      }[];
-      /** Settings that differ from their defaults, each as a flag with its value. */
+      /** Settings that differ from their defaults, such as `--port 9000 (flag)`; without secrets. */
       readonly changed: readonly string[];
     }
   | { readonly kind: "listening"; readonly listener: "public" | "admin"; readonly url: string }

@@ -208,7 +208,10 @@ const usageErrors: readonly [args: string[], message: string][] = [
     ["serve", "--database", `postgres://${url}`],
     "a host is not NAME or NAME:PORT, or a part has a % that is not written as %25",
   ]),
-  [["token", "create", "--name", "two\nlines"], "is not one line of text without control characters"],
+  ...["two\nlines", "a\u202eb", "a\u2066b", "\x1b[2J"].map((name): [args: string[], message: string] => [
+    ["token", "create", "--name", name],
+    "is not one line of text that a terminal shows as it is",
+  ]),
   [["token", "create", "--name", "x", "--expires", "2099-02-30"], "is not never, or a time in the future"],
   [["token", "create", "--name", "x", "--expires", "999999w"], "is not never, or a time in the future"],
   [["serve", "--database", "mongodb://x"], "must be sqlite:FILE or postgres:"],

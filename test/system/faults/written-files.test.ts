@@ -19,6 +19,7 @@ import {
 } from "node:fs";
 import { writeFailureMarker } from "../../../src/core/store/sqlite/errors.ts";
 import { plantJson } from "../../support/http.ts";
+import { describeUnless, programPath } from "../../support/programs.ts";
 import {
   type CommandResult,
   plantstore,
@@ -121,11 +122,8 @@ function lockStore(folder: string): Disposable {
   };
 }
 
-/**
- * Moves the store to a small file system, keeps it open there so that its WAL exists, and fills
- * that file system up.
- */
-function fillDisk(folder: string): Disposable {
+/** Moves the store to a small file system, and fills that up; an open store has its WAL there. */
+function fillDisk(folder: string, isOpen: boolean): Disposable {
   const [path, disk] = [`${folder}/plantstore.db`, `${folder}/disk`];
   const stack = new DisposableStack();
   stack.use(mounted(disk));
@@ -135,8 +133,11 @@ function fillDisk(folder: string): Disposable {
     rmSync(path);
     moveFile(`${disk}/plantstore.db`, path);
   });
-  const database = stack.use(new Database(`${disk}/plantstore.db`));
-  database.query("SELECT count(*) FROM plants").get();
+  if (isOpen)
+    stack
+      .use(new Database(`${disk}/plantstore.db`))
+      .query("SELECT count(*) FROM plants")
+      .get();
   stack.defer(() => rmSync(`${disk}/ballast`));
   try {
     writeFileSync(`${disk}/ballast`, Buffer.alloc(4 * 2 ** 20));
@@ -221,7 +222,7 @@ const cells: readonly Cell[] = [
     outcome: "exit code 1, and nothing is changed",
     exitCode: 1,
     says: "full",
-    before: fillDisk,
+    before: (folder) => fillDisk(folder, true),
     skipped: notMounted,
     after: assertUnchanged,
   },
@@ -230,7 +231,21 @@ const cells: readonly Cell[] = [
     when: "the disk of the store is full",
     outcome: "succeeds",
     exitCode: 0,
-    before: fillDisk,
+    before: (folder) => fillDisk(folder, true),
+    skipped: notMounted,
+  },
+  {
+    commands: [
+      ...readers,
+      "token create --name new",
+      "import more.ndjson",
+      "serve --port 0 --admin-port off",
+    ],
+    when: "the disk of the store is full, and no process has the store open",
+    outcome: "exit code 1, and nothing is changed",
+    exitCode: 1,
+    says: "cannot open the store plantstore.db: the disk of ",
+    before: (folder) => fillDisk(folder, false),
     skipped: notMounted,
   },
   ...(
@@ -258,6 +273,13 @@ const cells: readonly Cell[] = [
     says: "see stdin.rejected.ndjson",
     before: (folder) => chmod(`${folder}/wrong.ndjson`, "600"),
     after: (folder) => expect(modeOf(`${folder}/stdin.rejected.ndjson`)).toBe("600"),
+  },
+  {
+    commands: ["import /dev/null", "import /dev/zero", "import ."],
+    when: "the input is a device or a folder",
+    outcome: "exit code 1",
+    exitCode: 1,
+    says: "is neither a file nor a pipe; give the path of one, or - for standard input",
   },
   {
     commands: ["import /proc/self/fd/0 < wrong.ndjson"],
@@ -346,6 +368,27 @@ for (const { commands, when, outcome, exitCode, says, before, after, skipped } o
     });
   });
 }
+
+const notRoot = process.getuid?.() === 0 ? undefined : "only root runs commands as another user";
+describeUnless(notRoot, "a store of another user", () => {
+  test.each([
+    ["in a folder that others may read", 0o755, 0o644, "this user may not open or write it or its folder"],
+    ["that others may not read", 0o755, 0o600, "this user may not open or write it or its folder"],
+  ])("%s: one line that says so", async (_, folderMode, mode, says) => {
+    using folder = newFolder();
+    chmodSync(folder.path, folderMode);
+    chmodSync(folder.file("plantstore.db"), mode);
+    const asOther = [programPath("setpriv"), "--reuid=61234", "--clear-groups", plantstore];
+    for (const command of ["get 1", "export", "backup /nowhere/b.db"])
+      expect(await runIn(folder.path, [...asOther, ...command.split(" ")])).toEqual({
+        exitCode: 1,
+        stdout: "",
+        stderr: expect.stringMatching(
+          command.startsWith("backup") ? /^plantstore: .*\n$/ : new RegExp(`^plantstore: .*${says}.*\n$`),
+        ),
+      });
+  });
+});
 
 const concurrent: readonly {
   readonly command: string;

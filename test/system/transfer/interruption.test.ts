@@ -61,7 +61,7 @@ async function startImport(folder: TemporaryFolder, database: string) {
 }
 
 for (const engine of engines) {
-  for (const signal of ["SIGINT", "SIGTERM", "SIGKILL"] as const) {
+  for (const signal of ["SIGINT", "SIGHUP", "SIGKILL"] as const) {
     test(`${engine.name}: after ${signal} the same command continues`, async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.createTestStore();

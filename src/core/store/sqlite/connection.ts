@@ -6,7 +6,7 @@ import { dirname, resolve } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
-import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./errors.ts";
+import { describeError, isFailedFsync, recoverFromFailure, writeFailureMarker } from "./errors.ts";
 import { fileId, fsyncDirectory, fsyncFile, resolvedPath } from "./files.ts";
 import { isUpToDate, migrate, newestVersion, schemaVersion } from "./migrations.ts";
 
@@ -46,8 +46,9 @@ export function openDatabase(path: string, mode: OpenMode): Database {
   } catch (error) {
     database?.close();
     if (isFailedFsync(error)) writeFailureMarker(path, error.message);
-    if (error instanceof SQLiteError || isFailedFsync(error))
-      throw new OperatorError(`cannot open the store ${path}: ${error.message}`);
+    if (isFailedFsync(error)) throw new OperatorError(`cannot open the store ${path}: ${error.message}`);
+    if (error instanceof SQLiteError)
+      throw new OperatorError(`cannot open the store ${path}: ${describeError(error, path)}`);
     throw error;
   }
 }

@@ -1,9 +1,13 @@
 // Classifies errors of SQLite, and recovers a store after an fsync that failed.
 
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import { Database, SQLiteError } from "./driver.ts";
 import { failureMarkerSuffix, resolvedPath } from "./files.ts";
+
+/** The least size of a -shm file, which SQLite creates when it opens a store. */
+const sharedMemoryBytes = 32_768;
 
 /**
  * An fsync has failed. The kernel then marks the pages as clean although they were not written, so
@@ -39,6 +43,24 @@ export function batchFailure(error: unknown): { reason: string; mayCommitSingly:
   if (!(error instanceof SQLiteError)) throw error;
   const mayCommitSingly = /^SQLITE_(?:FULL|TOOBIG|CONSTRAINT)/.test(error.code ?? "");
   return { reason: `${error.message} (${error.code})`, mayCommitSingly };
+}
+
+/**
+ * Why a file or a folder next to it cannot be used, as an operator sees it: SQLite names neither the
+ * disk that is full nor the right that is missing.
+ */
+export function describeError({ message, code = "" }: SQLiteError, path: string): string {
+  const folder = dirname(resolvedPath(path));
+  if (code === "SQLITE_FULL" || (code.startsWith("SQLITE_IOERR") && isFull(folder)))
+    return `the disk of ${folder} is full`;
+  if (/^SQLITE_(?:CANTOPEN|READONLY)/.test(code))
+    return `this user may not open or write it or its folder ${folder} (${message})`;
+  return message;
+}
+
+function isFull(folder: string): boolean {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize < sharedMemoryBytes;
 }
 
 /** SQLite's error as an operator sees it; a failed fsync and any other error unchanged. */

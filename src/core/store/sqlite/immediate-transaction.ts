@@ -2,7 +2,7 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import { type Database, lockWaitMs, SQLiteError } from "./driver.ts";
-import { isFailedFsync, isLocked } from "./errors.ts";
+import { describeError, isFailedFsync, isLocked } from "./errors.ts";
 
 /** How long an operator's transaction waits for a server that commits without a pause. */
 const immediateWaitMs = 10_000;
@@ -17,7 +17,8 @@ export function runImmediateTransaction<T>(database: Database, change: () => T):
     return retryWhileBusy(database, change);
   } catch (error) {
     if (!(error instanceof SQLiteError) || isFailedFsync(error)) throw error;
-    throw new OperatorError(`the store could not be changed: ${error.message}; fix the cause, and try again`);
+    const reason = describeError(error, database.filename);
+    throw new OperatorError(`the store could not be changed: ${reason}; fix the cause, and try again`);
   }
 }
 

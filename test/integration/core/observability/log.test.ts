@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import packageJson from "../../../../package.json";
+import { Log } from "../../../../src/core/observability/log.ts";
 import { freshId, plantJson, post, send } from "../../../support/http.ts";
 import { type LogLine, logLines, Output } from "../../../support/output.ts";
 import { programPath } from "../../../support/programs.ts";
@@ -69,20 +70,31 @@ test("SIGHUP ends a server as SIGTERM does, unless nohup has said that it is to 
   expect((await send(`${await kept.adminUrl()}/console/api/session`)).status).toBe(200);
 });
 
-test("the first line has the effective settings with their sources, without secrets", async () => {
-  await using server = await RunningServer.startInProcess({
-    env: { PLANTSTORE_ACCESS_LOG: "7" },
-  });
+test("the first line has the settings that differ from the defaults, and their sources", async () => {
+  const env = { PLANTSTORE_ACCESS_LOG: "7", PLANTSTORE_LOG_LEVEL: "info" };
+  await using server = await RunningServer.startInProcess({ env });
   const [line] = logLines((await server.stop()).stderr);
   expect(line).toMatchObject({
-    msg: "starting with these settings",
+    msg: "starting",
     version: packageJson.version,
-    settings: {
-      PLANTSTORE_PORT: { value: 0, source: "flag" },
-      PLANTSTORE_ACCESS_LOG: { value: 7, source: "environment" },
-      PLANTSTORE_LOG_LEVEL: { value: "info", source: "default" },
-    },
+    settings: `--port 0 (flag), --admin-port 0 (flag), --database ${server.database} (flag), --access-log 7 (environment)`,
   });
+});
+
+test("an error that repeats is logged once in ten seconds, with the number of the others", () => {
+  let now = 0;
+  let text = "";
+  const stream = { write: (lines: string) => (text += lines) };
+  const output = { stream, end: () => Promise.resolve(true) };
+  const options = { format: "json", colours: false, level: "info", accessLinesPerSecond: 0 } as const;
+  const log = new Log({ ...options, now: () => now, output });
+  for (now = 0; now <= 20_000; now += 100)
+    log.handle({ kind: "internalError", requestId: `a-${now}`, error: new Error("x") });
+  expect(logLines(text).map(({ requestId, suppressed }) => [requestId, suppressed])).toEqual([
+    ["a-0", undefined],
+    ["a-10000", 99],
+    ["a-20000", 99],
+  ]);
 });
 
 test.each(["json", "pretty"])(
@@ -140,18 +152,16 @@ test("--log-format pretty is readable, and has the settings that differ from the
   const { stderr } = await server.stop();
   const lines = stderr.trimEnd().split("\n");
   const time = String.raw`\d\d:\d\d:\d\d`;
-  const settings = `--docs off --admin-port 0 --database ${server.database} --bootstrap-token off --log-format pretty`;
+  const settings = `--docs off (flag), --admin-port 0 (flag), --database ${server.database} (flag), --bootstrap-token off (flag), --log-format pretty (flag)`;
   expect(lines).toEqual([
-    expect.stringMatching(
-      new RegExp(`^${time} starting with these settings version=\\S+ settings="--port 0 [^"]+"$`),
-    ),
+    expect.stringMatching(new RegExp(`^${time} starting version=\\S+ settings="--port 0 [^"]+"$`)),
     expect.stringMatching(new RegExp(`^${time} the admin listener is open url=http://127.0.0.1:\\d+$`)),
     expect.stringMatching(new RegExp(`^${time} the public listener is open url=${server.url}$`)),
     expect.stringMatching(new RegExp(`^${time} POST /plants 200 created [\\d.]+ ms token=ci$`)),
     expect.stringMatching(new RegExp(`^${time} shutting down, draining requests signal=SIGTERM$`)),
     expect.stringMatching(new RegExp(`^${time} stopped$`)),
   ]);
-  for (const setting of settings.split(/ (?=--)/)) expect(lines[0]).toContain(setting);
+  for (const setting of settings.split(", ")) expect(lines[0]).toContain(setting);
   expect(lines[0]).not.toContain("--log-level");
   expect(stderr).not.toContain("\x1b");
 });
