@@ -3,8 +3,10 @@
 import { type NewPlant, type Plant, plantsEqual } from "../core/contract/plant.ts";
 import { hasColours } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import type { ReadablePlantStore } from "../core/store/plant-store.ts";
+import type { CommandStore } from "../core/store/plant-store.ts";
+import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { type Editor, EditRun } from "../operations/edits.ts";
+import { findPlant } from "../operations/stored-plants.ts";
 import { host } from "./host.ts";
 import { noSuchPlant } from "./id-argument.ts";
 import { printError } from "./output.ts";
@@ -36,9 +38,10 @@ export async function editPlants(
   let left = 0;
   try {
     await withStore(database, "writable", async (store) => {
+      await using sql = await store.openSql("read");
       const run = newEditRun(store);
       for (const id of ids) {
-        const result = await editPlant(store, run, id, replace);
+        const result = await editPlant(sql, run, id, replace);
         if (result instanceof OperatorError) {
           if (ids.length === 1) throw result;
           printError(`plantstore: ${result.message}`);
@@ -57,12 +60,12 @@ export async function editPlants(
 
 /** Returns what was done, or why the plant was left as it is. */
 async function editPlant(
-  store: ReadablePlantStore,
+  sql: SqlConnection,
   run: EditRun,
   id: bigint,
   replace: (stored: NewPlant) => Plant | undefined,
 ): Promise<"updated" | "deleted" | "unchanged" | OperatorError> {
-  const expected = await store.get(id);
+  const expected = await findPlant(sql, id);
   if (expected === undefined) return noSuchPlant(id);
   const replacement = replace(expected);
   if (replacement !== undefined && plantsEqual(expected, replacement)) return "unchanged";
@@ -76,7 +79,7 @@ async function editPlant(
 }
 
 /** A run of the history by the user of this process. */
-export function newEditRun(store: ReadablePlantStore): EditRun {
+export function newEditRun(store: CommandStore): EditRun {
   return new EditRun(store, commandEditor());
 }
 

@@ -2,8 +2,8 @@
 
 import { Command } from "commander";
 import { newPlantJson } from "../core/contract/plant.ts";
-import type { Creation, ReadablePlantStore } from "../core/store/plant-store.ts";
 import { withCreationJson } from "../operations/export.ts";
+import { findPlant } from "../operations/stored-plants.ts";
 import { withSettings } from "./config/command-options.ts";
 import { noSuchPlant, parseIdArgument } from "./id-argument.ts";
 import { printStoredLines } from "./output.ts";
@@ -19,24 +19,11 @@ export function getCommand(): Command {
     async ({ database, withCreation }, text: string) => {
       const id = parseIdArgument(text);
       await withStore(database, "existing", async (store) => {
-        const plant = await store.get(id);
+        await using sql = await store.openSql("read");
+        const plant = await findPlant(sql, id);
         if (plant === undefined) throw noSuchPlant(id);
-        const creation = withCreation ? await readCreation(store, id) : undefined;
-        const json = creation === undefined ? newPlantJson(plant) : withCreationJson({ ...plant, creation });
-        await printStoredLines([json]);
+        await printStoredLines([withCreation ? withCreationJson(plant) : newPlantJson(plant)]);
       });
     },
   );
-}
-
-/** When and by whom a plant was created; undefined if it has been deleted since. */
-async function readCreation(store: ReadablePlantStore, id: bigint): Promise<Creation | undefined> {
-  await using read = await store.openSql("read");
-  const [row] = await read.query<{ created_at: bigint | null; token: string | null }>(
-    `SELECT created_at, creators.name AS token FROM plants LEFT JOIN creators ON creators.id = creator
-     WHERE plants.id = $1`,
-    [id],
-  );
-  if (row === undefined) return undefined;
-  return { createdAt: row.created_at === null ? null : Number(row.created_at), token: row.token };
 }

@@ -54,8 +54,9 @@ const processHost: CommandHost = {
     async write(texts) {
       const output = Bun.stdout.writer({ highWaterMark: 2 ** 16 });
       for await (const text of texts) {
-        const written = output.write(text);
-        if (typeof written !== "number") await written;
+        output.write(text);
+        // Bun loses the error of a write that it makes by itself while the next text is awaited.
+        await output.flush();
       }
       await output.end();
     },

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
 import { fieldNames } from "../core/contract/fields.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import type { PlantStore, ReadablePlantStore } from "../core/store/plant-store.ts";
+import type { CommandStore, PlantStore } from "../core/store/plant-store.ts";
 import { type FormatName, formatOfFile, readRecords } from "../operations/format.ts";
 import {
   type ImportCounts,
@@ -95,7 +95,7 @@ function canBeReadTwice(file: string): boolean {
 async function printDryRun(config: ImportConfig, file: string, signal: AbortSignal): Promise<ImportCounts> {
   const { database, quiet, importUpdate } = config;
   using source = openSource(file, signal, host().openInput);
-  const dryRun = async (store: ReadablePlantStore) => {
+  const dryRun = async (store: CommandStore) => {
     await using read = await store.openSql("read");
     const replacement = new Replacement(read, undefined);
     const counts = newCounts();
@@ -154,7 +154,7 @@ async function importInto(config: ImportConfig, file: string, signal: AbortSigna
   const resumable = () => `${summary(" so far")}; run the same command again to continue`;
 
   using source = openSource(file, signal, host().openInput);
-  const importStore = async (store: ReadablePlantStore) => {
+  const importStore = async (store: CommandStore) => {
     isOpen = true;
     const rejections = rejectionReport(format, delimiter);
     const input = file === "-" ? undefined : file;

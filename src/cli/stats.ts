@@ -2,7 +2,8 @@
 
 import { Command } from "commander";
 import { isActive } from "../core/auth/token.ts";
-import type { ReadablePlantStore } from "../core/store/plant-store.ts";
+import type { CommandStore } from "../core/store/plant-store.ts";
+import { countPlants } from "../operations/stored-plants.ts";
 import { withSettings } from "./config/command-options.ts";
 import { formatTable, printLines } from "./output.ts";
 import { withStore } from "./with-store.ts";
@@ -19,9 +20,10 @@ export function statsCommand(): Command {
   );
 }
 
-async function readStats(store: ReadablePlantStore) {
+async function readStats(store: CommandStore) {
   const { engine, schemaVersion } = store;
-  const [plants, bytes] = [await store.count({}), await store.bytesOnDisk()];
+  await using sql = await store.openSql("read");
+  const [plants, bytes] = [await countPlants(sql), await store.bytesOnDisk()];
   const all = await store.tokens.list();
   const active = all.filter((token) => isActive(token, Date.now())).length;
   const revoked = all.filter(({ revokedAt }) => revokedAt !== null).length;

@@ -33,7 +33,6 @@ import {
   sidecarFilesAt,
 } from "../core/store/sqlite/files.ts";
 import { isPlantStore, schemaVersion } from "../core/store/sqlite/migrations.ts";
-import { countPlants } from "../core/store/sqlite/plants.ts";
 
 /**
  * Copies a store to a file: one snapshot, verified and on stable storage before it gets the file's
@@ -289,7 +288,7 @@ function verifyCopy(path: string, name: string): number {
     const [[result] = []] = database.query("PRAGMA integrity_check(1)").values();
     if (result !== "ok")
       throw new OperatorError(`${name} is damaged: ${String(result).replace(/\s+/g, " ")}`);
-    return countPlants(database, {});
+    return Number(database.query("SELECT count(*) FROM plants").values()[0]?.[0]);
   } catch (error) {
     if (error instanceof SQLiteError)
       throw new OperatorError(`${name} is damaged, or not a store: ${error.message}`);

@@ -2,9 +2,9 @@
 
 import { fieldNames } from "../core/contract/fields.ts";
 import { newPlantJson } from "../core/contract/plant.ts";
-import type { StoredPlant } from "../core/store/plant-store.ts";
 import { type Delimiter, formatCsvCell, formatCsvRecord } from "./csv-records.ts";
 import type { FormatName } from "./format.ts";
+import type { StoredPlant } from "./stored-plants.ts";
 
 /**
  * The text of plants in a format, in chunks.

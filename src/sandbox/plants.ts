@@ -4,6 +4,7 @@ import { AdminError } from "../core/admin/request-bodies.ts";
 import { countCodeUnits, groupField } from "../core/contract/fields.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
+import { readPlants, type StoredPlant } from "../operations/stored-plants.ts";
 import { parseNumber, respondControl, respondDone, type SandboxPart } from "./control.ts";
 import type { MemoryStore, PlantsCopy } from "./memory-store.ts";
 
@@ -26,14 +27,15 @@ interface Snapshot {
 export function plantsPart(store: MemoryStore, onReplaced: () => void): SandboxPart {
   const snapshots = new Map<string, Snapshot>();
 
-  function list(query: URLSearchParams): Response {
+  async function list(query: URLSearchParams): Promise<Response> {
     const after = query.get("after");
     const limit = parseNumber(query, "limit", { least: 1, default: plantsMax });
-    const filter = {
+    const selection = {
       sinceId: after === null ? undefined : parseId(after, "after"),
       group: groupField === undefined ? undefined : (query.get(groupField) ?? undefined),
     };
-    return respondControl(readPage(store.plants(filter), Math.min(limit, plantsMax)));
+    const pages = readPlants(await store.openSql("read"), selection);
+    return respondControl(await readPage(pages, Math.min(limit, plantsMax)));
   }
 
   function get(id: bigint): Response {
@@ -90,14 +92,14 @@ export function plantsPart(store: MemoryStore, onReplaced: () => void): SandboxP
 }
 
 /** The first plants, and the id of the last of them if there are more. */
-function readPage(
-  pages: Iterable<readonly NewPlant[]>,
+async function readPage(
+  pages: AsyncIterable<readonly StoredPlant[]>,
   limit: number,
-): { plants: readonly NewPlant[]; next: bigint | null } {
+): Promise<{ plants: readonly NewPlant[]; next: bigint | null }> {
   const plants: NewPlant[] = [];
   let codeUnits = 0;
-  for (const some of pages)
-    for (const plant of some) {
+  for await (const some of pages)
+    for (const { creation: _, ...plant } of some) {
       if (plants.length === limit || codeUnits >= codeUnitsMax)
         return { plants, next: plants.at(-1)?.id ?? null };
       plants.push(plant);

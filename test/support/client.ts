@@ -2,7 +2,8 @@
 
 import { PlantStoreClient, type PlantStoreClientOptions } from "../../packages/client/src/index.ts";
 import { newPlantJson } from "../../src/core/contract/plant.ts";
-import { RunningServer, withStore } from "./server.ts";
+import { RunningServer } from "./server.ts";
+import { storedPlant } from "./stored-plants.ts";
 
 export type ClientTarget = Awaited<ReturnType<typeof startClientTarget>>;
 
@@ -17,7 +18,7 @@ export async function startClientTarget(...args: string[]) {
       new PlantStoreClient({ baseUrl: server.url, token, ...options }),
     /** The stored plant with an id as one line of JSON. */
     async stored(digits: string): Promise<string> {
-      const plant = await withStore(server.database, "existing", (store) => store.get(BigInt(digits)));
+      const plant = await storedPlant(server.database, BigInt(digits));
       return plant === undefined ? "" : `${newPlantJson(plant)}\n`;
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),

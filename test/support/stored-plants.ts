@@ -8,8 +8,10 @@ import type { ServerStore } from "../../src/core/store/group-commit.ts";
 import { openServerStore } from "../../src/core/store/open-store.ts";
 import type { EditOutcome, PlantEdit } from "../../src/core/store/plant-edit.ts";
 import { type PlantStore, toEntries } from "../../src/core/store/plant-store.ts";
+import type { SqlConnection } from "../../src/core/store/sql-connection.ts";
 import { EditRun } from "../../src/operations/edits.ts";
 import { exportText } from "../../src/operations/export.ts";
+import { countPlants, findPlant, readPlants, type StoredPlant } from "../../src/operations/stored-plants.ts";
 import { withStore } from "./server.ts";
 
 /** Creates the store if there is none, and its plants, which must be new. */
@@ -53,10 +55,30 @@ export async function editOne(
 
 /** All plants of a store, as `plantstore export` prints them. */
 export async function exported(database: string): Promise<string> {
-  const chunks = await withStore(database, "existing", (store) =>
-    Array.fromAsync(exportText(store.export({}), "ndjson", ",")),
+  const chunks = await reading(database, (sql) =>
+    Array.fromAsync(exportText(readPlants(sql), "ndjson", ",")),
   );
   return chunks.join("");
+}
+
+/** All plants of a store, with their creations. */
+export async function storedPlants(database: string): Promise<StoredPlant[]> {
+  return (await reading(database, (sql) => Array.fromAsync(readPlants(sql)))).flat();
+}
+
+export function storedPlant(database: string, id: bigint): Promise<StoredPlant | undefined> {
+  return reading(database, (sql) => findPlant(sql, id));
+}
+
+export function storedCount(database: string): Promise<number> {
+  return reading(database, (sql) => countPlants(sql));
+}
+
+function reading<Result>(database: string, read: (sql: SqlConnection) => Promise<Result>): Promise<Result> {
+  return withStore(database, "existing", async (store) => {
+    await using sql = await store.openSql("read");
+    return await read(sql);
+  });
 }
 
 const furtherFields = fieldNames.slice(fieldNames.indexOf("tag") + 1);

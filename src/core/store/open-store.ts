@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { OperatorError } from "../operator-error.ts";
 import type { ServerStore } from "./group-commit.ts";
-import type { OnUnavailable, OpenMode, ReadablePlantStore, StoreEvents, StoreWait } from "./plant-store.ts";
+import type { CommandStore, OnUnavailable, OpenMode, StoreEvents, StoreWait } from "./plant-store.ts";
 import type { Distribution } from "./postgres/citus/distribution.ts";
 import { parsePostgresUrl, toLocation } from "./postgres/connection-url.ts";
 import { reservedSuffix } from "./sqlite/files.ts";
@@ -17,7 +17,7 @@ interface StoreAddress {
   /** Opens the store for a server. */
   openForServer(mode: OpenMode, events: StoreEvents, wait: StoreWait): Promise<ServerStore>;
   /** Opens the store for one command. */
-  open(mode: OpenMode, onUnavailable: OnUnavailable, wait?: StoreWait): Promise<ReadablePlantStore>;
+  open(mode: OpenMode, onUnavailable: OnUnavailable, wait?: StoreWait): Promise<CommandStore>;
   /**
    * Distributes the plants by id over the nodes of the database's Citus cluster, also those that
    * are stored already, in one transaction. Safe to repeat. Undefined if the engine has no clusters.

@@ -80,48 +80,12 @@ export interface PlantStore extends AsyncDisposable {
   openSql(access: SqlAccess): Promise<SqlConnection>;
 }
 
-/** Which plants are exported; without a property all of them. */
-export interface ExportFilter {
-  /** Only plants that have exactly this in the field that groups them. */
-  readonly group?: string | undefined;
-  /** Only plants with an id greater than this. */
-  readonly sinceId?: bigint | undefined;
-  /** Whether each plant comes with its creation. */
-  readonly withCreation?: boolean | undefined;
-}
-
-/** When and by whom a plant was created; null where that is unknown. */
-export interface Creation {
-  /** Milliseconds since the epoch, by the clock of the server. */
-  readonly createdAt: number | null;
-  /** The name of the token, or of an identity provider's subject. */
-  readonly token: string | null;
-}
-
-/** A plant of an export. Its id is a bigint or its decimal digits, whichever the engine returns. */
-export interface StoredPlant extends Plant {
-  readonly id: bigint | string;
-  /** Undefined unless the export has creations. */
-  readonly creation?: Creation;
-}
-
-/** A store that can also be read. Reads never wait for creates. */
-export interface ReadablePlantStore extends PlantStore {
+/** A store that is open for one command. */
+export interface CommandStore extends PlantStore {
   readonly schemaVersion: number;
 
-  /** Whether there was no store before it was opened. */
+  /** Whether opening it created the store. */
   readonly wasCreated: boolean;
-
-  get(id: bigint): Promise<NewPlant | undefined>;
-
-  /**
-   * Exports plants ordered by id, from one snapshot, some hundreds at a time, as each by itself
-   * would cost a turn of the event loop. Memory does not grow with their number.
-   */
-  export(filter: ExportFilter): AsyncIterable<readonly StoredPlant[]>;
-
-  /** Counts the plants that an export has. Reads all of them: some 100 ms for a million. */
-  count(filter: ExportFilter): Promise<number>;
 }
 
 /** Called with the reason whenever the engine could not commit. */

@@ -4,8 +4,6 @@ import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { type NewPlant, newPlantJson } from "../../../src/core/contract/plant.ts";
-import { toEntries } from "../../../src/core/store/plant-store.ts";
-import { fromCopyText, toCopyText } from "../../../src/core/store/postgres/copy-format.ts";
 import { engines } from "../../support/engines.ts";
 import { anyNewPlant } from "../../support/random.ts";
 import { createStore, runCommand, TemporaryFolder } from "../../support/server.ts";
@@ -73,18 +71,3 @@ for (const [index, format] of ["ndjson", "csv"].entries()) {
     });
   }
 }
-
-test("COPY's text format is parsed to the same strings", () => {
-  fc.assert(
-    fc.property(fc.array(anyNewPlant), (plants) => {
-      const text = toCopyText(toEntries(plants, 7), 5);
-      const read = fromCopyText(text, true).map((plant) => ({ ...plant, id: BigInt(plant.id) }));
-      const creation = { createdAt: 5, token: "7" };
-      expect(read).toEqual(plants.map((plant) => ({ ...plant, creation })));
-      const withoutCreations = text.replaceAll("\t5\t7\n", "\n");
-      expect(
-        fromCopyText(withoutCreations, false).map((plant) => ({ ...plant, id: BigInt(plant.id) })),
-      ).toEqual(plants);
-    }),
-  );
-});

@@ -4,7 +4,8 @@ import { expect, test } from "bun:test";
 import { storeAt } from "../../../src/core/store/open-store.ts";
 import { CitusCluster, describeCitus } from "../../support/citus.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { createStore, RunningServer, runCommand, withStore } from "../../support/server.ts";
+import { createStore, RunningServer, runCommand } from "../../support/server.ts";
+import { storedCount } from "../../support/stored-plants.ts";
 
 describeCitus("a lost coordinator of Citus", () => {
   test("running servers and new ones create plants; tokens can be changed again when it is back", async () => {
@@ -32,6 +33,6 @@ describeCitus("a lost coordinator of Citus", () => {
 
     await coordinator.run();
     expect(await runCommand([...revoke, database])).toMatchObject({ exitCode: 0 });
-    expect(await withStore(address, "existing", (store) => store.count({}))).toBe(31);
+    expect(await storedCount(address)).toBe(31);
   });
 });

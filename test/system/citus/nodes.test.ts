@@ -11,7 +11,8 @@ import { makeCertificate } from "../../support/certificates.ts";
 import { CitusCluster, describeCitus, openQueuedStore, type QueuedStore } from "../../support/citus.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { PostgresServer } from "../../support/postgres.ts";
-import { createStore, TemporaryFolder, withStore } from "../../support/server.ts";
+import { createStore, TemporaryFolder } from "../../support/server.ts";
+import { storedPlants } from "../../support/stored-plants.ts";
 
 const openStore = (address: string) => openQueuedStore(address, "create", 10_000);
 const nodesOf = (service: QueuedStore) => Object.keys(service.nodes());
@@ -57,13 +58,10 @@ class Race {
   /** Compares the record with the plants in the store. */
   async audit(address: string): Promise<string[]> {
     const stored = new Map<bigint, string>();
-    await withStore(address, "writable", async (store) => {
-      for await (const plants of store.export({}))
-        for (const { id, name } of plants) {
-          if (stored.has(BigInt(id))) this.violations.push(`twice: ${id}`);
-          stored.set(BigInt(id), name);
-        }
-    });
+    for (const { id, name } of await storedPlants(address)) {
+      if (stored.has(id)) this.violations.push(`twice: ${id}`);
+      stored.set(id, name);
+    }
     return [
       ...this.violations,
       ...[...this.acknowledged]

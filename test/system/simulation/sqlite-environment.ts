@@ -5,7 +5,7 @@ import { newPlantJson } from "../../../src/core/contract/plant.ts";
 import { Database, SQLiteError } from "../../../src/core/store/sqlite/driver.ts";
 import { isFailedFsync } from "../../../src/core/store/sqlite/errors.ts";
 import { migrate } from "../../../src/core/store/sqlite/migrations.ts";
-import { exportPlants, SqlitePlants } from "../../../src/core/store/sqlite/plants.ts";
+import { SqlitePlants } from "../../../src/core/store/sqlite/plants.ts";
 import { BatchMemory } from "../../../src/core/store/sqlite/shared-batch.ts";
 import { SqliteTokens } from "../../../src/core/store/sqlite/tokens.ts";
 import type { Environment, ProcessStore, SimulationParts } from "./environment.ts";
@@ -110,8 +110,8 @@ export class SqliteEnvironment implements Environment {
   }
 
   durable(): ReadonlyMap<bigint, string> {
-    const all = [...exportPlants(this.#disk, {})].flat();
-    return new Map(all.map((plant) => [plant.id, newPlantJson(plant)]));
+    const ids = this.#disk.query<{ id: bigint }, []>("SELECT id FROM plants ORDER BY id").all();
+    return new Map(ids.map(({ id }) => [id, this.durablePlant(id) ?? ""]));
   }
 
   close(): void {

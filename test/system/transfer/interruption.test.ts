@@ -9,25 +9,20 @@ import { eventually } from "../../support/eventually.ts";
 import { plantJson } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { programPath } from "../../support/programs.ts";
-import { createStore, plantstore, run, TemporaryFolder, withStore } from "../../support/server.ts";
+import { createStore, plantstore, run, TemporaryFolder } from "../../support/server.ts";
+import { storedCount } from "../../support/stored-plants.ts";
 
 const lines = Array.from({ length: 50_000 }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
 /** More than an import reads and commits at a time. */
 const firstPart = lines.slice(0, 45_000).join("");
 
-async function plantsIn(database: string): Promise<number> {
-  return withStore(database, "existing", (store) => store.count({}));
-}
-
 /** Waits for the first commit of an import. */
 async function firstPlants(database: string): Promise<void> {
-  await withStore(database, "existing", async (store) => {
-    await eventually(
-      "imported plants",
-      () => store.count({}),
-      (plants) => plants > 0,
-    );
-  });
+  await eventually(
+    "imported plants",
+    () => storedCount(database),
+    (plants) => plants > 0,
+  );
 }
 
 /** Starts a command in a folder. Its standard input stays open. */
@@ -77,7 +72,7 @@ for (const engine of engines) {
       child.kill(signal);
       await child.exited;
       pipe.destroy();
-      const stored = await plantsIn(place.database);
+      const stored = await storedCount(place.database);
       expect(stored).toBeGreaterThan(0);
       const text = await child.stderr.text();
       if (signal === "SIGKILL") expect(child.signalCode).toBe("SIGKILL");
@@ -148,7 +143,7 @@ test("an import continues when the database is back within a minute", async () =
   await postgres.run();
   expect(await child.stderr.text()).toEndWith("0 already stored, 0 rejected\n");
   expect(await child.exited).toBe(0);
-  expect(await plantsIn(database)).toBe(lines.length);
+  expect(await storedCount(database)).toBe(lines.length);
 });
 
 test("SIGINT ends an import that waits for a lost database", async () => {

@@ -195,7 +195,7 @@ function toText(plant: NewPlant, field: FieldName): string | undefined {
  * transaction shows its rows after it has waited for both. It has no name: the plan of a prepared
  * statement would be kept from when the table was small.
  */
-export async function select(queries: Queries, ids: readonly bigint[]): Promise<Map<bigint, NewPlant>> {
+async function select(queries: Queries, ids: readonly bigint[]): Promise<Map<bigint, NewPlant>> {
   const sql = `SELECT ${columnList} FROM plants WHERE id = ANY ($1::int8[])`;
   const { rows } = await queries.query<PlantRow>(sql, [ids.map(String)]);
   return new Map(rows.map((row) => [BigInt(row.id), toNewPlant(BigInt(row.id), row)]));

@@ -12,4 +12,3 @@ export {
   type Submittable,
   types,
 } from "pg";
-export { to as copyTo } from "pg-copy-streams";

@@ -1,26 +1,15 @@
 // The PostgreSQL engine.
 
-import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
 import { type EditOutcome, type EditRun, editWork, type PlantEdit } from "../plant-edit.ts";
-import type {
-  ExportFilter,
-  NewEntry,
-  OpenMode,
-  Outcome,
-  ReadablePlantStore,
-  StoredPlant,
-  StoreWait,
-} from "../plant-store.ts";
+import type { CommandStore, NewEntry, OpenMode, Outcome, StoreWait } from "../plant-store.ts";
 import type { SqlAccess } from "../sql-connection.ts";
-import { select } from "./batch.ts";
 import { bytesOnNodesSql, type ClusterEvents, openNodeQueues } from "./citus/citus.ts";
 import { assertNotWorker } from "./citus/distribution.ts";
 import type { Queries } from "./connection.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
-import { countPlants, exportPlants } from "./export.ts";
 import { assertSchema, migrate, newestVersion } from "./migrations.ts";
 import { PostgresPlants, probe } from "./plants.ts";
 import { Primary } from "./primary.ts";
@@ -28,7 +17,7 @@ import { PostgresSqlConnection } from "./sql-connection.ts";
 import { runWork } from "./sql-work.ts";
 import { PostgresTokens } from "./tokens.ts";
 
-export class PostgresStore implements ReadablePlantStore, ServerStore {
+export class PostgresStore implements CommandStore, ServerStore {
   readonly engine = "postgres";
   readonly schemaVersion = newestVersion;
   readonly wasCreated: boolean;
@@ -93,19 +82,6 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
 
   assertWritable(): Promise<void> {
     return this.#primary.once(probe);
-  }
-
-  async get(id: bigint): Promise<NewPlant | undefined> {
-    const selecting = this.#primary.withRetry((pool) => select(pool, [id]));
-    return (await selecting.catch(rejectForOperator)).get(id);
-  }
-
-  export(filter: ExportFilter): AsyncIterable<readonly StoredPlant[]> {
-    return exportPlants(this.#primary, filter);
-  }
-
-  count(filter: ExportFilter): Promise<number> {
-    return countPlants(this.#primary, filter);
   }
 
   bytesOnDisk(): Promise<number> {

@@ -1,40 +1,16 @@
-// The plants table: commits batches, reads single plants, exports and counts.
+// The plants table: commits batches.
 
 import type { ColumnValue } from "../../contract/field-types.ts";
-import {
-  countCodeUnits,
-  fieldNames,
-  groupField,
-  type PlantColumns,
-  sample,
-  titleField,
-} from "../../contract/fields.ts";
+import { fieldNames, type PlantColumns, sample, titleField } from "../../contract/fields.ts";
 import { type NewPlant, toColumns, toNewPlant } from "../../contract/plant.ts";
-import {
-  type Creation,
-  compareWithStored,
-  type ExportFilter,
-  type NewEntry,
-  type OnUnavailable,
-  type Outcome,
-  type StoredPlant,
-} from "../plant-store.ts";
+import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } from "../plant-store.ts";
 import type { Database } from "./driver.ts";
 import { batchFailure } from "./errors.ts";
 
 type PlantRow = PlantColumns & { readonly id: bigint };
 
-/** The columns of a plant, as they are selected. */
-const plantColumns = ["id", ...fieldNames].map((column) => `plants.${column}`).join(", ");
-
 /** Longer than most, so that the probe does not find room where a create finds none. */
 const probeName = "x".repeat(100);
-
-/** Plants that an export reads at a time: 100 to 10,000 cost the same for each plant. */
-const exportRowsMax = 1_000;
-
-/** UTF-16 code units that an export holds at a time: the bound on its memory. */
-const exportCodeUnitsMax = 2 ** 20;
 
 export class SqlitePlants {
   readonly #database: Database;
@@ -58,7 +34,9 @@ export class SqlitePlants {
       `INSERT INTO plants (id, created_at, creator, ${fieldNames.join(", ")})
        VALUES (?, ?, ?${", ?".repeat(fieldNames.length)}) ON CONFLICT (id) DO NOTHING`,
     );
-    this.#select = database.query<PlantRow, [bigint]>(`SELECT ${plantColumns} FROM plants WHERE id = ?`);
+    this.#select = database.query<PlantRow, [bigint]>(
+      `SELECT id, ${fieldNames.join(", ")} FROM plants WHERE id = ?`,
+    );
   }
 
   /**
@@ -134,59 +112,4 @@ export class SqlitePlants {
     if (stored === undefined) throw new Error(`SQLite neither inserted nor found the plant ${plant.id}`);
     return compareWithStored(stored, plant);
   }
-}
-
-/** A plant of an export, with its id as a bigint. */
-export type SqliteStoredPlant = StoredPlant & { readonly id: bigint };
-
-/** Exports plants ordered by id. One statement is one snapshot, however long it takes. */
-export function* exportPlants(database: Database, filter: ExportFilter): Generator<SqliteStoredPlant[]> {
-  const { where, values } = whereClause(filter);
-  const [columns, creator] = filter.withCreation
-    ? [`${plantColumns}, created_at, creators.name AS creator`, "LEFT JOIN creators ON creators.id = creator"]
-    : [plantColumns, ""];
-  const select = database.prepare<PlantRow & CreationColumns, (bigint | string)[]>(
-    `SELECT ${columns} FROM plants ${creator} ${where} ORDER BY plants.id`,
-  );
-  try {
-    let plants: SqliteStoredPlant[] = [];
-    let codeUnits = 0;
-    for (const row of select.iterate(...values)) {
-      const plant = toNewPlant(row.id, row);
-      plants.push(filter.withCreation ? { ...plant, creation: toCreation(row) } : plant);
-      codeUnits += countCodeUnits(plant);
-      if (plants.length < exportRowsMax && codeUnits < exportCodeUnitsMax) continue;
-      yield plants;
-      plants = [];
-      codeUnits = 0;
-    }
-    if (plants.length > 0) yield plants;
-  } finally {
-    select.finalize();
-  }
-}
-
-/** Counts the plants that an export has. */
-export function countPlants(database: Database, filter: ExportFilter): number {
-  const { where, values } = whereClause(filter);
-  return Number(database.query(`SELECT count(*) FROM plants ${where}`).values(...values)[0]?.[0]);
-}
-
-function whereClause({ group, sinceId }: ExportFilter): { where: string; values: (bigint | string)[] } {
-  const conditions = [
-    ...(sinceId === undefined ? [] : ["plants.id > ?"]),
-    ...(group === undefined ? [] : [`${groupField} = ?`]),
-  ];
-  const values = [sinceId, group].filter((value) => value !== undefined);
-  return { where: conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`, values };
-}
-
-/** Undefined unless the export has creations. */
-interface CreationColumns {
-  readonly created_at?: bigint | null;
-  readonly creator?: string | null;
-}
-
-function toCreation({ created_at = null, creator = null }: CreationColumns): Creation {
-  return { createdAt: created_at === null ? null : Number(created_at), token: creator };
 }

@@ -4,7 +4,7 @@
 import { type EditOutcome, type EditRun, editWork, type PlantEdit } from "../plant-edit.ts";
 import { type SqlStatement, SqlTimeout, type SqlValue } from "../sql-connection.ts";
 import type { SqlWork } from "../sql-work.ts";
-import type { Database } from "./driver.ts";
+import { Database } from "./driver.ts";
 import { readError } from "./errors.ts";
 import { runImmediateTransaction } from "./immediate-transaction.ts";
 
@@ -61,6 +61,22 @@ export class SqlRunner {
     let rows: object[] = [];
     for (const statement of statements) rows = runStatement(this.#database, statement);
     return rows;
+  }
+}
+
+/** Opens a connection that only reads. Throws an OperatorError if that fails. */
+export function openReader(path: string) {
+  try {
+    const database = new Database(path, { readonly: true, strict: true, safeIntegers: true });
+    // SQLite opens the WAL with the first statement: later there may be no descriptor for it.
+    database.query("SELECT 1 FROM sqlite_schema").get();
+    const runner = new SqlRunner(database);
+    return {
+      read: (call: SqlCall) => runner.read(call),
+      close: () => database.close(true),
+    };
+  } catch (error) {
+    throw readError(error);
   }
 }
 

@@ -2,17 +2,9 @@
 // every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
 
 import { existsSync } from "node:fs";
-import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
-import type {
-  ExportFilter,
-  NewEntry,
-  OnUnavailable,
-  OpenMode,
-  Outcome,
-  ReadablePlantStore,
-} from "../plant-store.ts";
+import type { CommandStore, NewEntry, OnUnavailable, OpenMode, Outcome } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
 import type { TokenStore } from "../sql-tokens.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
@@ -29,13 +21,13 @@ import {
 import { bytesOnDisk } from "./files.ts";
 import { newestVersion } from "./migrations.ts";
 import { OpenFiles } from "./open-files.ts";
-import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from "./plants.ts";
-import { openReadConnection, toSqlConnection } from "./sql-connection.ts";
-import { editPlants, type SqlCall, SqlRunner } from "./sql-statements.ts";
+import { SqlitePlants } from "./plants.ts";
+import { toSqlConnection } from "./sql-connection.ts";
+import { editPlants, openReader, type SqlCall, SqlRunner } from "./sql-statements.ts";
 import { SqliteTokens } from "./tokens.ts";
 import { Wal } from "./wal.ts";
 
-export class SqliteStore implements ReadablePlantStore {
+export class SqliteStore implements CommandStore {
   readonly engine = "sqlite";
   readonly batchesInFlightMax = 1;
   readonly schemaVersion = newestVersion;
@@ -97,28 +89,17 @@ export class SqliteStore implements ReadablePlantStore {
     return this.#write(() => this.#plants.probe());
   }
 
-  async get(id: bigint): Promise<NewPlant | undefined> {
-    return reading(() => this.#plants.get(id));
-  }
-
-  async *export(filter: ExportFilter): AsyncGenerator<SqliteStoredPlant[]> {
-    try {
-      yield* exportPlants(this.#database, filter);
-    } catch (error) {
-      throw readError(error);
-    }
-  }
-
-  async count(filter: ExportFilter): Promise<number> {
-    return reading(() => countPlants(this.#database, filter));
-  }
-
   async bytesOnDisk(): Promise<number> {
     return bytesOnDisk(this.#path);
   }
 
   async openSql(access: SqlAccess): Promise<SqlConnection> {
-    return access === "read" ? openReadConnection(this.#path) : toSqlConnection((call) => this.runSql(call));
+    if (access === "write") return toSqlConnection((call) => this.runSql(call));
+    const reader = openReader(this.#path);
+    return toSqlConnection(
+      async (call) => reader.read(call),
+      async () => reader.close(),
+    );
   }
 
   runSql(call: SqlCall): Promise<object[]> {

@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from "bun:test";
 import { toEntries } from "../../../../src/core/store/plant-store.ts";
+import { findPlant } from "../../../../src/operations/stored-plants.ts";
 import { MemoryStore } from "../../../../src/sandbox/memory-store.ts";
 import { engines } from "../../../support/engines.ts";
-import { withStore } from "../../../support/server.ts";
-import { editOne, openedStore, unexpected } from "../../../support/stored-plants.ts";
+import { editOne, openedStore, storedPlants, unexpected } from "../../../support/stored-plants.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {
@@ -35,9 +35,7 @@ for (const engine of engines) {
         expected: { name: "Ficus" },
         replacement: { name: "Ficus", tag: "indoor" },
       });
-      const plants = await withStore(place.database, "existing", async (store) =>
-        (await Array.fromAsync(store.export({ withCreation: true }))).flat(),
-      );
+      const plants = await storedPlants(place.database);
       expect(plants.length).toBe(2_503);
       const createdAt = expect.any(Number);
       expect(plants.slice(0, 4).map(({ id, creation }) => ({ id: String(id), creation }))).toEqual([
@@ -87,7 +85,7 @@ test("a store in memory knows the creators also after its plants were replaced",
   for (const id of [1n, 2n]) {
     store.replacePlants(empty);
     await store.create([{ plant: { id, name: "Ficus" }, creator }]);
-    const [[plant] = []] = store.plants({ withCreation: true });
-    expect(plant).toMatchObject({ id, creation: { token: "gardener" } });
+    const sql = await store.openSql("read");
+    expect(await findPlant(sql, id)).toMatchObject({ id, creation: { token: "gardener" } });
   }
 });

@@ -3,8 +3,7 @@
 import { expect, test } from "bun:test";
 import { toEntries } from "../../../../src/core/store/plant-store.ts";
 import { engines } from "../../../support/engines.ts";
-import { withStore } from "../../../support/server.ts";
-import { openedStore } from "../../../support/stored-plants.ts";
+import { openedStore, storedCount } from "../../../support/stored-plants.ts";
 
 /** Makes the store refuse every plant, and accept plants again. Citus has no triggers. */
 const refusals: Readonly<Record<string, { readonly start: string; readonly end: string }>> = {
@@ -33,6 +32,6 @@ for (const engine of engines) {
     expect(await store.assertWritable().catch(String)).toContain("refused");
     await sql.query(refusal.end);
     await store.assertWritable();
-    expect(await withStore(place.database, "existing", (opened) => opened.count({}))).toBe(0);
+    expect(await storedCount(place.database)).toBe(0);
   });
 }

@@ -6,14 +6,13 @@ import fc from "fast-check";
 import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
 import { type Outcome, toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connection-url.ts";
-import { exportPlants } from "../../../../../src/core/store/postgres/export.ts";
 import { PostgresPlants } from "../../../../../src/core/store/postgres/plants.ts";
 import { Primary } from "../../../../../src/core/store/postgres/primary.ts";
 import { EditRun } from "../../../../../src/operations/edits.ts";
 import { sharedPostgres } from "../../../../support/postgres.ts";
 import { anyNewPlant } from "../../../../support/random.ts";
 import { createStore } from "../../../../support/server.ts";
-import { openedStore } from "../../../../support/stored-plants.ts";
+import { openedStore, storedPlants } from "../../../../support/stored-plants.ts";
 
 const server = await sharedPostgres();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -22,11 +21,13 @@ afterAll(() => server[Symbol.asyncDispose]());
 class Engine implements AsyncDisposable {
   readonly name: string;
   readonly unavailable: string[] = [];
+  readonly #address: string;
   readonly #primary: Primary;
   readonly #plants: PostgresPlants;
 
   private constructor(name: string, address: string) {
     this.name = name;
+    this.#address = address;
     this.#primary = new Primary(parsePostgresUrl(address.replace("postgres:", "")));
     this.#plants = new PostgresPlants(this.#primary, (reason) => this.unavailable.push(reason));
   }
@@ -52,8 +53,7 @@ class Engine implements AsyncDisposable {
   }
 
   async exported(): Promise<NewPlant[]> {
-    const plants = (await Array.fromAsync(exportPlants(this.#primary, {}))).flat();
-    return plants.map((plant) => ({ ...plant, id: BigInt(plant.id) }));
+    return (await storedPlants(this.#address)).map(({ creation: _, ...plant }) => plant);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -14,7 +14,7 @@ import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
 import { Wal } from "../../../../../src/core/store/sqlite/wal.ts";
 import { eventually } from "../../../../support/eventually.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
-import { openedStore, unexpected } from "../../../../support/stored-plants.ts";
+import { openedStore, storedCount, unexpected } from "../../../../support/stored-plants.ts";
 
 const mebibyte = 2 ** 20;
 
@@ -64,8 +64,7 @@ test("a server's WAL is copied by the checkpoint thread, and restarts in the com
   expect(walBytesMax).toBeLessThan(160 * mebibyte);
   await store[Symbol.asyncDispose]();
   expect(existsSync(`${path}-wal`)).toBe(false);
-  await using reopened = new SqliteStore(path, "existing", unexpected);
-  expect(await reopened.count({})).toBe(Number(id));
+  expect(await storedCount(`sqlite:${path}`)).toBe(Number(id));
 });
 
 test("while another connection writes the index of the WAL, a WAL that a reader holds is not taken for restarted", () => {

@@ -1,0 +1,96 @@
+// Reads stored plants, page after page in the order of ids. Each page is a short read of its own, so
+// that neither a large store nor a slow reader keeps a snapshot: SQLite could not restart its
+// write-ahead log, and PostgreSQL not vacuum.
+
+import { type FieldName, fieldNames, groupField, type PlantColumns } from "../core/contract/fields.ts";
+import { type NewPlant, toNewPlant } from "../core/contract/plant.ts";
+import type { SqlConnection } from "../core/store/sql-connection.ts";
+
+/** Which plants are read; without a property all of them. */
+export interface Selection {
+  /** Only plants that have exactly this in the field that groups them. */
+  readonly group?: string | undefined;
+  /** Only plants with an id greater than this. */
+  readonly sinceId?: bigint | undefined;
+}
+
+/** When and by whom a plant was created; null where that is unknown. */
+interface Creation {
+  /** Milliseconds since the epoch, by the clock of the server. */
+  readonly createdAt: number | null;
+  /** The name of the token, or of an identity provider's subject. */
+  readonly token: string | null;
+}
+
+/** A plant with its creation, where that was read. */
+export type StoredPlant = NewPlant & { readonly creation?: Creation };
+
+type PlantRow = PlantColumns & {
+  readonly id: bigint;
+  readonly created_at: bigint | null;
+  readonly token: string | null;
+};
+
+const int64Min = -(2n ** 63n);
+const int64Max = 2n ** 63n - 1n;
+
+/** Plants of a page, which is held in memory: at most 200 MB, with plants of the largest bodies. */
+const pagePlantsMax = 200;
+
+/** Counting 50 million plants takes some seconds. */
+const countMsMax = 10 * 60_000;
+
+const columns = `plants.id, ${fieldNames.map((field) => `plants.${field}`).join(", ")}, created_at, creators.name AS token`;
+const joinCreators = "LEFT JOIN creators ON creators.id = creator";
+
+/** One plant; undefined if there is none. Rejects with an OperatorError. */
+export async function findPlant(sql: SqlConnection, id: bigint): Promise<StoredPlant | undefined> {
+  const [row] = await sql.query<PlantRow>(
+    `SELECT ${columns} FROM plants ${joinCreators} WHERE plants.id = $1`,
+    [id],
+  );
+  return row && toStoredPlant(row);
+}
+
+/**
+ * Reads a selection. A plant that is created or changed meanwhile is read as it was or as it is.
+ * Rejects with an OperatorError.
+ */
+export async function* readPlants(
+  sql: SqlConnection,
+  { group, sinceId }: Selection = {},
+): AsyncGenerator<readonly StoredPlant[]> {
+  if (sinceId === int64Max) return;
+  for (let from = sinceId === undefined ? int64Min : sinceId + 1n; ; ) {
+    const rows = await sql.query<PlantRow>(
+      `SELECT ${columns} FROM plants ${joinCreators} WHERE plants.id >= $1
+       ORDER BY plants.id LIMIT ${pagePlantsMax}`,
+      [from],
+    );
+    const last = rows.at(-1)?.id;
+    if (last === undefined) return;
+    const selected = rows.filter((row) => group === undefined || row[groupField as FieldName] === group);
+    if (selected.length > 0) yield selected.map(toStoredPlant);
+    if (last === int64Max) return;
+    from = last + 1n;
+  }
+}
+
+/** Counts a selection. Rejects with an OperatorError. */
+export async function countPlants(sql: SqlConnection, { group, sinceId }: Selection = {}): Promise<number> {
+  const conditions = [sql.inTime];
+  const parameters: (bigint | string)[] = [];
+  if (sinceId !== undefined) conditions.push(`id > $${parameters.push(sinceId)}`);
+  if (group !== undefined) conditions.push(`${groupField} = $${parameters.push(group)}`);
+  const [row] = await sql.query<{ plants: bigint }>(
+    `SELECT count(*) AS plants FROM plants WHERE ${conditions.join(" AND ")}`,
+    parameters,
+    countMsMax,
+  );
+  return Number(row?.plants);
+}
+
+function toStoredPlant({ id, created_at, token, ...fields }: PlantRow): StoredPlant {
+  const createdAt = created_at === null ? null : Number(created_at);
+  return { ...toNewPlant(id, fields as PlantColumns), creation: { createdAt, token } };
+}
