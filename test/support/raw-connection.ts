@@ -21,14 +21,15 @@ export class RawConnection {
     this.#settle = closed.resolve;
   }
 
-  /** Connects to the host and port of an address. */
-  static async open(url: string): Promise<RawConnection> {
+  /** Connects to the host and port of an address; over TLS with the certificate of an https one. */
+  static async open(url: string, ca?: string): Promise<RawConnection> {
     const { hostname, port } = new URL(url);
     // Nothing comes before a request is sent, so the handlers find their connection.
     const socket = await Bun.connect<RawConnection>({
       hostname,
       port: Number(port),
       allowHalfOpen: true,
+      ...(ca === undefined ? {} : { tls: { ca } }),
       socket: {
         data: ({ data }, chunk) => data.#take(chunk),
         drain: ({ data }) => data.#flush(),
@@ -111,8 +112,8 @@ export class RawConnection {
 }
 
 /** Sends bytes, and returns the response up to the close, which the bytes must ask for. */
-export async function sendRaw(url: string, bytes: string): Promise<string> {
-  const connection = await RawConnection.open(url);
+export async function sendRaw(url: string, bytes: string, ca?: string): Promise<string> {
+  const connection = await RawConnection.open(url, ca);
   connection.write(bytes);
   return connection.closed;
 }

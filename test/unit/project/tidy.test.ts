@@ -104,7 +104,7 @@ test("imports point one way, from higher layers to lower ones", () => {
 const toolLayers: Readonly<Record<string, readonly string[]>> = {
   "test/support": [],
   "test/unit": ["test/support", "bench", "scripts"],
-  "test/integration": ["test/support", "bench/loads/open-loop.ts", "scripts"],
+  "test/integration": ["test/support", "scripts"],
   "test/system": ["test/support", "scripts"],
   "test/long": ["test/support", "test/system"],
   "test/runner": ["test/support"],
