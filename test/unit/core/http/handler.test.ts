@@ -3,7 +3,6 @@
 import { expect, test } from "bun:test";
 import type { Authenticator } from "../../../../src/core/auth/authenticator.ts";
 import { ApiError } from "../../../../src/core/contract/errors.ts";
-import type { NewPlant } from "../../../../src/core/contract/plant.ts";
 import { BodyReader } from "../../../../src/core/http/body-reader.ts";
 import { withCors } from "../../../../src/core/http/cors.ts";
 import { createPlantOperation } from "../../../../src/core/http/create-plant.ts";
@@ -17,7 +16,7 @@ const context = { ...inProcess, origin: "http://127.0.0.1:8080" };
 
 /** A handler whose creates have this outcome, the plants that it creates, and the events it emits. */
 function handlerWith(createOutcome: CreateOutcome | Error, arrivalMsMax = 20_000) {
-  const created: NewPlant[] = [];
+  const created: object[] = [];
   const events: ServerEvent[] = [];
   const authenticate = (headers: Headers) =>
     headers.has("authorization") ? caller : new ApiError("missingToken", "No token.");
@@ -34,7 +33,7 @@ function handlerWith(createOutcome: CreateOutcome | Error, arrivalMsMax = 20_000
       groupCommit: {
         isFullFor: () => false,
         create: (pending) => {
-          created.push(pending.plant);
+          created.push({ plant: pending.plant, callerKey: pending.callerKey, creator: pending.creator });
           if (createOutcome instanceof Error) pending.fail(createOutcome);
           else pending.settle(createOutcome);
         },
@@ -89,9 +88,10 @@ test.each([
   expect(response.headers.has("access-control-allow-origin")).toBe(false);
 });
 
-test("a 200 has only the fields that its client needs", async () => {
-  const { handler } = handlerWith("created");
+test("a create has its plant and its caller, and a 200 only the fields that its client needs", async () => {
+  const { handler, created } = handlerWith("created");
   const response = await handler(create(), context);
+  expect(created).toEqual([{ plant: { id: 1n, name: "Monstera" }, callerKey: caller.key, creator: 1 }]);
   expect([...response.headers.keys()].toSorted()).toEqual(["content-type", "x-request-id"]);
 });
 

@@ -1,7 +1,8 @@
-// The time-outs of bodies, and the memory that they hold.
+// The time-outs of bodies, and the memory that they hold, on virtual time.
 
 import { expect, test } from "bun:test";
 import { BodyReader } from "../../../../src/core/http/body-reader.ts";
+import { VirtualTime } from "../../../support/virtual-time.ts";
 
 const caller = { key: "gardener's key" };
 const limits = { bodyBytesMax: 50_000, inFlightBytesMax: 200_000, arrivalMsMax: 60_000 };
@@ -42,33 +43,44 @@ test.each([
   expect(reader.memory.used).toBe(0);
 });
 
-test("a body times out no earlier than its own time, whenever it was started, and holds nothing afterwards", async () => {
-  const arrivalMsMax = 80;
-  const reader = new BodyReader({ ...limits, arrivalMsMax });
+test("a body times out when its own time is over, whenever it was started, and holds nothing afterwards", async () => {
+  using time = new VirtualTime();
+  const reader = new BodyReader({ ...limits, arrivalMsMax: 80 });
   const waits = [0, 15, 30].map(async (delayMs) => {
-    await Bun.sleep(delayMs);
+    await time.sleep(delayMs);
     const { request, end } = endlessRequest();
-    const start = performance.now();
     expect(await reader.read(request, caller)).toMatchObject({ code: "requestTimeout" });
-    const waitedMs = performance.now() - start;
     end();
-    return waitedMs;
+    return time.now() - delayMs;
   });
-  // Timers of the runtime may fire a millisecond early.
-  for (const waitedMs of await Promise.all(waits)) expect(waitedMs).toBeGreaterThanOrEqual(arrivalMsMax - 8);
+  // Time-outs are looked for a tenth of the time apart.
+  for (const waitedMs of await time.until(Promise.all(waits), 1_000)) expect(waitedMs).toBeWithin(80, 100);
   expect(reader.memory.used).toBe(0);
 });
 
-test("a body that ends after another one timed out is read", async () => {
-  const reader = new BodyReader({ ...limits, arrivalMsMax: 40 });
-  const slow = endlessRequest();
-  expect(await reader.read(slow.request, caller)).toMatchObject({ code: "requestTimeout" });
+test("a body that ends after another one timed out is read, and one over the limit is rejected", async () => {
+  using time = new VirtualTime();
+  const reader = new BodyReader(limits);
+  const slow = reader.read(endlessRequest().request, caller);
+  expect(await time.until(slow, 2 * limits.arrivalMsMax)).toMatchObject({ code: "requestTimeout" });
   const next = endlessRequest();
   const body = reader.read(next.request, caller);
   next.end();
   expect(await body).toHaveLength(5_000);
-  expect(await reader.read(requestWith("x".repeat(50_001)), caller)).toMatchObject({
-    code: "contentTooLarge",
-  });
+  const tooLarge = await reader.read(requestWith("x".repeat(50_001)), caller);
+  expect(tooLarge).toMatchObject({ code: "contentTooLarge" });
+  expect(reader.memory.used).toBe(0);
+});
+
+test("bodies of one caller leave memory for those of another", async () => {
+  using time = new VirtualTime();
+  const reader = new BodyReader({ ...limits, inFlightBytesMax: 80_000 });
+  const greedy = Array.from({ length: 20 }, () => reader.read(endlessRequest().request, caller));
+  expect(await Promise.race(greedy)).toMatchObject({ code: "unavailable" });
+  // Seven eighths.
+  expect(reader.memory.used).toBe(70_000);
+  const other = requestWith("x".repeat(5_000));
+  expect(await reader.read(other, { key: "botanist's key" })).toHaveLength(5_000);
+  await time.until(Promise.all(greedy), 2 * limits.arrivalMsMax);
   expect(reader.memory.used).toBe(0);
 });
