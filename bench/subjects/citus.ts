@@ -54,7 +54,8 @@ export async function startOnCitus(
   subject: { readonly name: string; readonly query: string },
 ): Promise<NodesSubject> {
   const { name: database, address } = await cluster.newDatabase();
-  await runProgram([version.command, "migrate", "--distribute", "citus", "--database", address]);
+  await runProgram([version.command, "migrate", "--database", address]);
+  await cluster.distribute(database);
   const nodes = {
     coordinator: [await postmasterPid(cluster.coordinator)],
     workers: await Promise.all(cluster.workers.map(postmasterPid)),

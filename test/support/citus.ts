@@ -78,6 +78,11 @@ export class CitusDatabases implements AsyncDisposable {
     return { name, address: this.coordinator.address(name) };
   }
 
+  /** Distributes the plants of a store, as docs/scaling.md says. */
+  async distribute(database: string): Promise<void> {
+    await this.coordinator.query(database, "SELECT create_distributed_table('plants', 'id')");
+  }
+
   /** Leaves the nodes running: other tests use them. */
   async [Symbol.asyncDispose](): Promise<void> {}
 }

@@ -1,6 +1,5 @@
 // The test matrix: one line for each engine. Suites that hold on every engine loop over it.
 
-import { storeAt } from "../../src/core/store/open-store.ts";
 import { sharedCitus } from "./citus.ts";
 import { sharedPostgres } from "./postgres.ts";
 import { createStore, TemporaryFolder } from "./server.ts";
@@ -61,8 +60,8 @@ async function createPostgresStore(): Promise<TestStore> {
 /** An empty store that is distributed over the workers of the cluster that the tests share. */
 async function createCitusStore(): Promise<TestStore> {
   const cluster = await sharedCitus();
-  const { address } = await cluster.newDatabase();
+  const { name, address } = await cluster.newDatabase();
   await createStore(address);
-  await storeAt(address).distribute?.();
+  await cluster.distribute(name);
   return { database: address, [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose]() };
 }

@@ -329,12 +329,6 @@ const commandSettings = {
     description: "how long older tokens of the name stay valid; 0s ends them at once",
     parse: parseDuration,
   },
-  distribute: {
-    flag: "--distribute <system>",
-    description:
-      "citus: distribute the plants, also those stored already, over the nodes of the Citus cluster that the database is in",
-    parse: oneOf("citus"),
-  },
   quiet: switchSetting("--quiet", "print nothing but errors"),
   json: switchSetting("--json", "print JSON instead of a table, one line per row"),
   all: switchSetting("--all", "include tokens that have ended"),

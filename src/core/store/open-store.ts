@@ -4,7 +4,6 @@ import { resolve } from "node:path";
 import { OperatorError } from "../operator-error.ts";
 import type { ServerStore } from "./group-commit.ts";
 import type { CommandStore, OnUnavailable, OpenMode, StoreEvents, StoreWait } from "./plant-store.ts";
-import type { Distribution } from "./postgres/citus/distribution.ts";
 import { parsePostgresUrl, toLocation } from "./postgres/connection-url.ts";
 import { reservedSuffix } from "./sqlite/files.ts";
 
@@ -18,11 +17,6 @@ interface StoreAddress {
   openForServer(mode: OpenMode, events: StoreEvents, wait: StoreWait): Promise<ServerStore>;
   /** Opens the store for one command. */
   open(mode: OpenMode, onUnavailable: OnUnavailable, wait?: StoreWait): Promise<CommandStore>;
-  /**
-   * Distributes the plants by id over the nodes of the database's Citus cluster, also those that
-   * are stored already, in one transaction. Safe to repeat. Undefined if the engine has no clusters.
-   */
-  readonly distribute?: (wait?: StoreWait) => Promise<Distribution>;
 }
 
 // Parts of an engine are imported on first use: the PostgreSQL client takes 20 ms to load.
@@ -67,8 +61,6 @@ function postgres(address: string): StoreAddress {
     openForServer: open,
     open: (mode, onUnavailable, wait = {}) =>
       open(mode, { onUnavailable, onDegraded: () => undefined }, wait),
-    distribute: async (wait = {}) =>
-      (await import("./postgres/citus/distribution.ts")).distribute(address, wait),
   };
 }
 

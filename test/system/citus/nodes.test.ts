@@ -110,7 +110,7 @@ describeCitus("Citus nodes", () => {
     const { name, address } = await cluster.newDatabase();
     await createStore(address);
     const query = (sql: string) => cluster.coordinator.query(name, sql);
-    await query("SELECT create_distributed_table('plants', 'id')");
+    await cluster.distribute(name);
     return { name, address, query };
   }
 
@@ -205,80 +205,6 @@ describeCitus("Citus nodes", () => {
     await using through = await openStore(`${address}?citus=coordinator`);
     expect(through.nodes()).toEqual({});
     expect(await through.create({ id: 1n, name: "Fern" })).toBe("unchanged");
-  });
-
-  test("a commit waits for the worker's disk whatever the worker sets, and a worker without fsync gets no plant", async () => {
-    const { name, address, query } = await newStore();
-    const [worker, other] = cluster.workers;
-    await worker.alterSystem("SET synchronous_commit = off");
-    // The shards record the setting of each insert.
-    await worker.query(
-      name,
-      `SET citus.enable_ddl_propagation = off; SET citus.enable_manual_changes_to_shards = on; SET citus.override_table_visibility = off;
-       CREATE TABLE settings (value text);
-       CREATE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS $$
-         BEGIN INSERT INTO public.settings VALUES (current_setting('synchronous_commit')); RETURN NEW; END $$;
-       DO $$ DECLARE shard text; BEGIN
-         FOR shard IN SELECT relname FROM pg_class WHERE relname ~ '^plants_[0-9]+$' AND relkind = 'r' LOOP
-           EXECUTE 'CREATE TRIGGER record BEFORE INSERT ON ' || shard || ' FOR EACH ROW EXECUTE FUNCTION record()';
-         END LOOP; END $$`,
-    );
-    await using service = await openStore(address);
-    await service.readMap(query);
-    try {
-      const ids = Array.from({ length: 100 }, (_, id) => BigInt(id));
-      await service.createAll(ids);
-      const settings = await worker.query(
-        name,
-        "SELECT value, count(*)::int AS count FROM settings GROUP BY value",
-      );
-      const ofWorker = ids.filter((id) => service.nodeOf(id) === nodeName(worker));
-      expect(settings).toEqual([{ value: "on", count: ofWorker.length }]);
-
-      await worker.alterSystem("SET fsync = off");
-      // Each connection reads its settings again between two statements, as soon as the signal has
-      // reached it.
-      let refusing = 1_000n;
-      await eventually(
-        "the worker without fsync gets no plant",
-        () => {
-          refusing = firstIn(service, nodeName(worker), refusing + 1n);
-          return service.create({ id: refusing, name: "Fern" });
-        },
-        (outcome) => outcome === "unavailable",
-      );
-      const inOther = { id: firstIn(service, nodeName(other), 1_000n), name: "Fern" };
-      expect(await service.create(inOther)).toBe("created");
-      expect(service.unavailable.join()).toContain("has fsync off");
-      expect(service.reports).toEqual([]);
-      await worker.alterSystem("SET fsync = on");
-      // It may be stored since before: the settings of a transaction are known when it has ended.
-      await eventually(
-        "the worker gets plants again",
-        () => service.create({ id: refusing, name: "Fern" }),
-        (outcome) => outcome !== "unavailable",
-      );
-    } finally {
-      await worker.alterSystem("RESET synchronous_commit", "RESET fsync");
-    }
-  });
-
-  test("a plant that a trigger skips is unavailable, and the others of its batch are stored", async () => {
-    const { name, address, query } = await newStore();
-    // Otherwise Citus lets no distributed table have a trigger.
-    await query(`ALTER DATABASE ${name} SET citus.enable_unsafe_triggers = on`);
-    await query(`CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN IF NEW.name = 'skipped' THEN RETURN NULL; END IF; RETURN NEW; END $$`);
-    await query("CREATE TRIGGER skip BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION skip()");
-    await using service = await openStore(`${address}?retry_timeout=1`);
-    await service.readMap(query);
-    const plants = Array.from({ length: 100 }, (_, id) => ({
-      id: BigInt(id),
-      name: id % 9 === 0 ? "skipped" : "Fern",
-    }));
-    const outcomes = await Promise.all(plants.map((plant) => service.create(plant)));
-    expect(outcomes).toEqual(plants.map(({ name }) => (name === "skipped" ? "unavailable" : "created")));
-    expect(await query("SELECT count(*)::int AS count FROM plants")).toEqual([{ count: 88 }]);
   });
 
   test("a replay through the coordinator waits for the standby of the worker that has its plant", async () => {

@@ -78,7 +78,7 @@ export function classifyError(error: unknown): Failure {
 }
 
 /** A message in one line: Citus quotes that of another node, which has several. */
-export function oneLine(message: string): string {
+function oneLine(message: string): string {
   return message.trim().replaceAll(/\s*\n\s*/g, " ");
 }
 

@@ -60,7 +60,7 @@ export const newestVersion = migrations.length;
 const insufficientPrivilege = "42501";
 
 /** The advisory lock of a change of the schema: "plant", which no one else chooses by chance. */
-export const schemaLock = 0x70_6c_61_6e_74n;
+const schemaLock = 0x70_6c_61_6e_74n;
 
 /** Rejects with an OperatorError unless the schema has this version. Needs only to read. */
 export async function assertSchema(primary: Primary): Promise<void> {
@@ -83,18 +83,12 @@ export async function assertSchema(primary: Primary): Promise<void> {
 /**
  * Creates the schema or upgrades it to this version, once if several servers start. Writes nothing
  * if it has that version. Returns whether there was none before.
- *
- * @param assertMayChange rejects where the schema cannot be changed.
  */
-export async function migrate(
-  primary: Primary,
-  assertMayChange: (queries: Queries) => Promise<void>,
-): Promise<boolean> {
+export async function migrate(primary: Primary): Promise<boolean> {
   const version = await primary.withRetry(schemaVersion);
   assertNotNewer(version ?? 0);
   if (version === newestVersion && missingFields(await primary.withRetry(plantColumns)).length === 0)
     return false;
-  await primary.withRetry(assertMayChange);
   const options = {
     mode: "ISOLATION LEVEL READ COMMITTED",
     statementMs: statementMsMax,

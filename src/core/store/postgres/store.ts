@@ -6,7 +6,6 @@ import { type EditOutcome, type EditRun, editWork, type PlantEdit } from "../pla
 import type { CommandStore, NewEntry, OpenMode, Outcome, StoreWait } from "../plant-store.ts";
 import type { SqlAccess } from "../sql-connection.ts";
 import { bytesOnNodesSql, type ClusterEvents, openNodeQueues } from "./citus/citus.ts";
-import { assertNotWorker } from "./citus/distribution.ts";
 import type { Queries } from "./connection.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
@@ -51,7 +50,7 @@ export class PostgresStore implements CommandStore, ServerStore {
     const url = parsePostgresUrl(address);
     const primary = new Primary(url, wait);
     try {
-      const wasCreated = mode === "create" ? await migrate(primary, assertNotWorker) : false;
+      const wasCreated = mode === "create" ? await migrate(primary) : false;
       if (mode !== "create") await assertSchema(primary);
       primary.finishOpening();
       return new PostgresStore(url, primary, wasCreated, events);

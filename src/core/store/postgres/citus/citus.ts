@@ -8,7 +8,6 @@ import type { Queries } from "../connection.ts";
 import type { PostgresUrl } from "../connection-url.ts";
 import { classifyError, errorReason } from "../errors.ts";
 import type { Commits, Primary } from "../primary.ts";
-import { citusVersion } from "./distribution.ts";
 import { CitusNode, probeMsMax } from "./node.ts";
 import { NodeQueues, type NodeStore } from "./node-queues.ts";
 import { MapError, type MappedNode, type Metadata, metadataSql, ShardMap } from "./shard-map.ts";
@@ -41,6 +40,13 @@ export async function openNodeQueues(
   const queue = new CitusQueue(cluster, { ...limits, batchesInFlightMax }, context);
   await queue.start();
   return queue;
+}
+
+async function citusVersion(connection: Queries): Promise<string | undefined> {
+  const { rows } = await connection.query<{ version: string }>(
+    "SELECT extversion AS version FROM pg_extension WHERE extname = 'citus'",
+  );
+  return rows[0]?.version;
 }
 
 /** The SQL that measures the tables on all nodes, as `bytes`; undefined without Citus. */

@@ -3,7 +3,7 @@
 // outdated map is slower and not wrong.
 
 /** The first version whose workers have the metadata, so that each of them can route. */
-export const citusVersionMin = 11;
+const citusVersionMin = 11;
 
 /** Ids that are hashed to find one of a node: 20 ms. */
 const idsTriedMax = 2n ** 16n;

@@ -2,19 +2,12 @@
 // rejected.
 
 import { afterAll, expect, test } from "bun:test";
-import { existsSync } from "node:fs";
 import { describeError } from "../../../../../src/cli/main.ts";
 import type { OpenMode } from "../../../../../src/core/store/plant-store.ts";
 import { newestVersion } from "../../../../../src/core/store/postgres/migrations.ts";
 import { plantJson, post } from "../../../../support/http.ts";
 import { sharedPostgres } from "../../../../support/postgres.ts";
-import {
-  createStore,
-  RunningServer,
-  runCommand,
-  TemporaryFolder,
-  withStore,
-} from "../../../../support/server.ts";
+import { createStore, RunningServer, runCommand, withStore } from "../../../../support/server.ts";
 
 const database = await sharedPostgres();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -96,29 +89,6 @@ test("without a schema, and with a newer one, the error says what to do", async 
   ]) {
     await expectRefusal(refused, newer);
   }
-});
-
-test("a database without Citus is not distributed, nor is a file", async () => {
-  const { address } = await database.newDatabase();
-  expect(await runCommand(["migrate", "--distribute", "citus", "--database", address])).toEqual({
-    exitCode: 1,
-    stdout: "",
-    stderr: expect.stringContaining(
-      "\nplantstore: this database has no Citus; run CREATE EXTENSION citus in it on every node, and SELECT citus_add_node(…) on the coordinator\n",
-    ),
-  });
-  using folder = new TemporaryFolder();
-  const file = folder.file("plants.db");
-  expect(await runCommand(["migrate", "--distribute", "citus", "--database", `sqlite:${file}`])).toEqual({
-    exitCode: 2,
-    stdout: "",
-    stderr: "plantstore: --distribute is for PostgreSQL with Citus; a SQLite store is one file\n",
-  });
-  expect(existsSync(file)).toBe(false);
-  expect(await runCommand(["migrate", "--distribute", "crdb", "--database", address])).toMatchObject({
-    exitCode: 2,
-    stderr: expect.stringMatching(/^plantstore: --distribute: "crdb" is not citus\n$/),
-  });
 });
 
 test("a database that is read-only or not in UTF-8 is rejected", async () => {
