@@ -195,7 +195,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let isStopping = false;
   const startAdmin = (address: ListenerAddress) => {
     const gauges = {
-      queue: () => groupCommit.metrics(),
+      queuedPlants: () => groupCommit.queuedPlants,
+      nodesUp: () => groupCommit.nodesUp,
       bodyBytesInFlight: () => bodyReader.memory.used,
       connections: () => connectionLimit.open,
       storeBytes: () => store.bytesOnDisk(),

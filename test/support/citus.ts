@@ -180,11 +180,7 @@ export async function openQueuedStore(address: string, mode: OpenMode, queuePlan
 
     /** Whether each node commits, by name; the queue of one node has no names. */
     nodes(): Record<string, boolean> {
-      const metric = queue.metrics().find(({ name }) => name === "plantstore_node_up");
-      const samples = metric?.samples ?? [];
-      return Object.fromEntries(
-        samples.map(([suffix, value]) => [/"(.*)"/.exec(suffix)?.[1] ?? "", value === 1]),
-      );
+      return Object.fromEntries(queue.nodesUp ?? []);
     },
 
     /** Reads the shard map, by which nodeOf finds the node of an id. */

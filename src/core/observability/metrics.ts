@@ -9,7 +9,9 @@ import { counter, gauge, labels, type Metric, renderMetrics, type Sample } from 
 import type { BatchCommitted, RequestRecord, Result, ServerEvent } from "./server-event.ts";
 
 export interface Gauges {
-  readonly queue: () => readonly Metric[];
+  readonly queuedPlants: () => number;
+  /** Whether each node of a cluster commits plants, by its name; undefined elsewhere. */
+  readonly nodesUp: () => ReadonlyMap<string, boolean> | undefined;
   readonly bodyBytesInFlight: () => number;
   readonly connections: () => number | undefined;
   /** Undefined if the engine cannot measure it. */
@@ -139,7 +141,12 @@ export class Metrics {
         "When the certificate of the public listener expires; 0 without one.",
         this.#certificateExpiresAt / 1_000,
       ),
-      ...this.#gauges.queue(),
+      gauge("plantstore_queue_plants", "Plants that are queued for a batch.", this.#gauges.queuedPlants()),
+      gauge(
+        "plantstore_node_up",
+        "Whether a node of a cluster commits plants; absent elsewhere.",
+        [...(this.#gauges.nodesUp() ?? [])].map(([node, isUp]) => [labels({ node }), isUp ? 1 : 0]),
+      ),
       gauge(
         "plantstore_body_bytes",
         "Memory reserved for request bodies that are being received or processed.",

@@ -2,12 +2,11 @@
 // duration of a commit determines the size of the batches. A timer only ends a wait beside a commit
 // that takes long.
 
+import { CoalescedWork } from "../coalesced-work.ts";
 import { countCodeUnits } from "../contract/fields.ts";
-import { gauge, type Metric } from "../observability/prometheus-text.ts";
 import type { Clock, Emit } from "../observability/server-event.ts";
 import { isWithinShare } from "./fair-share.ts";
 import type { NewEntry, Outcome, PlantStore } from "./plant-store.ts";
-import { Readiness } from "./readiness.ts";
 
 /** The outcome of a create; `overloaded` and `closed` plants were not passed to the engine. */
 export type CreateOutcome = Outcome | "overloaded" | "closed";
@@ -35,7 +34,11 @@ export interface CreateQueue {
    */
   assertReady(): Promise<readonly string[]>;
 
-  metrics(): readonly Metric[];
+  /** The number of plants in the queue. */
+  readonly queuedPlants: number;
+
+  /** Whether each node of a cluster commits plants, by its name; undefined elsewhere. */
+  readonly nodesUp?: ReadonlyMap<string, boolean>;
 
   /** Accepts no more plants; resolves when every accepted plant is settled. May be called again. */
   close(): Promise<void>;
@@ -78,7 +81,8 @@ export class GroupCommit implements CreateQueue {
   readonly #limits: GroupCommitLimits;
   readonly #context: QueueContext;
   readonly #schedule: (start: () => void) => void;
-  readonly #readiness: Readiness;
+  /** Commits without a plant. Probes that ask at the same time share one. */
+  readonly #probe: CoalescedWork<void>;
   #queue: PendingCreate[] = [];
   #queueCodeUnits = 0;
   /** By caller; only callers with plants in the queue. */
@@ -101,11 +105,10 @@ export class GroupCommit implements CreateQueue {
     this.#limits = limits;
     this.#context = context;
     this.#schedule = context.schedule ?? atEndOfTick;
-    this.#readiness = new Readiness(store, context.now);
+    this.#probe = new CoalescedWork(() => store.assertWritable());
   }
 
-  /** The number of plants in the queue. */
-  get queueLength(): number {
+  get queuedPlants(): number {
     return this.#queue.length;
   }
 
@@ -136,12 +139,8 @@ export class GroupCommit implements CreateQueue {
   }
 
   async assertReady(): Promise<readonly string[]> {
-    await this.#readiness.assertReady();
+    await this.#probe.run();
     return [];
-  }
-
-  metrics(): readonly Metric[] {
-    return [queueMetric(this.#queue.length)];
   }
 
   close(): Promise<void> {
@@ -231,13 +230,11 @@ export class GroupCommit implements CreateQueue {
       const outcomes = await this.#createInStore(batch);
       if (outcomes.length !== batch.length)
         throw new Error(`The engine returned ${outcomes.length} outcomes for ${batch.length} plants`);
-      this.#readiness.update(outcomes);
       const endedAt = this.#context.now();
       this.#context.emit({ kind: "batchCommitted", plants: batch.length, startedAt, endedAt });
       for (let index = 0; index < batch.length; index++)
         (batch[index] as PendingCreate).settle(outcomes[index] as Outcome);
     } catch (error) {
-      this.#readiness.update(undefined);
       for (const pending of batch) pending.fail(error);
     }
     this.#resolveIfIdle();
@@ -260,10 +257,6 @@ export class GroupCommit implements CreateQueue {
   #resolveIfIdle(): void {
     if (this.#isClosed && this.#batchesInFlight === 0 && this.#queue.length === 0) this.#idle.resolve();
   }
-}
-
-export function queueMetric(plants: number): Metric {
-  return gauge("plantstore_queue_plants", "Plants that are queued for a batch.", plants);
 }
 
 /** A store as a server uses it. */

@@ -125,7 +125,7 @@ export class SimulatedServer {
     this.#state = "ended";
     await this.#store.close();
     const left = [
-      this.#groupCommit.queueLength,
+      this.#groupCommit.queuedPlants,
       this.#unanswered,
       isDrained ? this.#bodyReader.memory.used : 0,
     ];
@@ -145,7 +145,7 @@ export class SimulatedServer {
   /** The engine, which may throw before its commit, or after it. */
   async #create(batch: readonly NewEntry[], environment: Environment): Promise<Outcome[]> {
     const { random, trace } = this.#parts;
-    this.#waitedMost = Math.max(this.#waitedMost, batch.length + this.#groupCommit.queueLength);
+    this.#waitedMost = Math.max(this.#waitedMost, batch.length + this.#groupCommit.queuedPlants);
     const throwsAt = environment.engineThrows ? random.pick(["before", "after", "never"] as const) : "never";
     if (throwsAt !== "never") trace(`the engine throws ${throwsAt} its commit`);
     if (throwsAt === "before") throw new EngineThrew();

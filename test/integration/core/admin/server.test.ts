@@ -11,7 +11,8 @@ test("an exception of a route is answered 500 and reported, and does not change 
     throw failure;
   };
   const gauges = {
-    queue: fail,
+    queuedPlants: fail,
+    nodesUp: fail,
     bodyBytesInFlight: fail,
     connections: fail,
     storeBytes: fail,

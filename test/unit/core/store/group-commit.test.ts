@@ -123,22 +123,6 @@ test("each batch that is committed is emitted once, before any create of it reso
   ]);
 });
 
-test("a batch that commits is evidence of readiness, and one that fails takes a probe", async () => {
-  const { engine, commit } = start();
-  expect(await commit.assertReady()).toEqual([]);
-  expect(engine.probes).toBe(1);
-  for (const [outcome, probes] of [
-    ["created", 1],
-    ["unavailable", 2],
-  ] as const) {
-    const created = create(commit, plant(1));
-    await engine.end(outcome);
-    await created;
-    await commit.assertReady();
-    expect(engine.probes).toBe(probes);
-  }
-});
-
 test("code units in the queue are limited as well, and are released when their batch starts", async () => {
   const { engine, commit } = start();
   void create(commit, plant(1));
@@ -174,7 +158,7 @@ test("a caller may fill seven eighths of the queue, and the rest is left to othe
   expect(await create(commit, plant(71, ""), "one")).toBe("overloaded");
   // Another caller gets seven eighths of the rest, so some is always free.
   for (let id = 100; !commit.isFullFor("two"); id++) void create(commit, plant(id, ""), "two");
-  expect(commit.queueLength).toBe(78);
+  expect(commit.queuedPlants).toBe(78);
   expect(commit.isFullFor("three")).toBe(false);
 
   // Its plants leave in batches of three, and its share is released with them.
@@ -192,7 +176,7 @@ test("a caller's code units may fill seven eighths of the queue, and are release
   expect(sent).toBe(15);
   expect(commit.isFullFor("two")).toBe(false);
   await engine.end();
-  while (commit.queueLength > 0) await engine.end();
+  while (commit.queuedPlants > 0) await engine.end();
   expect(commit.isFullFor("one")).toBe(false);
 });
 

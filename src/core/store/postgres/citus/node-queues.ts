@@ -1,7 +1,6 @@
 // The queues of a store that commits on several nodes: a group commit for each node, behind the
 // interface of one. Nothing in a node's queue waits for another node.
 
-import { gauge, labels, type Metric } from "../../../observability/prometheus-text.ts";
 import { errorMessage } from "../../../operator-error.ts";
 import {
   type CreateQueue,
@@ -9,7 +8,6 @@ import {
   type GroupCommitLimits,
   type PendingCreate,
   type QueueContext,
-  queueMetric,
 } from "../../group-commit.ts";
 import type { PlantStore } from "../../plant-store.ts";
 
@@ -102,16 +100,13 @@ export class NodeQueues implements CreateQueue {
     return failures;
   }
 
-  metrics(): readonly Metric[] {
+  get queuedPlants(): number {
     const all = [...this.#queues.values(), ...this.#retired.keys()];
-    return [
-      queueMetric(all.reduce((sum, { queue }) => sum + queue.queueLength, 0)),
-      gauge(
-        "plantstore_node_up",
-        "Whether a node of a cluster commits plants; absent elsewhere.",
-        [...this.#queues].map(([name, { node }]) => [labels({ node: name }), node.isUp ? 1 : 0]),
-      ),
-    ];
+    return all.reduce((sum, { queue }) => sum + queue.queuedPlants, 0);
+  }
+
+  get nodesUp(): ReadonlyMap<string, boolean> {
+    return new Map([...this.#queues].map(([name, { node }]) => [name, node.isUp]));
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,6 @@
 // The queues of the nodes of a cluster, on nodes whose commits the test ends.
 
 import { expect, test } from "bun:test";
-import { renderMetrics } from "../../../../../src/core/observability/prometheus-text.ts";
 import type { CreateOutcome, GroupCommitLimits } from "../../../../../src/core/store/group-commit.ts";
 import { NodeQueues, type NodeStore } from "../../../../../src/core/store/postgres/citus/node-queues.ts";
 import { create as createPlant, ManualEngine } from "../manual-engine.ts";
@@ -48,9 +47,8 @@ function create(queues: NodeQueues, id: number, callerKey?: string, name = ""): 
   return createPlant(queues, { id: BigInt(id), name }, callerKey);
 }
 
-/** Plants in all queues, as the metric has it. */
-function queued(queues: NodeQueues): number {
-  return Number(/^plantstore_queue_plants (\d+)$/m.exec(renderMetrics(queues.metrics()))?.[1]);
+function queued({ queuedPlants }: NodeQueues): number {
+  return queuedPlants;
 }
 
 test("a batch has the plants of one node, and each node has its own batches in flight", async () => {
@@ -148,12 +146,10 @@ test("the store is ready while one node can commit, and names the others", async
   expect(await queues.assertReady()).toEqual(["odd cannot commit: a full disk"]);
 });
 
-test("the metrics say which nodes commit", () => {
+test("nodesUp says which nodes commit", () => {
   const { queues, odd } = start();
   odd.isUp = false;
-  expect(renderMetrics(queues.metrics())).toContain(
-    'plantstore_node_up{node="even"} 1\nplantstore_node_up{node="odd"} 0\n',
-  );
+  expect(Object.fromEntries(queues.nodesUp)).toEqual({ even: true, odd: false });
 });
 
 test("close waits for every node, and closes each when its queue is empty", async () => {
