@@ -1,33 +1,32 @@
 // npm run generate: writes what follows from the resource into openapi.yaml (schemas, examples and
-// code samples; descriptions and names of examples stay as they are) and into the packages (types).
+// code samples; descriptions and names of examples stay as they are), into openapi-control.yaml
+// (schemas), and from these into the packages (types).
 
 import { join } from "node:path";
 import type { ApiError } from "../src/core/contract/errors.ts";
-import {
-  fieldNames,
-  groupField,
-  isRequired,
-  sample,
-  titleField,
-  typeOf,
-} from "../src/core/contract/fields.ts";
+import { fieldNames, isRequired, sample, titleField, typeOf } from "../src/core/contract/fields.ts";
 import { parseNewPlantJson, toJsonPlant } from "../src/core/contract/plant.ts";
 import { createPlantOperation } from "../src/core/http/create-plant.ts";
 import { routerOf } from "../src/core/http/router.ts";
 import { codeSamples } from "../src/docs-page/code-samples.ts";
+import { declareTypes, type Schema } from "./schema-types.ts";
 
 const root = join(import.meta.dir, "..");
 const header = "// Written by `npm run generate` from src/core/contract/resource.ts.";
+
+const controlFile = "src/sandbox/openapi-control.yaml";
 
 if (import.meta.main)
   for (const [path, text] of await generatedFiles()) await Bun.write(join(root, path), text);
 
 /** The files with what follows from the resource, by their paths. */
 export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
+  const control = generateControl(await Bun.file(join(root, controlFile)).text());
   return new Map([
     ["openapi.yaml", generateDescription(await Bun.file(join(root, "openapi.yaml")).text())],
     ["packages/client/src/plant-fields.ts", generateClientFields()],
-    ["packages/sandbox/src/plant-fields.ts", generateSandboxFields()],
+    [controlFile, control],
+    ["packages/sandbox/src/control-types.ts", generateControlTypes(control)],
   ]);
 }
 
@@ -167,18 +166,25 @@ ${fieldNames.map((field) => `  ${field}: { type: "${jsonType(field)}", isRequire
 `;
 }
 
-function generateSandboxFields(): string {
-  const filters = groupField === undefined ? [] : [groupField];
-  const filter = declareFields(filters);
-  return `${header}
+/** The text of openapi-control.yaml with the fields of the resource. */
+function generateControl(text: string): string {
+  const description = new BlockText(text);
+  description.replace(["components", "schemas", "Plant"], describePlant);
+  description.replace(["components", "schemas", "MatchedPlant"], (lines, indent) =>
+    describePlant(lines, indent).filter((line) => !line.startsWith(`${indent}required:`)),
+  );
+  return description.text;
+}
 
-/** The fields of a plant besides its id. A field that the plant does not have is absent. */
-export interface PlantFields {
-${declareFields(fieldNames)}}
+/** The types of what control accepts and returns. */
+function generateControlTypes(text: string): string {
+  const { components } = Bun.YAML.parse(text) as { components: { schemas: Record<string, Schema> } };
+  return `// Written by \`npm run generate\` from ${controlFile}.
 
-/** Which plants are listed: those with exactly these values. */
-export ${filter === "" ? "type PlantFilter = Readonly<Record<string, never>>;" : `interface PlantFilter {\n${filter}}`}
-`;
+/** An int64; a number must be a safe integer. Larger ids are bigints: \`9007199254740993n\`. */
+export type AnyId = bigint | number;
+
+${declareTypes(components.schemas)}`;
 }
 
 function declareFields(fields: readonly (typeof fieldNames)[number][]): string {

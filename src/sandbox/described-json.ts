@@ -5,29 +5,12 @@ import type { Ajv2020, ErrorObject } from "ajv/dist/2020.js";
 import { BadRequestError } from "../console/responses.ts";
 import document from "./openapi-control.yaml";
 
-/** The parts of a schema that a message tells. */
-interface Schema {
-  readonly type?: string | readonly string[];
-  readonly format?: string;
-  readonly oneOf?: readonly { readonly required: readonly string[] }[];
-  readonly enum?: readonly unknown[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly pattern?: string;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly maxProperties?: number;
-  readonly properties?: Readonly<Record<string, { readonly readOnly?: boolean }>>;
-  readonly examples?: readonly unknown[];
-}
-
 let loading: Promise<Ajv2020> | undefined;
 
 /** Loaded late: it would take 25 ms of each start. */
 async function loadSchemas(): Promise<Ajv2020> {
   const { Ajv2020 } = await import("ajv/dist/2020.js");
   const ajv = new Ajv2020({
-    verbose: true,
     strict: false,
     validateSchema: false,
     formats: { "date-time": isTime, int64: true, regex: isPattern },
@@ -57,35 +40,13 @@ function toNumber(_: string, value: unknown): unknown {
   return BigInt.asIntN(64, value) === value ? Number(value) : String(value);
 }
 
-function describeError(error: ErrorObject): string {
-  const { keyword, instancePath, schemaPath, data } = error;
-  const { missingProperty, additionalProperty, property, propertyName } = error.params;
-  const schema = (error.parentSchema ?? {}) as Schema;
-  const name = instancePath
-    .replaceAll(/\/(\d+)/g, "[$1]")
-    .replaceAll("/", ".")
-    .replace(/^\./, "");
-  const subject = name === "" ? "The body" : name;
-  const memberName = (member: string) => (name === "" ? member : `${name}.${member}`);
-  switch (keyword) {
-    case "required":
-      return `${memberName(missingProperty)} is missing; the fields there are ${fieldsOf(schema)}.`;
-    case "additionalProperties":
-      return `${memberName(additionalProperty)} is unknown; the fields there are ${fieldsOf(schema)}.`;
-    case "minProperties":
-    case "maxProperties":
-      return `${subject} must have ${schema.maxProperties === 1 ? "one" : "at least one"} of ${fieldsOf(schema)}.`;
-    case "oneOf":
-      return `${subject} must have one of ${schema.oneOf?.flatMap(({ required }) => required).join(", ")}.`;
-    case "dependentRequired":
-      return `${memberName(property)} needs ${missingProperty}.`;
-    case "false schema":
-      return `${subject} and ${/dependentSchemas\/(\w+)/.exec(schemaPath)?.[1]} exclude each other. Remove one.`;
-    case "propertyNames":
-      return `${subject} cannot have the name ${JSON.stringify(propertyName)}.`;
-    default:
-      return `${subject} must be ${describeSchema(schema)}, but is ${preview(data)}.`;
-  }
+function describeError({ keyword, instancePath, schemaPath, message = "", params }: ErrorObject): string {
+  const subject = instancePath === "" ? "The body" : instancePath.slice(1).replaceAll("/", ".");
+  const { additionalProperty, unevaluatedProperty, allowedValues } = params;
+  const detail: unknown = additionalProperty ?? unevaluatedProperty ?? allowedValues?.join(", ");
+  if (keyword === "false schema")
+    return `${subject} cannot be combined with ${/dependentSchemas\/(\w+)/.exec(schemaPath)?.[1]}.`;
+  return `${subject} ${message}${detail === undefined ? "" : `: ${detail}`}.`;
 }
 
 /** RFC 3339, with a time zone. */
@@ -101,41 +62,4 @@ function isPattern(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Says what a value must be, such as "an integer from 1 to 100". */
-function describeSchema(schema: Schema): string {
-  const { type, format, pattern, minimum, maximum, examples, minItems, maxItems } = schema;
-  const example = examples === undefined ? "" : `, such as ${JSON.stringify(examples[0])}`;
-  const range = maximum === undefined ? "" : ` from ${minimum ?? 0} to ${maximum}`;
-  const kind = format === undefined ? "" : ` (${format})`;
-  if (schema.enum !== undefined)
-    return `one of ${schema.enum.map((each) => JSON.stringify(each)).join(", ")}`;
-  if (typeof type === "object") return `of the type ${type.join(", ")}`;
-  switch (type) {
-    case "array":
-      return `an array${minItems === maxItems ? ` of length ${minItems}` : ` of at most ${maxItems} items`}${example}`;
-    case "string":
-      return `a string${kind}${pattern === undefined ? "" : ` that matches ${pattern}`}${example}`;
-    case "boolean":
-      return "true or false";
-    case "object":
-    case "integer":
-      return `an ${type}${format === undefined ? range : kind}${example}`;
-    default:
-      return `a ${type}${range}`;
-  }
-}
-
-function fieldsOf({ properties = {} }: Schema): string {
-  return Object.keys(properties)
-    .filter((field) => properties[field]?.readOnly !== true)
-    .join(", ");
-}
-
-const previewLength = 100;
-
-function preview(value: unknown): string {
-  const text = JSON.stringify(value);
-  return text.length > previewLength ? `${text.slice(0, previewLength)}…` : text;
 }

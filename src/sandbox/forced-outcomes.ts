@@ -6,15 +6,11 @@ import type { Caller } from "../core/auth/caller.ts";
 import { ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { parseExactJson, toExactJson } from "../core/contract/exact-json.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
-import { type NewPlant, type Plant, parseNewPlant } from "../core/contract/plant.ts";
+import type { Plant } from "../core/contract/plant.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { type BodyLimits, BodyReader } from "../core/http/body-reader.ts";
 import { createPlantOperation } from "../core/http/create-plant.ts";
-import {
-  type ExchangeDependencies,
-  requestIdMaker,
-  Exchange as ServerExchange,
-} from "../core/http/exchange.ts";
+import { Exchange, type ExchangeDependencies, requestIdMaker } from "../core/http/exchange.ts";
 import { type Connection, type Handler, pathOf } from "../core/http/handler.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { RateLimit, type RateLimitResult } from "../core/http/rate-limit.ts";
@@ -22,9 +18,9 @@ import { plantResponse } from "../core/http/responses.ts";
 import { type Route, routerOf } from "../core/http/router.ts";
 import { TickBudget } from "../core/http/tick-budget.ts";
 import type { Clock, Emit } from "../core/observability/server-event.ts";
-import type { Exchange } from "./exchange.ts";
 import { drawDelayMs, type Example, errorCodes, exampleOf, examples, type Outcome } from "./outcome.ts";
 import { parsePreferredOutcome } from "./prefer.ts";
+import type { ReceivedRequest } from "./received-request.ts";
 import type { RequestGate } from "./request-gate.ts";
 import type { ForcedBy } from "./request-log.ts";
 import type { Rules } from "./rules.ts";
@@ -38,7 +34,7 @@ export interface ForcedOutcomesOptions {
   readonly basePath: string;
   /** The operations besides the create. */
   readonly operations: readonly Operation[];
-  /** The limits of the server for bodies, which are read here where a rule depends on the plant. */
+  /** The limits of the server for bodies, which are read here where a rule depends on it. */
   readonly bodyLimits: BodyLimits;
   /** The rate of the server; undefined where it has none. */
   readonly rateLimit: { readonly createsPerSecond: number; readonly burst: number } | undefined;
@@ -79,17 +75,21 @@ export class ForcedOutcomes {
   }
 
   /** Responds with the outcome that the request asks for, or that a rule has for it. */
-  handle(request: Request, connection: Connection, exchange: Exchange): Promise<Response> {
+  handle(request: Request, connection: Connection, received: ReceivedRequest): Promise<Response> {
     const isForced = this.#rules.size > 0 || request.headers.has("prefer");
     if (!isForced) return this.#next(request, connection);
     const route = this.#findRoute(request.method, pathOf(request.url));
     const isOffered = route.operation !== undefined || route.error.code !== "notFound";
     return isOffered
-      ? this.#force(request, { ...connection, route }, exchange)
+      ? this.#force(request, { ...connection, route }, received)
       : this.#next(request, connection);
   }
 
-  async #force(received: Request, connection: RoutedConnection, exchange: Exchange): Promise<Response> {
+  async #force(
+    original: Request,
+    connection: RoutedConnection,
+    received: ReceivedRequest,
+  ): Promise<Response> {
     const { signal } = this.#gate;
     const {
       request,
@@ -97,9 +97,9 @@ export class ForcedOutcomes {
       forced,
       applied,
       rejection,
-    } = await this.#choose(received, connection.route);
-    exchange.forced = forced;
-    if (rejection !== undefined) return this.#fail(received, connection, rejection);
+    } = await this.#choose(original, connection.route);
+    received.forced = forced;
+    if (rejection !== undefined) return this.#fail(original, connection, rejection);
 
     const { delay, drop, body, bytesPerSecond } = outcome;
     const wait = async (when: "before" | "after") => {
@@ -114,12 +114,12 @@ export class ForcedOutcomes {
     const response =
       drop === "beforeCommit" ? new Response() : await this.#respond(request, connection, outcome);
     await wait("after");
-    if ((drop ?? body ?? bytesPerSecond) !== undefined) exchange.fault = outcome;
+    if ((drop ?? body ?? bytesPerSecond) !== undefined) received.fault = outcome;
     if (applied !== undefined) response.headers.set("Preference-Applied", applied);
     return response;
   }
 
-  /** The outcome of a request. Its body is read only where a rule depends on the plant. */
+  /** The outcome of a request. Its body is read only where a rule depends on it. */
   async #choose(received: Request, { segments }: Route): Promise<Choice> {
     const prefer = received.headers.get("prefer");
     const preferred = prefer === null ? undefined : parsePreferredOutcome(prefer);
@@ -131,12 +131,12 @@ export class ForcedOutcomes {
 
     const { method, headers } = received;
     const dependsOnBody = method === "POST" && this.#rules.dependOnBody({ method, headers });
-    const { request, plant, members, rejection } = dependsOnBody
+    const { request, members, rejection } = dependsOnBody
       ? await this.#read(received)
       : { request: received };
     if (rejection !== undefined) return { request, rejection };
-    const id = plant?.id ?? parseInt64(segments["id"] ?? "");
-    const rule = this.#rules.match({ method, headers, plant, members, id });
+    const id = parseInt64(String(members?.["id"] ?? segments["id"] ?? ""));
+    const rule = this.#rules.match({ method, headers, members, id });
     return rule === undefined ? { request } : { request, outcome: rule.outcome, forced: { rule: rule.id } };
   }
 
@@ -145,16 +145,13 @@ export class ForcedOutcomes {
     // Rejects if the client has gone; the server finds that, too.
     const body = await this.#bodies.read(request, sandboxCaller).catch(() => undefined);
     if (body === undefined) return { request };
-    if (body instanceof ApiError) {
-      // The server rejects the length, or the token before it.
-      if (body.code === "contentTooLarge") return { request: withBody(request, "", Number.MAX_SAFE_INTEGER) };
-      if (body.code === "badRequest") return { request: withBody(request, "") };
-      return { request, rejection: body };
-    }
-    const plant = parseNewPlant(body);
-    const again = withBody(request, body.slice(), body.length);
-    const members = membersOf(body);
-    return plant instanceof ApiError ? { request: again, members } : { request: again, plant, members };
+    if (body instanceof ApiError) return { request, rejection: body };
+    const { url, method, signal } = request;
+    const headers = new Headers(request.headers);
+    headers.delete("Transfer-Encoding");
+    headers.set("Content-Length", String(body.length));
+    const again = new Request(url, { method, headers, body: body.slice(), signal });
+    return { request: again, members: membersOf(body) };
   }
 
   async #respond(request: Request, connection: RoutedConnection, outcome: Outcome): Promise<Response> {
@@ -215,13 +212,7 @@ export class ForcedOutcomes {
 
   #fail(request: Request, connection: RoutedConnection, error: ApiError): Promise<Response> {
     return new Promise((resolve) => {
-      const exchange = new ServerExchange(
-        request,
-        connection.route,
-        this.#shared,
-        connection.shouldClose,
-        resolve,
-      );
+      const exchange = new Exchange(request, connection.route, this.#shared, connection.shouldClose, resolve);
       if (error.code === "internalError") exchange.fail(new Error("forced by the sandbox"));
       else exchange.reject(error);
     });
@@ -233,7 +224,6 @@ type RoutedConnection = Connection & { readonly route: Route };
 /** A create whose body was read, with the body again. */
 interface ReadBody {
   readonly request: Request;
-  readonly plant?: NewPlant;
   readonly members?: Readonly<Record<string, unknown>> | undefined;
   readonly rejection?: ApiError;
 }
@@ -281,14 +271,4 @@ function membersOf(body: Uint8Array): Readonly<Record<string, unknown>> | undefi
     // The server rejects it.
     return undefined;
   }
-}
-
-/** Copies a request with another body, and a Content-Length that need not be the body's. */
-function withBody(request: Request, body: string | Uint8Array<ArrayBuffer>, length?: number): Request {
-  const headers = new Headers(request.headers);
-  if (length !== undefined) {
-    headers.delete("Transfer-Encoding");
-    headers.set("Content-Length", String(length));
-  }
-  return new Request(request.url, { method: request.method, headers, body, signal: request.signal });
 }

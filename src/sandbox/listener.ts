@@ -5,8 +5,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ListenError } from "../core/server.ts";
-import { Exchange } from "./exchange.ts";
 import { formatHead } from "./faults.ts";
+import { ReceivedRequest } from "./received-request.ts";
 import { type RequestLog, wholeBody } from "./request-log.ts";
 
 export interface SandboxListenerOptions {
@@ -42,8 +42,8 @@ export class SandboxListener {
   readonly #server: Server;
   readonly #connections = new WeakMap<Socket, Connection>();
   #connectionCount = 0;
-  readonly #exchanges = new Set<Exchange>();
-  readonly #byRequest = new WeakMap<Request, Exchange>();
+  readonly #unfinished = new Set<ReceivedRequest>();
+  readonly #byRequest = new WeakMap<Request, ReceivedRequest>();
   #isStopping = false;
 
   private constructor(server: Server, options: SandboxListenerOptions) {
@@ -74,14 +74,14 @@ export class SandboxListener {
     return new SandboxListener(server, options);
   }
 
-  /** The exchange of a request that came in here. */
-  exchangeOf(request: Request): Exchange | undefined {
+  /** Finds a request that came in here. */
+  find(request: Request): ReceivedRequest | undefined {
     return this.#byRequest.get(request);
   }
 
   /** Closes the connections of all requests without a response, and logs nothing of them. */
   discardUnfinished(): void {
-    for (const exchange of this.#exchanges) exchange.discard();
+    for (const received of this.#unfinished) received.discard();
   }
 
   /** Stops accepting connections; resolves after the last response, or after `drainMsMax`. */
@@ -90,7 +90,7 @@ export class SandboxListener {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeIdleConnections();
     const deadline = setTimeout(() => this.#server.closeAllConnections(), drainMsMax);
-    await Promise.all(Array.from(this.#exchanges, ({ closed }) => closed));
+    await Promise.all(Array.from(this.#unfinished, ({ closed }) => closed));
     clearTimeout(deadline);
     this.#server.closeAllConnections();
     await closed;
@@ -102,32 +102,32 @@ export class SandboxListener {
       message.socket.destroy();
       return;
     }
-    const exchange = new Exchange(message, response, connection.number, this.#options.log);
-    this.#exchanges.add(exchange);
-    void exchange.closed.then(() => {
-      this.#exchanges.delete(exchange);
+    const received = new ReceivedRequest(message, response, connection.number, this.#options.log);
+    this.#unfinished.add(received);
+    void received.closed.then(() => {
+      this.#unfinished.delete(received);
       connection.waiting--;
     });
     // One after another: a fault must not overtake the response before it.
-    connection.last = connection.last.then(() => this.#respond(exchange));
+    connection.last = connection.last.then(() => this.#respond(received));
   }
 
-  async #respond(exchange: Exchange): Promise<void> {
-    if (exchange.isClosed) return;
-    const request = exchange.toRequest(this.origin);
-    this.#byRequest.set(request, exchange);
+  async #respond(received: ReceivedRequest): Promise<void> {
+    if (received.isClosed) return;
+    const request = received.toRequest(this.origin);
+    this.#byRequest.set(request, received);
     const response = await this.#options.respond(request);
     const body = Buffer.from(await response.bytes());
     // The body of a request that is rejected without it arrives in the next turn.
     await nextTurn();
     if (this.#isStopping) response.headers.set("Connection", "close");
-    await exchange.send(response, body);
+    await received.send(response, body);
   }
 
   /** Answers what the parser rejects, as Bun's listener does. */
   #reject(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket): void {
     const { code, rawPacket } = error;
-    const isInRequest = Array.from(this.#exchanges).some((exchange) => exchange.socket === socket);
+    const isInRequest = Array.from(this.#unfinished).some((received) => received.socket === socket);
     if (isInRequest || !socket.writable || rawPacket === undefined || rawPacket.length === 0) {
       socket.destroy();
       return;

@@ -11,7 +11,7 @@ type Delay = NonNullable<Outcome["delay"]>;
 export const delaySecondsMax = 3_600;
 
 export interface Example {
-  readonly name: string;
+  readonly name: NonNullable<Outcome["example"]>;
   readonly status: number;
   /** Undefined for that of a plant. */
   readonly error: ErrorCode | undefined;
@@ -49,7 +49,7 @@ export const examples: ReadonlyMap<string, Example> = new Map(
     Object.entries(resolveResponse(response).content?.["application/json"].examples ?? {}).map(
       ([name, { value }]) => {
         const error = "error" in value ? errorCodes.get(Number(value.error)) : undefined;
-        return [name, { name, status: Number(status), error, value }] as const;
+        return [name, { name: name as Example["name"], status: Number(status), error, value }] as const;
       },
     ),
   ),
@@ -70,21 +70,8 @@ function resolveResponse(response: DescribedResponse): DescribedResponse {
   return (name === undefined ? undefined : described.components.responses[name]) ?? response;
 }
 
-export function drawDelayMs(delay: Delay, random: { next(): number }): number {
-  const seconds = drawSeconds(delay, random);
-  return Math.min(delaySecondsMax, Math.max(0, seconds)) * 1_000;
-}
-
-function drawSeconds(delay: Delay, random: { next(): number }): number {
-  if ("seconds" in delay) return delay.seconds;
-  if ("uniform" in delay) {
-    const [least, most] = delay.uniform;
-    return least + random.next() * (most - least);
-  }
-  // The logarithm of 0 is not a number.
-  const positive = 1 - random.next();
-  if ("exponential" in delay) return -Math.log(positive) * delay.exponential.mean;
-  // Box-Muller.
-  const { mean, deviation } = delay.normal;
-  return mean + deviation * Math.sqrt(-2 * Math.log(positive)) * Math.cos(2 * Math.PI * random.next());
+export function drawDelayMs({ seconds }: Delay, random: { next(): number }): number {
+  if (typeof seconds === "number") return seconds * 1_000;
+  const [least, most] = seconds;
+  return (least + random.next() * (most - least)) * 1_000;
 }

@@ -38,7 +38,7 @@ export interface LoggedRequest {
     /** Null, as are target and version, for bytes that are not HTTP. */
     readonly method: string | null;
     readonly target: string | null;
-    readonly version: string | null;
+    readonly version: DescribedRequest["request"]["version"];
     readonly headers: Fields;
     readonly body: LoggedBody;
   };

@@ -1,12 +1,12 @@
 // Control of the rules, and those of the start.
 
-import type { Rule } from "../../packages/sandbox/src/control-types.ts";
+import type { Rule, RuleList } from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { parseExactJson } from "../core/contract/exact-json.ts";
 import { errorMessage, OperatorError } from "../core/operator-error.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { parseDescribed } from "./described-json.ts";
-import type { RuleList, Rules } from "./rules.ts";
+import type { Rules } from "./rules.ts";
 
 /** Reads the rules of a file. Rejects with an OperatorError if it has no valid ones. */
 export async function loadRules(file: string): Promise<RuleList> {
@@ -34,10 +34,6 @@ export function rulesPart(rules: Rules, atStart: RuleList): SandboxPart {
       "PUT /sandbox/rules": async ({ json }) => {
         rules.replace(await parseDescribed<RuleList>(await json(), "RuleList"));
         return list();
-      },
-      "DELETE /sandbox/rules": () => {
-        rules.clear();
-        return respondDone();
       },
       "DELETE /sandbox/rules/{id}": ({ parameter: id }) => {
         if (!rules.delete(id)) throw new AdminError(404, `There is no rule ${JSON.stringify(id)}.`);

@@ -1,28 +1,23 @@
 // Rules: which requests get which outcome.
 
-import type { Rule as RuleSource, TextCondition } from "../../packages/sandbox/src/control-types.ts";
+import type {
+  RuleList,
+  Rule as RuleSource,
+  StoredRule,
+  TextCondition,
+} from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../core/admin/request-bodies.ts";
-import { fieldNames, fieldValue, typeOf } from "../core/contract/fields.ts";
-import type { NewPlant } from "../core/contract/plant.ts";
+import { fieldNames } from "../core/contract/fields.ts";
 import { SeededRandom } from "./seeded-random.ts";
-
-export interface RuleList {
-  readonly seed?: number;
-  readonly rules: readonly RuleSource[];
-}
-
-type RuleDescription = RuleSource & { readonly id: string; readonly applied: number };
 
 type Rule = RuleSource & { readonly id: string; applied: number; matched: number };
 
 interface RuleSubject {
   readonly method: string;
   readonly headers: Pick<Headers, "get">;
-  /** Undefined where the body is not a plant. */
-  readonly plant: NewPlant | undefined;
   /** Undefined where the body is not a JSON object. */
   readonly members: Readonly<Record<string, unknown>> | undefined;
-  /** That of the plant, or of the path. */
+  /** That of the body, or of the path. */
   readonly id: bigint | undefined;
 }
 
@@ -42,12 +37,12 @@ export class Rules {
     return this.#random;
   }
 
-  describe(): RuleDescription[] {
+  describe(): StoredRule[] {
     return this.#rules.map(describe);
   }
 
   /** Adds a rule before the others. Throws an AdminError if there are too many. */
-  add(source: RuleSource): RuleDescription {
+  add(source: RuleSource): StoredRule {
     if (this.#rules.length >= rulesMax)
       throw new AdminError(409, `There may be ${rulesMax} rules; remove one first.`);
     const rule = this.#newRule(source);
@@ -69,12 +64,6 @@ export class Rules {
     return true;
   }
 
-  /** Removes all rules, and starts the random sequence again, with the default seed. */
-  clear(): void {
-    this.#rules = [];
-    this.#random = new SeededRandom(defaultSeed);
-  }
-
   /** Whether the body of a request must be read to know which rule matches. Draws nothing. */
   dependOnBody(subject: Pick<RuleSubject, "method" | "headers">): boolean {
     return this.#rules.some(
@@ -86,13 +75,12 @@ export class Rules {
   }
 
   /** Applies the first rule that matches. Draws from the sequence for each share that counts. */
-  match(subject: RuleSubject): Pick<RuleDescription, "id" | "outcome"> | undefined {
+  match(subject: RuleSubject): Pick<StoredRule, "id" | "outcome"> | undefined {
     const rule = this.#rules.find(
       (each) =>
         !isUsedUp(each) &&
         matchesHead(each, subject) &&
-        matchesPlant(each, subject) &&
-        matchesMembers(each, subject) &&
+        matchesBody(each, subject) &&
         this.#drawsShare(each) &&
         ++each.matched > (each.after ?? 0),
     );
@@ -112,7 +100,7 @@ export class Rules {
   }
 }
 
-function describe({ id, applied, matched: _, ...source }: Rule): RuleDescription {
+function describe({ id, applied, matched: _, ...source }: Rule): StoredRule {
   return { id, ...source, applied };
 }
 
@@ -130,28 +118,21 @@ function matchesHead(
   );
 }
 
-function matchesMembers({ match = {} }: Rule, { members }: Pick<RuleSubject, "members">): boolean {
-  if (match.body === undefined) return true;
-  if (members === undefined) return false;
-  return Object.entries(match.body).every(([name, wanted]) =>
-    meets(Object.hasOwn(members, name) ? members[name] : undefined, wanted),
+function matchesBody({ match = {} }: Rule, { members, id }: Pick<RuleSubject, "members" | "id">): boolean {
+  if (match.id !== undefined && id !== BigInt(match.id)) return false;
+  const fields = fieldNames.map((field) => [field, match[field]] as const);
+  const wanted = [...fields, ...Object.entries(match.body ?? {})].filter(([, value]) => value !== undefined);
+  if (members === undefined) return wanted.length === 0;
+  return wanted.every(([name, value]) =>
+    meets(Object.hasOwn(members, name) ? members[name] : undefined, value),
   );
 }
 
 /** @param value undefined if there is none. */
-function meets(value: unknown, wanted: TextCondition | string | number | bigint | boolean | null): boolean {
-  if (typeof wanted !== "object" || wanted === null) return value === wanted;
-  const { absent, pattern = "" } = wanted;
+function meets(value: unknown, wanted: unknown): boolean {
+  if (typeof wanted !== "object" || wanted === null || Array.isArray(wanted))
+    return Bun.deepEquals(value, wanted);
+  const { absent, pattern = "" } = wanted as TextCondition;
   if (absent) return value === undefined;
   return typeof value === "string" && new RegExp(pattern, "u").test(value);
-}
-
-function matchesPlant({ match = {} }: Rule, { plant, id }: Pick<RuleSubject, "plant" | "id">): boolean {
-  if (match.id !== undefined && id !== BigInt(match.id)) return false;
-  return fieldNames.every((field) => {
-    if (match[field] === undefined) return true;
-    const value = plant === undefined ? undefined : fieldValue(plant, field);
-    const wanted = typeOf(field).fromJson(match[field], () => String(match[field]));
-    return value !== undefined && wanted !== undefined && typeOf(field).equals(value, wanted);
-  });
 }

@@ -1,24 +1,24 @@
 // A sandbox: a server on a store in memory that can be reset, read back, and told how to respond.
 
+import type { RuleList } from "../../packages/sandbox/src/control-types.ts";
 import { TrustedProxies } from "../client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";
 import type { Handler } from "../core/http/handler.ts";
 import type { OnUnavailable } from "../core/store/plant-store.ts";
 import { passwordCheck } from "./access.ts";
-import { SandboxClock } from "./clock.ts";
 import { Control, respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { ForcedOutcomes, type ForcedOutcomesOptions } from "./forced-outcomes.ts";
 import { SandboxListener, type SandboxListenerOptions } from "./listener.ts";
-import { MemoryStore, type PlantsCopy } from "./memory-store.ts";
+import { MemoryStore } from "./memory-store.ts";
 import { plantsPart } from "./plants.ts";
 import { RequestGate } from "./request-gate.ts";
 import { RequestLog } from "./request-log.ts";
 import { requestsPart } from "./requests.ts";
-import { type RuleList, Rules } from "./rules.ts";
+import { Rules } from "./rules.ts";
 import { loadRules, rulesPart } from "./rules-control.ts";
 import { loadSeeds } from "./seeds.ts";
-import { storeFixedToken, tokensPart } from "./tokens.ts";
+import { SandboxClock, storeFixedToken, tokensPart } from "./tokens.ts";
 
 export interface SandboxOptions {
   readonly token: string;
@@ -45,7 +45,8 @@ export class Sandbox {
   readonly store: MemoryStore;
   readonly clock: SandboxClock;
   readonly #options: SandboxOptions;
-  readonly #seeds: PlantsCopy;
+  /** The seeds and the fixed token. */
+  readonly #start: Uint8Array;
   readonly #log = new RequestLog();
   readonly #rules = new Rules();
   readonly #rulesAtStart: RuleList;
@@ -64,7 +65,7 @@ export class Sandbox {
     this.#rulesAtStart = rulesAtStart;
     this.store = store;
     this.clock = clock;
-    this.#seeds = store.copyPlants();
+    this.#start = store.copy();
   }
 
   /** Opens the store with its seeds and the token. Rejects with an OperatorError for a bad file. */
@@ -72,7 +73,7 @@ export class Sandbox {
     const { seed, rules, token } = options;
     const [store, clock] = [new MemoryStore(onUnavailable), new SandboxClock()];
     if (seed !== undefined) await loadSeeds(seed, store);
-    await storeFixedToken({ store, clock, token });
+    await storeFixedToken(store, token);
     return new Sandbox(options, store, clock, rules === undefined ? { rules: [] } : await loadRules(rules));
   }
 
@@ -84,14 +85,14 @@ export class Sandbox {
     const gate = this.#gate;
     const outcomes = new ForcedOutcomes({ ...options, next, rules: this.#rules, gate });
     return (request, connection) => {
-      const exchange = this.#listener?.exchangeOf(request);
-      if (exchange === undefined) return gate.handle(() => next(request, connection));
+      const received = this.#listener?.find(request);
+      if (received === undefined) return gate.handle(() => next(request, connection));
       const own = { ...connection, origin: this.#listener?.origin ?? connection.origin };
       return gate.handle(() =>
         // Nobody waits for it, and a reset must not.
-        exchange.isClosed
+        received.isClosed
           ? Promise.resolve(new Response(null, { status: 503 }))
-          : outcomes.handle(request, own, exchange),
+          : outcomes.handle(request, own, received),
       );
     };
   }
@@ -102,7 +103,7 @@ export class Sandbox {
     const { store, clock } = this;
     const { token, adminNames, cors, trustedProxies } = this.#options;
     const parts: SandboxPart[] = [
-      plantsPart(store, forgetPlants),
+      plantsPart(store),
       tokensPart({ store, clock, token, reloadTokens }),
       requestsPart(this.#log),
       rulesPart(this.#rules, this.#rulesAtStart),
@@ -110,7 +111,7 @@ export class Sandbox {
     const reset = async () => {
       this.#listener?.discardUnfinished();
       await this.#gate.reset(async () => {
-        store.replacePlants(this.#seeds);
+        store.replace(this.#start);
         forgetPlants();
         await Promise.all(parts.map((part) => part.reset?.()));
       });

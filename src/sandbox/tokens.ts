@@ -1,12 +1,21 @@
 // Control of the tokens, and of the clock by which they expire.
 
-import type { NewToken } from "../../packages/sandbox/src/control-types.ts";
+import type { ClockChange, NewToken } from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../core/admin/request-bodies.ts";
 import { hashToken, makeToken, randomBytes } from "../core/auth/token.ts";
-import type { SandboxClock } from "./clock.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { parseDescribed } from "./described-json.ts";
 import type { MemoryStore } from "./memory-store.ts";
+
+/** The clock by which tokens expire: the real one, set forward or back. */
+export class SandboxClock {
+  offsetMs = 0;
+
+  /** Milliseconds since the epoch. */
+  now(): number {
+    return Date.now() + this.offsetMs;
+  }
+}
 
 const fixedTokenName = "sandbox";
 
@@ -19,29 +28,18 @@ export interface TokensDependencies {
   readonly reloadTokens: () => Promise<void>;
 }
 
-/** A change of the clock, by one of these. */
-interface ClockChange {
-  readonly now?: string;
-  readonly advanceSeconds?: number;
-  readonly offsetSeconds?: number;
+/** Stores the token that a sandbox starts with. */
+export async function storeFixedToken(store: MemoryStore, token: string): Promise<void> {
+  const hash = hashToken(token);
+  await store.tokens.add({ hash, name: fixedTokenName, createdAt: Date.now(), expiresAt: null });
 }
 
-export function storeFixedToken({
+export function tokensPart({
   store,
   clock,
-  token,
-}: Omit<TokensDependencies, "reloadTokens">): Promise<void> {
-  return store.replaceTokens({
-    hash: hashToken(token),
-    name: fixedTokenName,
-    createdAt: clock.now(),
-    expiresAt: null,
-  });
-}
-
-export function tokensPart(dependencies: TokensDependencies): SandboxPart {
-  const { store, clock, token: fixedToken, reloadTokens } = dependencies;
-
+  token: fixedToken,
+  reloadTokens,
+}: TokensDependencies): SandboxPart {
   async function issue(body: object): Promise<Response> {
     const { name, expiresInSeconds: seconds } = await parseDescribed<NewToken>(body, "NewToken");
     if ((await store.tokens.list()).length >= tokensMax)
@@ -66,10 +64,9 @@ export function tokensPart(dependencies: TokensDependencies): SandboxPart {
   }
 
   async function setClock(body: object): Promise<Response> {
-    const { now, advanceSeconds, offsetSeconds } = await parseDescribed<ClockChange>(body, "ClockChange");
-    const aheadMs = now === undefined ? (advanceSeconds ?? 0) * 1_000 : Date.parse(now) - clock.now();
-    const offsetMs = offsetSeconds === undefined ? clock.offsetMs + aheadMs : offsetSeconds * 1_000;
-    if (!clock.setOffset(offsetMs)) throw new AdminError(400, "The time must be in the years 0000 to 9999.");
+    const { offsetSeconds } = await parseDescribed<ClockChange>(body, "ClockChange");
+    // The store has times in whole milliseconds.
+    clock.offsetMs = Math.round(offsetSeconds * 1_000);
     return respondControl(describeClock());
   }
 
@@ -81,12 +78,10 @@ export function tokensPart(dependencies: TokensDependencies): SandboxPart {
     routes: {
       "POST /sandbox/tokens": async ({ json }) => issue(await json()),
       "DELETE /sandbox/tokens/{name}": ({ parameter }) => revoke(parameter),
-      "GET /sandbox/clock": () => respondControl(describeClock()),
       "PUT /sandbox/clock": async ({ json }) => setClock(await json()),
     },
     async reset() {
-      clock.setOffset(0);
-      await storeFixedToken(dependencies);
+      clock.offsetMs = 0;
       await reloadTokens();
     },
     describe: () => ({ token: fixedToken, clock: describeClock() }),

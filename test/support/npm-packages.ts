@@ -115,13 +115,9 @@ export function checkProgram(folder: TemporaryFolder, program: string): Promise<
 }
 
 /** The source of the types. The files of the generator are written to the folder. */
-export async function generateTypes(
-  document: string,
-  folder: TemporaryFolder,
-  options: { readonly arrayLength?: boolean; readonly defaultNonNullable?: boolean } = {},
-): Promise<string> {
+export async function generateTypes(document: string, folder: TemporaryFolder): Promise<string> {
   const { default: generate, astToString } = await import(await bundleGenerator(folder));
-  return astToString(await generate(pathToFileURL(document), options));
+  return astToString(await generate(pathToFileURL(document)));
 }
 
 /** The generator as one file. It needs TypeScript 5's compiler API, which TypeScript 7 lacks. */

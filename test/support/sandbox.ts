@@ -197,9 +197,7 @@ function controlDifferences(
   { status, headers, text }: { readonly status: number; readonly headers: Headers; readonly text: string },
 ): string[] {
   const { responses } = findOperation(method, path) ?? { responses: {} };
-  const range = status >= 400 ? `${Math.trunc(status / 100)}XX` : "";
-  const named =
-    responses[status] ?? responses[range] ?? (status >= 400 ? components.responses.Error : undefined);
+  const named = responses[status] ?? (status >= 400 ? components.responses.Error : undefined);
   if (named === undefined) return [`${method} ${path}: the status ${status} is not described`];
   const { content } = components.responses[named.$ref?.split("/").at(-1) ?? ""] ?? named;
   const type = headers.get("content-type");

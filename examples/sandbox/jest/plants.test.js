@@ -24,14 +24,6 @@ test("a rate that is exceeded is reported with the time to wait", async () => {
   expect(await sandbox.plants()).toEqual([]);
 });
 
-test("a snapshot is restored", async () => {
-  await sandbox.snapshot("empty");
-  await createPlant({ id: 1, name: "Monstera deliciosa" });
-  expect(await sandbox.plants()).toEqual([{ id: 1n, name: "Monstera deliciosa" }]);
-  await sandbox.restore("empty");
-  expect(await sandbox.plants()).toEqual([]);
-});
-
 test("a create still waits when its test ends", async () => {
   await sandbox.force({ outcome: { delay: { seconds: 0.2 } } });
   createPlant({ id: 2, name: "Monstera" }).catch(() => undefined);

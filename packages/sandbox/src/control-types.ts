@@ -1,204 +1,208 @@
-// The types of what the control interface accepts and returns.
-
-import type { PlantFields } from "./plant-fields.ts";
+// Written by `npm run generate` from src/sandbox/openapi-control.yaml.
 
 /** An int64; a number must be a safe integer. Larger ids are bigints: `9007199254740993n`. */
 export type AnyId = bigint | number;
 
-/** The fields of a plant; those that are optional may also be undefined. */
-type SeedFields = {
-  readonly [Field in keyof PlantFields]: object extends Pick<PlantFields, Field>
-    ? PlantFields[Field] | undefined
-    : PlantFields[Field];
-};
-
-/** A plant that a sandbox starts with, and has again after a reset. */
-export interface SeedPlant extends SeedFields {
-  readonly id: AnyId;
+export interface Sandbox {
+  /** The base URL of the interface. */
+  readonly url: string;
+  /** Where plants are created. */
+  readonly plantsUrl: string;
+  /** The fixed token. */
+  readonly token: string;
+  /** The number of plants. */
+  readonly plants: number;
+  readonly clock: Clock;
+  /** The log of requests. */
+  readonly requests: {
+    /** The number of the oldest request in the log, or of the next one. */
+    readonly first: number;
+    /** The value of `after` for requests that end from now on. */
+    readonly next: number;
+  };
+  /** The number of rules. */
+  readonly rules: number;
 }
 
-/** A plant of the sandbox. */
-export interface StoredPlant extends PlantFields {
-  readonly id: bigint;
+/** A request that has ended, and its response. */
+export interface RecordedRequest {
+  /** Requests are numbered from 1 on as they end. */
+  readonly number: number;
+  /** Connections are numbered from 1 on, by their first request. */
+  readonly connection: number;
+  /** When its head had arrived, by the clock of the machine. */
+  readonly startedAt: string;
+  /** From then to the last byte of the response. */
+  readonly durationMs: number;
+  readonly request: RecordedMessage & {
+    /** Null, as are target and version, for bytes that are not HTTP. */
+    readonly method: string | null;
+    readonly target: string | null;
+    readonly version: "HTTP/1.0" | "HTTP/1.1" | null;
+  };
+  /** The response, or the one that was being sent when the client left; null if there is none. */
+  readonly response: null | RecordedMessage & {
+    readonly status: number | null;
+  };
+  /** The code of the error in the response. */
+  readonly error: number | null;
+  /** The rule or the preferences whose outcome the request got; also preferences that could not be met. */
+  readonly forced: null | {
+    readonly rule: string;
+  } | {
+    readonly prefer: string;
+  };
+  /**
+   * `complete`: with its response. `clientAborted`: the client closed the connection before.
+   * `dropped`: the connection was closed without a response. `truncated`: in the middle of
+   * it. `notHttp`: the bytes are not an HTTP request.
+   */
+  readonly ended: "complete" | "clientAborted" | "dropped" | "truncated" | "notHttp";
 }
 
-/** The codes of the service's errors: the HTTP status times 100 plus a detail. */
-export type ErrorCode =
-  | 40000
-  | 40001
-  | 40002
-  | 40003
-  | 40004
-  | 40009
-  | 40100
-  | 40101
-  | 40400
-  | 40500
-  | 40800
-  | 41300
-  | 41500
-  | 42900
-  | 50000
-  | 50300;
+export interface RecordedMessage {
+  /**
+   * Names and values in their order, those of a request as they were written. The fields that
+   * HTTP sets for each connection are not in those of a response.
+   */
+  readonly headers: readonly (readonly [string, string])[];
+  /** Without the framing of chunks; null if not UTF-8; the bytes if not HTTP. */
+  readonly body: string | null;
+  /** The body where it is not UTF-8. */
+  readonly bodyBase64?: string;
+  /** The number of all bytes of the body that arrived. */
+  readonly bytes: number;
+  /** Whether only the first bytes of the body were stored, at most 4 MiB. */
+  readonly isTruncated?: true;
+}
 
-/** The values of fields of the plant in the body. */
-type MatchedFields = Partial<PlantFields>;
+/** Starts the random sequence (SplitMix32) of shares and delays. */
+export type Seed = number;
+
+export interface RuleList {
+  readonly seed?: Seed;
+  readonly rules: readonly (Rule)[];
+}
+
+/**
+ * The first rule that matches a request decides on its outcome. A rule that was read back can
+ * be sent again: its `id` and `applied` are ignored.
+ */
+export interface Rule {
+  readonly match?: Match;
+  /** How many requests that match are passed over before the rule is applied. */
+  readonly after?: number;
+  /** To how many requests the rule is applied; to all without it. */
+  readonly times?: number;
+  readonly outcome: Outcome;
+}
+
+export interface StoredRule extends Rule {
+  readonly id: string;
+  /** To how many requests the rule was applied. */
+  readonly applied: number;
+}
+
+/** What a request must have, all of it. An empty one matches every request. */
+export interface Match extends MatchedPlant {
+  readonly method?: string;
+  /** Header fields, by their names. */
+  readonly headers?: Readonly<Record<string, string | TextCondition>>;
+  /** Members of the JSON object in the body, by their names, also if it is not a plant. */
+  readonly body?: Readonly<Record<string, string | AnyId | number | boolean | null | TextCondition>>;
+  /** The id of the plant, in the body or in the path. */
+  readonly id?: AnyId;
+  /** Of the requests for which all else matches. */
+  readonly share?: number;
+}
 
 /** One of these. */
 export interface TextCondition {
-  /** A regular expression that is found anywhere in the text. */
+  /** A regular expression of ECMAScript that is found anywhere in the text. */
   readonly pattern?: string;
   /** There is no such field or member. */
   readonly absent?: true;
 }
 
-/** The conditions of a rule, all of which must hold. Without any it applies to all requests. */
-export interface Match extends MatchedFields {
-  readonly method?: string;
-  /** Names are compared without regard to case, values exactly. */
-  readonly headers?: Readonly<Record<string, string | TextCondition>>;
-  /** Members of the JSON object in the body, also if it is not a plant. */
-  readonly body?: Readonly<Record<string, AnyId | string | boolean | null | TextCondition>>;
-  /** The id of the plant in the body, or in the path. */
-  readonly id?: AnyId;
-  /** The share of the requests that match, 0 to 1, from a sequence that repeats after a reset. */
-  readonly share?: number;
-}
+export type FieldName = string;
 
-/** A delay in seconds, fixed or drawn from a distribution. */
-export type Delay =
-  | { readonly seconds: number }
-  | { readonly uniform: readonly [min: number, max: number] }
-  | { readonly normal: { readonly mean: number; readonly deviation: number } }
-  | { readonly exponential: { readonly mean: number } };
+/** The code of an error of the contract. */
+export type ErrorCode = 40000 | 40001 | 40002 | 40003 | 40004 | 40009 | 40100 | 40101 | 40400 | 40500 | 40800 | 41300 | 41500 | 42900 | 50000 | 50300;
 
-/** The effects of a rule on a request: one or several. */
+/** At least one of these. */
 export interface Outcome {
-  /** The response is this error. */
   readonly error?: ErrorCode;
-  /** The response: any status from 200 to 599, such as `{ status: 502 }`. */
+  /** Any response. */
   readonly response?: {
     readonly status: number;
-    /**
-     * A string is sent as it is, any other value as JSON. Default: an error's JSON for a status of
-     * 400 or more, otherwise nothing.
-     */
+    /** A string is sent as it is, any other value as JSON. Without it a status of 400 or more has a body with an error and a message. */
     readonly body?: unknown;
   };
-  /** Fields of the response, instead of those of the same names: `{ "Retry-After": "30" }`. */
+  /** Fields of the response, instead of those of the same names. Connection, Content-Length and Transfer-Encoding are ignored; `body` makes wrong ones. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether the plant is stored before the error or the response is sent. Default: false. */
+  /** Whether the plant is stored before an error, example or response is sent. */
   readonly commit?: boolean;
-  /** The response is the example with this name in openapi.yaml. */
-  readonly example?: string;
-  readonly delay?: Delay & {
-    /** Whether the delay is before or after the commit. Default: "before". */
+  /** The name of an example of a response in openapi.yaml. */
+  readonly example?: "withTag" | "withoutTag" | "invalidPlant" | "invalidJson" | "badRequest" | "unstorableText" | "conflict" | "missing" | "notAccepted" | "notFound" | "methodNotAllowed" | "requestTimeout" | "tooLarge" | "unsupportedMediaType" | "tooManyRequests" | "internalError" | "overloaded";
+  readonly delay?: {
+    /** This number, or one that is drawn between two. */
+    readonly seconds: number | readonly [number, number];
+    /** Before the request is processed or after it. */
     readonly when?: "before" | "after";
   };
   /** The connection is closed without a response. */
   readonly drop?: "beforeCommit" | "afterCommit";
-  /** Resets the connection (TCP RST) instead of closing it; used with `drop`. */
+  /** With `drop`, the connection is reset (TCP RST) and not closed. */
   readonly reset?: boolean;
-  /** The body is cut, of a wrong length, or in a broken chunk; or the response is not HTTP. */
+  /**
+   * `truncated`: the connection is closed after half of the body. `wrongLength`: the
+   * Content-Length is one less than the body, and the connection is closed after it.
+   * `brokenChunk`: the body is chunked, and its second chunk has no size. `garbage`: bytes
+   * that are not HTTP are sent in place of the response.
+   */
   readonly body?: "truncated" | "wrongLength" | "brokenChunk" | "garbage";
-  /** The rate at which the response is sent. */
+  /** At which the response is sent; the connection is closed after it. */
   readonly bytesPerSecond?: number;
 }
 
-/** A rule says which requests get which outcome. The newest one that matches applies. */
-export interface Rule {
-  readonly match?: Match;
-  /** The number of matching requests that are passed over first. Default: 0. */
-  readonly after?: number;
-  /** The number of requests that it applies to; then it ends. Default: without limit. */
-  readonly times?: number;
-  readonly outcome: Outcome;
-}
-
-/** A rule as the sandbox has it. */
-export interface StoredRule extends Rule {
-  readonly id: string;
-  /** The number of requests that it was applied to; the rule ends when that is `times`. */
-  readonly applied: number;
-  readonly match?: Match & { readonly id?: bigint };
-}
-
-/** A rule that `force` added. */
-export interface ForcedRule extends AsyncDisposable {
-  readonly id: string;
-  /** Removes the rule; without effect if it is not in effect anymore. `await using` calls it. */
-  remove(): Promise<void>;
-}
-
-/** A message. */
-export interface RecordedMessage {
-  /** Names and values in their order, as they were written. */
-  readonly headers: readonly (readonly [name: string, value: string])[];
-  /** The body as text; null if it is not UTF-8. */
-  readonly body: string | null;
-  /** The body in Base64, if it is not UTF-8. */
-  readonly bodyBase64?: string;
-  /** The length of the body in bytes. */
-  readonly bytes: number;
-  /** Present if the body is longer than what the log keeps of one. */
-  readonly isTruncated?: true;
-}
-
-export interface RecordedResponse extends RecordedMessage {
-  /** Null if it is not HTTP, as a rule can have it. */
-  readonly status: number | null;
-}
-
-/** A request as it arrived, and its response as it was sent. */
-export interface RecordedRequest {
-  /** Numbers ascend from 1, and continue after a reset. */
-  readonly number: number;
-  readonly connection: number;
-  /** RFC 3339, in UTC. */
-  readonly startedAt: string;
-  readonly durationMs: number;
-  readonly request: RecordedMessage & {
-    /** Null, as target and version are, if it is not HTTP. */
-    readonly method: string | null;
-    readonly target: string | null;
-    readonly version: string | null;
-  };
-  /** Null if no response was sent. */
-  readonly response: RecordedResponse | null;
-  /** The code of the error in the response. */
-  readonly error: number | null;
-  /** The cause of a forced outcome: a rule, or the request's Prefer header. */
-  readonly forced: { readonly rule: string } | { readonly prefer: string } | null;
-  readonly ended: "complete" | "clientAborted" | "dropped" | "truncated" | "notHttp";
-}
-
-export interface RequestsOptions {
-  /** Only requests with higher numbers. Default: 0, all that the log holds. */
-  readonly after?: number;
-  /**
-   * Waits so many seconds, a whole number up to 30, for a request if there is none yet. Default: 0.
-   */
-  readonly waitSeconds?: number;
-}
-
-export interface Snapshot {
+/** The fields of a plant. */
+export interface Plant {
+  /** The name of the plant. */
   readonly name: string;
-  /** The number of its plants. */
-  readonly plants: number;
-  /** RFC 3339, in UTC. */
-  readonly createdAt: string;
+  /** The tag of the plant. */
+  readonly tag?: string;
 }
 
-/** The clock by which tokens expire. */
+/** The fields of a plant, each if the rule depends on it. */
+export interface MatchedPlant {
+  /** The name of the plant. */
+  readonly name?: string;
+  /** The tag of the plant. */
+  readonly tag?: string;
+}
+
+export interface StoredPlant extends Plant {
+  readonly id: AnyId;
+}
+
 export interface Clock {
-  /** RFC 3339, in UTC. */
   readonly now: string;
   /** The difference to the real time. */
   readonly offsetSeconds: number;
 }
 
+export interface ClockChange {
+  /** The difference to the real time; 0 is the real time. */
+  readonly offsetSeconds: number;
+}
+
 export interface NewToken {
+  /** Not empty, without control characters, unique unless revoked. */
   readonly name: string;
-  /** A time of the sandbox's clock. Default: the token does not expire. */
+  /** By the clock of the sandbox. Without it the token does not expire. */
   readonly expiresInSeconds?: number;
+}
+
+export interface Error {
+  readonly message: string;
 }

@@ -6,23 +6,17 @@
 export type {
   AnyId,
   Clock,
-  Delay,
   ErrorCode,
-  ForcedRule,
   Match,
   NewToken,
   Outcome,
   RecordedMessage,
   RecordedRequest,
-  RecordedResponse,
-  RequestsOptions,
   Rule,
-  SeedPlant,
-  Snapshot,
   StoredPlant,
   StoredRule,
   TextCondition,
 } from "./control-types.ts";
 export { SandboxControlError, SandboxEndedError, SandboxError, SandboxStartError } from "./errors.ts";
-export type { Sandbox, SandboxClock } from "./sandbox.ts";
-export { type SandboxOptions, startSandbox } from "./start.ts";
+export type { ForcedRule, RequestsOptions, Sandbox } from "./sandbox.ts";
+export { type SandboxOptions, type SeedPlant, startSandbox } from "./start.ts";

@@ -6,18 +6,13 @@ import { Control } from "./control.ts";
 import type {
   AnyId,
   Clock,
-  ForcedRule,
-  Match,
   NewToken,
+  StoredPlant as ParsedPlant,
   RecordedRequest,
-  RequestsOptions,
   Rule,
-  Snapshot,
-  StoredPlant,
   StoredRule,
 } from "./control-types.ts";
 import { SandboxControlError, SandboxEndedError, SandboxError, SandboxStartError } from "./errors.ts";
-import type { PlantFilter } from "./plant-fields.ts";
 import type { SandboxProcess } from "./process.ts";
 
 /** The maximum in one response. */
@@ -37,13 +32,25 @@ export interface ReadyState {
   readonly pid: number;
 }
 
-/** The clock by which tokens expire. */
-export interface SandboxClock {
-  get(): Promise<Clock>;
-  set(now: Date): Promise<Clock>;
-  advance(seconds: number): Promise<Clock>;
-  /** Back to the real time. */
-  reset(): Promise<Clock>;
+/** A plant of the sandbox. */
+export interface StoredPlant extends ParsedPlant {
+  readonly id: bigint;
+}
+
+/** A rule that `force` added. */
+export interface ForcedRule extends AsyncDisposable {
+  readonly id: string;
+  /** Removes the rule; without effect if it is not in effect anymore. `await using` calls it. */
+  remove(): Promise<void>;
+}
+
+export interface RequestsOptions {
+  /** Only requests with higher numbers. Default: 0, all that the log holds. */
+  readonly after?: number;
+  /**
+   * Waits so many seconds, a whole number up to 30, for a request if there is none yet. Default: 0.
+   */
+  readonly waitSeconds?: number;
 }
 
 /** Calls reject with a SandboxControlError if rejected, and a SandboxEndedError after the end. */
@@ -58,7 +65,6 @@ export class Sandbox implements AsyncDisposable {
   readonly adminUrl: string;
   /** The process of the sandbox. */
   readonly pid: number;
-  readonly clock: SandboxClock;
   readonly #process: SandboxProcess;
   readonly #control: Control;
   #closed: Promise<void> | undefined;
@@ -74,35 +80,26 @@ export class Sandbox implements AsyncDisposable {
     this.pid = pid;
     this.#process = process;
     this.#control = new Control(controlUrl, (error) => this.#networkError(error));
-    const setClock = (change: unknown) => this.#control.call<Clock>("PUT", "/clock", change);
-    this.clock = {
-      get: () => this.#control.call("GET", "/clock"),
-      set: (now) => setClock({ now: now.toISOString() }),
-      advance: (advanceSeconds) => setClock({ advanceSeconds }),
-      reset: () => setClock({ offsetSeconds: 0 }),
-    };
   }
 
   /**
    * Returns to the start: the plants are the seeds, the rules those of `--rules`, the log of requests
-   * is empty, the clock is real, and only the fixed token is accepted. Snapshots stay. Every create
-   * is before or after it.
+   * is empty, the clock is real, and only the fixed token is accepted. Every create is before or
+   * after it.
    */
   async reset(): Promise<void> {
     await this.#control.call("POST", "/reset");
   }
 
-  /** All plants, or those with the values of the filter, ordered by id. */
-  async plants(filter: PlantFilter = {}): Promise<StoredPlant[]> {
+  /** All plants, ordered by id. */
+  async plants(): Promise<StoredPlant[]> {
     const plants: StoredPlant[] = [];
     let after: unknown = null;
     do {
-      const query = new URLSearchParams();
-      for (const [field, value] of Object.entries(filter)) if (value !== undefined) query.set(field, value);
-      if (after !== null) query.set("after", String(after));
+      const query = after === null ? "" : `?after=${after}`;
       const page = await this.#control.call<{ plants: ParsedPlant[]; next: AnyId | null }>(
         "GET",
-        `/plants?${query}`,
+        `/plants${query}`,
       );
       plants.push(...page.plants.map(toStoredPlant));
       after = page.next;
@@ -163,28 +160,9 @@ export class Sandbox implements AsyncDisposable {
     await this.#control.call("PUT", "/rules", { seed, rules: rules.map(withExactId) });
   }
 
-  /** Removes all rules. */
-  async clearRules(): Promise<void> {
-    await this.#control.call("DELETE", "/rules");
-  }
-
-  /** Takes a snapshot of the plants, which replaces one of the same name. */
-  async snapshot(name: string): Promise<void> {
-    await this.#control.call("PUT", `/snapshots/${encodeURIComponent(name)}`);
-  }
-
-  /** Replaces the plants with those of a snapshot. */
-  async restore(name: string): Promise<void> {
-    await this.#control.call("POST", `/snapshots/${encodeURIComponent(name)}/restore`);
-  }
-
-  async snapshots(): Promise<Snapshot[]> {
-    const { snapshots } = await this.#control.call<{ snapshots: Snapshot[] }>("GET", "/snapshots");
-    return snapshots;
-  }
-
-  async deleteSnapshot(name: string): Promise<void> {
-    await this.#control.call("DELETE", `/snapshots/${encodeURIComponent(name)}`);
+  /** Sets the clock by which tokens expire so many seconds ahead of the real time, or behind it. */
+  async setClock(offsetSeconds: number): Promise<Clock> {
+    return await this.#control.call("PUT", "/clock", { offsetSeconds });
   }
 
   /** Issues a token, which is accepted at once. */
@@ -228,21 +206,14 @@ export class Sandbox implements AsyncDisposable {
   }
 }
 
-/** A plant as parseExactJson returns it. */
-type ParsedPlant = Omit<StoredPlant, "id"> & { readonly id: AnyId };
-
 function toStoredPlant(plant: ParsedPlant): StoredPlant {
   return { ...plant, id: BigInt(plant.id) };
 }
 
 /** A rule with its id as a bigint. Throws a TypeError for a number that is not a safe integer. */
-function withExactId<T extends Rule>(
-  rule: T,
-): Omit<T, "match"> & { readonly match?: Match & { readonly id?: bigint } } {
-  const { match, ...others } = rule;
-  if (match === undefined) return others;
-  const { id, ...conditions } = match;
-  return { ...others, match: id === undefined ? conditions : { ...conditions, id: exactId(id) } };
+function withExactId<T extends Rule>(rule: T): T {
+  const { match } = rule;
+  return match?.id === undefined ? rule : { ...rule, match: { ...match, id: exactId(match.id) } };
 }
 
 /**

@@ -9,10 +9,15 @@ import { setTimeout } from "node:timers";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { newPlantJson } from "../../client/src/plant.ts";
-import type { SeedPlant } from "./control-types.ts";
+import type { AnyId, Plant } from "./control-types.ts";
 import { SandboxStartError } from "./errors.ts";
 import { SandboxProcess } from "./process.ts";
 import { lastLine, type ReadyState, Sandbox } from "./sandbox.ts";
+
+/** A plant that a sandbox starts with, and has again after a reset. */
+export interface SeedPlant extends Plant {
+  readonly id: AnyId;
+}
 
 export interface SandboxOptions {
   /** The plants at the start and after each reset, or the path of an NDJSON or CSV file. */

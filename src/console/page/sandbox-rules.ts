@@ -20,13 +20,13 @@ export interface RuleList {
 export function SandboxRules({ list, onChanged }: { list: RuleList; onChanged: () => Promise<void> }) {
   const [isAdding, setAdding] = useState(false);
   const { error, call } = useCall();
-  /** @param path of one rule, or of all. */
-  const remove = (path: string) => call(() => control("DELETE", path).then(onChanged));
+  const remove = (id: string) => call(() => control("DELETE", `/rules/${id}`).then(onChanged));
+  const removeAll = () => call(() => control("PUT", "/rules", '{"rules":[]}').then(onChanged));
   return html`
     <div role="group" aria-labelledby="sandbox-rules" class="rules">
       <div class="heading">
         <h3 id="sandbox-rules">Rules</h3>
-        ${list.rules.length > 1 && html`<button type="button" class="quiet" onClick=${() => remove("/rules")}>Remove all</button>`}
+        ${list.rules.length > 1 && html`<button type="button" class="quiet" onClick=${removeAll}>Remove all</button>`}
         <button type="button" onClick=${() => setAdding(true)}>Add a rule</button>
       </div>
       <p class="note">The first rule that matches a request forces its outcome. Shares and delays are drawn with the seed ${list.seed}, so that a run repeats.</p>
@@ -40,7 +40,7 @@ export function SandboxRules({ list, onChanged }: { list: RuleList; onChanged: (
                 <span class="name">${rule.id}</span> <span class="chip">${appliedText(rule)}</span>
                 <small>${untrustedText(describe(rule))}</small>
               </div>
-              <button type="button" class="quiet" aria-label=${`Remove ${rule.id}`} onClick=${() => remove(`/rules/${rule.id}`)}>Remove</button>
+              <button type="button" class="quiet" aria-label=${`Remove ${rule.id}`} onClick=${() => remove(rule.id)}>Remove</button>
             </li>
           `,
         )}

@@ -1,4 +1,4 @@
-// Control of a sandbox: reset, plants, snapshots, tokens, the clock, and who may use it.
+// Control of a sandbox: reset, plants, tokens, the clock, and who may use it.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
@@ -41,7 +41,7 @@ async function recordedIds(): Promise<Set<bigint>> {
 const create = (id: bigint, name = "Aloe vera", token = sandbox.token) =>
   post({ url: sandbox.url, token }, plantJson(id, name));
 
-test("the description of a sandbox has its addresses, its token, its plants, the clock and the snapshots", async () => {
+test("the description of a sandbox has its addresses, its token, its plants and the clock", async () => {
   const { json } = await sandbox.control("GET");
   expect(json).toMatchObject({
     url: sandbox.url,
@@ -49,7 +49,6 @@ test("the description of a sandbox has its addresses, its token, its plants, the
     token: "sandbox",
     plants: 2n,
     clock: { offsetSeconds: 0n },
-    snapshots: [],
   });
 });
 
@@ -69,11 +68,11 @@ describe("reset", () => {
     expect((await create(5n, "x", token)).status).toBe(200);
     await sandbox.control("DELETE", "/tokens/sandbox");
     expect((await create(6n)).status).toBe(401);
-    await sandbox.control("PUT", "/clock", { advanceSeconds: 60 });
+    await sandbox.control("PUT", "/clock", { offsetSeconds: 60 });
     await sandbox.control("POST", "/reset");
     expect((await create(7n)).status).toBe(200);
     expect((await create(8n, "x", token)).status).toBe(401);
-    expect((await sandbox.control("GET", "/clock")).json).toMatchObject({ offsetSeconds: 0n });
+    expect((await sandbox.control("GET")).json).toMatchObject({ clock: { offsetSeconds: 0n } });
     expect((await sandbox.control("POST", "/tokens", { name: "ci" })).status).toBe(201);
   });
 
@@ -129,7 +128,7 @@ describe("reset", () => {
 });
 
 describe("plants", () => {
-  test("are listed in the order of ids, page by page, with exact ids and by tag", async () => {
+  test("are listed in the order of ids, page by page, with exact ids", async () => {
     for (const [id, tag] of [
       [-int64Max - 1n, "tree"],
       [9_007_199_254_740_993n, "tree"],
@@ -157,8 +156,6 @@ describe("plants", () => {
       next = page.next;
     }
     expect(paged).toEqual(all);
-    const trees = await sandbox.control("GET", "/plants?tag=tree");
-    expect(trees.json).toMatchObject({ plants: [{ id: all[0]?.id }, { id: all[2]?.id }], next: null });
   });
 
   test("a page ends at 1,000 plants, and sooner where they are large", async () => {
@@ -195,87 +192,26 @@ describe("plants", () => {
   });
 });
 
-describe("snapshots", () => {
-  test("are taken, listed, restored and deleted; a reset leaves them", async () => {
-    await create(2n);
-    expect((await sandbox.control("PUT", "/snapshots/with%20two")).status).toBe(400);
-    expect((await sandbox.control("PUT", "/snapshots/three")).status).toBe(204);
-    await create(3n);
-    await sandbox.control("PUT", "/snapshots/four");
-    await sandbox.control("POST", "/reset");
-    const { json } = await sandbox.control("GET", "/snapshots");
-    expect(json).toMatchObject({
-      snapshots: [
-        { name: "three", plants: 3n },
-        { name: "four", plants: 4n },
-      ],
-    });
-    const ids = async () => (await sandbox.plants()).map(({ id }) => id);
-    expect((await sandbox.control("POST", "/snapshots/four/restore")).status).toBe(204);
-    expect(await ids()).toEqual([1n, 2n, 3n, int64Max]);
-    await create(4n);
-    await sandbox.control("POST", "/snapshots/three/restore");
-    expect(await ids()).toEqual([1n, 2n, int64Max]);
-    // A snapshot of the same name replaces it.
-    await sandbox.control("POST", "/reset");
-    await sandbox.control("PUT", "/snapshots/three");
-    await create(9n);
-    await sandbox.control("POST", "/snapshots/three/restore");
-    expect(await ids()).toEqual([1n, int64Max]);
-    for (const name of ["three", "four"])
-      expect((await sandbox.control("DELETE", `/snapshots/${name}`)).status).toBe(204);
-    expect((await sandbox.control("GET", "/snapshots")).json).toEqual({ snapshots: [] });
-    for (const [method, path] of [
-      ["POST", "/snapshots/three/restore"],
-      ["DELETE", "/snapshots/three"],
-    ] as const)
-      expect(await sandbox.control(method, path)).toMatchObject({
-        status: 404,
-        json: { message: 'There is no snapshot "three".' },
-      });
-  });
-
-  test("are at most 100", async () => {
-    const names = Array.from({ length: 100 }, (_, index) => `/snapshots/s${index}`);
-    for (const name of names) expect((await sandbox.control("PUT", name)).status).toBe(204);
-    expect(await sandbox.control("PUT", "/snapshots/another")).toMatchObject({
-      status: 409,
-      json: { message: "There may be 100 snapshots, of 256 MiB in all; DELETE one first." },
-    });
-    expect((await sandbox.control("PUT", "/snapshots/s7")).status).toBe(204);
-    for (const name of names) await sandbox.control("DELETE", name);
-  });
-});
-
 describe("tokens and the clock", () => {
   const issue = async (body: unknown) =>
     ((await sandbox.control("POST", "/tokens", body)).json as { token: string }).token;
 
   test("a token expires by the clock, which is effective at once in both directions", async () => {
+    const setClock = async (offsetSeconds: number) =>
+      expect((await sandbox.control("PUT", "/clock", { offsetSeconds })).status).toBe(200);
     const token = await issue({ name: "short", expiresInSeconds: 60 });
-    expect((await create(10n, "x", token)).status).toBe(200);
-    expect((await sandbox.control("PUT", "/clock", { advanceSeconds: 61 })).json).toMatchObject({
-      offsetSeconds: 61n,
-    });
-    expect(await create(11n, "x", token)).toMatchObject({ status: 401, json: { error: 40101 } });
+    const status = async () => (await create(1n, "x", token)).status;
+    expect(await status()).toBe(400);
+    await setClock(61);
+    expect(await status()).toBe(401);
     expect((await create(11n)).status).toBe(200);
-    await sandbox.control("PUT", "/clock", { advanceSeconds: -10 });
-    expect((await create(12n, "x", token)).status).toBe(200);
-    // Years later it has expired, however often the server looks, and today it has not.
-    await sandbox.control("PUT", "/clock", { now: "2126-01-01T00:00:00+01:00" });
-    expect((await create(13n, "x", token)).status).toBe(401);
-    const later = (await sandbox.control("GET", "/clock")).json as { now: string };
-    expect(later.now).toStartWith("2125-12-31T23:0");
-    await sandbox.control("PUT", "/clock", { offsetSeconds: 0 });
-    expect((await create(13n, "x", token)).status).toBe(200);
-    // Times are stored in whole milliseconds.
-    await sandbox.control("PUT", "/clock", { advanceSeconds: 0.0006 });
-    expect((await create(14n, "x", await issue({ name: "later" }))).status).toBe(200);
-    // A token that is issued in the past has expired now.
-    await sandbox.control("PUT", "/clock", { now: "2000-01-01T00:00:00Z" });
+    await setClock(-10);
+    expect(await status()).toBe(400);
+    // A token that is issued in the past has expired now. Times are stored in whole milliseconds.
+    await setClock(-3_000_000_000.0006);
     const past = await issue({ name: "past", expiresInSeconds: 1.5 });
     expect((await create(14n, "x", past)).status).toBe(200);
-    await sandbox.control("PUT", "/clock", { offsetSeconds: 0 });
+    await setClock(0);
     expect((await create(15n, "x", past)).status).toBe(401);
   });
 
@@ -290,40 +226,20 @@ describe("tokens and the clock", () => {
 
   test("what is not a token or a time is an error with what is right", async () => {
     await issue({ name: "taken" });
-    const name = 'name must be a string that matches ^[^\\u0000-\\u001f\\u007f-\\u009f]+$, such as "tests"';
     const object = "The body must be a JSON object.";
-    const seconds = "must be a number from -3200000000 to 3200000000";
-    const time = 'now must be a string (date-time), such as "2027-01-01T00:00:00Z"';
-    const clock = "The body must have one of now, advanceSeconds, offsetSeconds.";
     for (const [method, path, body, status, message] of [
       ["POST", "/tokens", { name: "taken" }, 409, 'There is a token named "taken"; DELETE it first.'],
-      ["POST", "/tokens", { name: "" }, 400, `${name}, but is "".`],
-      ["POST", "/tokens", {}, 400, "name is missing; the fields there are name, expiresInSeconds."],
-      [
-        "POST",
-        "/tokens",
-        { name: "x", expiresInSeconds: "1" },
-        400,
-        `expiresInSeconds ${seconds}, but is "1".`,
-      ],
+      ["POST", "/tokens", { name: "" }, 400, /^name must match pattern /],
+      ["POST", "/tokens", {}, 400, "The body must have required property 'name'."],
       ["POST", "/tokens", [], 400, object],
       ["POST", "/tokens", "{", 400, object],
       ["POST", "/tokens", { name: "x".repeat(2 ** 20) }, 413, "The body is larger than 1048576 bytes."],
-      ["PUT", "/clock", { now: "tomorrow" }, 400, `${time}, but is "tomorrow".`],
-      ["PUT", "/clock", { now: "2027-13-01T00:00:00Z" }, 400, `${time}, but is "2027-13-01T00:00:00Z".`],
-      ["PUT", "/clock", { advanceSeconds: 1e12 }, 400, `advanceSeconds ${seconds}, but is 1000000000000.`],
-      ["PUT", "/clock", {}, 400, clock],
-      ["PUT", "/clock", { offsetSeconds: 0, advanceSeconds: 1 }, 400, clock],
+      ["PUT", "/clock", { offsetSeconds: 1e12 }, 400, "offsetSeconds must be <= 3200000000."],
     ] as const) {
       const { status: answered, json } = await sandbox.control(method, path, body);
-      expect([answered, json]).toEqual([status, { message }]);
+      const expected = typeof message === "string" ? message : expect.stringMatching(message);
+      expect([answered, json]).toEqual([status, { message: expected }]);
     }
-    for (let count = 0; count < 40; count++)
-      await sandbox.control("PUT", "/clock", { advanceSeconds: -3_200_000_000 });
-    expect(await sandbox.control("PUT", "/clock", { advanceSeconds: -3_200_000_000 })).toMatchObject({
-      status: 400,
-      json: { message: "The time must be in the years 0000 to 9999." },
-    });
   });
 });
 
@@ -343,8 +259,8 @@ describe("access", () => {
     const answer = await sandbox.control("POST", "/clock");
     expect([answer.status, answer.headers.get("allow"), answer.json]).toEqual([
       405,
-      "GET, PUT",
-      { message: "POST is not offered at /sandbox/clock; it has GET, PUT." },
+      "PUT",
+      { message: "POST is not offered at /sandbox/clock; it has PUT." },
     ]);
     expect((await sandbox.control("POST", "/reset?plants=1")).json).toEqual({
       message: '"plants" is not a parameter of POST /sandbox/reset; it has none.',
@@ -413,7 +329,7 @@ describe("access", () => {
     const { hostname, port } = new URL(sandbox.controlUrl);
     const socket = connect(Number(port), hostname);
     socket.write(`PUT /sandbox/clock HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: 100\r\n\r\n{`);
-    expect((await sandbox.control("GET", "/clock")).status).toBe(200);
+    expect((await sandbox.control("GET")).status).toBe(200);
     socket.destroy();
     expect((await sandbox.control("POST", "/reset")).status).toBe(204);
   });

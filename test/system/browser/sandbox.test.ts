@@ -1,4 +1,4 @@
-// The console of a sandbox in Chromium: reset, clock, snapshots, rules, and the log of requests.
+// The console of a sandbox in Chromium: reset, clock, rules, and the log of requests.
 
 import { afterAll, expect, test } from "bun:test";
 import { accessibilityFaults, type Page, TestBrowser } from "../../support/browser.ts";
@@ -13,35 +13,19 @@ const consoleOf = (sandbox: RunningSandbox) => sandbox.controlUrl.replace(/\/san
 const section = (page: Page) => page.getByRole("region", { name: "Sandbox", exact: true });
 const requests = (page: Page) => page.getByRole("region", { name: "Recorded requests" });
 
-test.concurrent("plants are brought back by a snapshot and by a reset, which also ends a token and the log", async () => {
+test.concurrent("a reset removes plants and the log", async () => {
   await using sandbox = await RunningSandbox.startInProcess();
   await post(sandbox, plantJson(1n, "Ficus"));
   await browser.visit(consoleOf(sandbox), {}, async (page) => {
     await row(page, 1n).waitFor();
     await section(page).getByText(`POST ${sandbox.url}/plants`).waitFor();
-    // By the keyboard alone.
-    await section(page).getByLabel("Name of the snapshot").focus();
-    await page.keyboard.type("before");
-    await page.keyboard.press("Enter");
-    await section(page).getByText("The snapshot before is taken.").waitFor();
-    await post(sandbox, plantJson(2n, "Hoya"));
-    await row(page, 2n).waitFor();
-    await section(page).getByRole("button", { name: "Restore before" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Restore" }).click();
-    await row(page, 2n).waitFor({ state: "detached" });
-    expect((await sandbox.plants()).map(({ id }) => id)).toEqual([1n]);
-
-    await requests(page).getByRole("row").nth(2).waitFor();
+    await requests(page).getByRole("row").nth(1).waitFor();
     await section(page).getByRole("button", { name: "Reset" }).click();
     expect(await accessibilityFaults(page)).toEqual([]);
     await page.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
     await page.getByText("There are no plants yet.").waitFor();
     await requests(page).getByText("No request yet.").waitFor();
     expect(await sandbox.plants()).toEqual([]);
-    // Snapshots stay, until they are deleted.
-    await section(page).getByRole("button", { name: "Delete before" }).click();
-    await section(page).getByRole("button", { name: "Delete before" }).waitFor({ state: "detached" });
-    expect((await sandbox.control("GET", "/snapshots")).json).toEqual({ snapshots: [] });
   });
 });
 
@@ -66,7 +50,7 @@ test.concurrent("the requests of a sandbox that is started again are followed fr
 test.concurrent("the clock is advanced, set, and real again", async () => {
   await using sandbox = await RunningSandbox.startInProcess();
   const offset = async () =>
-    Number(((await sandbox.control("GET", "/clock")).json as { offsetSeconds: number }).offsetSeconds);
+    Number(((await sandbox.control("GET")).json as { clock: { offsetSeconds: number } }).clock.offsetSeconds);
   await browser.visit(consoleOf(sandbox), {}, async (page) => {
     const clock = section(page).getByRole("group", { name: "Clock" });
     expect(await clock.getByRole("button", { name: "Real time" }).isDisabled()).toBe(true);
@@ -173,7 +157,6 @@ test.concurrent("requests appear as they come, with both messages, and earlier o
 test.concurrent("light, dark and narrow pages of a sandbox are accessible, and nothing scrolls sideways", async () => {
   await using sandbox = await RunningSandbox.startInProcess();
   await post(sandbox, plantJson(9223372036854775807n, "x".repeat(500), "y".repeat(500)));
-  await sandbox.control("PUT", `/snapshots/${"n".repeat(64)}`);
   await fetch(`${sandbox.controlUrl}/rules`, {
     method: "POST",
     body: JSON.stringify({ match: { tag: "z".repeat(300) }, outcome: { error: 42900 } }),

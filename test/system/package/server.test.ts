@@ -35,7 +35,7 @@ const builtIn = {
 };
 const downloaded = {
   Vitest: /Tests +3 passed \(3\)/,
-  Jest: /Tests: +4 passed, 4 total/,
+  Jest: /Tests: +3 passed, 3 total/,
   "Playwright Test": /^ +3 passed/m,
 };
 const runners = [...Object.keys(builtIn), ...Object.keys(downloaded)];

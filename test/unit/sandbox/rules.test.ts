@@ -1,10 +1,10 @@
 // Rules: validation, matching, and the random sequence that repeats.
 
 import { describe, expect, test } from "bun:test";
-import type { Rule } from "../../../packages/sandbox/src/index.ts";
+import type { Rule, RuleList } from "../../../packages/sandbox/src/control-types.ts";
 import { parseDescribed } from "../../../src/sandbox/described-json.ts";
 import { drawDelayMs } from "../../../src/sandbox/outcome.ts";
-import { type RuleList, Rules } from "../../../src/sandbox/rules.ts";
+import { Rules } from "../../../src/sandbox/rules.ts";
 import { SeededRandom } from "../../../src/sandbox/seeded-random.ts";
 import { settled } from "../../support/settled.ts";
 
@@ -14,7 +14,7 @@ const request = (
   headers: Record<string, string> = {},
   plant?: { readonly id: bigint; readonly name: string; readonly tag?: string },
   method = "POST",
-) => ({ method, headers: new Headers(headers), plant, members: plant, id: plant?.id });
+) => ({ method, headers: new Headers(headers), members: plant, id: plant?.id });
 
 function rulesOf(...sources: readonly Rule[]): Rules {
   const rules = new Rules();
@@ -23,72 +23,34 @@ function rulesOf(...sources: readonly Rule[]): Rules {
 }
 
 describe("validation", () => {
-  const errors =
-    "40000, 40001, 40002, 40003, 40004, 40009, 40100, 40101, 40400, 40500, 40800, 41300, 41500, 42900, 50000, 50300";
   test.each([
-    [[], "The body must be an object, but is []."],
-    [{}, "outcome is missing; the fields there are match, after, times, outcome."],
-    [{ outcome: 1 }, "outcome must be an object, but is 1."],
-    [{ outcome: overloaded, when: 1 }, "when is unknown; the fields there are match, after, times, outcome."],
-    [{ outcome: overloaded, times: 0 }, "times must be an integer from 1 to 1000000000, but is 0."],
-    [{ outcome: overloaded, times: 1.5 }, "times must be an integer from 1 to 1000000000, but is 1.5."],
-    [
-      { outcome: overloaded, match: { method: "post" } },
-      'match.method must be a string that matches ^[A-Z-]{1,32}$, such as "POST", but is "post".',
-    ],
+    [[], "The body must be object."],
+    [{}, "The body must have required property 'outcome'."],
+    [{ outcome: overloaded, when: 1 }, "The body must NOT have additional properties: when."],
+    [{ outcome: overloaded, times: 0 }, "times must be >= 1."],
+    [{ outcome: overloaded, match: { method: "post" } }, 'match.method must match pattern "^[A-Z-]{1,32}$".'],
     [
       { outcome: overloaded, match: { headers: { a: 1 } } },
-      "match.headers.a must be of the type string, object, but is 1.",
-    ],
-    [{ outcome: overloaded, match: { body: { a: {} } } }, "match.body.a must have one of pattern, absent."],
-    [
-      { outcome: overloaded, match: { headers: { a: { pattern: "(" } } } },
-      'match.headers.a.pattern must be a string (regex), such as "^Bearer ", but is "(".',
-    ],
-    [{ outcome: overloaded, match: { headers: { "a b": "" } } }, 'match.headers cannot have the name "a b".'],
-    [{ outcome: overloaded, match: { id: "1" } }, 'match.id must be an integer (int64), but is "1".'],
-    [
-      { outcome: overloaded, match: { id: 2n ** 63n } },
-      'match.id must be an integer (int64), but is "9223372036854775808".',
-    ],
-    [{ outcome: overloaded, match: { tag: null } }, "match.tag must be a string, but is null."],
-    [{ outcome: overloaded, match: { share: 1.1 } }, "match.share must be a number from 0 to 1, but is 1.1."],
-    [
-      { outcome: {} },
-      "outcome must have at least one of error, response, headers, commit, example, delay, drop, reset, body, bytesPerSecond.",
-    ],
-    [{ outcome: { error: 500 } }, `outcome.error must be one of ${errors}, but is 500.`],
-    [{ outcome: { error: 50300, commit: "yes" } }, 'outcome.commit must be true or false, but is "yes".'],
-    [
-      { outcome: { example: "plant" } },
-      /^outcome\.example must be one of "withTag", "withoutTag", "invalidPlant", .*, but is "plant"\.$/,
+      "match.headers.a must match exactly one schema in oneOf.",
     ],
     [
-      { outcome: { body: "short" } },
-      'outcome.body must be one of "truncated", "wrongLength", "brokenChunk", "garbage", but is "short".',
+      { outcome: overloaded, match: { body: { a: {} } } },
+      "match.body.a must match exactly one schema in oneOf.",
     ],
-    [{ outcome: { delay: {} } }, "outcome.delay must have one of seconds, uniform, normal, exponential."],
+    [{ outcome: overloaded, match: { id: 2n ** 63n } }, "match.id must be integer."],
+    [{ outcome: overloaded, match: { tga: "x" } }, "match must NOT have unevaluated properties: tga."],
+    [{ outcome: {} }, "outcome must NOT have fewer than 1 properties."],
     [
-      { outcome: { delay: { seconds: 1, uniform: [0, 1] } } },
-      "outcome.delay must have one of seconds, uniform, normal, exponential.",
+      { outcome: { error: 500 } },
+      /^outcome\.error must be equal to one of the allowed values: 40000, 40001, .*50300\.$/,
     ],
+    [{ outcome: { delay: { seconds: [1] } } }, "outcome.delay.seconds must NOT have fewer than 2 items."],
+    [{ outcome: { error: 50300, example: "conflict" } }, "outcome.example cannot be combined with error."],
     [
-      { outcome: { delay: { uniform: [1] } } },
-      "outcome.delay.uniform must be an array of length 2, such as [0.1,0.5], but is [1].",
+      { outcome: { delay: { seconds: 1 }, reset: true } },
+      "outcome must have property drop when property reset is present.",
     ],
-    [
-      { outcome: { delay: { normal: { mean: 1 } } } },
-      "outcome.delay.normal.deviation is missing; the fields there are mean, deviation.",
-    ],
-    [
-      { outcome: { error: 50300, example: "conflict" } },
-      "outcome.example and error exclude each other. Remove one.",
-    ],
-    [{ outcome: { delay: { seconds: 1 }, reset: true } }, "outcome.reset needs drop."],
-    [
-      { outcome: { drop: "afterCommit", error: 50300 } },
-      "outcome.error and drop exclude each other. Remove one.",
-    ],
+    [{ outcome: { drop: "afterCommit", error: 50300 } }, "outcome.error cannot be combined with drop."],
   ])("invalid rule %#", async (rule, message) => {
     expect(await settled(parseDescribed(rule, "Rule"))).toThrow(
       typeof message === "string" ? new Error(message) : message,
@@ -96,19 +58,8 @@ describe("validation", () => {
   });
 
   test("the place of a rule in a list is named", async () => {
-    const rejected = (list: object) => settled(parseDescribed(list, "RuleList"));
     const rules = [{ outcome: overloaded }, { outcome: { error: 1 } }];
-    expect(await rejected({ rules })).toThrow(/^rules\[1\]\.outcome\.error must be one of/);
-    expect(await rejected({ rules: {} })).toThrow("rules must be an array of at most 100 items, but is {}.");
-    expect(await rejected({ rules: [], seed: -1 })).toThrow(
-      "seed must be an integer from 0 to 4294967295, but is -1.",
-    );
-    expect(await rejected({ rules: [], times: 1 })).toThrow(
-      "times is unknown; the fields there are seed, rules.",
-    );
-    expect(await rejected({ rules: Array(101).fill({ outcome: overloaded }) })).toThrow(
-      "rules must be an array of at most 100 items, but is [{",
-    );
+    expect(await settled(parseDescribed({ rules }, "RuleList"))).toThrow(/^rules\.1\.outcome\.error must be/);
   });
 
   test("there are at most 100 rules", () => {
@@ -120,7 +71,7 @@ describe("validation", () => {
   test("rules that were read back can be set again", async () => {
     const rules = rulesOf(
       { match: { id: 9007199254740993n, headers: { "X-Test": "a" } }, times: 2, outcome: overloaded },
-      { outcome: { delay: { normal: { mean: 1, deviation: 0.5 }, when: "after" }, bytesPerSecond: 20 } },
+      { outcome: { delay: { seconds: [1, 2], when: "after" }, bytesPerSecond: 20 } },
     );
     rules.match(request({ "x-test": "a" }, { id: 9007199254740993n, name: "" }));
     const read = rules.describe();
@@ -213,15 +164,9 @@ describe("the random sequence", () => {
     expect(drawn(undefined)).toEqual(drawn(1));
   });
 
-  test("a share is that share of the requests; 0 is none, and 1 is all", () => {
+  test("a share is that share of the requests", () => {
     const applied = drawn(7).filter(Boolean).length;
     expect(Math.abs(applied - 3_000)).toBeLessThan(250);
-    const none = rulesOf({ match: { share: 0 }, outcome: overloaded });
-    const all = rulesOf({ match: { share: 1 }, outcome: overloaded });
-    for (let count = 0; count < 1_000; count++) {
-      expect(none.match(request())).toBeUndefined();
-      expect(all.match(request())).toBeDefined();
-    }
   });
 
   test("nothing is drawn for a rule whose other conditions do not hold", () => {
@@ -237,24 +182,11 @@ describe("the random sequence", () => {
     expect(outputs).toEqual([1684164658, 3653269916, 2939563536]);
   });
 
-  const draws = (distribution: Parameters<typeof drawDelayMs>[0]) => {
+  test("a delay is a number, or is drawn between two", () => {
     const random = new SeededRandom(5);
-    return Array.from({ length: 20_000 }, () => drawDelayMs(distribution, random));
-  };
-  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-
-  test("distributions have their mean and their bounds", () => {
-    expect(draws({ seconds: 2.5 })[0]).toBe(2_500);
-    const uniform = draws({ uniform: [0.1, 0.5] });
-    expect(Math.min(...uniform)).toBeGreaterThanOrEqual(100);
-    expect(Math.max(...uniform)).toBeLessThanOrEqual(500);
-    expect(Math.abs(mean(uniform) - 300)).toBeLessThan(5);
-    const normal = draws({ normal: { mean: 0.2, deviation: 0.05 } });
-    expect(Math.abs(mean(normal) - 200)).toBeLessThan(3);
-    expect(Math.abs(Math.sqrt(mean(normal.map((ms) => (ms - 200) ** 2))) - 50)).toBeLessThan(2);
-    const exponential = draws({ exponential: { mean: 0.2 } });
-    expect(Math.abs(mean(exponential) - 200)).toBeLessThan(6);
-    expect(Math.min(...draws({ normal: { mean: 0, deviation: 1 } }))).toBe(0);
-    expect(Math.max(...draws({ exponential: { mean: 3_600 } }))).toBe(3_600_000);
+    expect(drawDelayMs({ seconds: 2.5 }, random)).toBe(2_500);
+    const drawnMs = Array.from({ length: 1_000 }, () => drawDelayMs({ seconds: [0.1, 0.5] }, random));
+    expect(Math.min(...drawnMs)).toBeWithin(100, 105);
+    expect(Math.max(...drawnMs)).toBeWithin(495, 500);
   });
 });

@@ -81,9 +81,9 @@ for (const engine of engines) {
 test("a store in memory knows the creators also after its plants were replaced", async () => {
   await using store = new MemoryStore(unexpected);
   const creator = await store.tokens.creatorKey("gardener");
-  const empty = store.copyPlants();
+  const empty = store.copy();
   for (const id of [1n, 2n]) {
-    store.replacePlants(empty);
+    store.replace(empty);
     await store.create([{ plant: { id, name: "Ficus" }, creator }]);
     const sql = await store.openSql("read");
     expect(await findPlant(sql, id)).toMatchObject({ id, creation: { token: "gardener" } });

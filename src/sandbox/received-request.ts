@@ -22,7 +22,7 @@ const slowStepMsMin = 10;
 /** Time for a client to close its side after the server. */
 const lingerMsMax = 1_000;
 
-export class Exchange {
+export class ReceivedRequest {
   /** The rule or the preferences whose outcome it gets. */
   forced: ForcedBy | undefined;
   /** Set it before the response is returned. */
@@ -186,12 +186,13 @@ export class Exchange {
     if (this.#isLogged) return;
     this.#isLogged = true;
     const { method = null, url: target = null, httpVersion, rawHeaders } = this.#message;
+    const version = httpVersion === "1.0" ? "HTTP/1.0" : "HTTP/1.1";
     const body = { bytes: Buffer.concat(this.#kept), length: this.#bodyBytes };
     this.#log.add({
       connection: this.#connection,
       startedAt: this.#startedAt,
       durationMs: performance.now() - this.#start,
-      request: { method, target, version: `HTTP/${httpVersion}`, headers: toFields(rawHeaders), body },
+      request: { method, target, version, headers: toFields(rawHeaders), body },
       response: this.#sent,
       forced: this.forced,
       ended,
