@@ -12,13 +12,11 @@ import {
   type ImportOptions,
   importPlants,
   newCounts,
-  type RejectedRecord,
   StoreUnavailable,
 } from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
 import { Progress } from "../operations/progress.ts";
-import { RejectedFile } from "../operations/rejected-file.ts";
-import { rejectionReport } from "../operations/rejections.ts";
+import { RejectedFile } from "../operations/rejections.ts";
 import { openSource, type Source } from "../operations/source.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
@@ -156,16 +154,10 @@ async function importInto(config: ImportConfig, file: string, signal: AbortSigna
   using source = openSource(file, signal, host().openInput);
   const importStore = async (store: CommandStore) => {
     isOpen = true;
-    const rejections = rejectionReport(format, delimiter);
-    const input = file === "-" ? undefined : file;
-    const rejectedFile = new RejectedFile(input, format, rejections, source.access);
-    const options = {
-      counts,
-      signal,
-      onRejected: (record: RejectedRecord) => rejectedFile.add(record),
-    };
+    const rejectedFile = new RejectedFile(file === "-" ? "stdin" : file, format, delimiter);
+    const options = { counts, signal, onRejected: rejectedFile.add };
     const importAll = (replacement?: Replacement) =>
-      importRecords(config, source, store, { ...options, replacement }, rejections.onHeader);
+      importRecords(config, source, store, { ...options, replacement }, rejectedFile.report.onHeader);
     try {
       if (!importUpdate) return await importAll();
       await using read = await store.openSql("read");

@@ -16,7 +16,7 @@ import {
   StoreUnavailable,
 } from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
-import { type RejectionReport, rejectionReport } from "../operations/rejections.ts";
+import { RejectionReport } from "../operations/rejections.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { Edits } from "./edits.ts";
 import { type ImportSettings, parseSettings } from "./import-settings.ts";
@@ -88,7 +88,7 @@ async function importFile(
 ) {
   const { bodyBytesMax, emit, reader } = context;
   const counts = newCounts();
-  const report = new ImportReport(rejectionReport(format, delimiter), counts);
+  const report = new ImportReport(new RejectionReport(format, delimiter), counts);
   // Also ends a read that waits for a client.
   const pieces = file.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal });
   const records = readRecords(format, pieces, {

@@ -40,7 +40,6 @@ export interface ReadOptions {
 }
 
 export class Csv implements RecordFormat<CsvCells> {
-  readonly hasQuotes = true;
   readonly #options: ReadOptions;
   #columns: Columns | undefined;
 
@@ -70,13 +69,6 @@ export class Csv implements RecordFormat<CsvCells> {
 
   get #hasHeader(): boolean {
     return this.#options.columns?.hasHeader !== false;
-  }
-
-  assertNoHeader(line: number): void {
-    if (this.#columns !== undefined || !this.#hasHeader) return;
-    throw new OperatorError(
-      `the header in line ${line} is longer than ${this.#options.recordBytesMax} bytes; ${headerAdvice}`,
-    );
   }
 
   assertHeader(): void {

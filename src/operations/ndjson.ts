@@ -8,7 +8,6 @@ const byteOrderMark = 0xfeff;
 
 /** A line is parsed only when it becomes a plant, and a blank one is skipped. */
 export const ndjson: RecordFormat<ImportRecord["plant"] | undefined> = {
-  hasQuotes: false,
   parse(text, onRecord) {
     for (let start = 0; start < text.length; ) {
       const lineEnd = text.indexOf("\n", start);

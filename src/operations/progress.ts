@@ -1,8 +1,7 @@
-// Progress of an import, an export or a build of the index, on standard error.
+// Progress of an import or an export, on standard error.
 
 const barEveryMs = 100;
 const linesEveryMs = 5_000;
-const barWidth = 24;
 const clearLine = "\r\x1b[K";
 
 interface ProgressStream {
@@ -20,44 +19,27 @@ export class Progress implements Disposable {
     this.#stream = stream;
   }
 
-  /**
-   * @param plants undefined for work that is not counted in plants.
-   * @param fraction the completed part, from 0 to 1; undefined if the whole is not known.
-   */
-  update(plants: number | undefined, fraction: number | undefined): void {
+  /** @param fraction the completed part, from 0 to 1; undefined if the whole is not known. */
+  update(plants: number, fraction: number | undefined): void {
     const stream = this.#stream;
     const now = performance.now();
     if (stream === undefined || now - this.#last < (stream.isTTY ? barEveryMs : linesEveryMs)) return;
     this.#last = now;
     const text = progressText(plants, fraction, (now - this.#start) / 1_000);
-    stream.write(stream.isTTY ? `${clearLine}${formatBar(fraction)}${text}` : `${text}\n`);
+    stream.write(stream.isTTY ? `${clearLine}${text}` : `${text}\n`);
   }
 
-  /** Clears the bar. */
+  /** Clears the line. */
   [Symbol.dispose](): void {
     if (this.#stream?.isTTY) this.#stream.write(clearLine);
   }
 }
 
 /** Such as "1,200,000 plants, 310,000 a second, 42 %, 5 s left". */
-export function progressText(
-  plants: number | undefined,
-  fraction: number | undefined,
-  seconds: number,
-): string {
-  const parts: string[] = [];
-  if (plants !== undefined) {
-    const rate = Math.round(plants / Math.max(seconds, 0.001));
-    parts.push(`${plants.toLocaleString("en")} plants, ${rate.toLocaleString("en")} a second`);
-  }
-  if (fraction !== undefined) parts.push(`${Math.floor(fraction * 100)} %`);
-  if (fraction !== undefined && fraction > 0)
-    parts.push(`${Math.ceil((seconds / fraction) * (1 - fraction))} s left`);
-  return parts.join(", ");
-}
-
-function formatBar(fraction: number | undefined): string {
-  if (fraction === undefined) return "";
-  const done = Math.round(fraction * barWidth);
-  return `[${"#".repeat(done)}${" ".repeat(barWidth - done)}] `;
+export function progressText(plants: number, fraction: number | undefined, seconds: number): string {
+  const rate = Math.round(plants / Math.max(seconds, 0.001));
+  const text = `${plants.toLocaleString("en")} plants, ${rate.toLocaleString("en")} a second`;
+  if (fraction === undefined || fraction === 0) return text;
+  const left = Math.ceil((seconds / fraction) * (1 - fraction));
+  return `${text}, ${Math.floor(fraction * 100)} %, ${left} s left`;
 }

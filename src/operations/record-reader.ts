@@ -1,5 +1,5 @@
-// Reads the records of a file that arrives in chunks of any size. Holds one chunk and at most
-// recordBytesMax of a record in memory.
+// Reads the records of a file that arrives in chunks of any size. Holds one chunk, and the part of a
+// record that has arrived.
 
 import { ApiError } from "../core/contract/errors.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
@@ -16,8 +16,6 @@ export interface ImportRecord {
 
 /** The syntax of a file, and the plants of its records. */
 export interface RecordFormat<Parsed> {
-  /** Whether a line end between quotes does not end a record. */
-  readonly hasQuotes: boolean;
   /**
    * Calls `onRecord` for each record of a text, which ends with a line end or with the file. Returns
    * the index of a last record that does not end within the text; the text's length if there is none.
@@ -27,15 +25,19 @@ export interface RecordFormat<Parsed> {
   invalid(bytes: Uint8Array): Parsed;
   /** Returns undefined for a blank line and a header. */
   toPlant(parsed: Parsed, text: string): ImportRecord["plant"] | undefined;
-  /** Throws an OperatorError for a record that is too long, if it is the header. */
-  assertNoHeader?(line: number): void;
   /** Throws an OperatorError if there was no header. */
   assertHeader?(): void;
 }
 
 /**
+ * A record that is longer than a request's body is rejected; a longer one than this ends the import,
+ * as the missing quote of CSV does that makes one record of many.
+ */
+const heldBytesMin = 16 * 2 ** 20;
+
+/**
  * Yields the records of a stream, as many at a time as a chunk completes. Throws an OperatorError if
- * a quote is open at the end.
+ * a record is too long to be held, or a quote is open at the end.
  */
 export async function* recordsOf<Parsed>(
   chunks: AsyncIterable<Uint8Array>,
@@ -43,35 +45,22 @@ export async function* recordsOf<Parsed>(
   recordBytesMax: number,
 ): AsyncGenerator<readonly ImportRecord[]> {
   const reader = new RecordReader(format, recordBytesMax);
-  for await (const chunk of chunks) yield reader.read(chunk);
+  for await (const chunk of chunks) {
+    yield reader.read(chunk);
+    reader.assertHeld();
+  }
   yield reader.readRest();
   reader.assertComplete();
 }
 
-/** The maximum UTF-8 length of a UTF-16 code unit. */
-const bytesPerCodeUnitMax = 3;
-
-/** Characters of a record that is too long in the report of rejected records. */
-const reportedLength = 1_024;
-
-/** Enough bytes for the reported start of a record that is too long. */
-const reportedBytes = bytesPerCodeUnitMax * reportedLength;
-
 const lineFeed = 0x0a;
-const quote = 0x22;
 const lineEnd = Uint8Array.of(lineFeed);
 const byteOrderMark = Buffer.from("\ufeff");
-
-/** A record over the limit, of which only the start is kept. */
-interface SkippedRecord {
-  isInQuotes: boolean;
-  readonly start: Uint8Array;
-  readonly line: number;
-}
 
 class RecordReader<Parsed> {
   readonly #format: RecordFormat<Parsed>;
   readonly #recordBytesMax: number;
+  readonly #heldBytesMax: number;
   /** The line of the next record. */
   #line = 1;
   /** Bytes of a record that has not ended. */
@@ -79,26 +68,28 @@ class RecordReader<Parsed> {
   #pendingBytes = 0;
   /** A record that spans many chunks is parsed again only when its size has doubled. */
   #parseFromBytes = 0;
-  #skipped: SkippedRecord | undefined;
 
   constructor(format: RecordFormat<Parsed>, recordBytesMax: number) {
     this.#format = format;
     this.#recordBytesMax = recordBytesMax;
+    this.#heldBytesMax = Math.max(heldBytesMin, recordBytesMax);
   }
 
   /** Returns the records that a chunk completes. */
   read(chunk: Uint8Array): ImportRecord[] {
     const records: ImportRecord[] = [];
-    const rest = chunk.subarray(this.#skip(chunk, records));
-    this.#pendingBytes += rest.length;
+    this.#pendingBytes += chunk.length;
     if (this.#pendingBytes < this.#parseFromBytes) {
       // A copy, because the source may reuse its buffer. Buffer.slice would not copy.
-      this.#pending.push(new Uint8Array(rest));
+      this.#pending.push(new Uint8Array(chunk));
       return records;
     }
-    const bytes = this.#pending.length === 0 ? rest : Buffer.concat([...this.#pending, rest]);
+    const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([...this.#pending, chunk]);
     const parsed = this.#parseRecords(bytes.subarray(0, bytes.lastIndexOf(lineFeed) + 1), records);
-    this.#keep(new Uint8Array(bytes.subarray(parsed)));
+    const rest = new Uint8Array(bytes.subarray(parsed));
+    this.#pending = rest.length === 0 ? [] : [rest];
+    this.#pendingBytes = rest.length;
+    this.#parseFromBytes = Math.min(2 * rest.length, this.#heldBytesMax + 1);
     return records;
   }
 
@@ -110,41 +101,20 @@ class RecordReader<Parsed> {
 
   /** Throws an OperatorError unless the stream ended with a record, and had a header. */
   assertComplete(): void {
-    if (this.#pendingBytes > 0 || this.#skipped !== undefined) {
+    if (this.#pendingBytes > 0) {
       throw new OperatorError(
-        `the record in line ${this.#skipped?.line ?? this.#line} does not end: a quote is not closed; correct it, and import the file again to continue`,
+        `the record in line ${this.#line} does not end: a quote is not closed; correct it, and import the file again to continue`,
       );
     }
     this.#format.assertHeader?.();
   }
 
-  /** Keeps the bytes of a record that has not ended, or its start if it is too long. */
-  #keep(bytes: Uint8Array): void {
-    const isTooLong = bytes.length > this.#recordBytesMax;
-    this.#pending = isTooLong || bytes.length === 0 ? [] : [bytes];
-    this.#pendingBytes = isTooLong ? 0 : bytes.length;
-    this.#parseFromBytes = Math.min(2 * this.#pendingBytes, this.#recordBytesMax + 1);
-    if (!isTooLong) return;
-    this.#format.assertNoHeader?.(this.#line);
-    this.#skipped = { isInQuotes: false, start: bytes.slice(0, reportedBytes), line: this.#line };
-    this.#skip(bytes, []);
-  }
-
-  /** Skips a record that is too long, to a line end after an even number of quotes. */
-  #skip(bytes: Uint8Array, records: ImportRecord[]): number {
-    const skipped = this.#skipped;
-    if (skipped === undefined) return 0;
-    for (let at = 0; at < bytes.length; at++) {
-      if (bytes[at] === quote && this.#format.hasQuotes) skipped.isInQuotes = !skipped.isInQuotes;
-      if (bytes[at] !== lineFeed) continue;
-      this.#line++;
-      if (skipped.isInQuotes) continue;
-      const { line, start } = skipped;
-      records.push(tooLongRecord(line, reportText(start), this.#recordBytesMax));
-      this.#skipped = undefined;
-      return at + 1;
-    }
-    return bytes.length;
+  /** Throws an OperatorError if a record that has not ended is too long to be held. */
+  assertHeld(): void {
+    if (this.#pendingBytes <= this.#heldBytesMax) return;
+    throw new OperatorError(
+      `the record in line ${this.#line} is longer than ${this.#heldBytesMax} bytes: shorten it, or close a quote that is open in CSV, and import the file again to continue`,
+    );
   }
 
   /** Adds the complete records, and returns the number of their bytes. */
@@ -166,29 +136,27 @@ class RecordReader<Parsed> {
     return this.#format.parse(characters, (_, start, end) => {
       const own = bytes.subarray(start, end);
       const text = decodeUtf8(own, "kept");
-      if (text === undefined)
-        this.#add(this.#format.invalid(own), reportText(own), records, own.length > this.#recordBytesMax);
+      if (text === undefined) this.#add(this.#format.invalid(own), lossyDecoder.decode(own), records);
       else if (text === "") this.#line++;
       else this.#format.parse(text, (parsed) => this.#add(parsed, text, records));
     });
   }
 
-  #add(
-    parsed: Parsed,
-    text: string,
-    records: ImportRecord[],
-    isTooLong = isLongerThan(text, this.#recordBytesMax),
-  ): void {
+  #add(parsed: Parsed, text: string, records: ImportRecord[]): void {
     const line = this.#line;
     this.#line += countLines(text);
-    if (isTooLong) {
-      this.#format.assertNoHeader?.(line);
-      records.push(tooLongRecord(line, text, this.#recordBytesMax));
-      return;
-    }
     const plant = this.#format.toPlant(parsed, text);
-    if (plant !== undefined) records.push({ line, text, plant });
+    if (plant === undefined) return;
+    const isTooLong = isLongerThan(text, this.#recordBytesMax);
+    records.push({ line, text, plant: isTooLong ? tooLong(this.#recordBytesMax) : plant });
   }
+}
+
+function tooLong(recordBytesMax: number): ApiError {
+  return new ApiError(
+    "contentTooLarge",
+    `The record is longer than ${recordBytesMax} bytes: shorten it, close a quote that is open in CSV, or raise --body-bytes-max.`,
+  );
 }
 
 function hasByteOrderMark(bytes: Uint8Array): boolean {
@@ -201,32 +169,13 @@ function countLines(text: string): number {
   return lines;
 }
 
+/** The maximum UTF-8 length of a UTF-16 code unit. */
+const bytesPerCodeUnitMax = 3;
+
 /** Whether a text is longer than `bytesMax` in UTF-8. */
 function isLongerThan(text: string, bytesMax: number): boolean {
   return text.length * bytesPerCodeUnitMax > bytesMax && Buffer.byteLength(text) > bytesMax;
 }
 
-/**
- * Rejects a record that is longer than a request body may be.
- *
- * @param text The record, or at least its first reportedBytes decoded.
- */
-function tooLongRecord(line: number, text: string, recordBytesMax: number): ImportRecord {
-  // Not more than any chunk that shows the record to be too long contains of it.
-  const start = Buffer.from(text.slice(0, reportedLength)).subarray(0, recordBytesMax);
-  return {
-    line,
-    text: reportText(start),
-    plant: new ApiError(
-      "contentTooLarge",
-      `The record is longer than ${recordBytesMax} bytes: shorten it, close a quote that is open in CSV, or raise --body-bytes-max.`,
-    ),
-  };
-}
-
+/** Decodes any bytes, for the report of rejected records. */
 const lossyDecoder = new TextDecoder("utf-8", { ignoreBOM: true });
-
-/** Decodes any bytes for the report of rejected records. */
-function reportText(bytes: Uint8Array): string {
-  return lossyDecoder.decode(bytes);
-}

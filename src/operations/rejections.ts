@@ -1,7 +1,10 @@
-// The reports of rejected records: of NDJSON a line about each, of CSV the file with those records.
+// The reports of rejected records: of NDJSON a line about each, of CSV those records with a column
+// more, so that they can be corrected there and imported.
 
+import { appendFileSync, closeSync, openSync } from "node:fs";
 import { errorRegistry } from "../core/contract/errors.ts";
-import { type CsvCells, type Delimiter, formatCsvCell, parseCsvRecords } from "./csv-records.ts";
+import { OperatorError } from "../core/operator-error.ts";
+import { type Delimiter, formatCsvCell } from "./csv-records.ts";
 import type { FormatName } from "./format.ts";
 import type { RejectedRecord } from "./import.ts";
 
@@ -9,68 +12,94 @@ import type { RejectedRecord } from "./import.ts";
 const reasonColumn = "reason";
 
 /** The text of a report, record by record. */
-export interface RejectionReport {
-  /** Is told the header of the file, as it came. */
-  readonly onHeader: (header: string) => void;
-  /** The record, each with a line end; before the first one also what the report starts with. */
-  add(record: RejectedRecord): string;
-}
-
-/** A report of records of a format. */
-export function rejectionReport(format: FormatName, delimiter: Delimiter): RejectionReport {
-  return format === "csv" ? new CsvReport(delimiter) : ndjsonReport;
-}
-
-const ndjsonReport: RejectionReport = {
-  onHeader: () => undefined,
-  add: ({ line, error, text }) =>
-    `${JSON.stringify({ line, error: errorRegistry[error.code].error, message: error.message, text })}\n`,
-};
-
-/** The records with their columns, and the reason: corrected, the file can be imported. */
-class CsvReport implements RejectionReport {
+export class RejectionReport {
+  readonly #format: FormatName;
   readonly #delimiter: Delimiter;
   /** The text before the next record. */
   #start = "";
-  /** The columns of a file that is such a report itself: its reasons are replaced. */
-  #reportColumns: number | undefined;
 
-  constructor(delimiter: Delimiter) {
+  constructor(format: FormatName, delimiter: Delimiter) {
+    this.#format = format;
     this.#delimiter = delimiter;
   }
 
+  /** Is told the header of the file, as it came. */
   readonly onHeader = (header: string): void => {
-    const { cells } = this.#parse(header);
-    if (!("error" in cells) && cells.at(-1)?.trim().toLowerCase() === reasonColumn)
-      this.#reportColumns = cells.length;
-    this.#start =
-      this.#reportColumns === undefined ? `${header}${this.#delimiter}${reasonColumn}\n` : `${header}\n`;
+    this.#start = `${header}${this.#delimiter}${reasonColumn}\n`;
   };
 
+  /** Formats a record with its line end, after the header if it is the first. */
   add({ line, error, text }: RejectedRecord): string {
+    const code = errorRegistry[error.code].error;
+    if (this.#format === "ndjson")
+      return `${JSON.stringify({ line, error: code, message: error.message, text })}\n`;
     const start = this.#start;
     this.#start = "";
-    // One line, as it may follow an open quote or another error of syntax.
-    const reason = `line ${line}: ${errorRegistry[error.code].error} ${error.message}`;
-    const cell = formatCsvCell(reason.replaceAll(/\p{Cc}/gu, " "), this.#delimiter);
-    return `${start}${this.#recordOf(text)}${this.#delimiter}${cell}\n`;
+    // One line, as it may follow an error of syntax.
+    const reason = `line ${line}: ${code} ${error.message}`.replaceAll(/\p{Cc}/gu, " ");
+    return `${start}${text}${this.#delimiter}${formatCsvCell(reason, this.#delimiter)}\n`;
+  }
+}
+
+/** UTF-16 code units that are buffered for one write. */
+const writeCodeUnits = 2 ** 16;
+
+/**
+ * A file with a report, which only its owner can read. It is created with the first record, under
+ * the first free name of `plants.csv.rejected.csv`, `plants.csv.rejected.2.csv` and so on: an earlier
+ * report may have been corrected, or a concurrent import may be writing it.
+ */
+export class RejectedFile {
+  readonly report: RejectionReport;
+  readonly #input: string;
+  readonly #format: FormatName;
+  #path: string | undefined;
+  #descriptor: number | undefined;
+  #buffer = "";
+
+  /** @param input The path of the imported file. */
+  constructor(input: string, format: FormatName, delimiter: Delimiter) {
+    this.report = new RejectionReport(format, delimiter);
+    this.#input = input;
+    this.#format = format;
   }
 
-  /** The cells of a record without a former reason. */
-  #recordOf(text: string): string {
-    const { cells, isOpen } = this.#parse(text);
-    // Only the start of a record that is too long is known.
-    if (isOpen) return `${text}"`;
-    if ("error" in cells || cells.length !== this.#reportColumns) return text;
-    const own = cells.slice(0, -1).map((cell) => formatCsvCell(cell, this.#delimiter));
-    return own.join(this.#delimiter);
+  readonly add = (record: RejectedRecord): void => {
+    this.#buffer += this.report.add(record);
+    if (this.#buffer.length >= writeCodeUnits) this.#flush();
+  };
+
+  /** Writes the buffer, and returns the file's path, if anything was rejected. Call it once. */
+  finish(): string | undefined {
+    try {
+      this.#flush();
+    } finally {
+      if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    }
+    return this.#path;
   }
 
-  #parse(text: string): { readonly cells: CsvCells; readonly isOpen: boolean } {
-    let found: CsvCells = [];
-    const end = parseCsvRecords(text, this.#delimiter, (cells) => {
-      found = cells;
-    });
-    return { cells: found, isOpen: end < text.length };
+  #flush(): void {
+    if (this.#buffer === "") return;
+    try {
+      this.#descriptor ??= this.#create();
+      appendFileSync(this.#descriptor, this.#buffer);
+    } catch (error) {
+      throw new OperatorError(
+        `the rejected records cannot be written to ${this.#path} (${(error as NodeJS.ErrnoException).code}); free some space, or pipe the file to "plantstore import -" in another folder`,
+      );
+    }
+    this.#buffer = "";
+  }
+
+  #create(): number {
+    for (let number = 1; ; number++) {
+      this.#path = `${this.#input}.rejected${number === 1 ? "" : `.${number}`}.${this.#format}`;
+      try {
+        return openSync(this.#path, "wx", 0o600);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      }
+    }
   }
 }

@@ -3,16 +3,8 @@
 import { accessSync, constants, fstatSync, type Stats, statSync } from "node:fs";
 import { OperatorError } from "../core/operator-error.ts";
 
-/** The permissions of a source. */
-export interface SourceAccess {
-  /** The file's mode; 0600 if it is not a regular file. */
-  readonly mode: number;
-  readonly group: number;
-}
-
 /** Must be disposed: a pipe that its writer keeps open would keep the process running. */
 export interface Source extends Disposable {
-  readonly access: SourceAccess;
   readonly chunks: AsyncIterable<Uint8Array>;
   /** The part that was read, from 0 to 1; undefined if the size is not known, as for a pipe. */
   readonly fractionRead: () => number | undefined;
@@ -44,7 +36,6 @@ export function openSource(
     }
   }
   return {
-    access: { mode: stat.isFile() ? stat.mode : 0o600, group: stat.gid },
     chunks: chunks(),
     fractionRead: () => (bytes === 0 ? undefined : Math.min(1, read / bytes)),
     [Symbol.dispose]: cancel,

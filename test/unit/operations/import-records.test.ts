@@ -273,8 +273,6 @@ const invalidFiles: readonly [file: string | Uint8Array, message: string][] = [
   [Buffer.from("id,name,\xe9\n", "latin1"), "the header is not CSV in UTF-8: invalid UTF-8"],
   ['id,name\n1,x\n2,"never closed\n3,y\n', "the record in line 3 does not end: a quote is not closed"],
   ['id,name\n1,"x', "the record in line 2 does not end: a quote is not closed"],
-  [`id,name\n1,"${"x\n".repeat(500)}`, "the record in line 2 does not end: a quote is not closed"],
-  [`id,name,${"x".repeat(500)}\n1,a\n`, "the header in line 1 is longer than 200 bytes"],
 ];
 test.each(invalidFiles)(
   "CSV without a valid header or with an open quote is an OperatorError: %p",
@@ -287,47 +285,41 @@ test.each(invalidFiles)(
   },
 );
 
-test("a record that is too long is rejected alone, in chunks of any size", async () => {
-  const bytesMax = 100;
+test("a record longer than a request's body is rejected alone, and comes with all of its text", async () => {
   const long = "é".repeat(2_000);
-  const formats: readonly (readonly [read: Read, file: string])[] = [
-    [ndjsonRecords, `{"id":1,"name":"a"}\n{"id":2,"name":"${long}"}\n{"id":3,"name":"c"}\n`],
-    [commaRecords, `id,name\n2,${long}\n3,c\n`],
-    [commaRecords, `id,name\n1,a\n2,"${"x\n".repeat(1_000)}"\r\n3,c\n4,"""${'"",\n'.repeat(1_000)}"\n`],
-    [commaRecords, `id,name\n1,a\n2,x"${long}"\n3,c\n4,"${long}"x${long}`],
-    [commaRecords, `id,name\n1,"${"a\n".repeat(70)}"\n3,c`],
-  ];
-  for (const [read, file] of formats) {
-    const whole = summarize(await parseAll(read, file, [], bytesMax));
-    expect(whole.filter(([, , plant]) => plant === "contentTooLarge").length).toBeGreaterThan(0);
-    expect(whole).toContainEqual([
-      expect.any(Number),
-      expect.any(String),
-      newPlantJson({ id: 3n, name: "c" }),
-    ]);
-    const someCuts = fc.array(fc.nat(file.length), { maxLength: 30 });
+  for (const [read, start, records] of [
+    [ndjsonRecords, "", ['{"id":1,"name":"a"}', `{"id":2,"name":"${long}"}`, '{"id":3,"name":"c"}']],
+    [commaRecords, "id,name\n", ["1,a", `2,"${"x\n".repeat(1_000)}"`, "3,c"]],
+    [commaRecords, "id,name\n", ["1,a", `2,x"${long}"`, "3,c"]],
+  ] as const) {
+    const file = `${start}${records.join("\n")}\n`;
+    const cuts = fc.array(fc.nat(file.length), { maxLength: 30 });
     await fc.assert(
-      fc.asyncProperty(someCuts, async (cuts) =>
-        expect(summarize(await parseAll(read, file, cuts, bytesMax))).toEqual(whole),
+      fc.asyncProperty(cuts, async (places) =>
+        expect(
+          summarize(await parseAll(read, file, places, 100)).map(([, text, plant]) => [text, plant]),
+        ).toEqual([
+          [records[0], '{"id":1,"name":"a"}'],
+          [records[1], "contentTooLarge"],
+          [records[2], '{"id":3,"name":"c"}'],
+        ]),
       ),
-      { numRuns: 200 },
+      { numRuns: 50 },
     );
   }
 });
 
-test("a record that is not UTF-8 is measured by its bytes", async () => {
-  for (const [read, start] of [
-    [ndjsonRecords, ""],
-    [commaRecords, "id,name\n"],
-  ] as const)
-    for (const [bytes, code] of [
-      [30, "invalidJson"],
-      [31, "contentTooLarge"],
-    ] as const) {
-      const file = Buffer.concat([Buffer.from(start), Buffer.alloc(bytes, 0xe9), Buffer.from("\n")]);
-      const [[, , found] = []] = summarize(await parseAll(read, file, [], 30));
-      expect(found).toBe(code);
-    }
+test("a record that never ends is an OperatorError, after the records before it", async () => {
+  async function* chunks() {
+    yield Buffer.from('id,name\n1,a\n2,"never closed\n');
+    for (;;) yield Buffer.from("3,c\n".repeat(2 ** 18));
+  }
+  const read: ImportRecord[] = [];
+  const reading = (async () => {
+    for await (const some of commaRecords(chunks(), { recordBytesMax: 100 })) read.push(...some);
+  })();
+  expect(await settled(reading)).toThrow("the record in line 3 is longer than 16777216 bytes");
+  expect(read.map(({ line }) => line)).toEqual([2]);
 });
 
 // A chunk that is shorter than what is pending is parsed with the next one.
