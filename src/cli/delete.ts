@@ -1,14 +1,13 @@
 // plantstore delete ID…: deletes plants.
 
 import { Command } from "commander";
-import { OperatorError } from "../core/operator-error.ts";
 import { withSettings } from "./config/command-options.ts";
-import { editPlants } from "./edit-plants.ts";
-import { parseIdArgument } from "./id-argument.ts";
+import { parseIdArgument } from "./config/parsers.ts";
+import { replacePlants } from "./edit-plants.ts";
 
 export function deleteCommand(): Command {
   const command = new Command("delete")
-    .description("delete plants, and log each with its time and user to standard error")
+    .description("delete plants")
     .argument("<ids...>", "ids of the plants, 64-bit integers")
     .addHelpText(
       "after",
@@ -16,10 +15,7 @@ export function deleteCommand(): Command {
 A later create with the id of a deleted plant creates it. "plantstore history"
 shows what was deleted, and undoes it.`,
     );
-  return withSettings(command, ["database"], async ({ database }, ...positional: string[]) => {
-    const ids = positional.flat().map(parseIdArgument);
-    const left = await editPlants(database, ids, () => undefined);
-    if (left > 0)
-      throw new OperatorError(`${left} of ${ids.length} plants were not deleted; the lines above say why`);
-  });
+  return withSettings(command, ["database"], ({ database }, ...positional: string[]) =>
+    replacePlants(database, positional.flat().map(parseIdArgument), () => undefined),
+  );
 }

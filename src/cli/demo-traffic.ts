@@ -6,9 +6,8 @@ import { sample, titleField } from "../core/contract/fields.ts";
 import { newPlantJson } from "../core/contract/plant.ts";
 import type { PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
-import { EditRun } from "../operations/edits.ts";
 import { demoPlants, editedDemoPlant } from "../product.ts";
-import { commandEditor } from "./edit-plants.ts";
+import { commandRun } from "./edit-plants.ts";
 
 export const trafficMinutes = 5;
 
@@ -83,7 +82,7 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
         post(tokens[sent % tokens.length] ?? "", nextBody()),
       );
       await Promise.all(posts);
-      if (second === editSecond) await new EditRun(store, commandEditor()).edit([demoEdit]);
+      if (second === editSecond) await commandRun(store).edit([demoEdit]);
       if (second === errorsSecond) await sendErrors(tokens[0] ?? "");
       await sleep(secondMs, undefined, { signal });
     }

@@ -2,10 +2,12 @@
 
 import { Command } from "commander";
 import { newPlantJson } from "../core/contract/plant.ts";
+import { OperatorError } from "../core/operator-error.ts";
 import { withCreationJson } from "../operations/export.ts";
 import { findPlant } from "../operations/stored-plants.ts";
 import { withSettings } from "./config/command-options.ts";
-import { noSuchPlant, parseIdArgument } from "./id-argument.ts";
+import { parseIdArgument } from "./config/parsers.ts";
+import { noSuchPlant } from "./edit-plants.ts";
 import { printStoredLines } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
@@ -21,7 +23,7 @@ export function getCommand(): Command {
       await withStore(database, "existing", async (store) => {
         await using sql = await store.openSql("read");
         const plant = await findPlant(sql, id);
-        if (plant === undefined) throw noSuchPlant(id);
+        if (plant === undefined) throw new OperatorError(noSuchPlant(id));
         await printStoredLines([withCreation ? withCreationJson(plant) : newPlantJson(plant)]);
       });
     },

@@ -13,11 +13,11 @@ import {
   undoRun,
 } from "../operations/edits.ts";
 import { withSettings } from "./config/command-options.ts";
+import { parseIdArgument } from "./config/parsers.ts";
 import type { Config } from "./config/resolve.ts";
 import { describeChange } from "./describe-change.ts";
-import { newEditRun } from "./edit-plants.ts";
+import { commandRun } from "./edit-plants.ts";
 import { host } from "./host.ts";
-import { parseIdArgument } from "./id-argument.ts";
 import { formatTable, printError, printStored } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
@@ -87,7 +87,7 @@ function entryCells({ run, id, editedAt, editor, before, after }: HistoryEntry):
 function describeEditor({ by, token, client, uid, user, sudoUser }: Editor): string {
   if (by === "client") return `client, ${token}`;
   if (by === "console") return client === undefined ? "console" : `console, ${client}`;
-  const name = user === `uid ${uid}` ? user : `${user} (uid ${uid})`;
+  const name = user === undefined ? `uid ${uid}` : `${user} (uid ${uid})`;
   return sudoUser === undefined ? name : `${name}, sudo by ${sudoUser}`;
 }
 
@@ -100,7 +100,7 @@ function entryJson({ run, id, editedAt, editor, before, after }: HistoryEntry): 
 async function undo(database: string, run: string, id: bigint | undefined): Promise<void> {
   const { undoId, ...result } = await withStore(database, "writable", async (store) => {
     await using read = await store.openSql("read");
-    const undo = newEditRun(store);
+    const undo = commandRun(store);
     return { undoId: undo.id, ...(await undoRun(undo, read, { run, id })) };
   });
   if (result.found === 0)

@@ -1,7 +1,5 @@
 // plantstore import FILE|-: creates plants from NDJSON or CSV, and replaces them on request.
 
-import { statSync } from "node:fs";
-import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
 import { fieldNames } from "../core/contract/fields.ts";
 import { OperatorError } from "../core/operator-error.ts";
@@ -21,9 +19,9 @@ import { openSource, type Source } from "../operations/source.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
 import { describeChange } from "./describe-change.ts";
-import { newEditRun } from "./edit-plants.ts";
+import { commandRun } from "./edit-plants.ts";
 import { host } from "./host.ts";
-import { formatCount, printError, printStoredLines } from "./output.ts";
+import { printError, printStoredLines } from "./output.ts";
 import { InterruptSignal } from "./signals.ts";
 import { withStore } from "./with-store.ts";
 
@@ -35,13 +33,11 @@ const settingNames = [
   "delimiter",
   "importUpdate",
   "dryRun",
-  "yes",
   "database",
   "quiet",
   "bodyBytesMax",
 ] as const;
-type GivenConfig = Config<(typeof settingNames)[number]>;
-type ImportConfig = GivenConfig & { readonly format: FormatName };
+type ImportConfig = Config<(typeof settingNames)[number]> & { readonly format: FormatName };
 
 export function importCommand(): Command {
   const command = new Command("import")
@@ -50,9 +46,8 @@ export function importCommand(): Command {
     .addHelpText(
       "after",
       `
-With --update a record replaces the stored plant of its id, after a dry run and a
-question, or at once with --yes; "plantstore history --undo RUN" restores the
-replaced plants.
+With --update a record replaces the stored plant of its id; --dry-run shows what
+would change, and "plantstore history --undo RUN" restores the replaced plants.
 
 Rejected CSV records go to FILE.rejected.csv, with their columns and the reason;
 once corrected, that file can be imported. Rejected NDJSON records go to
@@ -63,48 +58,26 @@ The first line of CSV names the columns ${["id", ...fieldNames].join(", ")},
 in any case; an empty cell means that the plant does not have the field, and ""
 an empty text.`,
     );
-  return withSettings(command, settingNames, importFile);
-}
-
-async function importFile(given: GivenConfig, file: string): Promise<void> {
-  const { importUpdate, dryRun, yes } = given;
-  using interrupt = new InterruptSignal();
-  const { signal } = interrupt;
-  if (importUpdate && !dryRun && !yes && !(canBeReadTwice(file) && host().error.isTTY && process.stdin.isTTY))
-    throw new OperatorError(
-      "--update reads a file twice and asks on a terminal in between, which is not possible here: give --yes, or --dry-run to see what it would do",
-      2,
-    );
-  const config = { ...given, format: given.format ?? formatOfFile(file) };
-  if (dryRun || (importUpdate && !yes)) {
-    const { replaced } = await printDryRun(config, file, signal);
-    if (dryRun) return;
-    if (replaced > 0 && !(await confirm(replaced, signal))) throw new OperatorError("nothing was imported");
-  }
-  await importInto(config, file, signal);
-}
-
-/** Unlike a pipe; true for a missing file, which is another error. */
-function canBeReadTwice(file: string): boolean {
-  return file !== "-" && statSync(file, { throwIfNoEntry: false })?.isFile() !== false;
+  return withSettings(command, settingNames, async (given, file: string) => {
+    using interrupt = new InterruptSignal();
+    using source = openSource(file, interrupt.signal, host().openInput);
+    const config = { ...given, format: given.format ?? formatOfFile(file) };
+    const run = config.dryRun ? runDry : runImport;
+    await run(config, source, interrupt.signal, file === "-" ? "stdin" : file);
+  });
 }
 
 /** Prints what an import would do, and the first differences. */
-async function printDryRun(config: ImportConfig, file: string, signal: AbortSignal): Promise<ImportCounts> {
+async function runDry(config: ImportConfig, source: Source, signal: AbortSignal): Promise<void> {
   const { database, quiet, importUpdate } = config;
-  using source = openSource(file, signal, host().openInput);
   const dryRun = async (store: CommandStore) => {
     await using read = await store.openSql("read");
-    const replacement = new Replacement(read, undefined);
+    const replacement = importUpdate ? new Replacement(read, undefined) : undefined;
     const counts = newCounts();
-    await importRecords(config, source, dryStore(read), {
-      counts,
-      signal,
-      replacement: importUpdate ? replacement : undefined,
-      onRejected: () => undefined,
-    });
+    const onRejected = () => undefined;
+    await importRecords(config, source, dryStore(read), { counts, signal, replacement, onRejected });
     if (signal.aborted) throw new OperatorError("interrupted; nothing was imported");
-    const { differences } = replacement;
+    const differences = replacement?.differences ?? [];
     const more = counts.replaced - differences.length;
     await printStoredLines([
       ...differences.map(
@@ -114,73 +87,58 @@ async function printDryRun(config: ImportConfig, file: string, signal: AbortSign
       `dry run: ${formatCounts(counts, importUpdate)}`,
     ]);
     if (counts.rejected > 0) host().setExitCode(someRejectedExitCode);
-    return counts;
   };
-  return await withStore(database, "existing", dryRun, { quiet, signal });
+  await withStore(database, "existing", dryRun, { quiet, signal });
 }
 
-/** Asks on the terminal whether to replace plants. */
-async function confirm(plants: number, signal: AbortSignal): Promise<boolean> {
-  // Without readline's terminal mode, Ctrl+C stays a signal.
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
-  // The question itself is never settled if the input ends.
-  const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
-  try {
-    const question = `Replace ${formatCount(plants)} in the store? [y/N] `;
-    const answer = await Promise.race([lines.question(question, { signal }), ended]);
-    return /^y(es)?$/i.test(answer.trim());
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    return false;
-  } finally {
-    lines.close();
-  }
-}
-
-async function importInto(config: ImportConfig, file: string, signal: AbortSignal): Promise<void> {
+/** @param name begins the name of the report of rejected records. */
+async function runImport(
+  config: ImportConfig,
+  source: Source,
+  signal: AbortSignal,
+  name: string,
+): Promise<void> {
   const { database, quiet, importUpdate, delimiter, format } = config;
   const counts = newCounts();
+  const rejected = new RejectedFile(name, format, delimiter);
   let report: string | undefined;
   let runId: string | undefined;
-  let isOpen = false;
-  let unavailable = "";
+  let unavailable: string | undefined;
+
+  const importInto = async (store: CommandStore) => {
+    const options = { counts, signal, onRejected: rejected.add };
+    const { onHeader } = rejected.report;
+    try {
+      if (!importUpdate) return await importRecords(config, source, store, options, onHeader);
+      await using read = await store.openSql("read");
+      const run = commandRun(store);
+      runId = run.id;
+      const replacement = new Replacement(read, run);
+      await importRecords(config, source, store, { ...options, replacement }, onHeader);
+    } finally {
+      report = rejected.finish();
+    }
+  };
+  const onUnavailable = (reason: string) => {
+    if (!quiet && unavailable === undefined)
+      printError(`the store cannot be written: ${reason}; trying again for a minute`);
+    unavailable = reason;
+  };
   const summary = (soFar = "") => {
     const undo = `; "plantstore history --undo ${runId}" brings back what was replaced`;
     const see = report === undefined ? "" : `; see ${report}`;
     return formatCounts(counts, importUpdate) + soFar + (counts.replaced === 0 ? "" : undo) + see;
   };
   const resumable = () => `${summary(" so far")}; run the same command again to continue`;
-
-  using source = openSource(file, signal, host().openInput);
-  const importStore = async (store: CommandStore) => {
-    isOpen = true;
-    const rejectedFile = new RejectedFile(file === "-" ? "stdin" : file, format, delimiter);
-    const options = { counts, signal, onRejected: rejectedFile.add };
-    const importAll = (replacement?: Replacement) =>
-      importRecords(config, source, store, { ...options, replacement }, rejectedFile.report.onHeader);
-    try {
-      if (!importUpdate) return await importAll();
-      await using read = await store.openSql("read");
-      const run = newEditRun(store);
-      runId = run.id;
-      await importAll(new Replacement(read, run));
-    } finally {
-      report = rejectedFile.finish();
-    }
-  };
   try {
-    const onUnavailable = (reason: string) => {
-      unavailable = reason;
-    };
-    await withStore(database, "writable", importStore, { quiet, signal, onUnavailable });
+    await withStore(database, "writable", importInto, { quiet, signal, onUnavailable });
   } catch (error) {
-    if (error instanceof OperatorError && countAll(counts) > 0)
-      throw new OperatorError(`${error.message}; ${summary(" so far")}`);
     const isUnavailable = error instanceof StoreUnavailable;
-    const isWaitInterrupted = signal.aborted && (!isOpen || isUnavailable);
-    if (!isWaitInterrupted && isUnavailable)
+    if (!isUnavailable && !(error instanceof OperatorError)) throw error;
+    if (!signal.aborted && isUnavailable)
       throw new OperatorError(`the store could not be written for a minute: ${unavailable}; ${resumable()}`);
-    if (!isWaitInterrupted) throw error;
+    if (!signal.aborted)
+      throw countAll(counts) === 0 ? error : new OperatorError(`${error.message}; ${summary(" so far")}`);
   }
   if (signal.aborted) throw new OperatorError(`interrupted; ${resumable()}`);
   if (!quiet) printError(summary());

@@ -6,12 +6,12 @@ import { type FieldName, type FieldValue, fieldNames, isRequired, typeOf } from 
 import { type NewPlant, newPlantJson, type Plant, parseNewPlantJson } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { withSettings } from "./config/command-options.ts";
-import { editPlants } from "./edit-plants.ts";
-import { parseIdArgument } from "./id-argument.ts";
+import { parseIdArgument } from "./config/parsers.ts";
+import { replacePlants } from "./edit-plants.ts";
 
 export function updateCommand(): Command {
   const command = new Command("update")
-    .description("change fields of a plant, and log that with its time and user to standard error")
+    .description("change fields of a plant")
     .argument("<id>", "id of the plant, a 64-bit integer")
     .addHelpText("after", "\nA later create with this id is compared with the changed plant.");
   for (const field of fieldNames) {
@@ -22,7 +22,7 @@ export function updateCommand(): Command {
     const id = parseIdArgument(text);
     const changes = fieldNames.flatMap((field) => changeOf(field, command));
     if (changes.length === 0) throw new OperatorError("nothing to change: give a field, such as --name", 2);
-    await editPlants(config.database, [id], (stored) =>
+    await replacePlants(config.database, [id], (stored) =>
       validated({ ...stored, ...Object.fromEntries(changes) }, config.bodyBytesMax),
     );
   });

@@ -18,8 +18,9 @@ export interface Editor {
   /** The address of the operator's browser. */
   readonly client?: string;
   readonly uid?: number;
+  /** According to the environment, as is sudoUser. */
   readonly user?: string;
-  /** The user who called sudo, according to the environment. */
+  /** The user who called sudo. */
   readonly sudoUser?: string;
 }
 
@@ -116,9 +117,6 @@ interface HistoryPage {
   readonly next: HistoryCursor | undefined;
 }
 
-/** The plants of a page as JSON, unless it is one entry. In memory they take some five times that. */
-const pageBytesMax = 2 ** 23;
-
 interface EditRow {
   readonly run: string;
   readonly seq: bigint;
@@ -150,30 +148,20 @@ export function listEdits(
   return readPage(sql, selection, parameters, entriesMax);
 }
 
-/** Reads the first entries of a selection: at least one, and no more than fit into the memory. */
+/** Reads the first entries of a selection. */
 async function readPage(
   sql: SqlConnection,
   selection: string,
   parameters: readonly SqlValue[],
   entriesMax: number,
 ): Promise<HistoryPage> {
-  const sizes = await sql.query<{ bytes: bigint | number }>(
-    `SELECT coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0) AS bytes
+  const rows = await sql.query<EditRow>(
+    `SELECT run, seq, plant_id, edited_at, editor, before, after, created_at, creator
      FROM edits ${selection} LIMIT ${entriesMax + 1}`,
     parameters,
   );
-  let count = 0;
-  for (let bytes = 0; count < Math.min(sizes.length, entriesMax); count++) {
-    bytes += Number(sizes[count]?.bytes);
-    if (count > 0 && bytes > pageBytesMax) break;
-  }
-  const rows = await sql.query<EditRow>(
-    `SELECT run, seq, plant_id, edited_at, editor, before, after, created_at, creator
-     FROM edits ${selection} LIMIT ${count}`,
-    parameters,
-  );
-  const entries = rows.map(toEntry);
-  return { entries, next: count < sizes.length ? entries.at(-1) : undefined };
+  const entries = rows.slice(0, entriesMax).map(toEntry);
+  return { entries, next: rows.length > entriesMax ? entries.at(-1) : undefined };
 }
 
 function toEntry(row: EditRow): HistoryEntry {

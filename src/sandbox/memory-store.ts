@@ -1,7 +1,7 @@
 // The SQLite engine in memory: nothing is kept. Its state can be copied and replaced.
 
 import type { NewPlant } from "../core/contract/plant.ts";
-import type { EditOutcome, EditRun, PlantEdit } from "../core/store/plant-edit.ts";
+import type { EditOutcome, PlantEdit, RunPart } from "../core/store/plant-edit.ts";
 import type { NewEntry, OnUnavailable, Outcome, PlantStore } from "../core/store/plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../core/store/sql-connection.ts";
 import { SqlTokens, type TokenStore } from "../core/store/sql-tokens.ts";
@@ -49,7 +49,7 @@ export class MemoryStore implements PlantStore {
     return this.#current.plants.create(batch);
   }
 
-  async edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]> {
+  async edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
     return editPlants(this.#current.database, edits, run);
   }
 

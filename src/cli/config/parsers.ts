@@ -94,6 +94,14 @@ export const parseDelimiter = parser(
 
 export const parseId = parser(parseInt64, "is not a 64-bit integer in decimal digits");
 
+/** The id of a plant as an argument of a command. Throws an OperatorError. */
+export function parseIdArgument(text: string): bigint {
+  const id = parseInt64(text);
+  if (id === undefined)
+    throw new OperatorError(`the id "${text}" is not a 64-bit integer such as 42 or -7`, 2);
+  return id;
+}
+
 /** Argon2id as Bun.password makes it. Any other hash would fail only at the first login. */
 export const parsePasswordHash = textThat(
   (text) => /^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/.test(text),

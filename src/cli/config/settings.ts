@@ -368,12 +368,8 @@ const commandSettings = {
     description: "undo the edits of this run",
     parse: parseText,
   },
-  importUpdate: switchSetting(
-    "--update",
-    "replace stored plants that differ, after a dry run and a question",
-  ),
+  importUpdate: switchSetting("--update", "replace stored plants that differ"),
   dryRun: switchSetting("--dry-run", "only print what an import would do"),
-  yes: switchSetting("--yes", "replace without a dry run and a question"),
   sandboxToken: {
     flag: "--token <token>",
     default: "sandbox",

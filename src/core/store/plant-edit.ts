@@ -21,8 +21,8 @@ export interface PlantEdit {
   readonly creation?: { readonly createdAt: bigint | null; readonly creator: bigint | null };
 }
 
-/** The run that edits are recorded under in the table `edits`. */
-export interface EditRun {
+/** The run that the edits of a call are recorded under, in the table `edits`. */
+export interface RunPart {
   readonly run: string;
   /** Who edits, as JSON. */
   readonly editor: string;
@@ -57,7 +57,7 @@ type EditedRow = PlantColumns & {
  */
 export function* editWork(
   edits: readonly PlantEdit[],
-  { run, editor, first }: EditRun,
+  { run, editor, first }: RunPart,
   collation = "",
 ): SqlWork<EditOutcome[]> {
   const editedAt = Date.now();

@@ -1,7 +1,7 @@
 // The interface of a storage engine. Each engine is a folder next to this file.
 
 import { type NewPlant, type Plant, plantsEqual } from "../contract/plant.ts";
-import type { EditOutcome, EditRun, PlantEdit } from "./plant-edit.ts";
+import type { EditOutcome, PlantEdit, RunPart } from "./plant-edit.ts";
 import type { SqlAccess, SqlConnection } from "./sql-connection.ts";
 import type { TokenStore } from "./sql-tokens.ts";
 
@@ -60,7 +60,7 @@ export interface PlantStore extends AsyncDisposable {
    * one transaction. The outcomes are in the order of the edits. Rejects with an OperatorError if
    * the store cannot be changed now; if the connection is lost, the edits may have been made.
    */
-  edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]>;
+  edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]>;
 
   /**
    * The size of the store on disk with its indexes and WAL, without counting plants. Undefined if

@@ -237,8 +237,6 @@ const usageErrors: readonly [args: string[], message: string][] = [
   [["get", "1.5"], 'the id "1.5" is not a 64-bit integer'],
   [["get", "9223372036854775808"], "is not a 64-bit integer"],
   [["export", "extra"], "too many arguments"],
-  [["import", "plants.csv", "--update"], "give --yes, or --dry-run"],
-  [["import", "-", "--update"], "give --yes, or --dry-run"],
   [["backup", "x", "--database", "postgres://plantstore@127.0.0.1:1/none"], "pg_dump"],
   [["restore", "x", "--database", "postgres://plantstore@127.0.0.1:1/none"], "pg_restore"],
   [["ready", "--admin-port", "99999"], '--admin-port: "99999" is not'],

@@ -5,7 +5,6 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { listEdits } from "../../../src/operations/edits.ts";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
-import { TerminalProgram } from "../../support/output.ts";
 import { createStore, plantstore, runCommand, TemporaryFolder, withStore } from "../../support/server.ts";
 import { exported, storeLines } from "../../support/stored-plants.ts";
 
@@ -51,7 +50,7 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
       expect(existsSync(`${file}.rejected.csv`)).toBe(false);
       expect((await command("--dry-run")).stdout).toBe("dry run: 1 created, 1 already stored, 5 rejected\n");
 
-      const { exitCode, stderr } = await command("--update", "--yes");
+      const { exitCode, stderr } = await command("--update");
       expect(exitCode).toBe(3);
       const [, runId = ""] =
         /^1 created, 4 replaced, 1 already stored, 1 rejected; "plantstore history --undo (\w+)" brings back/.exec(
@@ -63,7 +62,7 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
         '{"id":-1,"name":"same","tag":""}\n{"id":1,"name":"Rosa rugosa","tag":"wild"}\n' +
           '{"id":2,"name":"Ficus"}\n{"id":3,"name":"newer"}\n',
       );
-      const again = await command("--update", "--yes", "--quiet");
+      const again = await command("--update", "--quiet");
       expect(again.exitCode).toBe(3);
       expect(await exported(database)).toBe(after);
 
@@ -85,7 +84,7 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
       await storeLines(database, lines("tpyo"));
       const file = folder.file("plants.ndjson");
       writeFileSync(file, lines("typo").join("\n"));
-      const args = ["import", file, "--update", "--yes", "--quiet", "--database", database];
+      const args = ["import", file, "--update", "--quiet", "--database", database];
       await withStore(database, "existing", async (store) => {
         await using sql = await store.openSql("read");
         const child = Bun.spawn([plantstore, ...args], { stdin: "ignore", stderr: "ignore" });
@@ -144,37 +143,3 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
     });
   });
 }
-
-test.each([
-  ["y\n", 0, '{"id":1,"name":"Rosa canina"}\n'],
-  ["\n", 1, '{"id":1,"name":"Rosa"}\n'],
-  ["\x03", 1, '{"id":1,"name":"Rosa"}\n'],
-  // The end of the input.
-  ["\x04", 1, '{"id":1,"name":"Rosa"}\n'],
-])(
-  "on a terminal --update shows the differences, and replaces after the answer %j",
-  async (answer, exitCode, after) => {
-    using folder = new TemporaryFolder();
-    const database = `sqlite:${folder.file("plants.db")}`;
-    await storeLines(database, ['{"id":1,"name":"Rosa"}']);
-    writeFileSync(folder.file("plants.csv"), "id,name\n1,Rosa canina\n");
-    const command = [plantstore, "import", "plants.csv", "--update", "--database", database];
-    const program = new TerminalProgram(command, { cwd: folder.path });
-    const shown = await program.output.until((text) => (text.includes("[y/N] ") ? text : undefined));
-    expect(shown).toContain('line 2, plant 1: name "Rosa" → "Rosa canina"');
-    expect(shown).toContain("Replace 1 plant in the store?");
-    program.type(answer);
-    expect(await program.exited).toBe(exitCode);
-    expect(await exported(database)).toBe(after);
-  },
-);
-
-test("--update of a pipe by its path, which can be read only once, asks for --yes", async () => {
-  using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  await storeLines(database, ['{"id":1,"name":"Rosa"}']);
-  const line = `echo '{"id":1,"name":"Rosa canina"}' | "$0" import /dev/fd/3 "$@" 3<&0 </dev/tty`;
-  const program = new TerminalProgram(["sh", "-c", line, plantstore, "--update", "--database", database]);
-  expect(await program.output.until((text) => /give --yes|y\/N/.exec(text)?.[0])).toBe("give --yes");
-  expect(await program.exited).toBe(2);
-});

@@ -98,7 +98,7 @@ test("an import that fails says what it has done, and names its report", async (
   await storeLines(database, [plantJson(1n, "Rosa")]);
   const file = folder.file("plants.csv");
   writeFileSync(file, 'id,name\n1,Rosa canina\nx,Hoya\n2,"Ficus\n');
-  const command = ["import", file, "--update", "--yes", "--database", database];
+  const command = ["import", file, "--update", "--database", database];
   expect(await runCommand(command)).toEqual({
     exitCode: 1,
     stdout: "",

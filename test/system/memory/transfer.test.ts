@@ -29,7 +29,7 @@ const shapes = [large, small].filter(({ lines }) => lines > 0);
  * The largest resident memory of a command. Read while it runs: what the kernel counts afterwards
  * includes the memory of the process that started it, from before it became another program.
  */
-async function peakBytes(args: readonly string[], output = "/dev/null", stderr = ""): Promise<number> {
+async function peakBytes(args: readonly string[], output = "/dev/null", stderr = /^$/): Promise<number> {
   const child = Bun.spawn([plantstore, ...args, "--quiet"], {
     env: { PATH: process.env.PATH, BUN_JSC_forceRAMSize: String(machineBytes) },
     stdout: Bun.file(output),
@@ -40,7 +40,7 @@ async function peakBytes(args: readonly string[], output = "/dev/null", stderr =
     peak = Math.max(peak, peakSoFar(child.pid));
     await Bun.sleep(20);
   }
-  expect(await child.stderr.text()).toBe(stderr);
+  expect(await child.stderr.text()).toMatch(stderr);
   return peak;
 }
 
@@ -91,22 +91,29 @@ for (const engine of engines) {
       await measure(["import", csv]);
       const short = Array.from({ length: lines }, (_, id) => `${plantJson(BigInt(id), "Monstera")}\n`);
       writeFileSync(file, short.join(""));
-      for (const flag of ["--dry-run", "--yes"])
-        await measure(["import", file, "--update", flag], undefined, updatePeakBytesMax);
+      for (const flags of [["--dry-run"], []])
+        await measure(["import", file, "--update", ...flags], undefined, updatePeakBytesMax);
     },
   );
 }
 
 test.each([
-  ["refused plants", `{"id":1,"name":5,"tag":"${"x".repeat(100_000)}"}\n`],
-  ["a line without an end", "x".repeat(100_000)],
-])("a file of %s is not held either", async (_, line) => {
+  [
+    "refused plants",
+    `{"id":1,"name":5,"tag":"${"x".repeat(100_000)}"}\n`,
+    /^The rejected records are in .*\n$/,
+  ],
+  [
+    "a line without an end",
+    "x".repeat(100_000),
+    /^plantstore: the record in line 1 is longer than 16777216 .*\n$/,
+  ],
+])("a file of %s is not held either", async (_, line, message) => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await createStore(database);
   const file = folder.file("refused.ndjson");
   writeLines(file, large.lines, () => line);
   const args = ["import", file, "--database", database, "--body-bytes-max", "1000000"];
-  const report = `The rejected records are in ${file}.rejected.ndjson.\n`;
-  expect(await peakBytes(args, "/dev/null", report)).toBeLessThan(peakBytesMax);
+  expect(await peakBytes(args, "/dev/null", message)).toBeLessThan(peakBytesMax);
 });

@@ -2,7 +2,7 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
-import { type EditOutcome, type EditRun, editWork, type PlantEdit } from "../plant-edit.ts";
+import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../plant-edit.ts";
 import type { CommandStore, NewEntry, OpenMode, Outcome, StoreWait } from "../plant-store.ts";
 import type { SqlAccess } from "../sql-connection.ts";
 import { bytesOnNodesSql, type ClusterEvents, openNodeQueues } from "./citus/citus.ts";
@@ -72,7 +72,7 @@ export class PostgresStore implements CommandStore, ServerStore {
     return this.#plants.create(batch);
   }
 
-  edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]> {
+  edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
     const edit = (connection: Queries) => runWork(connection, editWork(edits, run, ' COLLATE "C"'));
     const options = { mode: "ISOLATION LEVEL READ COMMITTED" };
     // Not repeated after a lost connection, as the edits may have been made.

@@ -3,7 +3,7 @@
 
 import { existsSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
-import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
+import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
 import type { CommandStore, NewEntry, OnUnavailable, OpenMode, Outcome } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
 import type { TokenStore } from "../sql-tokens.ts";
@@ -81,7 +81,7 @@ export class SqliteStore implements CommandStore {
     });
   }
 
-  edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]> {
+  edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
     return this.#write(() => editPlants(this.#database, edits, run));
   }
 

@@ -1,7 +1,7 @@
 // The SQLite engine of a server: SqliteStore in a worker thread.
 
 import { closeSync, openSync } from "node:fs";
-import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
+import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
 import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
 import type { TokenStore } from "../sql-tokens.ts";
@@ -80,7 +80,7 @@ export class SqliteWorkerStore implements PlantStore {
     }
   }
 
-  edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]> {
+  edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
     return this.#commitThread.served.store.edit(edits, run);
   }
 
