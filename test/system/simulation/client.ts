@@ -3,13 +3,14 @@
 
 import { type NewPlant, newPlantJson, toJsonPlant } from "../../../src/core/contract/plant.ts";
 import type { Random } from "../../support/random.ts";
-import type { Environment, SimulationParts } from "./environment.ts";
+import type { SimulationParts } from "./environment.ts";
 import type { KnownOutcome, Model } from "./model.ts";
 import { engineThrewText, type Reply, type SimulatedServer } from "./server.ts";
+import type { SqliteEnvironment } from "./sqlite-environment.ts";
 import type { SimulatedTokens } from "./tokens.ts";
 
 export interface ClientParts extends SimulationParts {
-  readonly environment: Environment;
+  readonly environment: SqliteEnvironment;
   readonly model: Model;
   readonly tokens: SimulatedTokens;
   readonly server: () => SimulatedServer;

@@ -1,5 +1,4 @@
-// The interface of a simulated environment: the stores of servers, injected faults, and what is
-// durably stored.
+// What the parts of a simulation share: time, randomness, the trace, and the planted bug.
 
 import type { GroupCommit, GroupCommitLimits } from "../../../src/core/store/group-commit.ts";
 import type { PlantStore } from "../../../src/core/store/plant-store.ts";
@@ -13,26 +12,6 @@ export interface ProcessStore extends Pick<PlantStore, "create" | "batchesInFlig
   /** The process has ended: nothing that it began continues, except what it has already sent. */
   kill(): void;
   close(): Promise<void>;
-}
-
-export interface Environment {
-  /** Opens the store of a server that starts. `fail` is called when the server has to exit. */
-  start(fail: () => void): ProcessStore;
-  /** Injects a fault of the kinds that this seed has drawn; it ends by itself after some time. */
-  injectFault(): void;
-  /** Ends all faults. */
-  heal(): void;
-  /** Exceptions of an engine that should have been outcomes. */
-  readonly violations: readonly string[];
-  /**
-   * Whether engines now and then throw instead of returning outcomes, as after an internal error.
-   */
-  readonly engineThrows: boolean;
-  /** A durably stored plant, as JSON. */
-  durablePlant(id: bigint): string | undefined;
-  /** All durably stored plants, as JSON by id. */
-  durable(): ReadonlyMap<bigint, string>;
-  close(): void;
 }
 
 export interface SimulationParts {

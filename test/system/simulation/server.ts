@@ -9,7 +9,8 @@ import { requestIdMaker } from "../../../src/core/http/exchange.ts";
 import { createHandler, type Handler, inProcess } from "../../../src/core/http/handler.ts";
 import { GroupCommit } from "../../../src/core/store/group-commit.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
-import type { Environment, GroupCommitCalls, ProcessStore, SimulationParts } from "./environment.ts";
+import type { GroupCommitCalls, ProcessStore, SimulationParts } from "./environment.ts";
+import type { SqliteEnvironment } from "./sqlite-environment.ts";
 
 /** Small, so that they are reached. */
 const limits = { queuePlantsMax: 4, queueCodeUnitsMax: 900, batchPlantsMax: 3 };
@@ -44,7 +45,7 @@ export class SimulatedServer {
   #state: "starting" | "up" | "stopping" | "ended" = "starting";
 
   /** @param onEnd when the process has ended by itself */
-  constructor(environment: Environment, parts: SimulationParts, onEnd: () => void) {
+  constructor(environment: SqliteEnvironment, parts: SimulationParts, onEnd: () => void) {
     const { time, random, mutation } = parts;
     this.#parts = parts;
     const store = environment.start(() => {
@@ -143,7 +144,7 @@ export class SimulatedServer {
   }
 
   /** The engine, which may throw before its commit, or after it. */
-  async #create(batch: readonly NewEntry[], environment: Environment): Promise<Outcome[]> {
+  async #create(batch: readonly NewEntry[], environment: SqliteEnvironment): Promise<Outcome[]> {
     const { random, trace } = this.#parts;
     this.#waitedMost = Math.max(this.#waitedMost, batch.length + this.#groupCommit.queuedPlants);
     const throwsAt = environment.engineThrows ? random.pick(["before", "after", "never"] as const) : "never";

@@ -5,13 +5,10 @@ import { runProgram } from "../../support/server.ts";
 import { mutations } from "./mutations.ts";
 import { simulate } from "./simulation.ts";
 
-/**
- * The seeds within which every planted bug must be found; the rarest, neverLooksUpAToken, is found
- * by seed 264.
- */
+/** The seeds within which every planted bug must be found. */
 const seedsToFind = 1_000;
 
-/** More than the rarest bug needs; `npm run faults` runs 20,000. */
+/** `npm run faults` runs 20,000. */
 const seeds = Number(process.env.PLANTSTORE_TEST_SEEDS ?? 400);
 
 /** Runs the simulation's command. */

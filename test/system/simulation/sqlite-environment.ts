@@ -8,7 +8,7 @@ import { migrate } from "../../../src/core/store/sqlite/migrations.ts";
 import { SqlitePlants } from "../../../src/core/store/sqlite/plants.ts";
 import { BatchMemory } from "../../../src/core/store/sqlite/shared-batch.ts";
 import { SqliteTokens } from "../../../src/core/store/sqlite/tokens.ts";
-import type { Environment, ProcessStore, SimulationParts } from "./environment.ts";
+import type { ProcessStore, SimulationParts } from "./environment.ts";
 
 /** The process ends during a call. No code may catch it and continue. */
 class Killed extends Error {}
@@ -17,7 +17,8 @@ type Fault = "none" | "throws" | "full" | "locked" | "broken" | "fsync" | "kille
 
 const pagesMax = 1_000_000;
 
-export class SqliteEnvironment implements Environment {
+export class SqliteEnvironment {
+  /** Exceptions of the engine that should have been outcomes. */
   readonly violations: string[] = [];
   readonly #parts: SimulationParts;
   readonly #disk = new Database(":memory:", { strict: true, safeIntegers: true });
@@ -36,6 +37,7 @@ export class SqliteEnvironment implements Environment {
     this.#likely = all.filter(() => parts.random.chance(0.5));
   }
 
+  /** Opens the store of a server that starts. `fail` is called when the server has to exit. */
   start(fail: () => void): ProcessStore {
     const { time, random } = this.#parts;
     let hasEnded = false;
@@ -85,10 +87,12 @@ export class SqliteEnvironment implements Environment {
     };
   }
 
+  /** Whether engines now and then throw instead of returning outcomes, as after an internal error. */
   get engineThrows(): boolean {
     return this.#fault === "throws";
   }
 
+  /** Injects a fault of the kinds that this seed has drawn; it ends by itself after some time. */
   injectFault(): void {
     const { random, time, trace } = this.#parts;
     this.#fault = this.#likely.length === 0 ? "none" : random.pick(this.#likely);
@@ -104,6 +108,7 @@ export class SqliteEnvironment implements Environment {
     this.#disk.run(`PRAGMA max_page_count = ${pagesMax}`);
   }
 
+  /** A durably stored plant, as JSON. */
   durablePlant(id: bigint): string | undefined {
     const plant = this.#reader.get(id);
     return plant === undefined ? undefined : newPlantJson(plant);
