@@ -1,6 +1,7 @@
 // Shutdown: accepted requests are completed, the store is closed, the exit code is 0.
 
 import { afterAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
@@ -104,4 +105,16 @@ test("during shutdown the server is not ready, and accepts no new connections", 
   expect(await settled(post(target, plantJson(1n, "Monstera")))).toThrow();
   stuck.terminate();
   expect((await stopping).exitCode).toBe(0);
+});
+
+test("SIGHUP ends a server as SIGTERM does, unless nohup has said that it is to be ignored", async () => {
+  await using server = await RunningServer.start();
+  const { exitCode, stderr } = await server.stop("SIGHUP");
+  expect(exitCode).toBe(0);
+  expect(logLines(stderr)).toContainEqual(expect.objectContaining({ signal: "SIGHUP" }));
+
+  await using kept = await RunningServer.start({ under: ["sh", "-c", 'trap "" HUP; exec "$@"', "sh"] });
+  const status = readFileSync(`/proc/${kept.pid}/status`, "utf8");
+  // The lowest bit of the signals that the process ignores.
+  expect(Number.parseInt(/^SigIgn:\s*\w*(\w)$/m.exec(status)?.[1] ?? "", 16) % 2).toBe(1);
 });

@@ -1,0 +1,78 @@
+// The log without a server: the lines of requests and of events that repeat, on a clock of the test.
+
+import { expect, test } from "bun:test";
+import { Log, type LogOptions } from "../../../../src/core/observability/log.ts";
+import type { RequestRecord } from "../../../../src/core/observability/server-event.ts";
+import { logLines } from "../../../support/output.ts";
+
+const request: RequestRecord = {
+  requestId: "a-1",
+  traceparent: null,
+  method: "POST",
+  path: "/plants",
+  startedAt: 0,
+  endedAt: 1.23456,
+  status: 200,
+  result: "created",
+  caller: "ci",
+};
+
+/** A log, its clock, and the lines that it has written. */
+function startLog(options: Partial<LogOptions> = {}) {
+  const clock = { ms: 0 };
+  let text = "";
+  const stream = { write: (lines: string) => (text += lines) };
+  const log = new Log({
+    format: "json",
+    colours: false,
+    level: "info",
+    accessLinesPerSecond: 100,
+    now: () => clock.ms,
+    output: { stream, end: () => Promise.resolve(true) },
+    ...options,
+  });
+  const logRequest = (differing: Partial<RequestRecord> = {}) =>
+    log.handle({ kind: "requestCompleted", request: { ...request, ...differing } });
+  return { log, clock, logRequest, lines: () => logLines(text) };
+}
+
+test("a request has a line with its id, its token's name, its status, and its result or its error", () => {
+  const { logRequest, lines } = startLog();
+  logRequest();
+  const message = "The id 1 already holds a plant.";
+  logRequest({ requestId: "a-2", status: 400, result: "conflict", message, path: `/${"x".repeat(300)}` });
+  const common = { level: "info", method: "POST", token: "ci", ms: 1.235, time: expect.any(String) };
+  const path = `/${"x".repeat(199)}`;
+  expect(lines()).toEqual([
+    { ...common, requestId: "a-1", path: "/plants", status: 200, result: "created", msg: "POST /plants 200" },
+    { ...common, requestId: "a-2", path, status: 400, error: 40009, message, msg: `POST ${path} 400` },
+  ]);
+});
+
+test("requests past the limit of lines a second are counted and not logged", () => {
+  const { logRequest, lines } = startLog({ accessLinesPerSecond: 2 });
+  for (const endedAt of [0, 1, 2, 999, 1_000, 1_001, 1_002]) logRequest({ requestId: `${endedAt}`, endedAt });
+  expect(lines().map(({ requestId, suppressed }) => [requestId, suppressed])).toEqual([
+    ["0", undefined],
+    ["1", undefined],
+    ["1000", 2],
+    ["1001", undefined],
+  ]);
+});
+
+test.each([{ accessLinesPerSecond: 0 }, { level: "warn" }] as const)("%p logs no requests", (options) => {
+  const { logRequest, lines } = startLog(options);
+  logRequest();
+  expect(lines()).toEqual([]);
+});
+
+test("an error that repeats is logged once in ten seconds, with the number of the others", () => {
+  const { log, clock, lines } = startLog();
+  for (clock.ms = 0; clock.ms <= 20_000; clock.ms += 100)
+    log.handle({ kind: "internalError", requestId: `a-${clock.ms}`, error: new Error("x") });
+  expect(lines().map(({ requestId, suppressed }) => [requestId, suppressed])).toEqual([
+    ["a-0", undefined],
+    ["a-10000", 99],
+    ["a-20000", 99],
+  ]);
+});
