@@ -24,10 +24,8 @@ export type Nginx = Awaited<ReturnType<typeof startNginx>>;
 /**
  * Starts nginx in front of two servers on the given ports, as in deploy/ but for ports and paths,
  * and waits until it accepts connections. Killed out of scope.
- *
- * @param changes what else is replaced in the site file, by what.
  */
-export async function startNginx(serverPorts: readonly [number, number], changes: Changes = []) {
+export async function startNginx(serverPorts: readonly [number, number]) {
   const folder = new TemporaryFolder();
   const port = reservePort();
   const { certificate, key } = makeCertificate(folder, "site", "/CN=plants.example", "IP:127.0.0.1");
@@ -38,7 +36,6 @@ export async function startNginx(serverPorts: readonly [number, number], changes
     ["/etc/letsencrypt/live/plants.example/privkey.pem", key],
     ["server 127.0.0.1:8080 ", `server 127.0.0.1:${serverPorts[0]} `],
     ["server 127.0.0.1:8082 ", `server 127.0.0.1:${serverPorts[1]} `],
-    ...changes,
   ]);
   writeFileSync(folder.file("site.conf"), site);
   writeFileSync(folder.file("nginx.conf"), mainConfiguration(folder));

@@ -30,7 +30,7 @@ test("the server has every metric that is queried, and the dashboard shows every
   const samples = new Set([...(metrics.match(/^[a-z]\w+(?=[ {])/gm) ?? []), ...metricsOfClusters]);
   const own: readonly string[] = metrics.match(/(?<=^# TYPE )plantstore_\w+/gm) ?? [];
 
-  const shown = findMetricNames(queriesOf(await readDashboard(), "1m").join("\n"));
+  const shown = findMetricNames(queriesOf(await readDashboard()).join("\n"));
   const alerting = findMetricNames(await Bun.file(deployed("plantstore-rules.yml")).text());
   const missing = [...shown, ...alerting].filter((name) => !samples.has(name));
   // The text of an alert may have the name of a histogram without a suffix.

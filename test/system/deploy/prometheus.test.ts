@@ -1,16 +1,10 @@
-// Prometheus with the files of deploy/: they are valid, every alert has tests, and a live server
-// has data for every panel.
+// The files of deploy/ for Prometheus: they are valid, and every alert has tests. That a server has
+// the metrics that they name is in test/integration/deploy/dashboard.test.ts.
 
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { YAML } from "bun";
-import { makeCertificate } from "../../support/certificates.ts";
-import { eventually } from "../../support/eventually.ts";
-import { freshId, plantJson, post, type Target } from "../../support/http.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
-import { deployed, queriesOf, readDashboard, startPrometheus } from "../../support/prometheus.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
-
-const testMsMax = 60_000;
+import { deployed } from "../../support/prometheus.ts";
 
 interface RuleFile {
   readonly groups: readonly { readonly rules: readonly { readonly alert: string }[] }[];
@@ -66,53 +60,3 @@ describeIfInstalled(
   },
   "prometheus",
 );
-
-/** A create, a list and a rejected request, for panels of all. */
-async function createListAndFail(target: Target): Promise<void> {
-  await post(target, plantJson(freshId(), "Monstera"));
-  await fetch(`${target.url}/plants`, {
-    headers: { Authorization: `Bearer ${target.token}` },
-    tls: { ca: target.ca },
-  });
-  await post(target, "{");
-}
-
-function live(): void {
-  test(
-    "every panel of the dashboard has data from a live server, and only the alert on its short-lived certificate fires",
-    async () => {
-      using folder = new TemporaryFolder();
-      const { certificate, key } = makeCertificate(folder, "site", "/CN=127.0.0.1", "IP:127.0.0.1");
-      await using server = await RunningServer.startInProcess({
-        database: `sqlite:${folder.file("plants.db")}`,
-        args: ["--tls-certificate", certificate, "--tls-key", key, "--operations", "create,list"],
-      });
-      const ca = await Bun.file(certificate).text();
-      const target = { url: server.url, token: await server.createToken(), ca };
-      await using prometheus = await startPrometheus(await server.adminUrl());
-
-      // A rate needs two samples with creates between them.
-      let empty = queriesOf(await readDashboard(), "30s");
-      while (empty.length > 0) {
-        await createListAndFail(target);
-        const values = await Promise.all(empty.map((query) => prometheus.query(query)));
-        empty = empty.filter((_, index) => !values[index]?.some(Number.isFinite));
-      }
-
-      const rules = await eventually(
-        "the health of every rule",
-        () => prometheus.rules(),
-        (all) => !all.some(({ health }) => health === "unknown"),
-      );
-      expect(rules.map(({ name }) => name)).toEqual(await alerts());
-      expect(rules.filter(({ health }) => health !== "ok")).toEqual([]);
-      expect(rules.filter(({ state }) => state === "firing").map(({ name }) => name)).toEqual([
-        "PlantStoreCertificateEnds",
-      ]);
-    },
-    testMsMax,
-  );
-}
-
-describe("live", () =>
-  describeIfInstalled("prometheus", "Prometheus", () => describeIfInstalled("openssl", "with TLS", live)));

@@ -3,7 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { engines } from "../../support/engines.ts";
-import { freshId, plantJson, post, type Target } from "../../support/http.ts";
+import { plantJson, post, type Target } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { startNginx } from "../../support/nginx.ts";
 import { reservePort } from "../../support/ports.ts";
@@ -22,7 +22,7 @@ const signals = [
 ] as const;
 
 /** Starts two servers on ports that stay theirs, and nginx in front of them. */
-async function startSite(database: string, changes?: Parameters<typeof startNginx>[1]) {
+async function startSite(database: string) {
   const stack = new AsyncDisposableStack();
   const ports = [reservePort(), reservePort()] as const;
   const startServer = async (index: 0 | 1) => {
@@ -30,7 +30,7 @@ async function startSite(database: string, changes?: Parameters<typeof startNgin
     return stack.use(await RunningServer.start({ database, args }));
   };
   const servers: [RunningServer, RunningServer] = [await startServer(0), await startServer(1)];
-  const nginx = stack.use(await startNginx(ports, changes));
+  const nginx = stack.use(await startNginx(ports));
   return {
     nginx,
     servers,
@@ -77,24 +77,6 @@ function siteSuite(): void {
       testMsMax,
     );
   }
-
-  test(
-    "a server that hangs costs no request",
-    async () => {
-      using folder = new TemporaryFolder();
-      const waits = [["proxy_read_timeout 20s;", "proxy_read_timeout 1s;"]] as const;
-      await using site = await startSite(`sqlite:${folder.file("plants.db")}`, waits);
-      const target = await site.target();
-      process.kill(site.servers[0].pid, "SIGSTOP");
-      const answers = await Promise.all(
-        Array.from({ length: 10 }, () => post(target, plantJson(freshId(), "Monstera"))),
-      );
-      process.kill(site.servers[0].pid, "SIGCONT");
-      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-      expect((await site.nginx.log()).filter(({ asked }) => asked.includes(",")).length).toBeGreaterThan(0);
-    },
-    testMsMax,
-  );
 
   test(
     "while there is no server the answer is 50300, and it is 200 again by itself",

@@ -4,7 +4,7 @@
 import { isUtf8 } from "node:buffer";
 import { registerSchema, type SchemaObject, validate } from "@hyperjump/json-schema/draft-2020-12";
 import { isLosslessNumber, parse } from "lossless-json";
-import openapi from "../../openapi.yaml";
+import openapi from "../../../openapi.yaml";
 
 const schemaId = "https://plantstore.test/new-plant";
 const dialect = "https://json-schema.org/draft/2020-12/schema";

@@ -1,0 +1,42 @@
+// How the Authorization field is read (RFC 9110, section 11.4, and RFC 6750, section 2.1).
+
+import { afterAll, expect, test } from "bun:test";
+import { Authenticator } from "../../../../src/core/auth/authenticator.ts";
+import { TokenCache, unknownToken } from "../../../../src/core/auth/token-cache.ts";
+import { ApiError } from "../../../../src/core/contract/errors.ts";
+import { MemoryStore } from "../../../../src/sandbox/memory-store.ts";
+import { addToken } from "../../../support/server.ts";
+import { unexpected } from "../../../support/stored-plants.ts";
+
+const store = new MemoryStore(unexpected);
+const token = await addToken(store.tokens, "ci");
+const tokens = new TokenCache(store.tokens, Date.now, () => undefined);
+await tokens.start();
+afterAll(() => tokens.stop());
+const authenticator = new Authenticator(tokens, undefined);
+
+test.each([
+  [`Bearer ${token}`, "ci"],
+  [`bEARER   ${token}`, "ci"],
+  ["", "missingToken"],
+  [token, "missingToken"],
+  [`Bearer${token}`, "missingToken"],
+  [`Bearer\t${token}`, "missingToken"],
+  [`Basic ${token}`, "missingToken"],
+  [`x Bearer ${token}`, "missingToken"],
+  ["Bearer", "invalidToken"],
+  [`Bearer ${token}=`, "invalidToken"],
+  [`Bearer ${token.slice(0, -1)}`, "invalidToken"],
+  [`Bearer ${token}, Bearer ${token}`, "invalidToken"],
+  [`Bearer ${token}\xa0`, "invalidToken"],
+  [`Bearer ${token} x`, "invalidToken"],
+  ["Bearer a.b.c", "invalidToken"],
+])("%p is %s", async (authorization, expected) => {
+  const result = await authenticator.authenticate(new Headers({ Authorization: authorization }));
+  expect(result instanceof ApiError ? result.code : result.name).toBe(expected);
+});
+
+test("what cannot be a token is rejected without a look into the store", () => {
+  for (const text of ["x".repeat(8_193), "é", "a b", "=", "a=b"])
+    expect(authenticator.authenticate(new Headers({ Authorization: `Bearer ${text}` }))).toBe(unknownToken);
+});
