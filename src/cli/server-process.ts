@@ -57,7 +57,6 @@ export class ServerProcess implements AsyncDisposable {
     this.stopSignal = waitForStopSignal(signals, now, (signal) => this.#exit({ kind: "forcedExit", signal }));
     this.storeEvents = {
       onUnavailable: (reason) => emit({ kind: "storeUnavailable", reason }),
-      onDegraded: (reason) => emit({ kind: "storeDegraded", reason }),
       onFailed: ({ message }) => this.#exit({ kind: "storeFailed", reason: message }),
     };
   }

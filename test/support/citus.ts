@@ -3,11 +3,6 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { NewPlant } from "../../src/core/contract/plant.ts";
-import { type CreateOutcome, openCreateQueue } from "../../src/core/store/group-commit.ts";
-import { openServerStore } from "../../src/core/store/open-store.ts";
-import type { OpenMode } from "../../src/core/store/plant-store.ts";
-import { metadataSql, ShardMap } from "../../src/core/store/postgres/citus/shard-map.ts";
 import { ClusterTemplate, PostgresDatabases, type PostgresPrograms, PostgresServer } from "./postgres.ts";
 import { describeUnless } from "./programs.ts";
 
@@ -23,16 +18,6 @@ export const citusMissing =
 export function describeCitus(name: string, suite: () => void): void {
   describeUnless(citusMissing, name, suite);
 }
-
-/** SQL that imitates the catalogs of a node of Citus, as far as they are read. */
-export const imitatedCatalogs = (group: number) => `
-  SET allow_system_table_mods = on;
-  INSERT INTO pg_catalog.pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
-    VALUES (999999, 'citus', 10, 11, false, '12.1-1');
-  CREATE TABLE pg_dist_local_group AS SELECT ${group} AS groupid;
-  CREATE TABLE pg_dist_node (groupid int, nodename text, nodeport int, noderole text, isactive bool, hasmetadata bool, metadatasynced bool);
-  CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod "char", partkey text);
-  CREATE FUNCTION column_to_column_name(regclass, text) RETURNS text LANGUAGE sql AS 'SELECT $2'`;
 
 const settings = {
   shared_preload_libraries: "citus",
@@ -150,57 +135,4 @@ function findPrograms(): PostgresPrograms | undefined {
     .find((path) => existsSync(join(path, "lib/citus.so")));
   if (folder === undefined) return undefined;
   return { initdb: join(folder, "bin/initdb"), postgres: join(folder, "bin/postgres") };
-}
-
-export type QueuedStore = Awaited<ReturnType<typeof openQueuedStore>>;
-
-/** Opens a store with its queue, as a server has them. */
-export async function openQueuedStore(address: string, mode: OpenMode, queuePlantsMax: number) {
-  const [reports, unavailable]: [string[], string[]] = [[], []];
-  const store = await openServerStore(address, mode, {
-    onUnavailable: (reason) => unavailable.push(reason),
-    onDegraded: (reason) => reports.push(reason),
-    onFailed: (error) => {
-      throw error;
-    },
-  });
-  const limits = { queuePlantsMax, queueCodeUnitsMax: 100 * queuePlantsMax, batchPlantsMax: 1_024 };
-  const context = { now: () => performance.now(), emit: () => undefined };
-  const queue = await openCreateQueue(store, limits, context);
-  let map: ShardMap | undefined;
-  const create = (plant: NewPlant) =>
-    new Promise<CreateOutcome>((settle, fail) =>
-      queue.create({ plant, creator: null, callerKey: "one", settle, fail }),
-    );
-  return {
-    queue,
-    /** What onDegraded and onUnavailable were called with. */
-    reports,
-    unavailable,
-
-    /** Whether each node commits, by name; the queue of one node has no names. */
-    nodes(): Record<string, boolean> {
-      return Object.fromEntries(queue.nodesUp ?? []);
-    },
-
-    /** Reads the shard map, by which nodeOf finds the node of an id. */
-    async readMap(query: (sql: string) => Promise<Record<string, unknown>[]>): Promise<void> {
-      const [row] = await query(metadataSql);
-      map = ShardMap.parse(JSON.parse(String(row?.metadata)));
-    },
-
-    nodeOf: (id: bigint) => map?.nodeOf(id).name,
-
-    create,
-
-    /** The outcomes of plants that are created at once, each once. */
-    createAll: async (ids: readonly bigint[], name = "Fern") => [
-      ...new Set(await Promise.all(ids.map((id) => create({ id, name })))),
-    ],
-
-    async [Symbol.asyncDispose](): Promise<void> {
-      await queue.close();
-      await store[Symbol.asyncDispose]();
-    },
-  };
 }

@@ -35,7 +35,6 @@ export async function startInProcess({
     givenStore ??
     (await openServerStore(database, "create", {
       onUnavailable: (reason) => hub.emit({ kind: "storeUnavailable", reason }),
-      onDegraded: (reason) => hub.emit({ kind: "storeDegraded", reason }),
       onFailed: ({ message }) => hub.emit({ kind: "storeFailed", reason: message }),
     }));
   starting.use(store);

@@ -30,7 +30,7 @@ export function openedStore(
   database: string,
   onUnavailable: (reason: string) => void = unexpected,
 ): Promise<ServerStore> {
-  const events = { onUnavailable, onDegraded: unexpected, onFailed: unexpected };
+  const events = { onUnavailable, onFailed: unexpected };
   return openServerStore(database, "create", events);
 }
 

@@ -115,7 +115,6 @@ const lines: {
   storeUnavailable: ({ reason }) =>
     throttled("store unavailable; creates get 503 until it can commit again", { reason }),
   storeWaiting: ({ waitingFor }) => throttled("waiting for the store", { reason: waitingFor }),
-  storeDegraded: ({ reason }) => line("warn", "the store works, but slower than it could", { reason }),
   tokenReloadFailed: ({ reason }) =>
     throttled("the tokens cannot be read; those that are known stay accepted", { reason }),
   traceExportFailed: ({ reason }) => throttled("trace export failed; the spans are lost", { reason }),

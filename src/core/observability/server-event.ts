@@ -19,7 +19,6 @@ export type ServerEvent =
   /** A wait for a store that cannot be reached has lasted 800 ms. */
   | { readonly kind: "storeWaiting"; readonly waitingFor: string }
   /** The store works, but slower than it could. */
-  | { readonly kind: "storeDegraded"; readonly reason: string }
   /** The store can serve no more calls. */
   | { readonly kind: "storeFailed"; readonly reason: string }
   | { readonly kind: "tokenReloadFailed"; readonly reason: string }

@@ -48,19 +48,14 @@ function sqlite(path: string): StoreAddress {
 }
 
 function postgres(address: string): StoreAddress {
-  const open = async (
-    mode: OpenMode,
-    events: Pick<StoreEvents, "onUnavailable" | "onDegraded">,
-    wait: StoreWait,
-  ) => {
+  const open = async (mode: OpenMode, onUnavailable: OnUnavailable, wait: StoreWait = {}) => {
     const { PostgresStore } = await import("./postgres/store.ts");
-    return PostgresStore.open(address, mode, events, wait);
+    return PostgresStore.open(address, mode, onUnavailable, wait);
   };
   return {
     location: toLocation(parsePostgresUrl(address)),
-    openForServer: open,
-    open: (mode, onUnavailable, wait = {}) =>
-      open(mode, { onUnavailable, onDegraded: () => undefined }, wait),
+    openForServer: (mode, { onUnavailable }, wait) => open(mode, onUnavailable, wait),
+    open,
   };
 }
 

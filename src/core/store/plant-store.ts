@@ -105,8 +105,6 @@ export interface StoreWait {
 /** Reports of an engine to its server, apart from outcomes. */
 export interface StoreEvents {
   readonly onUnavailable: OnUnavailable;
-  /** The store works, but slower than it could. Called once for each reason. */
-  readonly onDegraded: (reason: string) => void;
   /** The engine can serve no more calls: the server has to exit. */
   readonly onFailed: (error: Error) => void;
 }

@@ -2,20 +2,82 @@
 // down, and creates go on while shards and nodes change.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { chmodSync, chownSync } from "node:fs";
+import type { NewPlant } from "../../../src/core/contract/plant.ts";
+import {
+  type CreateOutcome,
+  type CreateQueue,
+  openCreateQueue,
+} from "../../../src/core/store/group-commit.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { commitBatch } from "../../../src/core/store/postgres/batch.ts";
+import { ShardMap } from "../../../src/core/store/postgres/citus/shard-map.ts";
+import type { Queries } from "../../../src/core/store/postgres/connection.ts";
 import { parsePostgresUrl } from "../../../src/core/store/postgres/connection-url.ts";
 import { Primary } from "../../../src/core/store/postgres/primary.ts";
-import { makeCertificate } from "../../support/certificates.ts";
-import { CitusCluster, describeCitus, openQueuedStore, type QueuedStore } from "../../support/citus.ts";
+import { CitusCluster, describeCitus } from "../../support/citus.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { PostgresServer } from "../../support/postgres.ts";
-import { createStore, TemporaryFolder } from "../../support/server.ts";
-import { storedPlants } from "../../support/stored-plants.ts";
+import { createStore } from "../../support/server.ts";
+import { openedStore, storedPlants } from "../../support/stored-plants.ts";
 
-const openStore = (address: string) => openQueuedStore(address, "create", 10_000);
-const nodesOf = (service: QueuedStore) => Object.keys(service.nodes());
+/** A store with distributed plants and its queue, as a server has them. */
+class Service implements AsyncDisposable {
+  readonly unavailable: string[] = [];
+  readonly #stack = new AsyncDisposableStack();
+  readonly #readMap: () => Promise<ShardMap | undefined>;
+  #queue: CreateQueue | undefined;
+  #map: ShardMap | undefined;
+
+  private constructor(readMap: () => Promise<ShardMap | undefined>) {
+    this.#readMap = readMap;
+  }
+
+  static async open(cluster: CitusCluster, name: string, parameters = ""): Promise<Service> {
+    const query = async (sql: string) => ({ rows: await cluster.coordinator.query(name, sql) });
+    const service = new Service(() => ShardMap.read({ query } as Queries));
+    const address = `${cluster.coordinator.address(name)}${parameters}`;
+    const store = await openedStore(address, (reason) => service.unavailable.push(reason));
+    service.#stack.use(store);
+    const limits = { queuePlantsMax: 10_000, queueCodeUnitsMax: 1_000_000, batchPlantsMax: 1_024 };
+    const context = { now: () => performance.now(), emit: () => undefined };
+    const queue = await openCreateQueue(store, limits, context);
+    service.#queue = queue;
+    service.#stack.defer(() => queue.close());
+    await service.readMap();
+    return service;
+  }
+
+  /** Whether each node commits, by name; the queue of one node has no names. */
+  nodes(): Record<string, boolean> {
+    return Object.fromEntries(this.#queue?.nodesUp ?? []);
+  }
+
+  /** Reads the shard map, by which nodeOf finds the node of an id. */
+  async readMap(): Promise<void> {
+    this.#map = await this.#readMap();
+  }
+
+  nodeOf(id: bigint): string | undefined {
+    return this.#map?.nodeOf(id);
+  }
+
+  create(plant: NewPlant): Promise<CreateOutcome> {
+    return new Promise((settle, fail) =>
+      this.#queue?.create({ plant, creator: null, callerKey: "one", settle, fail }),
+    );
+  }
+
+  /** The outcomes of plants that are created at once, each once. */
+  async createAll(ids: readonly bigint[]): Promise<CreateOutcome[]> {
+    return [...new Set(await Promise.all(ids.map((id) => this.create({ id, name: "Fern" }))))];
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync();
+  }
+}
+
+const nodesOf = (service: Service) => Object.keys(service.nodes());
 
 /**
  * Clients that create plants without a pause, and race for half of their ids with different names.
@@ -27,12 +89,12 @@ class Race {
   readonly refused = new Map<string, number>();
   readonly violations: string[] = [];
   readonly #created = new Set<bigint>();
-  readonly #service: QueuedStore;
+  readonly #service: Service;
   readonly #running: Promise<unknown>;
   #nextId = 0n;
   #isStopped = false;
 
-  constructor(service: QueuedStore, clients: number) {
+  constructor(service: Service, clients: number) {
     this.#service = service;
     this.#running = Promise.all(Array.from({ length: clients }, (_, client) => this.#run(client)));
   }
@@ -114,7 +176,7 @@ describeCitus("Citus nodes", () => {
     return { name, address, query };
   }
 
-  const nodesAre = (service: QueuedStore, count: number) =>
+  const nodesAre = (service: Service, count: number) =>
     eventually(
       `the service has ${count} nodes`,
       () => nodesOf(service),
@@ -124,10 +186,9 @@ describeCitus("Citus nodes", () => {
   const nodeName = ({ port }: { port: number }) => `127.0.0.1:${port}`;
 
   test("batches of the same ids, by COPY and by INSERT, do not deadlock", async () => {
-    const { name, address, query } = await newStore();
+    const { name } = await newStore();
     const [worker] = cluster.workers;
-    await using service = await openStore(address);
-    await service.readMap(query);
+    await using service = await Service.open(cluster, name);
     const url = parsePostgresUrl(worker.address(name).replace(/^postgres:/, ""));
     const [copying, inserting] = [new Primary(url), new Primary(url)];
     try {
@@ -156,9 +217,8 @@ describeCitus("Citus nodes", () => {
   });
 
   test("each id is at the node that Citus names", async () => {
-    const { address, query } = await newStore();
-    await using service = await openStore(address);
-    await service.readMap(query);
+    const { name, query } = await newStore();
+    await using service = await Service.open(cluster, name);
     expect(nodesOf(service).sort()).toEqual(cluster.workers.map(nodeName).sort());
     const edges = [
       0n,
@@ -183,12 +243,11 @@ describeCitus("Citus nodes", () => {
     );
     expect(rows).toHaveLength(ids.length);
     expect(rows.filter(({ id, node }) => service.nodeOf(BigInt(id as string)) !== node)).toEqual([]);
-    expect(service.reports).toEqual([]);
   });
 
   test("a commit needs neither the coordinator nor a connection between nodes; citus=coordinator sends all batches to it", async () => {
-    const { name, address } = await newStore();
-    await using service = await openStore(address);
+    const { name } = await newStore();
+    await using service = await Service.open(cluster, name);
     const ids = Array.from({ length: 200 }, (_, id) => BigInt(id - 100));
     await cluster.coordinator.stop("SIGKILL");
     try {
@@ -202,35 +261,10 @@ describeCitus("Citus nodes", () => {
     } finally {
       await cluster.coordinator.run();
     }
-    await using through = await openStore(`${address}?citus=coordinator`);
+    await using through = await Service.open(cluster, name, "?citus=coordinator");
     expect(through.nodes()).toEqual({});
     expect(await through.create({ id: 1n, name: "Fern" })).toBe("unchanged");
   });
-
-  test("a replay through the coordinator waits for the standby of the worker that has its plant", async () => {
-    const { address, query } = await newStore();
-    await using service = await openStore(`${address}?citus=coordinator&statement_timeout=2&retry_timeout=1`);
-    await service.readMap(query);
-    const [worker, other] = cluster.workers;
-    const ids = [worker, other].map((node) => firstIn(service, nodeName(node), 1n));
-    expect(await service.createAll(ids)).toEqual(["created"]);
-    await worker.awaitMissingStandby();
-    try {
-      const replays = ids.map((id) => service.create({ id, name: "Fern" }));
-      expect(await replays[0]).toBe("unavailable");
-      expect(await service.createAll(ids.slice(1))).toEqual(["unchanged"]);
-    } finally {
-      await worker.alterSystem("RESET synchronous_standby_names");
-    }
-    expect(await service.createAll(ids)).toEqual(["unchanged"]);
-  });
-
-  /** The first id of a node from a number on. */
-  function firstIn(service: QueuedStore, node: string, from: bigint): bigint {
-    let id = from;
-    while (service.nodeOf(id) !== node) id++;
-    return id;
-  }
 
   test.each<[string, (worker: PostgresServer) => Promise<void>, (worker: PostgresServer) => Promise<void>]>([
     ["killed", (worker) => worker.stop("SIGKILL"), (worker) => worker.run()],
@@ -238,9 +272,8 @@ describeCitus("Citus nodes", () => {
   ])(
     "a worker is %s under load: the plants of the other go on, its own are refused and come back, and none is lost",
     async (_, stop, start) => {
-      const { address, query } = await newStore();
-      await using service = await openStore(address);
-      await service.readMap(query);
+      const { name, address } = await newStore();
+      await using service = await Service.open(cluster, name);
       const [worker, other] = cluster.workers;
       const race = new Race(service, 64);
       try {
@@ -264,9 +297,8 @@ describeCitus("Citus nodes", () => {
   );
 
   test("shards move and split, and nodes are drained, removed and added under load: no plant is lost, and none is refused", async () => {
-    const { address, query } = await newStore();
-    await using service = await openStore(address);
-    await service.readMap(query);
+    const { name, address, query } = await newStore();
+    await using service = await Service.open(cluster, name);
     const [worker, other] = cluster.workers;
     const race = new Race(service, 64);
     const hosts = [worker, other].map(({ port }) => `'127.0.0.1', ${port}`);
@@ -301,14 +333,14 @@ describeCitus("Citus nodes", () => {
       await query(`SELECT citus_add_node(${hosts[0]})`);
       await query("SELECT rebalance_table_shards('plants', shard_transfer_mode := 'block_writes')");
       await nodesAre(service, 2);
-      await service.readMap(query);
+      await service.readMap();
       for (const node of nodesOf(service)) await race.more(500, node);
       // As after a failover to a standby.
       await query(`SELECT citus_update_node(${node?.nodeid}, 'localhost', ${other.port})`);
       await eventually("the node has its new address", () =>
         nodesOf(service).includes(`localhost:${other.port}`),
       );
-      await service.readMap(query);
+      await service.readMap();
       await race.more(500, `localhost:${other.port}`);
     } finally {
       await race.stop();
@@ -317,54 +349,11 @@ describeCitus("Citus nodes", () => {
     expect([...race.refused]).toEqual([]);
   });
 
-  test("plants of a worker without metadata go through the coordinator, and straight to it once it has them", async () => {
-    const { address, query } = await newStore();
-    const [worker] = cluster.workers;
-    await query(`SELECT stop_metadata_sync_to_node('127.0.0.1', ${worker.port})`);
-    await using service = await openStore(address);
-    await service.readMap(query);
+  test("plants of a worker without metadata go through the coordinator", async () => {
+    const { name, query } = await newStore();
+    await query(`SELECT stop_metadata_sync_to_node('127.0.0.1', ${cluster.workers[0].port})`);
+    await using service = await Service.open(cluster, name);
     const ids = Array.from({ length: 50 }, (_, id) => BigInt(id));
     expect(await service.createAll(ids)).toEqual(["created"]);
-    expect(service.reports).toEqual([
-      expect.stringContaining(
-        `${nodeName(worker)} cannot be used directly (has no metadata; run SELECT start_`,
-      ),
-    ]);
-    await query(`SELECT start_metadata_sync_to_node('127.0.0.1', ${worker.port})`);
-    expect(await service.create({ id: firstIn(service, nodeName(worker), 100n), name: "Fern" })).toBe(
-      "created",
-    );
-    expect(service.reports).toHaveLength(1);
-  });
-
-  test("plants of workers that only the coordinator can reach go through it", async () => {
-    const { address } = await newStore();
-    // The server demands TLS, which the coordinator alone has.
-    using folder = new TemporaryFolder();
-    const { certificate, key } = makeCertificate(folder, "server", "/CN=plantstore-test");
-    chmodSync(folder.path, 0o755);
-    chmodSync(key, 0o600);
-    if (process.getuid?.() === 0) for (const file of [certificate, key]) chownSync(file, 65_534, 65_534);
-    await cluster.coordinator.alterSystem(
-      `SET ssl_cert_file = '${certificate}'`,
-      `SET ssl_key_file = '${key}'`,
-      "SET ssl = on",
-    );
-    try {
-      await using service = await openStore(`${address}?sslmode=require`);
-      expect(nodesOf(service).sort()).toEqual(cluster.workers.map(nodeName).sort());
-      const ids = Array.from({ length: 50 }, (_, id) => BigInt(id));
-      expect(await service.createAll(ids)).toEqual(["created"]);
-      const reports = nodesOf(service).map(
-        (node) =>
-          `Citus: ${node} cannot be used directly (${node}: The server does not support SSL connections)`,
-      );
-      expect([...service.reports].sort()).toEqual(
-        reports.sort().map((report) => expect.stringContaining(report)),
-      );
-      expect(Object.values(service.nodes())).toEqual([true, true]);
-    } finally {
-      await cluster.coordinator.alterSystem("RESET ssl", "RESET ssl_cert_file", "RESET ssl_key_file");
-    }
   });
 });

@@ -10,7 +10,7 @@ const root = new URL("../../../", import.meta.url).pathname;
 const program = `
 import { makeToken, openServerStore, randomBytes, startServer } from "./src/index.ts";
 const ignore = () => undefined;
-const reports = { onUnavailable: ignore, onDegraded: ignore, onFailed: ignore };
+const reports = { onUnavailable: ignore, onFailed: ignore };
 await using store = await openServerStore("sqlite:plants.db", "create", reports);
 const { token, record } = makeToken({ name: "own", expiresAt: null }, { now: Date.now(), randomBytes });
 await store.tokens.add(record);

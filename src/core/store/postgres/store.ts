@@ -3,9 +3,9 @@
 import { OperatorError } from "../../operator-error.ts";
 import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
 import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../plant-edit.ts";
-import type { CommandStore, NewEntry, OpenMode, Outcome, StoreWait } from "../plant-store.ts";
+import type { CommandStore, NewEntry, OnUnavailable, OpenMode, Outcome, StoreWait } from "../plant-store.ts";
 import type { SqlAccess } from "../sql-connection.ts";
-import { bytesOnNodesSql, type ClusterEvents, openNodeQueues } from "./citus/citus.ts";
+import { bytesOnNodes, openNodeQueues } from "./citus/citus.ts";
 import type { Queries } from "./connection.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
@@ -22,18 +22,18 @@ export class PostgresStore implements CommandStore, ServerStore {
   readonly wasCreated: boolean;
   readonly tokens: PostgresTokens;
   readonly batchesInFlightMax: number;
-  readonly #events: ClusterEvents;
+  readonly #onUnavailable: OnUnavailable;
   readonly #url: PostgresUrl;
   readonly #primary: Primary;
   readonly #plants: PostgresPlants;
 
-  private constructor(url: PostgresUrl, primary: Primary, wasCreated: boolean, events: ClusterEvents) {
+  private constructor(url: PostgresUrl, primary: Primary, wasCreated: boolean, onUnavailable: OnUnavailable) {
     this.wasCreated = wasCreated;
     this.batchesInFlightMax = url.connectionsMax;
-    this.#events = events;
+    this.#onUnavailable = onUnavailable;
     this.#url = url;
     this.#primary = primary;
-    this.#plants = new PostgresPlants(primary, events.onUnavailable);
+    this.#plants = new PostgresPlants(primary, onUnavailable);
     this.tokens = new PostgresTokens(primary);
   }
 
@@ -44,7 +44,7 @@ export class PostgresStore implements CommandStore, ServerStore {
   static async open(
     address: string,
     mode: OpenMode,
-    events: ClusterEvents,
+    onUnavailable: OnUnavailable,
     wait: StoreWait,
   ): Promise<PostgresStore> {
     const url = parsePostgresUrl(address);
@@ -53,7 +53,7 @@ export class PostgresStore implements CommandStore, ServerStore {
       const wasCreated = mode === "create" ? await migrate(primary) : false;
       if (mode !== "create") await assertSchema(primary);
       primary.finishOpening();
-      return new PostgresStore(url, primary, wasCreated, events);
+      return new PostgresStore(url, primary, wasCreated, onUnavailable);
     } catch (error) {
       await primary.close();
       if (error instanceof OperatorError || classifyError(error) === "internalError") throw error;
@@ -64,8 +64,8 @@ export class PostgresStore implements CommandStore, ServerStore {
   }
 
   openQueue(limits: QueueLimits, context: QueueContext): Promise<CreateQueue | undefined> {
-    const cluster = { store: this, primary: this.#primary, url: this.#url, events: this.#events };
-    return openNodeQueues(cluster, limits, context).catch(rejectForOperator);
+    const coordinator = { primary: this.#primary, url: this.#url, onUnavailable: this.#onUnavailable };
+    return openNodeQueues(coordinator, limits, context).catch(rejectForOperator);
   }
 
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
@@ -97,8 +97,8 @@ export class PostgresStore implements CommandStore, ServerStore {
 
   /** The tables with their indexes; the WAL belongs to the cluster, and is not counted. */
   async #bytesOfTables(pool: Queries): Promise<number> {
-    const { rows } = await pool.query<{ bytes: string }>((await bytesOnNodesSql(pool)) ?? bytesSql);
-    return Number(rows[0]?.bytes);
+    const { rows } = await pool.query<{ bytes: string }>(bytesSql);
+    return Number(rows[0]?.bytes) + (await bytesOnNodes(pool));
   }
 }
 

@@ -20,7 +20,6 @@ for (const engine of engines) {
       }
       const events = {
         onUnavailable: () => undefined,
-        onDegraded: () => undefined,
         onFailed: () => undefined,
       };
       const opening = settled(openServerStore(place.database, "existing", events));

@@ -14,8 +14,6 @@ import type { PlantStore } from "../../plant-store.ts";
 /** The plants of one node, which responds at once while it is down: its queue is never full. */
 export interface NodeStore extends Pick<PlantStore, "create" | "assertWritable"> {
   readonly isUp: boolean;
-  /** Called when the cluster no longer has the node; queued batches may still come. */
-  retire(): void;
   /** Called when no more batches come. */
   close(): Promise<void>;
 }
@@ -35,14 +33,14 @@ export class NodeQueues implements CreateQueue {
 
   /** @param limits `queuePlantsMax` and `queueCodeUnitsMax` are divided equally among the nodes. */
   constructor(limits: GroupCommitLimits, context: QueueContext) {
-    const nodes = () => Math.max(1, this.#queues.size);
+    const shareOf = (limit: number) => Math.max(1, Math.floor(limit / Math.max(1, this.#queues.size)));
     this.#limits = {
       ...limits,
       get queuePlantsMax() {
-        return Math.max(1, Math.floor(limits.queuePlantsMax / nodes()));
+        return shareOf(limits.queuePlantsMax);
       },
       get queueCodeUnitsMax() {
-        return Math.max(1, Math.floor(limits.queueCodeUnitsMax / nodes()));
+        return shareOf(limits.queueCodeUnitsMax);
       },
     };
     this.#context = context;
@@ -52,23 +50,21 @@ export class NodeQueues implements CreateQueue {
    * Follows a change of the cluster. Plants that are queued for a node that is gone are still
    * committed by it.
    *
-   * @param nodes by name, at least one.
+   * @param names the names of the nodes, at least one.
    * @param nodeOf the name of the node of an id, one of them.
+   * @param open opens a node that is new.
    */
-  update(nodes: ReadonlyMap<string, NodeStore>, nodeOf: (id: bigint) => string): void {
+  update(names: readonly string[], nodeOf: (id: bigint) => string, open: (name: string) => NodeStore): void {
     for (const [name, nodeQueue] of this.#queues) {
-      if (nodes.get(name) === nodeQueue.node) continue;
+      if (names.includes(name)) continue;
       this.#queues.delete(name);
-      nodeQueue.node.retire();
-      this.#retired.set(
-        nodeQueue,
-        drain(nodeQueue).finally(() => this.#retired.delete(nodeQueue)),
-      );
+      const drained = drain(nodeQueue).finally(() => this.#retired.delete(nodeQueue));
+      this.#retired.set(nodeQueue, drained);
     }
-    for (const [name, node] of nodes) {
+    for (const name of names) {
       if (this.#queues.has(name)) continue;
-      const queue = new GroupCommit(node, this.#limits, this.#context);
-      this.#queues.set(name, { node, queue });
+      const node = open(name);
+      this.#queues.set(name, { node, queue: new GroupCommit(node, this.#limits, this.#context) });
     }
     this.#nodeOf = nodeOf;
   }
