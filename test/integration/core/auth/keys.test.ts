@@ -78,6 +78,9 @@ test("a plant is stored with the subject that created it, and not without one wh
   sql.run("ALTER TABLE creators RENAME TO hidden");
   const create = () => identity.create(token("visitor", "4"));
   expect(await create()).toMatchObject({ status: 503, json: { error: 50300 } });
+  // The credentials are judged first: another key has signed this one.
+  const forged = new SigningKey().sign(claimsOf(provider.issuer, { sub: "visitor" }));
+  expect(await identity.create(forged)).toMatchObject({ status: 401, json: { error: 40101 } });
   sql.run("ALTER TABLE hidden RENAME TO creators");
   expect((await create()).status).toBe(200);
 });
