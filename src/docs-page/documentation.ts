@@ -82,12 +82,12 @@ export function documentation({
     });
   }
 
-  return (next) => (request, connection) => {
-    if (connection.route !== undefined) return next(request, connection);
+  return (next) => (request, context) => {
+    if (context.route !== undefined) return next(request, context);
     const path = pathOf(request.url);
     return documents.has(path) || pages.includes(path) || hasFile(path)
-      ? respond(path, request, connection.origin)
-      : next(request, connection);
+      ? respond(path, request, context.origin)
+      : next(request, context);
   };
 }
 

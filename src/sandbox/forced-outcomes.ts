@@ -11,7 +11,7 @@ import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { type BodyLimits, BodyReader } from "../core/http/body-reader.ts";
 import { createPlantOperation } from "../core/http/create-plant.ts";
 import { Exchange, type ExchangeDependencies, requestIdMaker } from "../core/http/exchange.ts";
-import { type Connection, type Handler, pathOf } from "../core/http/handler.ts";
+import { type Handler, pathOf, type RequestContext } from "../core/http/handler.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { RateLimit, type RateLimitResult } from "../core/http/rate-limit.ts";
 import { plantResponse } from "../core/http/responses.ts";
@@ -75,31 +75,19 @@ export class ForcedOutcomes {
   }
 
   /** Responds with the outcome that the request asks for, or that a rule has for it. */
-  handle(request: Request, connection: Connection, received: ReceivedRequest): Promise<Response> {
+  handle(request: Request, context: RequestContext, received: ReceivedRequest): Promise<Response> {
     const isForced = this.#rules.size > 0 || request.headers.has("prefer");
-    if (!isForced) return this.#next(request, connection);
+    if (!isForced) return this.#next(request, context);
     const route = this.#findRoute(request.method, pathOf(request.url));
     const isOffered = route.operation !== undefined || route.error.code !== "notFound";
-    return isOffered
-      ? this.#force(request, { ...connection, route }, received)
-      : this.#next(request, connection);
+    return isOffered ? this.#force(request, { ...context, route }, received) : this.#next(request, context);
   }
 
-  async #force(
-    original: Request,
-    connection: RoutedConnection,
-    received: ReceivedRequest,
-  ): Promise<Response> {
+  async #force(original: Request, context: RoutedContext, received: ReceivedRequest): Promise<Response> {
     const { signal } = this.#gate;
-    const {
-      request,
-      outcome = {},
-      forced,
-      applied,
-      rejection,
-    } = await this.#choose(original, connection.route);
+    const { request, outcome = {}, forced, applied, rejection } = await this.#choose(original, context.route);
     received.forced = forced;
-    if (rejection !== undefined) return this.#fail(original, connection, rejection);
+    if (rejection !== undefined) return this.#fail(original, context, rejection);
 
     const { delay, drop, body, bytesPerSecond } = outcome;
     const wait = async (when: "before" | "after") => {
@@ -112,7 +100,7 @@ export class ForcedOutcomes {
     // A reset has closed the connection.
     if (signal.aborted) return new Response();
     const response =
-      drop === "beforeCommit" ? new Response() : await this.#respond(request, connection, outcome);
+      drop === "beforeCommit" ? new Response() : await this.#respond(request, context, outcome);
     await wait("after");
     if ((drop ?? body ?? bytesPerSecond) !== undefined) received.fault = outcome;
     if (applied !== undefined) response.headers.set("Preference-Applied", applied);
@@ -154,14 +142,14 @@ export class ForcedOutcomes {
     return { request: again, members: membersOf(body) };
   }
 
-  async #respond(request: Request, connection: RoutedConnection, outcome: Outcome): Promise<Response> {
+  async #respond(request: Request, context: RoutedContext, outcome: Outcome): Promise<Response> {
     const { error, example, response: any, commit = false, headers = {} } = outcome;
     const isForced = (error ?? example ?? any) !== undefined;
-    const own = !isForced || commit ? await this.#next(request, connection) : undefined;
+    const own = !isForced || commit ? await this.#next(request, context) : undefined;
     // A request that is rejected gets its own error.
     if (isForced && own !== undefined && !own.ok) return own;
     const response =
-      isForced || own === undefined ? await this.#forcedResponse(request, connection, outcome) : own;
+      isForced || own === undefined ? await this.#forcedResponse(request, context, outcome) : own;
     for (const [name, value] of Object.entries(headers))
       if (!framingFields.includes(name.toLowerCase())) response.headers.set(name, value);
     return response;
@@ -169,7 +157,7 @@ export class ForcedOutcomes {
 
   async #forcedResponse(
     request: Request,
-    connection: RoutedConnection,
+    context: RoutedContext,
     { error, example: exampleName, response }: Outcome,
   ): Promise<Response> {
     if (response !== undefined) return toResponse(response);
@@ -178,7 +166,7 @@ export class ForcedOutcomes {
     const forced =
       code === undefined
         ? plantResponse(example?.value as unknown as Plant, this.#shared.makeRequestId())
-        : await this.#fail(request, connection, this.#forcedError(code, example, connection.route));
+        : await this.#fail(request, context, this.#forcedError(code, example, context.route));
     const rate = this.#rateOf(code);
     if (rate !== undefined) {
       forced.headers.set("RateLimit-Policy", rate.policy);
@@ -210,16 +198,16 @@ export class ForcedOutcomes {
     return new RateLimit(limits, this.#shared.now).consume(sandboxCaller, isOver ? limits.burst + 1 : 1);
   }
 
-  #fail(request: Request, connection: RoutedConnection, error: ApiError): Promise<Response> {
+  #fail(request: Request, context: RoutedContext, error: ApiError): Promise<Response> {
     return new Promise((resolve) => {
-      const exchange = new Exchange(request, connection.route, this.#shared, connection.shouldClose, resolve);
+      const exchange = new Exchange(request, context.route, this.#shared, context.shouldClose, resolve);
       if (error.code === "internalError") exchange.fail(new Error("forced by the sandbox"));
       else exchange.reject(error);
     });
   }
 }
 
-type RoutedConnection = Connection & { readonly route: Route };
+type RoutedContext = RequestContext & { readonly route: Route };
 
 /** A create whose body was read, with the body again. */
 interface ReadBody {

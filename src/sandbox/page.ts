@@ -12,8 +12,8 @@ export function withSandboxPage(
   next: Handler,
   { token, controlUrl }: { readonly token: string; readonly controlUrl: () => string | undefined },
 ): Handler {
-  return async (request, connection) => {
-    const response = await next(request, connection);
+  return async (request, context) => {
+    const response = await next(request, context);
     if (response.headers.get("Content-Type")?.startsWith("text/html") !== true) return response;
     const lead = "This is a sandbox: its store is in memory, and nothing is kept. ";
     const section = `<section aria-labelledby="sandbox"><h2 id="sandbox">Sandbox</h2>${Bun.markdown.html(describe(token, controlUrl()))}</section>`;

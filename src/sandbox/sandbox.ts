@@ -84,10 +84,10 @@ export class Sandbox {
   wrapHandler(next: Handler, options: Omit<ForcedOutcomesOptions, "next" | "rules" | "gate">): Handler {
     const gate = this.#gate;
     const outcomes = new ForcedOutcomes({ ...options, next, rules: this.#rules, gate });
-    return (request, connection) => {
+    return (request, context) => {
       const received = this.#listener?.find(request);
-      if (received === undefined) return gate.handle(() => next(request, connection));
-      const own = { ...connection, origin: this.#listener?.origin ?? connection.origin };
+      if (received === undefined) return gate.handle(() => next(request, context));
+      const own = { ...context, origin: this.#listener?.origin ?? context.origin };
       return gate.handle(() =>
         // Nobody waits for it, and a reset must not.
         received.isClosed

@@ -25,13 +25,13 @@ export function withCors(origins: CorsOrigins, operations: readonly Operation[],
     Object.values(described?.responses ?? {}).flatMap(({ headers = {} }) => Object.keys(headers)),
   );
   const exposed = [...exposedHeaders, ...ownHeaders].join(", ");
-  return (request, connection) => {
+  return (request, context) => {
     const origin = request.headers.get("origin");
-    if (origin === null) return next(request, connection);
+    if (origin === null) return next(request, context);
     // A preflight carries no credentials.
     if (request.method === "OPTIONS" && request.headers.has("access-control-request-method"))
       return Promise.resolve(preflightResponse(origins, origin, { methods, exposed }, request));
-    return next(request, connection).then((response) => {
+    return next(request, context).then((response) => {
       allowOrigin(origins, origin, exposed, response);
       return response;
     });

@@ -13,10 +13,10 @@ export interface HandlerDependencies extends OperationServices, Omit<ExchangeDep
 }
 
 /** Responds to a request. Never rejects. */
-export type Handler = (request: Request, connection: Connection) => Promise<Response>;
+export type Handler = (request: Request, context: RequestContext) => Promise<Response>;
 
 /** How requests come in. One object serves all requests of a route of a listener. */
-export interface Connection {
+export interface RequestContext {
   /** The listener's address, such as https://plants.example:8443, without a path. */
   readonly origin: string;
   /**
@@ -29,8 +29,8 @@ export interface Connection {
   shouldClose(): boolean;
 }
 
-/** The connection of a request that came through no listener. */
-export const inProcess: Connection = {
+/** The context of a request that came through no listener. */
+export const inProcess: RequestContext = {
   origin: "http://localhost",
   route: undefined,
   shouldClose: () => false,
@@ -46,10 +46,10 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
     emit,
   };
 
-  return (request, connection) =>
+  return (request, context) =>
     new Promise((resolve) => {
-      const route = connection.route ?? findRoute(request.method, pathOf(request.url));
-      const exchange = new Exchange(request, route, shared, connection.shouldClose, resolve);
+      const route = context.route ?? findRoute(request.method, pathOf(request.url));
+      const exchange = new Exchange(request, route, shared, context.shouldClose, resolve);
       if (route.operation !== undefined) void route.operation.run(exchange, dependencies, route.segments);
       else void rejectRoute(exchange, route.error);
     });
@@ -73,9 +73,9 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
  */
 export function withTickBudget(next: Handler): Handler {
   const budget = new TickBudget();
-  return (request, connection) => {
-    if (connection.route !== undefined) return next(request, connection);
-    return next(request, connection).then((response) => {
+  return (request, context) => {
+    if (context.route !== undefined) return next(request, context);
+    return next(request, context).then((response) => {
       const endOfTick = budget.countResponse();
       return endOfTick === undefined ? response : endOfTick.then(() => response);
     });

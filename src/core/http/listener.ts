@@ -2,7 +2,7 @@
 
 import type { Certificate } from "./certificate.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
-import type { Connection, Handler } from "./handler.ts";
+import type { Handler, RequestContext } from "./handler.ts";
 import type { Operation } from "./operation.ts";
 import { hasFixedPath, type Route } from "./router.ts";
 
@@ -62,7 +62,7 @@ export class PublicListener {
   #serve(): Bun.Server<undefined> {
     const handle = this.#handle;
     const { host, port, certificate, idleSecondsMax, connectionLimit, onException } = this.#options;
-    const connectionOf = (route: Route | undefined): Connection => ({
+    const contextOf = (route: Route | undefined): RequestContext => ({
       get origin() {
         return server.url.origin;
       },
@@ -79,14 +79,14 @@ export class PublicListener {
       idleTimeout: idleSecondsMax,
       // Bun rejects a body over its own limit with a bare 413; the body reader's has an Error body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      routes: this.#fixedRoutes(connectionOf),
+      routes: this.#fixedRoutes(contextOf),
       fetch: (request) => handle(request, unrouted),
       error: onException,
       ...(certificate === undefined
         ? {}
         : { tls: { cert: certificate.cert, key: certificate.key, ciphers: tls12Ciphers } }),
     });
-    const unrouted = connectionOf(undefined);
+    const unrouted = contextOf(undefined);
     return server;
   }
 
@@ -94,7 +94,7 @@ export class PublicListener {
    * The operations whose paths have no parameters, routed by the listener. GET also serves HEAD, so
    * the handler routes it.
    */
-  #fixedRoutes(connectionOf: (route: Route) => Connection) {
+  #fixedRoutes(contextOf: (route: Route) => RequestContext) {
     const handle = this.#handle;
     const { operations, basePath } = this.#options;
     const routes: Record<
@@ -105,8 +105,8 @@ export class PublicListener {
       const { method } = operation;
       if (!hasFixedPath(operation) || method === "GET") continue;
       const path = basePath + operation.path;
-      const connection = connectionOf({ method, path, operation, segments: {} });
-      routes[path] = { ...routes[path], [method]: (request: Request) => handle(request, connection) };
+      const context = contextOf({ method, path, operation, segments: {} });
+      routes[path] = { ...routes[path], [method]: (request: Request) => handle(request, context) };
     }
     return routes;
   }
