@@ -22,20 +22,14 @@ export interface StartedServer extends ServerAddresses {
   readonly changed: readonly string[];
 }
 
-export interface Terminal {
-  readonly columns: number;
-  readonly colours: boolean;
-}
-
 /** A label of at most the length of the longest, and its value. */
 export type Row = readonly [label: string, value: string];
 
 /** The longest label and two spaces. */
 const labelWidth = "Documentation  ".length;
-const indent = "  ";
 
 /** The lines for a terminal: where the server is, and how to use its first token. */
-export function bannerLines(server: StartedServer, token: string | undefined, terminal: Terminal): string[] {
+export function bannerLines(server: StartedServer, token: string | undefined, colours: boolean): string[] {
   const { version, url, publicUrl, documentationUrl, consoleUrl, store, changed } = server;
   const rows: Row[] = [
     ["Interface", `${url}/plants`],
@@ -43,35 +37,21 @@ export function bannerLines(server: StartedServer, token: string | undefined, te
     ["Documentation", documentationUrl ?? "off"],
     ["Console", consoleUrl ?? "off"],
     ["Store", printable(store)],
-    ["Settings", printable(formatChanged(changed, valueWidth(terminal)))],
+    ["Settings", printable(changed.join(" ")) || "defaults"],
   ];
-  return formatBanner(
-    `${productName} ${version}`,
-    rows,
-    terminal,
-    token === undefined ? [] : firstTokenLines(token, url),
-  );
+  const others = token === undefined ? [] : firstTokenLines(token, url);
+  return [...formatBanner(`${productName} ${version}`, rows, colours), ...others, ""];
 }
 
-/** A title, rows of a label and a value, and other lines. */
-export function formatBanner(
-  title: string,
-  rows: readonly Row[],
-  terminal: Terminal,
-  others: readonly string[] = [],
-): string[] {
-  return ["", paint(title, "bold", terminal.colours), "", ...formatRows(rows, terminal), ...others, ""];
+/** A title, and rows of a label and a value. */
+export function formatBanner(title: string, rows: readonly Row[], colours: boolean): string[] {
+  const lines = rows.map(([label, value]) => `  ${paint(label.padEnd(labelWidth), "dim", colours)}${value}`);
+  return ["", paint(title, "bold", colours), "", ...lines];
 }
 
-/** Formats rows for a terminal or, as plain lines, for a program. */
-export function formatRows(rows: readonly Row[], terminal: Terminal | undefined): string[] {
-  if (terminal === undefined) return rows.map(([label, value]) => label.padEnd(labelWidth) + value);
-  const width = valueWidth(terminal);
-  return rows.flatMap(([label, value]) => formatRow(label, value, width, terminal.colours));
-}
-
-function valueWidth({ columns }: Terminal): number {
-  return columns - indent.length - labelWidth;
+/** Rows as plain lines, for a program. */
+export function plainRows(rows: readonly Row[]): string[] {
+  return rows.map(([label, value]) => label.padEnd(labelWidth) + value);
 }
 
 /** The lines for a program: the URL is the first one. */
@@ -85,19 +65,6 @@ export function plainLines(server: StartedServer, token: string | undefined): st
     ...(consoleUrl === undefined ? [] : ["", `The console is at ${consoleUrl}`]),
     "",
   ];
-}
-
-/** Never cuts a value: on a narrow terminal it gets its own line. */
-function formatRow(label: string, value: string, valueWidth: number, colours: boolean): string[] {
-  if (value.length > valueWidth) return [indent + paint(label, "dim", colours), indent + indent + value];
-  return [indent + paint(label.padEnd(labelWidth), "dim", colours) + value];
-}
-
-/** The settings if they fit on the line, or their number. */
-function formatChanged(changed: readonly string[], width: number): string {
-  if (changed.length === 0) return "defaults";
-  const all = changed.join(" ");
-  return all.length <= width ? all : `${changed.length} changed`;
 }
 
 /**

@@ -15,7 +15,7 @@ export function migrateCommand(): Command {
     await withStore(database, "create", async ({ wasCreated }) => {
       printError(
         wasCreated
-          ? `Created an empty store: ${location}`
+          ? `Created an empty store: ${location}. "plantstore serve" runs a server on it.`
           : `The store ${location} exists, and its schema is up to date.`,
       );
     });

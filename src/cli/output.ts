@@ -2,11 +2,12 @@
 
 import { terminalLines } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
+import { nameCommands } from "./command-name.ts";
 import { host } from "./host.ts";
 
 /** Writes one line to standard error. */
 export function printError(line: string): void {
-  host().error.write(`${line}\n`);
+  host().error.write(`${nameCommands(line)}\n`);
 }
 
 type Texts = AsyncIterable<string> | Iterable<string>;

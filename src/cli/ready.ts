@@ -63,7 +63,7 @@ async function findProblem(url: URL): Promise<string | undefined> {
     const isReady = url.pathname === "/" || response.status === 200;
     return isReady ? undefined : `${url.href} responded with ${response.status}: ${body.trim()}`;
   } catch (error) {
-    return `${url.origin} does not respond (${reasonOf(error)})`;
+    return `${url.origin} does not respond (${reasonOf(error)}); start the server, or name its address with --admin-port`;
   }
 }
 

@@ -7,18 +7,17 @@ import { formatCount, printError } from "./output.ts";
 export function restoreCommand(): Command {
   const command = new Command("restore")
     .description("replace the store with a backup; no server may have the store open")
-    .argument("<file>", 'a file that "plantstore backup" has written')
-    .addHelpText(
-      "after",
-      "\nTokens are restored too: a token that was revoked after the backup is active\nagain, so revoke it again.",
-    );
+    .argument("<file>", 'a file that "plantstore backup" has written');
   return withSettings(
     command,
     ["database", "force", "quiet"],
     async ({ database, force, quiet }, file: string) => {
       const { restore } = await import("../operations/backup.ts");
       const plants = restore(database, file, force);
-      if (!quiet) printError(`Restored ${formatCount(plants)} and the tokens of the backup.`);
+      if (!quiet)
+        printError(
+          `Restored ${formatCount(plants)} and the tokens of the backup; revoke again those that were revoked since.`,
+        );
     },
   );
 }

@@ -6,7 +6,7 @@ import { randomBytes } from "../core/auth/token.ts";
 import { hasColours, printable } from "../core/observability/terminal.ts";
 import type { RunningServer } from "../core/server.ts";
 import { productName } from "../product.ts";
-import { formatBanner, formatRows, type ServerAddresses } from "./banner.ts";
+import { formatBanner, plainRows, type ServerAddresses } from "./banner.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config, ServeSettings } from "./config/resolve.ts";
 import { serverSettingsWithout } from "./config/settings.ts";
@@ -134,7 +134,6 @@ function startLines(
 ): string[] {
   const { output, environment } = host();
   const { columns } = output;
-  const colours = hasColours(columns !== undefined, environment);
   const rows = [
     ["Interface", `${url}/plants`],
     ["Token", sandboxToken],
@@ -145,9 +144,9 @@ function startLines(
     ["Seeds", sandboxSeed === undefined ? "none" : printable(sandboxSeed)],
     ["Store", "in memory; nothing is kept"],
   ] as const;
-  return columns === undefined
-    ? [url, ...formatRows(rows, undefined)]
-    : formatBanner(`${productName} ${packageJson.version} sandbox`, rows, { columns, colours });
+  if (columns === undefined) return [url, ...plainRows(rows)];
+  const title = `${productName} ${packageJson.version} sandbox`;
+  return [...formatBanner(title, rows, hasColours(true, environment)), ""];
 }
 
 /** Reads standard input, which ends with the program at the pipe's other end. */

@@ -140,7 +140,7 @@ async function printServerStart(
   const render = (token: string | undefined) =>
     columns === undefined
       ? plainLines(started, token)
-      : bannerLines(started, token, { columns, colours: hasColours(true, environment) });
+      : bannerLines(started, token, hasColours(true, environment));
   const identity = { name: "first", expiresAt: null };
   const { token, record } = makeToken(identity, { now: Date.now(), randomBytes });
   if (config.bootstrapToken === "off" || !(await store.tokens.isEmpty()))

@@ -102,6 +102,8 @@ function listCommand(): Command {
       lastUsed ?? "never used",
     ]);
     const header = ["NAME", "STATE", "CREATED", "EXPIRES", "REVOKED", "LAST USED"];
+    if (shown.length === 0)
+      printError('There is none. "plantstore token create --name NAME" issues a token.');
     await printStoredLines(
       json ? summaries.map((row) => JSON.stringify(row)) : formatTable([header, ...rows]),
     );

@@ -53,7 +53,7 @@ test.each(engines.map((engine) => [engine.name, engine] as const))(
     const migrate = () => runCommand(["migrate", "--database", place.database]);
     const where = place.database.replace(/^[a-z]+:(?:\/\/[^@]*@)?/, "").replace(/\?.*$/, "");
     for (const stderr of [
-      `Created an empty store: ${where}\n`,
+      `Created an empty store: ${where}. "plantstore serve" runs a server on it.\n`,
       `The store ${where} exists, and its schema is up to date.\n`,
     ])
       expect(await migrate()).toEqual({ exitCode: 0, stdout: "", stderr });

@@ -61,7 +61,7 @@ test("it fails with the reason: no server, a store that cannot commit", async ()
   expect(missing).toEqual({
     exitCode: 1,
     stdout: "",
-    stderr: `plantstore: not ready: http://127.0.0.1:${port} does not respond (ECONNREFUSED)\n`,
+    stderr: `plantstore: not ready: http://127.0.0.1:${port} does not respond (ECONNREFUSED); start the server, or name its address with --admin-port\n`,
   });
 
   using listener = Bun.serve({ port: 0, fetch: () => new Response("database is locked\n", { status: 503 }) });

@@ -61,7 +61,7 @@ test("a backup is restored: plants, tokens, and a server that runs on them", asy
   });
   const other = `sqlite:${folder.file("other.db")}`;
   expect((await runCommand(["restore", folder.file("copy.db"), "--database", other])).stderr).toBe(
-    "Restored 500 plants and the tokens of the backup.\n",
+    "Restored 500 plants and the tokens of the backup; revoke again those that were revoked since.\n",
   );
   expect(await exported(other)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
   await using server = await RunningServer.startInProcess({ database: other });

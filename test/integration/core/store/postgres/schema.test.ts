@@ -36,7 +36,7 @@ test("concurrent migrations create one schema, and migrating again changes nothi
     stderr.replace(/^waiting for .*\n/gm, "").replace(/ \S+:\d+\/\w+/, ""),
   );
   expect(messages.toSorted()).toEqual([
-    "Created an empty store:\n",
+    'Created an empty store:. "plantstore serve" runs a server on it.\n',
     ...Array(4).fill("The store exists, and its schema is up to date.\n"),
   ]);
   expect(await database.query(name, "SELECT version FROM plantstore_schema")).toEqual([
