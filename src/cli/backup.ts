@@ -7,18 +7,14 @@ import { formatCount, printError } from "./output.ts";
 export function backupCommand(): Command {
   const command = new Command("backup")
     .description("copy a SQLite store to a file, and verify the copy")
-    .argument("<file>", "the backup file; --force replaces an earlier backup")
+    .argument("<file>", "the backup: a new file")
     .addHelpText(
       "after",
       '\nFor PostgreSQL use pg_dump or pg_basebackup.\n"plantstore restore FILE" restores a backup.',
     );
-  return withSettings(
-    command,
-    ["database", "force", "quiet"],
-    async ({ database, force, quiet }, file: string) => {
-      const { backUp } = await import("../operations/backup.ts");
-      const plants = backUp(database, file, force);
-      if (!quiet) printError(`${file}: ${formatCount(plants)}, verified.`);
-    },
-  );
+  return withSettings(command, ["database", "quiet"], async ({ database, quiet }, file: string) => {
+    const { backUp } = await import("../operations/backup.ts");
+    const plants = backUp(database, file);
+    if (!quiet) printError(`${file}: ${formatCount(plants)}, verified.`);
+  });
 }

@@ -11,12 +11,11 @@ import {
   lstatSync,
   openSync,
   readlinkSync,
-  realpathSync,
   renameSync,
   rmSync,
   statSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { OperatorError } from "../core/operator-error.ts";
 import { storeAt } from "../core/store/open-store.ts";
 import { Database, lockWaitMs, SQLiteError } from "../core/store/sqlite/driver.ts";
@@ -27,18 +26,17 @@ import {
   fsyncDirectory,
   fsyncFile,
   isEmpty,
-  isInWalMode,
-  readHeader,
   reservedSuffix,
+  resolvedPath,
   sidecarFilesAt,
 } from "../core/store/sqlite/files.ts";
 import { isPlantStore, schemaVersion } from "../core/store/sqlite/migrations.ts";
 
 /**
- * Copies a store to a file: one snapshot, verified and on stable storage before it gets the file's
- * name. Returns the number of plants. Throws an OperatorError if that is not possible.
+ * Copies a store to a new file: one snapshot, verified and on stable storage before it gets the
+ * file's name. Returns the number of plants. Throws an OperatorError if that is not possible.
  */
-export function backUp(database: string, file: string, overwrite: boolean): number {
+export function backUp(database: string, file: string): number {
   const path = fileOf(
     database,
     'backup is for SQLite; for PostgreSQL use "pg_dump --format=custom --file=FILE DATABASE", or pg_basebackup for the whole cluster',
@@ -47,16 +45,14 @@ export function backUp(database: string, file: string, overwrite: boolean): numb
     if (!existsSync(path))
       throw new OperatorError(`there is no store at ${path}; name the store with --database`);
     assertRegularFile(path);
-    const target = resolveTarget(file);
-    if (isSameFile(target, path))
-      throw new OperatorError(`${file} is the store itself; name another file for the backup`);
-    assertReplaceableBackup(target, file, overwrite);
-    using copy = new PartialFile(target);
+    assertWritableName(file);
+    assertNew(file);
+    using copy = new PartialFile(file);
     copyStore(path, copy.path);
     const plants = verifyCopy(copy.path, "the copy");
-    copy.finish(path);
+    copy.finish(statSync(path).mode & ~process.umask());
     // Again, as the copy may have taken long.
-    assertReplaceableBackup(target, file, overwrite);
+    assertNew(file);
     copy.rename();
     return plants;
   });
@@ -74,10 +70,12 @@ export function restore(database: string, backup: string, overwrite: boolean): n
   return describingErrors(`${backup} could not be restored`, [path], () => {
     if (!existsSync(backup)) throw new OperatorError(`there is no backup ${backup}`);
     assertRegularFile(backup);
-    const target = resolveTarget(path);
-    if (isSameFile(backup, target))
+    assertWritableName(path);
+    if (existsSync(path)) assertRegularFile(path);
+    const target = resolvedPath(path);
+    if (fileId(backup) === fileId(target))
       throw new OperatorError(`${backup} is the store itself; name a backup of it`);
-    const [sidecar] = storeFilesAt(realpathSync(backup));
+    const [sidecar] = storeFilesAt(resolvedPath(backup));
     if (sidecar !== undefined)
       throw new OperatorError(
         `${backup} is a store and not a backup, as ${sidecar} belongs to it; make one with "plantstore backup"`,
@@ -86,7 +84,10 @@ export function restore(database: string, backup: string, overwrite: boolean): n
     using copy = new PartialFile(target);
     copyFileSync(backup, copy.path, constants.COPYFILE_FICLONE);
     const plants = verifyCopy(copy.path, backup);
-    copy.finish(backup);
+    const replaced = statSync(target, { throwIfNoEntry: false });
+    // Root may restore the store of a server that runs as another user.
+    if (replaced !== undefined && process.getuid?.() === 0) chownSync(copy.path, replaced.uid, replaced.gid);
+    copy.finish(replaced?.mode ?? statSync(backup).mode & ~process.umask());
     // Again, as the copy may have taken long.
     assertFree(target, path, overwrite);
     using _ = isEmpty(target) ? undefined : lockStore(target, path);
@@ -129,34 +130,21 @@ function assertRegularFile(path: string): void {
   if (!stat.isFile()) throw new OperatorError(`${path} is not a regular file; name another one`);
 }
 
-/**
- * The path without links of a database file that is to be written. Throws an OperatorError if no
- * database can be written there.
- */
-function resolveTarget(path: string): string {
-  const entry = lstatSync(path, { throwIfNoEntry: false });
-  if (entry?.isSymbolicLink() === true && !existsSync(path))
+/** Throws an OperatorError if no database can be written under a name. */
+function assertWritableName(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && !existsSync(path))
     throw new OperatorError(
       `${path} is a link to ${readlinkSync(path)}, which does not exist; name the file itself`,
     );
-  if (entry !== undefined) assertRegularFile(path);
-  else if (!existsSync(dirname(path)))
+  if (!existsSync(dirname(path)))
     throw new OperatorError(
       `cannot write ${path}: the folder ${dirname(path)} does not exist; create it first`,
     );
-  const resolved =
-    entry === undefined ? join(realpathSync(dirname(path)), basename(path)) : realpathSync(path);
-  const suffix = reservedSuffix(resolved);
+  const suffix = reservedSuffix(resolvedPath(path));
   if (suffix !== undefined)
     throw new OperatorError(
       `cannot write ${path}: a name that ends with ${suffix} is reserved for a file next to a store; name another file`,
     );
-  return resolved;
-}
-
-function isSameFile(path: string, other: string): boolean {
-  const id = fileId(path);
-  return id !== undefined && id === fileId(other);
 }
 
 /** The files next to a database that make it a store. The path has no links. */
@@ -165,29 +153,11 @@ function storeFilesAt(resolved: string): string[] {
   return [...sidecarFilesAt(resolved), ...(existsSync(marker) ? [marker] : [])];
 }
 
-/** Throws unless the file of a new backup is empty, missing, or an earlier backup to overwrite. */
-function assertReplaceableBackup(target: string, file: string, overwrite: boolean): void {
-  const [sidecar] = storeFilesAt(target);
-  if (sidecar !== undefined)
-    throw new OperatorError(`${sidecar} exists, so ${file} is a store and not a backup; name another file`);
-  if (isEmpty(target)) return;
-  if (!overwrite)
-    throw new OperatorError(`${file} exists already; name another file, or replace it with --force`);
-  // A backup is not in WAL mode; a store is from its first opening on, also while it is closed.
-  if (isInWalMode(readHeader(target)))
-    throw new OperatorError(
-      `${file} has been opened as a store since it was made, so it is a store and not a backup; move it away, or name another file`,
-    );
-  try {
-    using database = new Database(target, { readonly: true, strict: true, safeIntegers: true });
-    if (isPlantStore(database)) return;
-  } catch (error) {
-    if (!(error instanceof SQLiteError)) throw error;
-    throw new OperatorError(
-      `${file} is not a backup that can be replaced (${error.message}); move it away, or name another file`,
-    );
-  }
-  throw new OperatorError(`${file} is a SQLite database, but not a plant store; name another file`);
+/** Throws an OperatorError if there is a file of a name, or one that would become part of it. */
+function assertNew(file: string): void {
+  const [existing] = existsSync(file) ? [file] : storeFilesAt(file);
+  if (existing !== undefined)
+    throw new OperatorError(`${existing} exists already; name another file for the backup`);
 }
 
 function assertFree(target: string, path: string, overwrite: boolean): void {
@@ -211,15 +181,9 @@ class PartialFile implements Disposable {
     closeSync(openSync(this.path, "wx", 0o600));
   }
 
-  /**
-   * Gives it the permissions of the file that it replaces, or else those of its source, less the
-   * umask; and puts it on stable storage.
-   */
-  finish(source: string): void {
-    const replaced = statSync(this.#target, { throwIfNoEntry: false });
-    // Root may restore the store of a server that runs as another user.
-    if (replaced !== undefined && process.getuid?.() === 0) chownSync(this.path, replaced.uid, replaced.gid);
-    chmodSync(this.path, (replaced?.mode ?? statSync(source).mode & ~process.umask()) & 0o666);
+  /** Gives it a mode, and puts it on stable storage. */
+  finish(mode: number): void {
+    chmodSync(this.path, mode & 0o666);
     fsyncFile(this.path);
   }
 

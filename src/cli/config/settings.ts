@@ -332,7 +332,7 @@ const commandSettings = {
   quiet: switchSetting("--quiet", "print nothing but errors"),
   json: switchSetting("--json", "print JSON instead of a table, one line per row"),
   all: switchSetting("--all", "include tokens that have ended"),
-  force: switchSetting("--force", "replace an existing backup file or store"),
+  force: switchSetting("--force", "replace an existing store"),
   format: {
     flag: "--format <ndjson|csv>",
     description: "if not set, import uses the file's extension, and export prints ndjson",

@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { plantJson } from "../../support/http.ts";
 import { programPath } from "../../support/programs.ts";
 import { type CommandResult, plantstore, runIn } from "../../support/server.ts";
@@ -63,11 +63,10 @@ describeIfStrace("under strace", () => {
       `${command} that is killed at %s leaves no file, the old or the complete new one, and can be repeated`,
       async (moment) => {
         const plants = plantsWritten[command];
-        for (const isThere of [false, true]) {
+        for (const isThere of command === "backup" ? [false] : [false, true]) {
           using folder = stores.newFolder();
           const file = folder.file("file.db");
           if (isThere) copyFileSync(folder.file("other.db"), file);
-          if (isThere && command === "backup") copyFileSync(folder.file("backup.db"), file);
           const args = argumentsOf(command, folder, "file.db");
           const force = isThere ? ["--force"] : [];
           const before = readdirSync(folder.path);
@@ -76,8 +75,9 @@ describeIfStrace("under strace", () => {
           if (existsSync(file)) {
             using database = new Database(file);
             const [[left] = []] = database.query("SELECT count(*) FROM plants").values();
-            expect([plants, isThere && command === "backup" ? 2 : 1]).toContain(Number(left));
+            expect([plants, ...(isThere ? [1] : [])]).toContain(Number(left));
           }
+          if (command === "backup") rmSync(file, { force: true });
           expect(await execute(command, folder, "file.db", { force: existsSync(file) })).toBeUndefined();
           expect(plantsIn(file)).toBe(plants);
           const added = readdirSync(folder.path).filter(

@@ -82,7 +82,7 @@ export async function execute(
 ): Promise<OperatorError | undefined> {
   const [, file = "", , database = ""] = argumentsOf(command, folder, target, source);
   try {
-    if (command === "backup") backUp(database, file, force);
+    if (command === "backup") backUp(database, file);
     else restore(database, file, force);
     return undefined;
   } catch (error) {

@@ -1,6 +1,6 @@
 // The files of a store: their names, their identity, and how they reach stable storage.
 
-import { closeSync, existsSync, fsyncSync, openSync, readSync, realpathSync, statSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
@@ -71,21 +71,4 @@ export function fsyncFile(path: string): void {
 /** Puts the name of a file on stable storage, after it was created or renamed. */
 export function fsyncDirectory(path: string): void {
   fsyncFile(dirname(resolvedPath(path)));
-}
-
-const databaseHeaderBytes = 100;
-
-/** The header of a database file. No connection of this process may have it open. */
-export function readHeader(path: string): Buffer {
-  const header = Buffer.alloc(databaseHeaderBytes);
-  const descriptor = openSync(path, "r");
-  try {
-    return header.subarray(0, readSync(descriptor, header));
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-export function isInWalMode(header: Buffer): boolean {
-  return header.length === databaseHeaderBytes && header[18] === 2 && header[19] === 2;
 }
