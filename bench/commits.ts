@@ -1,7 +1,7 @@
 // The project at another commit, measured together with this one: --against COMMIT.
 
 import { runProgram } from "./processes.ts";
-import type { Plantstore } from "./subjects/plantstore.ts";
+import type { Plantstore } from "./suite.ts";
 
 const checkout = new URL("..", import.meta.url).pathname;
 

@@ -42,7 +42,7 @@ async function run(args: string[]): Promise<void> {
   if (values.help || name === undefined) return print(help());
   if (name === "report") {
     const results = await readResults();
-    await Bun.write(page, renderPage(suites, results));
+    await Bun.write(page, renderPage(results));
     const creates = results.get("create");
     if (creates !== undefined) await Bun.write(createsPlot, plotCreates(creates));
     return;

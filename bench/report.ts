@@ -1,8 +1,8 @@
-// A result as Markdown: the report of a run, and docs/benchmarks.md with the claims of all suites.
+// A result as Markdown: the report of a run, and docs/benchmarks.md with the figures of all suites.
 
 import { type ClaimResult, isMet, type Result, type ScenarioResult, type Series } from "./result.ts";
-import type { Suite } from "./suite.ts";
-import { formatNumber, formatSummary } from "./summary.ts";
+import { metrics, type Suite } from "./suite.ts";
+import { formatNumber, formatSummary, summarize } from "./summary.ts";
 
 /** Everything that a run measured, for standard output. */
 export function renderReport({ title }: Suite, result: Result): string {
@@ -14,55 +14,61 @@ export function renderReport({ title }: Suite, result: Result): string {
   return `# ${title}\n\n${scenarios.join("\n\n")}\n\n${environmentLines(result).join("\n")}\n`;
 }
 
-/** The page between its title and its table. */
-const introduction = `A figure is a median (min–max) over rounds in which the subjects took turns. Ratios are taken round
-by round, so they hold on other machines too; absolute figures do not.`;
-
-const meaning = `## What the figures mean
-
-- **rust-group-commit** is the same design in Rust, with axum, rusqlite and a group commit.
-- **bun-bare** reads the body and answers a constant: the limit of any server on this runtime.
-- **fastify** and **express + pg** commit each create by itself, as most services do.
-- **nginx** answers a static 200: the limit of the kernel and the load generator.
-- **µs/request** is processor time of all threads; on a busy machine it says more than a rate.
-- **Half of the peak** is a schedule that does not wait for responses; latency counts from when a
-  request was due.
-- Every store had a row for each acknowledged create.`;
-
 /** docs/benchmarks.md from the committed results. */
-export function renderPage(suites: readonly Suite[], results: ReadonlyMap<string, Result>): string {
-  const measured = suites.flatMap((suite) => results.get(suite.name) ?? []);
-  const claims = measured.flatMap(({ scenarios }) =>
-    scenarios.flatMap(({ claims }) => claims.map(claimCells)),
-  );
-  const runs = measured.map(({ suite, environment }) => {
-    const { commit, date, loadBefore } = environment;
-    return `- [${suite}](../bench/results/${suite}.json): ${date}, commit ${commit}, load ${loadBefore}`;
+export function renderPage(results: ReadonlyMap<string, Result>): string {
+  const measured = pageSuites.flatMap((name) => results.get(name) ?? []);
+  const rows = measured.flatMap(({ scenarios }) => scenarios.flatMap(pageRows));
+  const runs = measured.map(({ suite, environment: { commit, date, loadBefore } }) => {
+    const day = date.slice(0, "2026-11-25".length);
+    return `[${suite}](../bench/results/${suite}.json) (${day}, commit ${commit}, load ${loadBefore})`;
   });
   const machines = new Set(measured.map(({ environment }) => machineText(environment.machine)));
   return `# Benchmarks
 
-${introduction}
+For those who choose this server, or change it. A figure is the median over rounds in which the
+subjects took turns. The ratio is that of the creates of the first subject under the same load to
+the subject's own, taken round by round: it holds on other machines too, absolute figures do not.
+Every store had a row for each acknowledged create.
 
 ![Creates a second of this server and of others, over 1, 64 and 256 connections](images/creates.svg)
 
-${markdownTable(claimHead, claims)}
+${markdownTable(["", ...pageMetrics, "ratio"], rows)}
 
-${meaning}
-
-## How to repeat them
+**rust-group-commit** is the same design in Rust, with axum and rusqlite. **bun-bare** reads the body
+and answers a constant: the limit of any server on this runtime. **fastify** and **express + pg** commit
+each create by itself. **nginx** answers a static 200. The large stores have 20 million plants.
 
 \`\`\`sh
-npm run bench -- create --rounds 5 --seconds 2 --output bench/results/create.json
+npm run bench -- create --output bench/results/create.json
 npm run bench -- report
 \`\`\`
 
-\`npm run bench\` lists the suites and their flags, such as \`--against COMMIT\`.
-
-Measured on ${[...machines].join("; ")}.
-
-${runs.join("\n")}
+\`npm run bench\` lists the suites and their flags, such as \`--against COMMIT\`. Measured on
+${[...machines].join("; ")}: ${runs.join(", ")}.
 `;
+}
+
+/** The others are about single figures, which their reports have. */
+const pageSuites = ["create", "large-store", "postgres", "citus"];
+
+const pageMetrics = [metrics.creates, metrics.p50, metrics.p99, metrics.cpu];
+
+/** A row for each subject that creates, under each load. */
+function pageRows({ series }: ScenarioResult): string[][] {
+  return series
+    .filter(({ metrics: figures }) => metrics.creates in figures)
+    .map(({ load, subject, metrics: figures }) => {
+      const [first] = series.filter((other) => other.load === load);
+      const [own, others] = [first, { metrics: figures }].map(
+        (each) => each?.metrics[metrics.creates]?.rounds,
+      );
+      const ratios = own?.map((creates, round) => creates / (others?.[round] ?? Number.NaN)) ?? [];
+      return [
+        `${load}: ${subject}`,
+        ...pageMetrics.map((metric) => (figures[metric] ? formatNumber(figures[metric].median) : "")),
+        first?.subject === subject ? "" : formatNumber(summarize(ratios).median),
+      ];
+    });
 }
 
 const claimHead = ["claim", "median (min–max)", "threshold"];
@@ -86,8 +92,8 @@ function formatThreshold(threshold: NonNullable<ClaimResult["threshold"]>): stri
   return "atLeast" in threshold ? `at least ${threshold.atLeast}` : `at most ${threshold.atMost}`;
 }
 
-function figuresTable({ metrics, series }: ScenarioResult): string {
-  const shown = metrics.filter((metric) => series.some(({ metrics }) => metric in metrics));
+function figuresTable({ metrics: names, series }: ScenarioResult): string {
+  const shown = names.filter((metric) => series.some(({ metrics }) => metric in metrics));
   const rows = series.map(({ load, subject, metrics }) => [
     `${load}: ${subject}`,
     ...shown.map((metric) => (metrics[metric] === undefined ? "" : formatSummary(metrics[metric]))),

@@ -1,7 +1,6 @@
 // The declarations of a suite: subjects, loads, metrics, and claims with their thresholds.
 
 import type { CpuReading, CpuTime } from "./cpu-usage.ts";
-import type { Plantstore } from "./subjects/plantstore.ts";
 
 /** Names of metrics that several suites have. */
 export const metrics = {
@@ -30,6 +29,13 @@ export interface Suite {
   readonly defaults: { readonly rounds: number; readonly seconds: number; readonly plants?: number };
   /** Returns what to measure; undefined, with a reason skipped, where that is impossible. */
   readonly setUp: (setup: Setup) => Promise<Scenario | undefined>;
+}
+
+/** The command of a commit. */
+export interface Plantstore {
+  readonly command: string;
+  /** Ends the names of its subjects: nothing for this commit. */
+  readonly suffix: string;
 }
 
 /** The arguments of setUp. */

@@ -4,9 +4,9 @@ import type { CitusDatabases } from "../../test/support/citus.ts";
 import type { PostgresDatabases } from "../../test/support/postgres.ts";
 import { type CpuTime, cpuBetween, readGroups } from "../cpu-usage.ts";
 import { runProgram } from "../processes.ts";
-import type { Load, Setup } from "../suite.ts";
+import type { Load, Plantstore, Setup } from "../suite.ts";
 import type { HttpSubject } from "./http.ts";
-import { createToken, type Plantstore, startPlantstore } from "./plantstore.ts";
+import { createToken, startPlantstore } from "./plantstore.ts";
 import { countPostgresRows, postgresSettings, postmasterPid } from "./postgres.ts";
 
 /** The coordinator's connections to each worker, one for each shard of a batch. */

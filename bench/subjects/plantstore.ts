@@ -5,15 +5,8 @@ import { readThreads, residentMb } from "../cpu-usage.ts";
 import type { MemoryGroup } from "../memory-group.ts";
 import { runProgram } from "../processes.ts";
 import { countSqliteRows, sqliteDurability } from "../sqlite.ts";
-import type { Setup } from "../suite.ts";
+import type { Plantstore, Setup } from "../suite.ts";
 import { assertChecks, type HttpSubject, untilCreates } from "./http.ts";
-
-/** The command of a commit. */
-export interface Plantstore {
-  readonly command: string;
-  /** Ends the names of its subjects: nothing for this commit. */
-  readonly suffix: string;
-}
 
 export const thisCommit: Plantstore = { command: plantstore, suffix: "" };
 

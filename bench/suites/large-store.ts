@@ -7,8 +7,8 @@ import { MemoryGroup } from "../memory-group.ts";
 import { runProgram } from "../processes.ts";
 import { countSqliteRows } from "../sqlite.ts";
 import type { HttpSubject } from "../subjects/http.ts";
-import { createToken, type Plantstore, startPlantstore } from "../subjects/plantstore.ts";
-import { metrics, type Scenario, type Setup, type Suite } from "../suite.ts";
+import { createToken, startPlantstore } from "../subjects/plantstore.ts";
+import { metrics, type Plantstore, type Scenario, type Setup, type Suite } from "../suite.ts";
 
 export const largeStoreSuite: Suite = {
   name: "large-store",

@@ -3,8 +3,7 @@
 import { reservePort } from "../../test/support/ports.ts";
 import { ServerProcess } from "../processes.ts";
 import { createPlant, type HttpSubject, untilCreates } from "../subjects/http.ts";
-import type { Plantstore } from "../subjects/plantstore.ts";
-import type { Run, Scenario, Setup, Suite } from "../suite.ts";
+import type { Plantstore, Run, Scenario, Setup, Suite } from "../suite.ts";
 
 export const sandboxSuite: Suite = {
   name: "sandbox",

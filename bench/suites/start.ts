@@ -5,8 +5,8 @@ import type { CpuTime } from "../cpu-usage.ts";
 import { runProgram, ServerProcess } from "../processes.ts";
 import { countSqliteRows } from "../sqlite.ts";
 import { untilCreates } from "../subjects/http.ts";
-import { createToken, type Plantstore } from "../subjects/plantstore.ts";
-import type { Load, Run, Scenario, Setup, Subject, Suite } from "../suite.ts";
+import { createToken } from "../subjects/plantstore.ts";
+import type { Load, Plantstore, Run, Scenario, Setup, Subject, Suite } from "../suite.ts";
 
 export const startSuite: Suite = {
   name: "start",
