@@ -87,7 +87,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
     console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
   const controlUrl = () => (server.adminUrl === undefined ? undefined : `${server.adminUrl}/sandbox`);
   const { wrapHandler: withDocumentation, ...options } = serving.serverOptions(serveConfig);
-  const { bodyBytesMax, inFlightBytesMax, arrivalSecondsMax, basePath } = config;
+  const { arrivalSecondsMax, basePath } = config;
   const control = sandbox.control({
     sessions,
     reloadTokens: () => server.reloadTokens(),
@@ -102,7 +102,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
         sandbox.wrapHandler(withSandboxPage(withDocumentation?.(next) ?? next, { token, controlUrl }), {
           basePath,
           operations: options.operations ?? [],
-          bodyLimits: { bodyBytesMax, inFlightBytesMax, arrivalMsMax: arrivalSecondsMax * 1_000 },
+          arrivalMsMax: arrivalSecondsMax * 1_000,
           rateLimit: options.rateLimit,
           now,
           emit: events.emit,

@@ -8,7 +8,6 @@ import { parseExactJson, toExactJson } from "../core/contract/exact-json.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
 import type { Plant } from "../core/contract/plant.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
-import { type BodyLimits, BodyReader } from "../core/http/body-reader.ts";
 import { createPlantOperation } from "../core/http/create-plant.ts";
 import { Exchange, type ExchangeDependencies, requestIdMaker } from "../core/http/exchange.ts";
 import { type Handler, pathOf, type RequestContext } from "../core/http/handler.ts";
@@ -34,8 +33,8 @@ export interface ForcedOutcomesOptions {
   readonly basePath: string;
   /** The operations besides the create. */
   readonly operations: readonly Operation[];
-  /** The limits of the server for bodies, which are read here where a rule depends on it. */
-  readonly bodyLimits: BodyLimits;
+  /** How long a rule that depends on the body waits for it. */
+  readonly arrivalMsMax: number;
   /** The rate of the server; undefined where it has none. */
   readonly rateLimit: { readonly createsPerSecond: number; readonly burst: number } | undefined;
   readonly now: Clock;
@@ -47,14 +46,14 @@ export interface ForcedOutcomesOptions {
  */
 const sampleRate = { createsPerSecond: 10, burst: 10 };
 
-/** The caller of the bodies that are read to choose a rule, before it is known whose they are. */
+/** The caller of forced errors, whose token is not checked. */
 const sandboxCaller: Caller = { key: "sandbox", name: "sandbox", creator: undefined };
 
 export class ForcedOutcomes {
   readonly #next: Handler;
   readonly #rules: Rules;
   readonly #findRoute: (method: string, path: string) => Route;
-  readonly #bodies: BodyReader;
+  readonly #arrivalMsMax: number;
   readonly #rateLimit: ForcedOutcomesOptions["rateLimit"];
   readonly #shared: ExchangeDependencies;
   readonly #gate: Pick<RequestGate, "signal">;
@@ -64,7 +63,7 @@ export class ForcedOutcomes {
     this.#rules = options.rules;
     this.#gate = options.gate;
     this.#findRoute = routerOf([createPlantOperation, ...options.operations], options.basePath);
-    this.#bodies = new BodyReader(options.bodyLimits);
+    this.#arrivalMsMax = options.arrivalMsMax;
     this.#rateLimit = options.rateLimit;
     this.#shared = {
       makeRequestId: requestIdMaker(),
@@ -83,12 +82,10 @@ export class ForcedOutcomes {
     return isOffered ? this.#force(request, { ...context, route }, received) : this.#next(request, context);
   }
 
-  async #force(original: Request, context: RoutedContext, received: ReceivedRequest): Promise<Response> {
+  async #force(request: Request, context: RoutedContext, received: ReceivedRequest): Promise<Response> {
     const { signal } = this.#gate;
-    const { request, outcome = {}, forced, applied, rejection } = await this.#choose(original, context.route);
+    const { outcome = {}, forced, applied } = await this.#choose(request, context.route, received);
     received.forced = forced;
-    if (rejection !== undefined) return this.#fail(original, context, rejection);
-
     const { delay, drop, body, bytesPerSecond } = outcome;
     const wait = async (when: "before" | "after") => {
       if (delay === undefined || (delay.when ?? "before") !== when) return;
@@ -107,39 +104,22 @@ export class ForcedOutcomes {
     return response;
   }
 
-  /** The outcome of a request. Its body is read only where a rule depends on it. */
-  async #choose(received: Request, { segments }: Route): Promise<Choice> {
-    const prefer = received.headers.get("prefer");
-    const preferred = prefer === null ? undefined : parsePreferredOutcome(prefer);
+  /** Waits for the body only where a rule depends on it. */
+  async #choose(
+    { method, headers }: Request,
+    { segments }: Route,
+    received: ReceivedRequest,
+  ): Promise<Choice> {
+    const preferred = parsePreferredOutcome(headers.get("prefer") ?? "");
     if (preferred !== undefined) {
       const { outcome, preferences, isMet } = preferred;
-      const applied = isMet ? preferences : undefined;
-      return { request: received, outcome, forced: { prefer: preferences }, applied };
+      return { outcome, forced: { prefer: preferences }, applied: isMet ? preferences : undefined };
     }
-
-    const { method, headers } = received;
     const dependsOnBody = method === "POST" && this.#rules.dependOnBody({ method, headers });
-    const { request, members, rejection } = dependsOnBody
-      ? await this.#read(received)
-      : { request: received };
-    if (rejection !== undefined) return { request, rejection };
+    const members = dependsOnBody ? membersOf(await received.body(this.#arrivalMsMax)) : undefined;
     const id = parseInt64(String(members?.["id"] ?? segments["id"] ?? ""));
     const rule = this.#rules.match({ method, headers, members, id });
-    return rule === undefined ? { request } : { request, outcome: rule.outcome, forced: { rule: rule.id } };
-  }
-
-  /** Reads the body of a create, and returns the create with the body again. */
-  async #read(request: Request): Promise<ReadBody> {
-    // Rejects if the client has gone; the server finds that, too.
-    const body = await this.#bodies.read(request, sandboxCaller).catch(() => undefined);
-    if (body === undefined) return { request };
-    if (body instanceof ApiError) return { request, rejection: body };
-    const { url, method, signal } = request;
-    const headers = new Headers(request.headers);
-    headers.delete("Transfer-Encoding");
-    headers.set("Content-Length", String(body.length));
-    const again = new Request(url, { method, headers, body: body.slice(), signal });
-    return { request: again, members: membersOf(body) };
+    return rule === undefined ? {} : { outcome: rule.outcome, forced: { rule: rule.id } };
   }
 
   async #respond(request: Request, context: RoutedContext, outcome: Outcome): Promise<Response> {
@@ -209,22 +189,12 @@ export class ForcedOutcomes {
 
 type RoutedContext = RequestContext & { readonly route: Route };
 
-/** A create whose body was read, with the body again. */
-interface ReadBody {
-  readonly request: Request;
-  readonly members?: Readonly<Record<string, unknown>> | undefined;
-  readonly rejection?: ApiError;
-}
-
 interface Choice {
-  readonly request: Request;
   /** Undefined where the server responds by itself. */
   readonly outcome?: Outcome;
   readonly forced?: ForcedBy;
   /** The preferences that are followed. */
   readonly applied?: string | undefined;
-  /** The error of a request that is not processed. */
-  readonly rejection?: ApiError;
 }
 
 /** The errors of requests whose caller is not known. */
@@ -249,14 +219,13 @@ function toResponse({ status, body }: NonNullable<Outcome["response"]>): Respons
   return new Response(toExactJson(json), { status, headers: { "Content-Type": "application/json" } });
 }
 
-/** The members of a JSON object; undefined if it is none. */
-function membersOf(body: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+/** The members of a JSON object; undefined if it is none, which the server rejects. */
+function membersOf(body: Uint8Array | undefined): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value = parseExactJson(decodeUtf8(body) ?? "");
+    const value = parseExactJson(decodeUtf8(body ?? new Uint8Array()) ?? "");
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
     return isObject ? { ...value } : undefined;
   } catch {
-    // The server rejects it.
     return undefined;
   }
 }

@@ -39,6 +39,8 @@ export class ReceivedRequest {
   readonly #aborting = new AbortController();
   readonly #body: ReadableStream<Uint8Array>;
   readonly #kept: Buffer[] = [];
+  /** Resolves when the body has ended, or is longer than what is kept of it. */
+  readonly #bodyRead = Promise.withResolvers<void>();
   #keptBytes = 0;
   #bodyBytes = 0;
   #isBodySkipped = false;
@@ -84,6 +86,13 @@ export class ReceivedRequest {
       body: method === "GET" || method === "HEAD" ? null : this.#body,
       signal: this.#aborting.signal,
     });
+  }
+
+  /** The body; undefined if it is longer than what is kept of it, or has not arrived in time. */
+  async body(msMax: number): Promise<Buffer | undefined> {
+    await Promise.race([this.#bodyRead.promise, this.closed, sleep(msMax, undefined, { ref: false })]);
+    const isWhole = this.#message.complete && this.#keptBytes === this.#bodyBytes;
+    return isWhole ? Buffer.concat(this.#kept) : undefined;
   }
 
   /** Sends the response, with its fault. Resolves when that is done, or the client has left. */
@@ -156,6 +165,7 @@ export class ReceivedRequest {
             if ((controller.desiredSize ?? 0) <= 0) message.pause();
           });
           message.once("end", () => {
+            this.#bodyRead.resolve();
             if (!this.#isBodySkipped) controller.close();
           });
           message.once("error", (error) => {
@@ -180,6 +190,7 @@ export class ReceivedRequest {
     const kept = chunk.subarray(0, bodyBytesMax - this.#keptBytes);
     this.#keptBytes += kept.length;
     if (!this.#isLogged && kept.length > 0) this.#kept.push(kept);
+    if (this.#bodyBytes >= bodyBytesMax) this.#bodyRead.resolve();
   }
 
   #file(ended: Ending): void {
