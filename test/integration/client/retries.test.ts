@@ -13,27 +13,18 @@ import { reservePort } from "../../support/ports.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { exported } from "../../support/stored-plants.ts";
 
-test.each([
-  { code: 50300, args: ["--queue-plants-max", "1"], count: 12, name: "x".repeat(10_000), backoffMs: 500 },
-  { code: 42900, args: ["--token-rate", "3"], count: 6, name: "Monstera", backoffMs: 100 },
-])(
-  "$code is retried after Retry-After, until every plant is stored",
-  async ({ code, args, count, name, backoffMs }) => {
-    await using target = await startClientTarget(...args);
-    const errors: unknown[] = [];
-    const onRetry = ({ error }: RetryInfo) => errors.push(error);
-    const client = target.client({ onRetry, maxRetries: 100, backoffMs });
-    const start = performance.now();
-    await Promise.all(Array.from({ length: count }, (_, id) => client.createPlant({ id, name })));
-    expect(performance.now() - start).toBeGreaterThan(1_000);
-    expect((await exported(target.server.database)).match(/"id":/g)).toHaveLength(count);
-    expect(errors).not.toEqual([]);
-    for (const error of errors) {
-      expect(error).toBeInstanceOf(PlantStoreError);
-      expect(error).toMatchObject({ code, status: Math.trunc(code / 100), retryAfterMs: 1_000 });
-    }
-  },
-);
+test("42900 is retried after Retry-After, until every plant is stored", async () => {
+  await using target = await startClientTarget("--token-rate", "3");
+  const errors: unknown[] = [];
+  const client = target.client({ onRetry: ({ error }) => errors.push(error), maxRetries: 100 });
+  await Promise.all(Array.from({ length: 6 }, (_, id) => client.createPlant({ id, name: "Monstera" })));
+  expect((await exported(target.server.database)).match(/"id":/g)).toHaveLength(6);
+  expect(errors).not.toEqual([]);
+  for (const error of errors) {
+    expect(error).toBeInstanceOf(PlantStoreError);
+    expect(error).toMatchObject({ code: 42900, status: 429, retryAfterMs: 1_000 });
+  }
+});
 
 test("a server that is killed and restarted on its port has every created plant", async () => {
   using folder = new TemporaryFolder();

@@ -41,20 +41,16 @@ test.each([
   ["half an answer", half],
 ])("a try with %s ends after attemptTimeoutMs, and is tried again", async (_, words) => {
   using target = silentTarget(words, { attemptTimeoutMs: 100, maxRetries: 2, backoffMs: 1 });
-  const start = performance.now();
   const error = await rejectionOf(target.client.createPlant(plant));
   expect(error).toBeInstanceOf(PlantStoreTimeoutError);
   expect(String(error)).toContain("within 100 ms");
   expect(target.attempts.count).toBe(3);
-  expect(performance.now() - start).toBeGreaterThan(290);
 });
 
 test("all attempts together end at timeoutMs", async () => {
   using target = silentTarget("", { attemptTimeoutMs: 400, timeoutMs: 600, maxRetries: 9, backoffMs: 1 });
-  const start = performance.now();
   const error = await rejectionOf(target.client.createPlant(plant));
   expect(error).toBeInstanceOf(PlantStoreTimeoutError);
-  expect(performance.now() - start).toBeGreaterThan(390);
   // By count and not by time, as a busy machine is late.
   expect(target.attempts.count).toBeLessThan(4);
 });
@@ -78,11 +74,8 @@ test.each([
   const reason = new Error("not needed any more");
   const created = rejectionOf(target.client.createPlant(plant, { signal: controller.signal }));
   await target.requested;
-  await Bun.sleep(50);
-  const start = performance.now();
   controller.abort(reason);
   expect(await created).toBe(reason);
-  expect(performance.now() - start).toBeLessThan(5_000);
   expect(target.attempts.count).toBe(1);
 });
 

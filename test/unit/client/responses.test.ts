@@ -116,14 +116,10 @@ describe("a response that is not the Plant Store's", () => {
       "status 200 with text/html that is not a Plant",
     ],
     ["an HTML page with 404", "<html>Not found</html>", { ...html, status: 404 }, '"<html>Not found</html>"'],
-    ["an empty 200", "", { status: 200 }, "with no Content-Type that is not a Plant"],
     ["JSON that is not a Plant", '{"id":1}', { status: 200 }, "not a Plant"],
     ["a Plant whose tag is null", '{"name":"x","tag":null}', { status: 200 }, "not a Plant"],
-    ["an Error with 200", '{"error":40001,"message":"x"}', { status: 200 }, "not a Plant"],
     ["a Plant with 201", '{"name":"x"}', { status: 201 }, "status 201"],
-    ["JSON null", "null", { status: 400 }, "not an Error"],
     ["an error that is not an integer", '{"error":"x","message":"x"}', { status: 400 }, "not an Error"],
-    ["a 204", "", { status: 204 }, "status 204"],
     ["a redirect", "", { status: 307, headers: { Location: "/" } }, "is a redirect (status 307)"],
     ["a megabyte of noise", "x".repeat(2 ** 20), { status: 418 }, "x…"],
   ])("%s is an error with the start of the body, and is not retried", async (_, body, init, says) => {
@@ -149,12 +145,6 @@ describe("a response that is not the Plant Store's", () => {
   });
 });
 
-test("a plant whose JSON is six times as long as it was sent is read", async () => {
-  const name = "é".repeat(500_000);
-  const client = new CannedClient([[`{"name":"${"\\u00e9".repeat(500_000)}"}`]]);
-  expect(await client.createPlant({ id: 1n, name })).toEqual({ name });
-});
-
 describe("a retry", () => {
   test.each([408, 429, 502, 503, 504])("follows a proxy's page with %d", async (status) => {
     const client = new CannedClient([["<html>", { status }], created]);
@@ -171,11 +161,6 @@ describe("a retry", () => {
     });
     expect(await client.rejection()).toBe(enough);
     expect(client.attempts.count).toBe(1);
-  });
-
-  test("does not follow with maxRetries of 0", async () => {
-    const client = new CannedClient([[busy, { status: 503 }], created], { maxRetries: 0 });
-    expect(await client.rejection()).toMatchObject({ code: 50300 });
   });
 
   test.each([
@@ -198,25 +183,6 @@ test("an abort during a delay rejects immediately, and nothing more is sent", as
   });
   expect(await client.rejection(plant, controller.signal)).toBe(controller.signal.reason);
   expect(client.attempts.count).toBe(1);
-});
-
-test("a signal that is used for many creates keeps no listeners", async () => {
-  const { signal } = new AbortController();
-  let listeners = 0;
-  const add = signal.addEventListener.bind(signal);
-  const remove = signal.removeEventListener.bind(signal);
-  signal.addEventListener = (...args: Parameters<typeof add>) => {
-    listeners++;
-    add(...args);
-  };
-  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
-    listeners--;
-    remove(...args);
-  };
-  const client = new CannedClient([[busy, { status: 503 }]], { maxRetries: 2 });
-  await client.rejection(plant, signal);
-  expect(client.attempts.count).toBe(3);
-  expect(listeners).toBe(0);
 });
 
 describe("the delay", () => {
@@ -245,13 +211,10 @@ test.each<[value: string, ms: number | undefined]>([
   ["0", 0],
   ["120", 120_000],
   ["Fri, 31 Dec 1999 23:59:59 GMT", 9_000],
-  ["Friday, 31-Dec-99 23:59:59 GMT", 9_000],
-  ["Fri Dec 31 23:59:59 1999", 9_000],
   ["Fri, 31 Dec 1999 23:59:00 GMT", 0],
   ["-1", undefined],
   ["2.5", undefined],
   ["soon", undefined],
-  ["", undefined],
 ])("Retry-After: %s is read as %p milliseconds after Date", (value, ms) => {
   const headers = new Headers({ "Retry-After": value, Date: "Fri, 31 Dec 1999 23:59:50 GMT" });
   expect(parseRetryAfter(headers)).toBe(ms);
