@@ -117,10 +117,6 @@ describe("a release", () => {
       .split("\n")
       .filter((path) => !/CHANGELOG|lock/.test(path)))
       expect(await Bun.file(join(copy, file)).text()).not.toContain(`plantstore-${packageJson.version}`);
-    const chart = await Bun.file(join(copy, "deploy/helm/plantstore/Chart.yaml")).text();
-    expect(chart).toContain(`version: ${version}\nappVersion: ${version}\n`);
-    expect(await Bun.file(join(copy, "docs/operating.md")).text()).toContain(`plantstore-${version}.tgz`);
-    expect(await Bun.file(join(copy, "README.md")).text()).not.toContain(packageJson.version);
   });
 
   test("builds the packages, the executable, the bill of materials and the provenance, with their hashes", async () => {
@@ -136,9 +132,7 @@ describe("a release", () => {
   });
 
   test("the bill of materials has every package that is installed or copied, and no other", async () => {
-    const { components, dependencies, metadata } = await Bun.file(
-      join(artefacts, `plantstore-${version}.cdx.json`),
-    ).json();
+    const { components } = await Bun.file(join(artefacts, `plantstore-${version}.cdx.json`)).json();
     const { packages } = await Bun.file(join(root, "package-lock.json")).json();
     const found = new Set(components.map(({ name }: { name: string }) => name));
     const installed = Object.entries<{ dev?: boolean; link?: boolean }>(packages)
@@ -148,20 +142,6 @@ describe("a release", () => {
     const copied = ["preact", "htm", "uplot", "@opentelemetry/api", "@opentelemetry/otlp-transformer"];
     expect([...installed, ...copied].filter((name) => !found.has(name))).toEqual([]);
     for (const name of ["typescript", "knip", "fast-check"]) expect(found).not.toContain(name);
-
-    // Everything is reachable from the service.
-    const edges = new Map<string, string[]>(
-      dependencies.map(({ ref, dependsOn }: { ref: string; dependsOn: string[] }) => [ref, dependsOn]),
-    );
-    const reached = new Set<string>();
-    const visit = (ref: string) => {
-      if (reached.has(ref)) return;
-      reached.add(ref);
-      edges.get(ref)?.forEach(visit);
-    };
-    visit(metadata.component["bom-ref"]);
-    expect([...reached].toSorted()).toEqual([...edges.keys()].toSorted());
-    expect(reached.size).toBe(components.length + 1);
   });
 
   // Both builds have the packages of the repository that is tested: its path would not make them
