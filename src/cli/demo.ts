@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
-import { OperatorError } from "../core/operator-error.ts";
 import { toEntries } from "../core/store/plant-store.ts";
 import { demoPlants } from "../product.ts";
 import { withSettings } from "./config/command-options.ts";
@@ -31,8 +30,7 @@ export function demoCommand(): Command {
     // Before the server receives signals itself, their default action would leave the folder.
     const stopped = waitForStopSignal(signals, performance.now.bind(performance), () => undefined);
     void stopped.then(() => isServing || exit());
-    signals.on("SIGQUIT", () => exit(131));
-    const folder = makeFolder();
+    const folder = mkdtempSync(join(tmpdir(), "plantstore-demo-"));
     // Runs even if a second signal ends the process.
     process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
     const database = `sqlite:${join(folder, "plantstore.db")}`;
@@ -51,15 +49,4 @@ export function demoCommand(): Command {
     );
   };
   return withSettings(command, settingNames, demonstrate, defaults);
-}
-
-function makeFolder(): string {
-  try {
-    return mkdtempSync(join(tmpdir(), "plantstore-demo-"));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new OperatorError(
-      `no folder can be created in ${tmpdir()} (${code}); set TMPDIR to one that is writable`,
-    );
-  }
 }

@@ -54,7 +54,9 @@ const processHost: CommandHost = {
     async write(texts) {
       const output = Bun.stdout.writer({ highWaterMark: 2 ** 16 });
       for await (const text of texts) {
-        output.write(text);
+        const written = output.write(text);
+        // Otherwise nobody handles its error.
+        if (typeof written !== "number") await written;
         // Bun loses the error of a write that it makes by itself while the next text is awaited.
         await output.flush();
       }

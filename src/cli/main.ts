@@ -24,7 +24,6 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   backup: async () => (await import("./backup.ts")).backupCommand(),
   restore: async () => (await import("./restore.ts")).restoreCommand(),
   migrate: async () => (await import("./migrate.ts")).migrateCommand(),
-  check: async () => (await import("./check.ts")).checkCommand(),
   ready: async () => (await import("./ready.ts")).readyCommand(),
   password: async () => (await import("./password.ts")).passwordCommand(),
   conformance: async () => (await import("./conformance.ts")).conformanceCommand(),

@@ -1,8 +1,7 @@
 // Prompts for a password without echoing it.
 
 import { createInterface } from "node:readline/promises";
-import { type Readable, Writable } from "node:stream";
-import { OperatorError } from "../core/operator-error.ts";
+import { Writable } from "node:stream";
 import { host } from "./host.ts";
 
 /** Reads a line of standard input; on a terminal it asks first, and turns echo off. */
@@ -17,7 +16,7 @@ export async function promptPassword(question: string): Promise<string> {
   // Asks only once echo is off, because typing may start as soon as the question shows.
   if (stdin.isTTY) host().error.write(question);
   try {
-    return await Promise.race([firstLine(lines), rejectOnError(stdin)]);
+    return await firstLine(lines);
   } finally {
     lines.close();
     if (stdin.isTTY) host().error.write("\n");
@@ -27,19 +26,6 @@ export async function promptPassword(question: string): Promise<string> {
 async function firstLine(lines: AsyncIterable<string>): Promise<string> {
   for await (const line of lines) return line;
   return "";
-}
-
-/** Rejects if the stream cannot be read, which readline treats as its end. */
-function rejectOnError(stream: Readable): Promise<never> {
-  return new Promise((_, reject) => {
-    stream.once("error", ({ code, message }: NodeJS.ErrnoException) =>
-      reject(
-        new OperatorError(
-          `standard input could not be read (${code ?? message}); redirect it from a file or a pipe`,
-        ),
-      ),
-    );
-  });
 }
 
 function discard(): Writable {

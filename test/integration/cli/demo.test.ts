@@ -12,9 +12,9 @@ import { plantJson, post } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
 import { Output } from "../../support/output.ts";
 import { testIfInstalled } from "../../support/programs.ts";
-import { plantstore, run, runCommand, TemporaryFolder } from "../../support/server.ts";
+import { plantstore, runCommand, TemporaryFolder } from "../../support/server.ts";
 
-test.each(["SIGTERM", "SIGINT", "SIGQUIT"] as const)(
+test.each(["SIGTERM", "SIGINT"] as const)(
   "after %s the folder of a demonstration is gone",
   async (signal) => {
     using temporary = new TemporaryFolder();
@@ -102,11 +102,3 @@ testIfInstalled(
     ]);
   },
 );
-
-test("without a writable folder a demonstration is an error of one line", async () => {
-  const { exitCode, stderr } = await run(["demo"], { TMPDIR: "/nowhere" });
-  expect(exitCode).toBe(1);
-  expect(stderr).toBe(
-    "plantstore: no folder can be created in /nowhere (ENOENT); set TMPDIR to one that is writable\n",
-  );
-});

@@ -16,7 +16,6 @@ const commands: readonly string[] = [
   "export",
   "get 1",
   "stats",
-  "check",
 ];
 
 /** In a process and a folder of its own: serve handles signals, and the other has no --database. */

@@ -21,7 +21,6 @@ const commands = [
   ["stats"],
   ["export"],
   ["import", "--format", "ndjson", import.meta.path],
-  ["check"],
 ];
 
 test.concurrent.each(commands.map((command) => [command.slice(0, 2).join(" "), command] as const))(

@@ -261,6 +261,15 @@ test.each([
   expect(message).not.toContain(secret);
 });
 
+test.each([
+  ["a@b/c?sslmode=prefer", 'sslmode is "prefer", but must be disable, require, verify-ca or verify-full'],
+  ["a@b/c?pool=3", "it has no parameter pool; there are sslmode"],
+  ["a@b/c?retry_timeout=100000", "retry_timeout"],
+  ["a@b,c:99999/c", "a host is not NAME or NAME:PORT, or a part has a % that is not written as %25"],
+])("the address postgres://%s is an error that says why", (address, reason) => {
+  expect(configurationError(["--database", `postgres://${address}`]).message).toContain(reason);
+});
+
 test("an error does not contain a secret that was given to another setting", async () => {
   const address = `postgres://u:${secret}@h/d`;
   const config = (content: string) => ["config", "--config", file(content)];
