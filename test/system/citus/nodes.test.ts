@@ -11,8 +11,8 @@ import {
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { commitBatch } from "../../../src/core/store/postgres/batch.ts";
 import { ShardMap } from "../../../src/core/store/postgres/citus/shard-map.ts";
-import type { Queries } from "../../../src/core/store/postgres/connection.ts";
 import { parsePostgresUrl } from "../../../src/core/store/postgres/connection-url.ts";
+import type { Queries } from "../../../src/core/store/postgres/host-pool.ts";
 import { Primary } from "../../../src/core/store/postgres/primary.ts";
 import { CitusCluster, describeCitus } from "../../support/citus.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -199,11 +199,11 @@ describeCitus("Citus nodes", () => {
         const outcomes = await Promise.all([
           copying.once((pool) => {
             pool.copyFailedAt = Number.NEGATIVE_INFINITY;
-            return commitBatch(pool, batch, 1_000);
+            return commitBatch(pool, batch);
           }),
           inserting.once((pool) => {
             pool.copyFailedAt = Number.POSITIVE_INFINITY;
-            return commitBatch(pool, batch, 1_000);
+            return commitBatch(pool, batch);
           }),
         ]);
         expect<string[]>(outcomes.flat().toSorted()).toEqual([

@@ -1,10 +1,7 @@
-// Locks of other transactions on the table or on rows: which requests wait, for how long, and which
-// continue.
+// Locks of other transactions, and commits that wait for a standby: both are bounded.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { Client } from "pg";
-import { storeAt } from "../../../src/core/store/open-store.ts";
-import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { eventually } from "../../support/eventually.ts";
 import { Load } from "../../support/load.ts";
 import { PostgresServer, sharedPostgres } from "../../support/postgres.ts";
@@ -85,33 +82,3 @@ describe.concurrent("statements that wait are bounded, and afterwards plants are
     expect(load.audit((await server.command("export")).stdout)).toEqual([]);
   });
 });
-
-test.each([
-  ["inserted", "INSERT INTO plants VALUES (13, 'Ficus', NULL)"],
-  ["deleted", "DELETE FROM plants WHERE id = 7"],
-])(
-  "of a batch with a row that another transaction has %s, that plant alone is unavailable",
-  async (_, sql) => {
-    const { address } = await database.newDatabase();
-    await using store = await storeAt(address).open("create", () => undefined);
-    expect(await store.create(toEntries([{ id: 7n, name: "Monstera" }]))).toEqual(["created"]);
-    const other = await otherTransaction(address, sql);
-    const locked = sql.startsWith("INSERT") ? 13n : 7n;
-    for (const count of [100, 3_000]) {
-      const first = BigInt(count) * 1_000n;
-      const plants = Array.from({ length: count }, (_, index) => ({
-        id: first + BigInt(index),
-        name: "Monstera",
-      }));
-      plants.splice(count >> 1, 0, { id: locked, name: "Monstera" });
-      const outcomes = await store.create(toEntries(plants));
-      expect(outcomes.filter((outcome) => outcome === "unavailable")).toHaveLength(1);
-      expect(outcomes[count >> 1]).toBe("unavailable");
-    }
-    await other.query("ROLLBACK");
-    await other.end();
-    expect(await store.create(toEntries([{ id: locked, name: "Monstera" }]))).toEqual([
-      locked === 13n ? "created" : "unchanged",
-    ]);
-  },
-);

@@ -4,11 +4,11 @@ import { type FieldName, fieldNames, fieldValue, type PlantColumns, typeOf } fro
 import { type NewPlant, toColumns, toNewPlant } from "../../contract/plant.ts";
 import { compareWithStored, type NewEntry, type Outcome } from "../plant-store.ts";
 import { toInt4Array, toInt8Array, toTextArray } from "./binary-array.ts";
-import type { Queries, Statement } from "./connection.ts";
 import { toCopyText } from "./copy-format.ts";
 import { DatabaseError } from "./driver.ts";
 import { classifyError } from "./errors.ts";
-import type { HostPool } from "./host-pool.ts";
+import type { HostPool, Queries, Statement } from "./host-pool.ts";
+import type { SessionTraits } from "./session.ts";
 
 interface PlantRow extends PlantColumns {
   /** The client returns int8 as decimal digits. */
@@ -50,35 +50,15 @@ const copyLockMsMax = 50;
 const insertRowsMax = Math.floor(60_000 / perRow);
 
 /**
- * Commits a batch. Safe to repeat. Rejects with PostgreSQL's error, see classifyError.
- *
- * @param lockMs how long each of its statements may wait for a lock; by default as the session.
+ * Commits a batch. Safe to repeat. Rejects with PostgreSQL's error, see classifyError. A plant that
+ * another transaction has deleted between the INSERT and the SELECT is `unavailable`.
  */
-export async function commitBatch(
-  pool: HostPool,
-  batch: readonly NewEntry[],
-  lockMs?: number,
-): Promise<Outcome[]> {
-  const outcomes = await tryBatch(pool, batch, lockMs);
-  const missing = batch.filter((_, index) => outcomes[index] === undefined);
-  if (missing.length === 0) return outcomes as Outcome[];
-  // Another transaction has deleted the row between the INSERT and the SELECT.
-  const retried = await tryBatch(pool, missing, lockMs);
-  let next = 0;
-  return outcomes.map((outcome) => outcome ?? retried[next++] ?? "unavailable");
-}
-
-/** The outcomes of a batch; undefined for a plant that was neither created nor found. */
-async function tryBatch(
-  pool: HostPool,
-  batch: readonly NewEntry[],
-  lockMs: number | undefined,
-): Promise<(Outcome | undefined)[]> {
+export async function commitBatch(pool: HostPool, batch: readonly NewEntry[]): Promise<Outcome[]> {
   // Two batches that lock their rows in the same order cannot deadlock.
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
   // COPY reports no conflicts: INSERT then decides row by row.
   const isCopied = mayCopy(pool, rows.length) && (await copy(pool, rows));
-  const inserted = isCopied ? rows.map(({ plant }) => plant.id) : await insert(pool, rows, lockMs);
+  const inserted = isCopied ? rows.map(({ plant }) => plant.id) : await insert(pool, pool.traits, rows);
   // Avoids sets and maps of bigints, which cost as much as the COPY.
   if (inserted.length === batch.length) return batch.map(() => "created");
   const createdIds = new Set(inserted.map(BigInt));
@@ -90,7 +70,7 @@ async function tryBatch(
     const row = rowById.get(plant.id);
     if (isCreated && row === plant) return "created";
     const found = isCreated ? row : stored.get(plant.id);
-    return found && compareWithStored(found, plant);
+    return found === undefined ? "unavailable" : compareWithStored(found, plant);
   });
 }
 
@@ -108,8 +88,8 @@ function withoutDuplicates(sorted: readonly NewEntry[]): NewEntry[] {
   return sorted.filter(({ plant }, index) => plant.id !== sorted[index - 1]?.plant.id);
 }
 
-function mayCopy({ traits, copyFailedAt }: HostPool, rows: number): boolean {
-  return rows >= traits.copyRowsMin && performance.now() - copyFailedAt >= copyPauseMs;
+function mayCopy({ traits, copyRowsMin, copyFailedAt }: HostPool, rows: number): boolean {
+  return traits.canCopy && rows >= copyRowsMin && performance.now() - copyFailedAt >= copyPauseMs;
 }
 
 /**
@@ -130,27 +110,16 @@ async function copy(pool: HostPool, rows: readonly NewEntry[]): Promise<boolean>
   }
 }
 
-/** Inserts rows by INSERT, and returns the ids that were created. */
-async function insert(
-  pool: HostPool,
-  rows: readonly NewEntry[],
-  lockMs: number | undefined,
-): Promise<string[]> {
-  if (lockMs !== undefined)
-    return pool.transaction((connection) => insertRows(connection, pool, rows), { lockMs });
-  return insertRows(pool, pool, rows);
-}
-
 /** Inserts rows in as many statements as the protocol needs, and returns the ids that were created. */
-export async function insertRows(
+export async function insert(
   queries: Queries,
-  { traits }: HostPool,
+  { insertMethod }: SessionTraits,
   rows: readonly NewEntry[],
 ): Promise<string[]> {
   const created: string[] = [];
   for (let start = 0; start < rows.length; start += insertRowsMax) {
     const part = rows.slice(start, start + insertRowsMax);
-    const statement = traits.insertMethod === "values" ? valuesStatement(part) : arraysStatement(part);
+    const statement = insertMethod === "values" ? valuesStatement(part) : arraysStatement(part);
     const { rows: ids } = await queries.query<[string]>({ ...statement, rowMode: "array" });
     for (const [id] of ids) created.push(id);
   }

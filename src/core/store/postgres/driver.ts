@@ -5,7 +5,6 @@ export {
   type ClientConfig,
   type Connection,
   DatabaseError,
-  escapeLiteral,
   Pool,
   type PoolClient,
   type QueryConfig,

@@ -4,8 +4,12 @@
 import { OperatorError } from "../../operator-error.ts";
 import { DatabaseError } from "./driver.ts";
 
-/** The connection to a host cannot be used any more, or cannot be made. */
-class ConnectionLost extends Error {
+/**
+ * The connection to a host cannot be used any more or cannot be made, or no host accepts writes.
+ *
+ * @param cause an error of the client library, or the reason.
+ */
+export class ConnectionLost extends Error {
   constructor(cause: unknown) {
     super(errorReason(cause), { cause });
   }
@@ -18,39 +22,19 @@ export function withConnectionLost(error: unknown): unknown {
   return isOther ? error : new ConnectionLost(error);
 }
 
-/** No host accepts writes now; the message has the reason of each. */
-export class NoPrimary extends ConnectionLost {
-  /** See isRefusal. */
-  readonly isRefusal: boolean;
-
-  constructor(reason: string, isRefusal = false) {
-    super(reason);
-    this.isRefusal = isRefusal;
-  }
-}
-
-/** Whether a host has responded, and plants must not be committed on it. */
-export function isRefusal(error: unknown): boolean {
-  return error instanceof NoPrimary && error.isRefusal;
-}
-
 /**
  * - `connectionLost`: the connection or its host cannot be used any more; find the primary, and
  *   retry.
  * - `retryable`: a retry on the same host may succeed.
- * - `rowError`: an error of some row; the other rows may be committed.
  * - `rejected`: any other error that the database reports.
  * - `internalError`: not an error of the database.
  */
-export type Failure = "connectionLost" | "retryable" | "rowError" | "rejected" | "internalError";
+export type Failure = "connectionLost" | "retryable" | "rejected" | "internalError";
 
 // Connection exceptions, shutdown, "cannot connect now", read-only transaction (a standby).
 const connectionLostStates = /^(?:08...|57P0[1235]|25006)$/;
 // Serialization failure and deadlock, too many connections, lock and statement timeouts.
 const retryableStates = /^(?:40001|40P01|53300|55P03|57014)$/;
-// Data exceptions, integrity constraints, program limits.
-const rowErrorStates = /^(?:22...|23...|54...)$/;
-const lockNotAvailable = "55P03";
 const undefinedTable = "42P01";
 
 /** The pool's error if all of its connections stay busy; the host itself may be fine. */
@@ -61,11 +45,6 @@ export function isUndefinedTable(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === undefinedTable;
 }
 
-/** Whether a statement ended because it waited too long for a lock of another transaction. */
-export function isLockTimeout(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === lockNotAvailable;
-}
-
 /** Classifies what was thrown, as an `internalError` unless it is of the database or its client. */
 export function classifyError(error: unknown): Failure {
   if (error instanceof ConnectionLost)
@@ -73,8 +52,7 @@ export function classifyError(error: unknown): Failure {
   if (!(error instanceof DatabaseError)) return "internalError";
   const state = error.code ?? "";
   if (connectionLostStates.test(state)) return "connectionLost";
-  if (retryableStates.test(state)) return "retryable";
-  return rowErrorStates.test(state) ? "rowError" : "rejected";
+  return retryableStates.test(state) ? "retryable" : "rejected";
 }
 
 /** A message in one line: Citus quotes that of another node, which has several. */

@@ -1,43 +1,67 @@
 // The connections to one host. Each is checked and gets its parameters once, when it opens.
 
 import { Socket } from "node:net";
-import { Connection, type Queries, type Statement } from "./connection.ts";
-import type { HostConfig } from "./connection-url.ts";
+import { withinTime } from "../../time-limit.ts";
+import type { HostConfig, PostgresUrl } from "./connection-url.ts";
 import { CopyIn } from "./copy-in.ts";
-import { type ClientBase, DatabaseError, Pool } from "./driver.ts";
-import { withConnectionLost } from "./errors.ts";
-import { type HostTraits, openSession } from "./session.ts";
+import { type ClientBase, DatabaseError, Pool, type PoolClient, type QueryConfig } from "./driver.ts";
+import { classifyError, withConnectionLost } from "./errors.ts";
+import { openSession, type SessionTraits } from "./session.ts";
 
-/** How long a close waits for running statements. */
-const closeMsMax = 1_000;
+export interface Statement extends QueryConfig {
+  readonly rowMode?: "array";
+}
+
+/** Runs statements: a connection, or a pool where each statement is a transaction of its own. */
+export interface Queries {
+  query<Row extends object>(
+    statement: string | Statement,
+    values?: readonly unknown[],
+  ): Promise<{ readonly rows: Row[] }>;
+}
 
 interface TransactionOptions {
   /** Follows BEGIN. */
   readonly mode?: string;
   /** The time limit of each statement; by default that of the session. */
-  readonly statementMs?: number | undefined;
+  readonly statementMs?: number;
   /** How long each statement waits for a lock; by default as the session. */
-  readonly lockMs?: number | undefined;
+  readonly lockMs?: number;
 }
+
+type HostLimits = Pick<PostgresUrl, "connectionsMax" | "statementMsMax" | "copyRowsMin">;
+
+/** The client waits longer than the server by this much, so that the server ends the statement. */
+const graceMs = 1_000;
+
+/** How long a close waits for running statements. */
+const closeMsMax = 1_000;
 
 export class HostPool implements Queries {
   /** Its host and port. */
   readonly name: string;
+  /** Batches with at least as many rows are inserted by COPY. */
+  readonly copyRowsMin: number;
   /** When a COPY has last failed. */
   copyFailedAt = Number.NEGATIVE_INFINITY;
   readonly #pool: Pool;
+  readonly #connectMsMax: number;
   readonly #statementMsMax: number;
   /** Open sockets, also those that are still connecting. */
   readonly #sockets = new Set<Socket>();
-  #traits: HostTraits | undefined;
-  #retired: Promise<void> | undefined;
+  #traits: SessionTraits | undefined;
+  #closing: Promise<void> | undefined;
 
-  constructor(config: HostConfig, connectionsMax: number, statementMsMax: number) {
+  constructor(config: HostConfig, { connectionsMax, statementMsMax, copyRowsMin }: HostLimits) {
     this.name = `${config.host}:${config.port}`;
+    this.copyRowsMin = copyRowsMin;
+    this.#connectMsMax = config.connectionTimeoutMillis;
     this.#statementMsMax = statementMsMax;
     this.#pool = new Pool({
       ...config,
-      max: connectionsMax,
+      // One more than batches in flight, so that tokens and probes never wait for a batch; and as
+      // many again while statements that were given up still run.
+      max: 2 * (connectionsMax + 1),
       idleTimeoutMillis: 0,
       stream: () => this.#newSocket(),
       onConnect: async (client: ClientBase) => {
@@ -49,13 +73,8 @@ export class HostPool implements Queries {
     this.#pool.on("error", () => undefined);
   }
 
-  /** Connections that are not known to have ended. */
-  get size(): number {
-    return this.#sockets.size;
-  }
-
   /** What the check of the latest connection has found. */
-  get traits(): HostTraits {
+  get traits(): SessionTraits {
     if (this.#traits === undefined) throw new Error("no connection was opened");
     return this.#traits;
   }
@@ -70,12 +89,12 @@ export class HostPool implements Queries {
 
   /** Runs COPY … FROM STDIN, in a transaction with the statements ahead of it. */
   copy(sql: string, rows: Buffer): Promise<void> {
-    return this.#use((connection) => connection.run(connection.client.query(new CopyIn(sql, rows)).done));
+    return this.#use((connection) => connection.run((client) => client.query(new CopyIn(sql, rows)).done));
   }
 
   /** Runs work in a transaction, and commits it. */
   transaction<Result>(
-    work: (connection: Connection) => Promise<Result>,
+    work: (connection: Queries) => Promise<Result>,
     options: TransactionOptions = {},
   ): Promise<Result> {
     return this.#use(async (connection) => {
@@ -91,62 +110,40 @@ export class HostPool implements Queries {
     }, options.statementMs);
   }
 
-  /** Begins a transaction on a connection that the caller releases. */
-  async begin(options: TransactionOptions): Promise<Connection> {
-    const connection = await this.#connect(options.statementMs);
-    try {
-      await connection.query(beginSql(options));
-      return connection;
-    } catch (error) {
-      connection.release(error);
-      throw error;
-    }
-  }
-
-  /** Checks that the host accepts writes and keeps them. */
+  /** Checks that the host responds, and a new connection also that it accepts writes. */
   async check(): Promise<void> {
-    (await this.#connect()).release();
+    await this.#use((connection) => connection.query("SELECT 1"), this.#connectMsMax);
   }
 
-  /** Accepts no more statements; resolves when the running ones have ended. */
-  retire(): Promise<void> {
-    this.#retired ??= this.#pool.end().then(() => this.#destroySockets());
-    return this.#retired;
+  /** Accepts no more statements, and closes all connections after a second. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
   }
 
-  /** Retires the pool, and closes its connections after a second. */
-  async close(): Promise<void> {
-    const deadline = setTimeout(() => this.#destroySockets(), closeMsMax);
-    await this.retire();
+  async #close(): Promise<void> {
+    const deadline = setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy();
+    }, closeMsMax);
+    await this.#pool.end();
     clearTimeout(deadline);
-  }
-
-  /** Retires the pool, and closes its connections at once. */
-  destroy(): Promise<void> {
-    this.#destroySockets();
-    return this.retire();
   }
 
   async #use<Result>(
     work: (connection: Connection) => Promise<Result>,
-    statementMs?: number,
+    statementMs = this.#statementMsMax,
   ): Promise<Result> {
-    const connection = await this.#connect(statementMs);
+    const client = await this.#pool.connect().catch((error) => {
+      throw withConnectionLost(error);
+    });
+    const connection = new Connection(client, statementMs);
     try {
       const result = await work(connection);
-      connection.release();
+      client.release();
       return result;
     } catch (error) {
-      connection.release(error);
+      connection.releaseAfter(error);
       throw error;
-    }
-  }
-
-  async #connect(statementMs = this.#statementMsMax): Promise<Connection> {
-    try {
-      return new Connection(await this.#pool.connect(), statementMs);
-    } catch (error) {
-      throw withConnectionLost(error);
     }
   }
 
@@ -156,9 +153,46 @@ export class HostPool implements Queries {
     socket.once("close", () => this.#sockets.delete(socket));
     return socket;
   }
+}
 
-  #destroySockets(): void {
-    for (const socket of this.#sockets) socket.destroy();
+/** A connection while work uses it. */
+class Connection implements Queries {
+  readonly #client: PoolClient;
+  readonly #statementMsMax: number;
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(client: PoolClient, statementMsMax: number) {
+    this.#client = client;
+    this.#statementMsMax = statementMsMax;
+  }
+
+  query<Row extends object>(
+    statement: string | Statement,
+    values?: readonly unknown[],
+  ): Promise<{ readonly rows: Row[] }> {
+    return this.run((client) => client.query<Row>(statement as QueryConfig, values as unknown[]));
+  }
+
+  /** Starts a statement, and waits for it; rejects with PostgreSQL's error or ConnectionLost. */
+  async run<Result>(start: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    const running = start(this.#client);
+    this.#running = running;
+    try {
+      return await withinTime(running, this.#statementMsMax + graceMs, "the database");
+    } catch (error) {
+      throw withConnectionLost(error);
+    }
+  }
+
+  /**
+   * Returns the connection to its pool, or closes it unless the error is one of a statement. It
+   * stays taken while the server works on a statement: such connections are what bounds the
+   * statements that a server which hangs, or waits for its standby, has to finish later. They are
+   * not cancelled: that would end the wait for the standby, and show a plant that it lacks.
+   */
+  releaseAfter(error: unknown): void {
+    if (error instanceof DatabaseError && classifyError(error) !== "connectionLost") this.#client.release();
+    else void Promise.allSettled([this.#running]).then(() => this.#client.release(true));
   }
 }
 

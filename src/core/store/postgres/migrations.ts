@@ -3,10 +3,9 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import { addColumnStatements, columnDefinitions, missingFields } from "../field-columns.ts";
-import type { Queries } from "./connection.ts";
 import { DatabaseError } from "./driver.ts";
 import { isUndefinedTable } from "./errors.ts";
-import type { HostPool } from "./host-pool.ts";
+import type { HostPool, Queries } from "./host-pool.ts";
 import type { Primary } from "./primary.ts";
 
 const migrations: readonly (readonly string[])[] = [

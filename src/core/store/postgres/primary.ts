@@ -1,11 +1,10 @@
 // Finds the primary, the host that accepts writes, and finds it again after a failover.
 // node-postgres has no target_session_attrs, and those of other clients accept some standbys, so
-// each host is probed.
+// each host is checked.
 
-import { OperatorError } from "../../operator-error.ts";
 import type { StoreWait } from "../plant-store.ts";
-import type { HostConfig, PostgresUrl } from "./connection-url.ts";
-import { classifyError, errorReason, isRefusal, NoPrimary } from "./errors.ts";
+import type { PostgresUrl } from "./connection-url.ts";
+import { ConnectionLost, classifyError, errorReason } from "./errors.ts";
 import { HostPool } from "./host-pool.ts";
 
 /** The pause before a retry, so that a database that is down is not flooded. */
@@ -14,11 +13,8 @@ const retryPauseMs = 100;
 /** A longer wait is reported. */
 const silentMsMax = 800;
 
-/** How long running statements may continue after the signal was aborted. */
-const abortedWorkMsMax = 1_000;
-
 interface RetryOptions {
-  readonly isAborted?: () => boolean;
+  readonly isAborted: () => boolean;
   /** Called with the reason before each retry of work that has taken longer than 800 ms. */
   readonly onSlow?: (reason: string) => void;
 }
@@ -27,18 +23,18 @@ interface RetryOptions {
 export async function retry<Result>(
   work: () => Promise<Result>,
   retryMsMax: number,
-  { isAborted = () => false, onSlow = () => undefined }: RetryOptions = {},
+  { isAborted, onSlow = () => undefined }: RetryOptions,
 ): Promise<Result> {
   const startedAt = performance.now();
-  const deadline = startedAt + retryMsMax;
   for (;;) {
     try {
       return await work();
     } catch (error) {
       const failure = classifyError(error);
       const isRetryable = failure === "connectionLost" || failure === "retryable";
-      if (!isRetryable || isAborted() || performance.now() > deadline) throw error;
-      if (performance.now() - startedAt > silentMsMax) onSlow(errorReason(error));
+      const elapsedMs = performance.now() - startedAt;
+      if (!isRetryable || isAborted() || elapsedMs > retryMsMax) throw error;
+      if (elapsedMs > silentMsMax) onSlow(errorReason(error));
       await Bun.sleep(retryPauseMs);
     }
   }
@@ -48,174 +44,89 @@ export async function retry<Result>(
 export type Commits = Pick<Primary, "once" | "withRetry">;
 
 export class Primary {
-  readonly #address: PostgresUrl;
+  readonly #url: PostgresUrl;
   readonly #wait: StoreWait;
-  /** Rejects when the signal is aborted while the store is being opened. */
-  #aborted: Promise<never> | undefined;
-  #finding: Promise<HostPool> | undefined;
-  #found: HostPool | undefined;
-  /**
-   * Pools with connections that may still be open: of the host in use, of hosts that are being
-   * checked, and of lost hosts, where the server may still be running statements.
-   */
-  readonly #pools = new Set<HostPool>();
-  #isWaiting = false;
-  #isClosed = false;
+  readonly #hosts: readonly HostPool[];
+  #found: Promise<HostPool> | undefined;
+  #isReported = false;
 
-  constructor(address: PostgresUrl, wait: StoreWait = {}) {
-    this.#address = address;
+  /** Connects at the first call. */
+  constructor(url: PostgresUrl, wait: StoreWait = {}) {
+    this.#url = url;
     this.#wait = wait;
-    this.#aborted = rejectionOnAbort(wait.signal);
-    wait.signal?.addEventListener("abort", () => this.#abort());
+    this.#hosts = url.hosts.map((host) => new HostPool(host, url));
   }
 
   /**
    * Runs work on the primary, and retries it for retry_timeout after `connectionLost` or
    * `retryable`. It must be safe to repeat: its commit may have succeeded without a response.
    */
-  async withRetry<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
-    const retrying = retry(() => this.once(work), this.#address.retryMsMax, {
+  withRetry<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
+    return retry(() => this.once(work), this.#url.retryMsMax, {
       isAborted: () => this.#wait.signal?.aborted === true,
-      onSlow: (reason) => this.#reportWaiting(reason),
+      onSlow: (reason) => this.#report(reason),
     });
-    return this.#aborted === undefined ? retrying : Promise.race([retrying, this.#aborted]);
   }
 
   /** Runs work on the primary once. After `connectionLost` the next call finds it again. */
   async once<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
-    const pool = await this.#pool();
+    this.#found ??= this.#find();
+    const found = this.#found;
     try {
-      const result = await work(pool);
-      this.#isWaiting = false;
+      const result = await work(await found);
+      this.#isReported = false;
       return result;
     } catch (error) {
-      if (classifyError(error) === "connectionLost") this.#forget(pool);
+      if (classifyError(error) === "connectionLost" && this.#found === found) this.#found = undefined;
       throw error;
     }
-  }
-
-  /** From now on an aborted signal ends only waits for a host, and retries, not running work. */
-  finishOpening(): void {
-    this.#aborted = undefined;
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#found = undefined;
-    await Promise.all([...this.#pools].map((pool) => pool.close()));
+    await Promise.all(this.#hosts.map((host) => host.close()));
   }
 
-  /** Running statements may continue for abortedWorkMsMax. */
-  #abort(): void {
-    for (const pool of this.#pools) if (pool !== this.#found) void pool.close();
-    setTimeout(() => void this.#found?.close(), abortedWorkMsMax).unref();
-  }
-
-  async #pool(): Promise<HostPool> {
-    this.#finding ??= this.#find();
-    try {
-      return await this.#finding;
-    } catch (error) {
-      this.#finding = undefined;
-      throw error;
-    }
-  }
-
-  #forget(pool: HostPool): void {
-    if (this.#found !== pool) return;
-    this.#found = undefined;
-    this.#finding = undefined;
-    this.#retire(pool);
-  }
-
-  /** Not awaited: on a host that hangs it takes a long time. */
-  #retire(pool: HostPool): void {
-    void pool.retire().then(() => this.#pools.delete(pool));
-  }
-
+  /**
+   * Checks all hosts at the same time, so that one that hangs does not delay the others, and
+   * resolves with the first that accepts writes.
+   */
   async #find(): Promise<HostPool> {
-    // No host is waited for after it: the last writes would wait for connect_timeout.
-    if (this.#wait.signal?.aborted) throw new NoPrimary("interrupted");
-    const slow = setTimeout(() => this.#reportWaiting("no response yet"), silentMsMax);
+    const slow = setTimeout(() => this.#report("no response yet"), silentMsMax);
+    const { promise: interrupted, reject } = Promise.withResolvers<never>();
+    const { signal } = this.#wait;
+    const interrupt = () => reject(new ConnectionLost("interrupted"));
+    if (signal?.aborted) interrupt();
+    signal?.addEventListener("abort", interrupt);
     try {
-      this.#found = await this.#openFirst();
-      return this.#found;
+      return await Promise.race([interrupted, Promise.any(this.#hosts.map(checked))]);
     } catch (error) {
       if (!(error instanceof AggregateError)) throw error;
-      throw new NoPrimary(error.errors.map(errorReason).join("; "), error.errors.some(isRefusal));
+      throw new ConnectionLost(error.errors.map(errorReason).join("; "));
     } finally {
+      signal?.removeEventListener("abort", interrupt);
       clearTimeout(slow);
     }
   }
 
-  /**
-   * Opens all hosts at the same time, so that one that hangs does not delay the others, and resolves
-   * with the first that accepts writes.
-   */
-  async #openFirst(): Promise<HostPool> {
-    const openings = this.#address.hosts.map((host) => this.#open(host));
-    const found = await Promise.any(openings);
-    for (const opening of openings)
-      opening.then(
-        (other) => other === found || this.#retire(other),
-        () => undefined,
-      );
-    return found;
-  }
-
-  /** One more than batches in flight, so that tokens and probes never wait for a batch. */
-  get #poolConnectionsMax(): number {
-    return this.#address.connectionsMax + 1;
-  }
-
   /** Reports once for each outage. */
-  #reportWaiting(reason: string): void {
-    if (this.#isWaiting || this.#isClosed) return;
-    this.#isWaiting = true;
-    const names = this.#address.hosts.map(hostName);
+  #report(reason: string): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
+    const names = this.#hosts.map(({ name }) => name);
     // With a single host the reason need not name it.
     const why = names.length === 1 ? reason.replace(`${names[0]}: `, "") : reason;
-    const seconds = Math.max(0, this.#address.retryMsMax) / 1_000;
-    this.#wait.report?.(`PostgreSQL at ${names.join(", ")} (${why}), up to ${seconds} s`);
-  }
-
-  /** The connections to a host, once it has shown that it accepts writes. */
-  async #open(config: HostConfig): Promise<HostPool> {
-    // Nothing would end this pool after close, and its connections would keep the process alive.
-    if (this.#isClosed) throw new NoPrimary("the store was closed");
-    const pool = new HostPool(config, this.#poolConnectionsMax, this.#address.statementMsMax);
-    try {
-      this.#assertFewRetired(pool.name);
-      this.#pools.add(pool);
-      await pool.check();
-      return pool;
-    } catch (error) {
-      void pool.destroy().then(() => this.#pools.delete(pool));
-      throw new NoPrimary(`${pool.name}: ${errorReason(error)}`, isRefusal(error));
-    }
-  }
-
-  /** Bounds the connections to a host to two pools: more would only queue behind retired ones. */
-  #assertFewRetired(name: string): void {
-    const retired = [...this.#pools]
-      .filter((pool) => pool.name === name)
-      .reduce((sum, { size }) => sum + size, 0);
-    if (retired > this.#poolConnectionsMax)
-      throw new Error(`${retired} connections that were given up may still be open`);
+    this.#wait.report?.(
+      `PostgreSQL at ${names.join(", ")} (${why}), up to ${this.#url.retryMsMax / 1_000} s`,
+    );
   }
 }
 
-function hostName({ host, port }: HostConfig): string {
-  return `${host}:${port}`;
-}
-
-/** A promise that rejects when a signal is aborted, and never settles otherwise. */
-function rejectionOnAbort(signal: AbortSignal | undefined): Promise<never> | undefined {
-  if (signal === undefined) return undefined;
-  const { promise, reject } = Promise.withResolvers<never>();
-  promise.catch(() => undefined);
-  const abort = () => reject(new OperatorError("interrupted while it waited for the database"));
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort, { once: true });
-  return promise;
+/** Resolves with a host that accepts writes; rejects with its name and the reason. */
+async function checked(host: HostPool): Promise<HostPool> {
+  try {
+    await host.check();
+    return host;
+  } catch (error) {
+    throw new ConnectionLost(`${host.name}: ${errorReason(error)}`);
+  }
 }

@@ -2,32 +2,22 @@
 // parameters that every statement relies on.
 
 import type { ClientBase } from "./driver.ts";
-import { NoPrimary } from "./errors.ts";
+import { ConnectionLost } from "./errors.ts";
 
-/** What determines how batches are inserted on a host. */
-export interface HostTraits {
+/** What the check of a connection finds out. */
+export interface SessionTraits {
   /**
    * A list of VALUES, or a selection from arrays, which takes PostgreSQL 0.6 of the processor time
    * and is one statement for all sizes, so that it can be prepared. On Citus that is 30 times slower:
    * INSERT … SELECT is pulled through the coordinator.
    */
   readonly insertMethod: "values" | "unnest";
-  /** Batches with at least as many rows are inserted by COPY. */
-  readonly copyRowsMin: number;
+  /** False behind a pooler, which would lose count of the responses. */
+  readonly canCopy: boolean;
 }
 
 /** How long a statement waits for a lock, unless its transaction sets another time. */
 const lockMsMax = 1_000;
-
-/** COPY inserts 500,000 rows a second, and INSERT 100,000. */
-const copyRowsMin = 2_000;
-
-/**
- * On a worker of Citus nothing is planned for each shard of a COPY. COPY for 4 plants or more made
- * 1.4 times the creates at 32 connections and 1.2 times at 64 that COPY for 16 or more made. On the
- * coordinator small batches are ten times slower by COPY, which opens a connection for each shard.
- */
-const workerCopyRowsMin = 4;
 
 const checkSql = `SELECT current_setting('transaction_read_only') AS read_only,
   current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync,
@@ -36,20 +26,19 @@ const checkSql = `SELECT current_setting('transaction_read_only') AS read_only,
    WHERE oid IN (to_regclass('plants'), to_regclass('tokens')) AND relpersistence <> 'p') AS unlogged,
   current_setting('synchronous_commit') AS synchronous_commit,
   current_setting('statement_timeout') AS statement_timeout, current_setting('lock_timeout') AS lock_timeout,
-  quote_ident(current_user) AS role, pg_backend_pid()::text AS backend, current_setting('citus.shard_count', true) AS shards,
-  to_regclass('pg_dist_local_group')::text AS node_group`;
+  quote_ident(current_user) AS role, pg_backend_pid()::text AS backend, current_setting('citus.shard_count', true) AS shards`;
 
 type Row = Readonly<Record<string, string | null | undefined>>;
 
-/** Throws NoPrimary unless the host accepts writes and keeps its commits. */
-export async function openSession(client: ClientBase, statementMsMax: number): Promise<HostTraits> {
-  const query = async <Result extends object>(text: string): Promise<Partial<Result>> => {
+/** Throws ConnectionLost unless the host accepts writes and keeps its commits. */
+export async function openSession(client: ClientBase, statementMsMax: number): Promise<SessionTraits> {
+  const query = async (text: string): Promise<Row> => {
     const statement = { text, query_timeout: statementMsMax };
-    return (await client.query<Result>(statement)).rows[0] ?? {};
+    return (await client.query<Row>(statement)).rows[0] ?? {};
   };
-  const found = await query<Row>(checkSql);
+  const found = await query(checkSql);
   const reason = refusalReason(found);
-  if (reason !== undefined) throw new NoPrimary(reason, true);
+  if (reason !== undefined) throw new ConnectionLost(reason);
   const isWeak = !isDurable(found.synchronous_commit);
   // A pooler has its own process ids. The parameters of a session behind it are those of the role.
   const isDirect = found.backend === String((client as { readonly processID?: number }).processID);
@@ -64,18 +53,10 @@ export async function openSession(client: ClientBase, statementMsMax: number): P
       ...(found.lock_timeout === "0" ? [`lock_timeout = ${lockMsMax}`] : []),
     ].map((parameter) => `ALTER ROLE ${found.role} SET ${parameter}`);
     if (missing.length > 0)
-      throw new NoPrimary(
-        `is behind a pooler, so its role needs parameters; run ${missing.join("; ")}`,
-        true,
-      );
+      throw new ConnectionLost(`is behind a pooler, so its role needs parameters; run ${missing.join("; ")}`);
   }
   // Loaded Citus is enough: the table may be distributed at any time.
-  const insertMethod = found.shards === null ? "unnest" : "values";
-  // A pooler would lose count of the responses.
-  if (!isDirect) return { insertMethod, copyRowsMin: Number.POSITIVE_INFINITY };
-  if (found.node_group === null) return { insertMethod, copyRowsMin };
-  const { groupid } = await query<{ groupid: number }>("SELECT groupid FROM pg_dist_local_group");
-  return { insertMethod, copyRowsMin: groupid === 0 ? copyRowsMin : workerCopyRowsMin };
+  return { insertMethod: found.shards === null ? "unnest" : "values", canCopy: isDirect };
 }
 
 /** Why plants must not be committed on a host; undefined if they may. */

@@ -8,10 +8,10 @@ import {
   type SqlValue,
   sqlMsMaxDefault,
 } from "../sql-connection.ts";
-import type { Queries } from "./connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { DatabaseError, types } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
+import type { Queries } from "./host-pool.ts";
 import { Primary } from "./primary.ts";
 
 /** The object identifiers of int8, int2 and int4. */

@@ -6,11 +6,11 @@ import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../pla
 import type { CommandStore, NewEntry, OnUnavailable, OpenMode, Outcome, StoreWait } from "../plant-store.ts";
 import type { SqlAccess } from "../sql-connection.ts";
 import { bytesOnNodes, openNodeQueues } from "./citus/citus.ts";
-import type { Queries } from "./connection.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
+import type { Queries } from "./host-pool.ts";
 import { assertSchema, migrate, newestVersion } from "./migrations.ts";
-import { PostgresPlants, probe } from "./plants.ts";
+import { createPlants, probe } from "./plants.ts";
 import { Primary } from "./primary.ts";
 import { PostgresSqlConnection } from "./sql-connection.ts";
 import { runWork } from "./sql-work.ts";
@@ -25,7 +25,6 @@ export class PostgresStore implements CommandStore, ServerStore {
   readonly #onUnavailable: OnUnavailable;
   readonly #url: PostgresUrl;
   readonly #primary: Primary;
-  readonly #plants: PostgresPlants;
 
   private constructor(url: PostgresUrl, primary: Primary, wasCreated: boolean, onUnavailable: OnUnavailable) {
     this.wasCreated = wasCreated;
@@ -33,7 +32,6 @@ export class PostgresStore implements CommandStore, ServerStore {
     this.#onUnavailable = onUnavailable;
     this.#url = url;
     this.#primary = primary;
-    this.#plants = new PostgresPlants(primary, onUnavailable);
     this.tokens = new PostgresTokens(primary);
   }
 
@@ -52,7 +50,6 @@ export class PostgresStore implements CommandStore, ServerStore {
     try {
       const wasCreated = mode === "create" ? await migrate(primary) : false;
       if (mode !== "create") await assertSchema(primary);
-      primary.finishOpening();
       return new PostgresStore(url, primary, wasCreated, onUnavailable);
     } catch (error) {
       await primary.close();
@@ -69,7 +66,7 @@ export class PostgresStore implements CommandStore, ServerStore {
   }
 
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
-    return this.#plants.create(batch);
+    return createPlants(this.#primary, batch, this.#onUnavailable);
   }
 
   edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {

@@ -1,8 +1,8 @@
 // Runs the statements on the tokens on PostgreSQL.
 
 import { SqlTokens } from "../sql-tokens.ts";
-import type { Queries } from "./connection.ts";
 import { rejectForOperator } from "./errors.ts";
+import type { Queries } from "./host-pool.ts";
 import type { Primary } from "./primary.ts";
 import { runWork } from "./sql-work.ts";
 

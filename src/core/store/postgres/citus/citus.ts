@@ -3,9 +3,9 @@
 
 import type { CreateQueue, GroupCommitLimits, QueueContext, QueueLimits } from "../../group-commit.ts";
 import type { OnUnavailable } from "../../plant-store.ts";
-import type { Queries } from "../connection.ts";
 import type { PostgresUrl } from "../connection-url.ts";
 import { classifyError } from "../errors.ts";
+import type { Queries } from "../host-pool.ts";
 import type { Primary } from "../primary.ts";
 import { CitusNode } from "./node.ts";
 import { NodeQueues } from "./node-queues.ts";

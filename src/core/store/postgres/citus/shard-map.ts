@@ -2,7 +2,7 @@
 // commit is: any node routes a statement to the shard, whose primary key makes ids unique, so an
 // outdated map is slower and not wrong.
 
-import type { Queries } from "../connection.ts";
+import type { Queries } from "../host-pool.ts";
 
 const words = new BigInt64Array(1);
 const halves = new Int32Array(words.buffer);

@@ -1,18 +1,16 @@
-// The statements that insert a batch: VALUES, unnest and COPY. How many statements of edits are sent
-// together.
+// The statements that insert a batch: VALUES, unnest and COPY.
 
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
 import { type Outcome, toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connection-url.ts";
-import { PostgresPlants } from "../../../../../src/core/store/postgres/plants.ts";
+import { createPlants } from "../../../../../src/core/store/postgres/plants.ts";
 import { Primary } from "../../../../../src/core/store/postgres/primary.ts";
-import { EditRun } from "../../../../../src/operations/edits.ts";
 import { sharedPostgres } from "../../../../support/postgres.ts";
 import { anyNewPlant } from "../../../../support/random.ts";
 import { createStore } from "../../../../support/server.ts";
-import { openedStore, storedPlants } from "../../../../support/stored-plants.ts";
+import { storedPlants } from "../../../../support/stored-plants.ts";
 
 const server = await sharedPostgres();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -23,13 +21,11 @@ class Engine implements AsyncDisposable {
   readonly unavailable: string[] = [];
   readonly #address: string;
   readonly #primary: Primary;
-  readonly #plants: PostgresPlants;
 
   private constructor(name: string, address: string) {
     this.name = name;
     this.#address = address;
     this.#primary = new Primary(parsePostgresUrl(address.replace("postgres:", "")));
-    this.#plants = new PostgresPlants(this.#primary, (reason) => this.unavailable.push(reason));
   }
 
   /** @param sql is run in the database before the engine connects. */
@@ -41,7 +37,7 @@ class Engine implements AsyncDisposable {
   }
 
   create(batch: readonly NewPlant[]): Promise<Outcome[]> {
-    return this.#plants.create(toEntries(batch));
+    return createPlants(this.#primary, toEntries(batch), (reason) => this.unavailable.push(reason));
   }
 
   /**
@@ -125,13 +121,6 @@ test("a connection that is lost is opened, set up and prepared again", async () 
   expect(engine.unavailable).toEqual([]);
 });
 
-test("a row that the database rejects does not fail the others", async () => {
-  await using engine = await Engine.start("");
-  await server.query(engine.name, "ALTER TABLE plants ADD CONSTRAINT short CHECK (length(name) < 20)");
-  const batch = [...ids(1n), { id: 2n, name: "x".repeat(20) }, ...ids(3n, 3n)];
-  expect(await engine.create(batch)).toEqual(["created", "unavailable", "created", "unchanged"]);
-});
-
 /** More plants than those, and the engine uses COPY. */
 const copied = 2_500;
 
@@ -146,51 +135,10 @@ test("a COPY of a plant that is stored is undone, and its connection is kept", a
   expect(await pid()).toEqual(before);
 });
 
-test.each(["plants", "tokens"])("no plant is acknowledged on an unlogged table %s", async (table) => {
-  const setUnlogged = () => `ALTER TABLE ${table} SET UNLOGGED`;
-  await using engine = await Engine.start("retry_timeout=1", setUnlogged);
+test("no plant is acknowledged on an unlogged table", async () => {
+  await using engine = await Engine.start("retry_timeout=1", () => "ALTER TABLE plants SET UNLOGGED");
   expect(await engine.create(ids(1n))).toEqual(["unavailable"]);
-  expect(engine.unavailable.join()).toContain(`has ${table} as an unlogged table, which a crash empties`);
-  await server.query(engine.name, `ALTER TABLE ${table} SET LOGGED`);
+  expect(engine.unavailable.join()).toContain("has plants as an unlogged table, which a crash empties");
+  await server.query(engine.name, "ALTER TABLE plants SET LOGGED");
   expect(await engine.create(ids(3n))).toEqual(["created"]);
-});
-
-/** Records each edit, and when the server received the statements that were sent with it. */
-const recordingSql = `CREATE TABLE sent (name text, at timestamptz);
-  CREATE FUNCTION record_sent() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN INSERT INTO sent VALUES (TG_TABLE_NAME, statement_timestamp()); RETURN NULL; END $$;
-  CREATE TRIGGER sent AFTER UPDATE ON plants FOR EACH ROW EXECUTE FUNCTION record_sent();
-  CREATE TRIGGER sent AFTER INSERT ON edits FOR EACH ROW EXECUTE FUNCTION record_sent()`;
-
-test("short edits are sent together, and long ones in parts, each of which has the time of a statement", async () => {
-  const { name: database, address } = await server.newDatabase();
-  await using store = await openedStore(address);
-  await server.query(database, recordingSql);
-  const edit = async (plants: readonly NewPlant[]) => {
-    await store.create(toEntries(plants));
-    const run = new EditRun(store, { by: "command", user: "ada" });
-    const outcomes = await run.edit(
-      plants.map(({ id, name }) => ({ id, expected: { name }, replacement: { name, tag: "edited" } })),
-    );
-    expect(new Set(outcomes)).toEqual(new Set(["done"]));
-    const sent = await server.query(
-      database,
-      "SELECT name, count(*)::integer AS edits FROM sent GROUP BY name, at ORDER BY at",
-    );
-    await server.query(database, "TRUNCATE sent");
-    const of = (table: string) => sent.filter(({ name }) => name === table).map(({ edits }) => edits);
-    return { written: of("plants"), recorded: of("edits") };
-  };
-  // Each edit has its name twice, and 1 Mi letters are sent together. One that has more goes alone.
-  const lengths = [200_000, 200_000, 600_000, 200_000, 200_000, 200_000];
-  expect(
-    await edit(lengths.map((length, index) => ({ id: BigInt(1_000 + index), name: "x".repeat(length) }))),
-  ).toEqual({
-    written: [2, 1, 2, 1],
-    recorded: [2, 1, 2, 1],
-  });
-  expect(await edit(ids(...Array.from({ length: 200 }, (_, index) => BigInt(index))))).toEqual({
-    written: [200],
-    recorded: [200],
-  });
 });
