@@ -35,12 +35,7 @@ async function rename(names: Names): Promise<void> {
   await Bun.$`npm install --prefer-offline --no-audit --no-fund --ignore-scripts`.cwd(root).quiet();
   await Bun.$`node_modules/.bin/biome check --write --linter-enabled=false .`.cwd(root).quiet();
   const { product, command } = brandOf(names.one);
-  // What is made of the sources: a table that is as wide as its names, and the page of the benchmarks.
-  const settings = await Bun.$`bin/${command} config`
-    .cwd(root)
-    .env({ PATH: process.env.PATH ?? "" })
-    .text();
-  writeFileSync(join(root, "test/integration/cli/config/golden/config.txt"), settings);
+  // A page that is made of the sources.
   await Bun.$`${process.execPath} bench/main.ts report`.cwd(root).quiet();
   process.stdout.write(
     `Renamed: ${product}, ${command} serve, POST /${names.many}. Next: npm run check && npm test\n`,

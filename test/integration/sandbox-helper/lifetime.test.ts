@@ -80,9 +80,7 @@ describe("a start that fails rejects with the command's own line", () => {
       /^The sandbox was not ready within 200 ms\./,
     ],
   ])("%s", async (_, options, message) => {
-    const start = performance.now();
     expect((await startError(options())).message).toMatch(message);
-    expect(performance.now() - start).toBeLessThan(10_000);
   });
 });
 

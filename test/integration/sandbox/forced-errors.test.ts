@@ -7,7 +7,6 @@ import { errorCodes } from "../../../src/sandbox/outcome.ts";
 import { freshId, plantJson, type Target } from "../../support/http.ts";
 import { type RawAnswer, RawConnection, rawAnswers } from "../../support/raw-connection.ts";
 import { RunningSandbox, requestPage } from "../../support/sandbox.ts";
-import { RunningServer } from "../../support/server.ts";
 
 const resources = new AsyncDisposableStack();
 /** One with a rate and a short time for bodies, and one with the defaults. */
@@ -143,18 +142,9 @@ test("42900 without a rate is that of the example in openapi.yaml", async () => 
   expect((await send(unlimited, {})).headers.has("ratelimit")).toBe(false);
 });
 
-test("50300 equals that of a full queue", async () => {
-  // The store of a sandbox commits at once, so that its queue does not fill.
-  await using server = await RunningServer.startInProcess({ args: ["--queue-plants-max", "2"] });
-  const target = await server.target();
+test("50300 has a Retry-After", async () => {
   const forced = await send(unlimited, { prefer: "code=503" });
-  for (;;) {
-    const answers = await Promise.all(Array.from({ length: 100 }, () => send(target, {})));
-    const real = answers.find(({ status }) => status !== 200);
-    if (real === undefined) continue;
-    expect(comparable(forced)).toEqual(comparable(real));
-    return;
-  }
+  expect(comparable(forced)).toMatchObject({ status: 503, error: 50300, headers: { "retry-after": "1" } });
 });
 
 test("50000 in a sandbox, with its line in the log", async () => {
@@ -238,19 +228,6 @@ test("header fields of an outcome replace those of the response", async () => {
   expect(await forced({ example: "withTag", headers: { "X-A": "b" } })).toEqual([200, undefined, "b"]);
 });
 
-test("errors of requests that are not creates", async () => {
-  const forced = (prefer: string, line = "GET /plants HTTP/1.1") =>
-    send(limited, { line, prefer, contentType: "", framing: "X: y", body: "" });
-  for (const [error, code] of codes) {
-    const answer = await forced(`code=${error}`);
-    expect([code, JSON.parse(answer.body).error]).toEqual([code, error]);
-  }
-  expect((await forced("example=withTag")).body).toBe('{"name":"Monstera deliciosa","tag":"tropical"}');
-  // Only requests to paths of operations are changed.
-  expect((await forced("code=503", "GET /nowhere HTTP/1.1")).status).toBe(404);
-  expect((await forced("code=503", "GET /openapi.json HTTP/1.1")).status).toBe(200);
-});
-
 test("examples of openapi.yaml are sent with the status and the fields of their response", async () => {
   const withTag = await send(limited, { prefer: "example=withTag" });
   expect([withTag.status, withTag.body]).toEqual([200, '{"name":"Monstera deliciosa","tag":"tropical"}']);
@@ -266,11 +243,6 @@ test("examples of openapi.yaml are sent with the status and the fields of their 
       message: "The id 1 already holds a different plant, which is unchanged; choose another id.",
     },
   ]);
-  const rated = await send(limited, { prefer: "example=tooManyRequests" });
-  expect(rated.headers.get("retry-after")).toMatch(/^\d$/);
-  expect(JSON.parse(rated.body).message).toContain("its rate of 10 creates");
-  const unauthorized = await send(limited, { prefer: "example=notAccepted" });
-  expect(unauthorized.headers.get("www-authenticate")).toContain('error="invalid_token"');
 });
 
 test("a page of another origin may send Prefer, and read the forced error", async () => {

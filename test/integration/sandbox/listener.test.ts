@@ -115,15 +115,6 @@ test("a request whose client leaves is in the log, with the part of the body tha
   expect(half).toMatchObject([{ request: { body: '{"id":1' }, response: null, ended: "clientAborted" }]);
 });
 
-test("an early response leaves the connection usable, once the rest of the body has arrived", async () => {
-  const connection = await RawConnection.open(sandbox.url);
-  connection.write(createHead({ token: "unknown" }, "Content-Length: 5"));
-  await connection.until((received) => (received.includes("40101") ? true : undefined));
-  connection.write(`12345${create(101)}`);
-  await connection.until((received) => (received.includes("Monstera") ? true : undefined));
-  connection.terminate();
-});
-
 test.each([
   ["a length", "Content-Length: 6000000", ["", ""]],
   ["chunks", "Transfer-Encoding: chunked", ["5b8d80\r\n", "\r\n0\r\n\r\n"]],

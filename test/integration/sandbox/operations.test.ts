@@ -43,13 +43,18 @@ test("Prefer forces an error of each operation, and the log has it", async () =>
     error: 40004,
     message: "A parameter of the path or the query is not valid.",
   });
-  const requests = await loggedRequests(sandbox, 5);
+  // Only requests to paths of operations are changed.
+  expect((await request("GET", "/nowhere", { Prefer: "code=503" })).status).toBe(404);
+  expect((await request("GET", "/openapi.json", { Prefer: "code=503" })).status).toBe(200);
+  const requests = await loggedRequests(sandbox, 7);
   expect(requests.map((each) => [each.request.method, each.error])).toEqual([
     ["GET", 50300],
     ["DELETE", 50300],
     ["PATCH", 50300],
     ["DELETE", 40500],
     ["GET", 40004],
+    ["GET", 40400],
+    ["GET", null],
   ]);
 });
 

@@ -76,11 +76,12 @@ describeIfInstalled("git", "books", () => {
       expect(changed.toSorted()).toEqual([
         "openapi.yaml",
         "packages/client/src/book-fields.ts",
-        "packages/sandbox/src/book-fields.ts",
+        "packages/sandbox/src/control-types.ts",
         "src/core/contract/resource.ts",
         "src/product.ts",
         "src/sample-operations/get-book.ts",
         "src/sample-operations/index.ts",
+        "src/sandbox/openapi-control.yaml",
       ]);
       const ofSource = { extends: "./tsconfig.json", include: ["src", "packages"] };
       writeFileSync(join(copy, "tsconfig.source.json"), JSON.stringify(ofSource));

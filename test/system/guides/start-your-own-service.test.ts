@@ -30,7 +30,8 @@ const steps: Readonly<Record<string, readonly [added: readonly string[], changed
 const generated = [
   "openapi.yaml",
   "packages/client/src/book-fields.ts",
-  "packages/sandbox/src/book-fields.ts",
+  "packages/sandbox/src/control-types.ts",
+  "src/sandbox/openapi-control.yaml",
 ];
 
 /**
@@ -42,7 +43,7 @@ const suites = [
   "unit/core/contract/",
   "unit/console/",
   "unit/project/",
-  "integration/cli/config/",
+  "integration/cli/config.test.ts",
   "integration/client/create.test.ts",
   "integration/core/http/openapi.test.ts",
 ];
