@@ -106,7 +106,7 @@ function describePlant(lines: readonly string[], indent: string): string[] {
 function describeSamples(_: readonly string[], indent: string): string[] {
   const url = `http://127.0.0.1:8080${createPlantOperation.path}`;
   const body = { id: 1, ...jsonSample() };
-  const samples = codeSamples({ noun: "plant", method: createPlantOperation.method, url, body });
+  const samples = codeSamples({ method: createPlantOperation.method, url, body });
   return samples.flatMap(({ lang, label, source }) => [
     `${indent}- lang: ${lang}`,
     `${indent}  label: ${label}`,

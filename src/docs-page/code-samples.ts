@@ -1,8 +1,6 @@
 // Code samples of an operation: complete programs that read the token from the environment.
 
 export interface SampledRequest {
-  /** The name of the body in the programs, such as "plant". */
-  readonly noun: string;
   readonly method: string;
   readonly url: string;
   /** The body, as JSON.parse has it; undefined for none. */
@@ -20,7 +18,6 @@ export function codeSamples(request: SampledRequest): readonly CodeSample[] {
     { lang: "Shell", label: "curl", source: curl(request) },
     { lang: "TypeScript", label: "TypeScript", source: typeScript(request) },
     { lang: "Python", label: "Python", source: python(request) },
-    { lang: "Go", label: "Go", source: go(request) },
   ];
 }
 
@@ -37,94 +34,39 @@ function curl({ method, url, body }: SampledRequest): string {
 }
 
 function typeScript({ method, url, body }: SampledRequest): string {
-  const authorization = "Authorization: `Bearer $" + "{process.env.ACCESS_TOKEN}`";
-  if (body === undefined)
-    return `const response = await fetch("${url}", {
-  method: "${method}",
-  headers: { ${authorization} },
-});
-console.log(response.status, await response.text());
-`;
+  const fields = ["Authorization: `Bearer $" + "{process.env.ACCESS_TOKEN}`"];
+  if (body !== undefined) fields.push('"Content-Type": "application/json"');
+  const init = [`method: "${method}",`, "headers: {", ...fields.map((field) => `  ${field},`), "},"];
+  if (body !== undefined)
+    init.push(
+      "// An id beyond 2^53 loses digits as a number: write the JSON text yourself, or use @plantstore/client.",
+      `body: JSON.stringify(${typeScriptLiteral(body)}),`,
+    );
   return `const response = await fetch("${url}", {
-  method: "${method}",
-  headers: {
-    ${authorization},
-    "Content-Type": "application/json",
-  },
-  // An id beyond 2^53 loses digits as a number: write the JSON text yourself, or use @plantstore/client.
-  body: JSON.stringify(${typeScriptLiteral(body)}),
-});
-console.log(response.status, await response.json());
+${init.map((line) => `  ${line}\n`).join("")}});
+console.log(response.status, await response.text());
 `;
 }
 
 function python({ method, url, body }: SampledRequest): string {
-  if (body === undefined)
-    return `import os
+  const fields = [`"Authorization": f"Bearer {os.environ['ACCESS_TOKEN']}"`];
+  if (body !== undefined) fields.push('"Content-Type": "application/json"');
+  const data = body === undefined ? "" : `    data=json.dumps(${pythonLiteral(body)}).encode(),\n`;
+  return `${body === undefined ? "" : "import json\n"}import os
 import urllib.error
 import urllib.request
 
 request = urllib.request.Request(
     "${url}",
     method="${method}",
-    headers={"Authorization": f"Bearer {os.environ['ACCESS_TOKEN']}"},
+${data}    headers={
+${fields.map((field) => `        ${field},\n`).join("")}    },
 )
 try:
     with urllib.request.urlopen(request) as response:
         print(response.status, response.read().decode())
 except urllib.error.HTTPError as error:
     print(error.code, error.read().decode())
-`;
-  // urllib sends a POST if there is a body.
-  const ofMethod = method === "POST" ? "" : `\n    method="${method}",`;
-  return `import json
-import os
-import urllib.error
-import urllib.request
-
-request = urllib.request.Request(
-    "${url}",${ofMethod}
-    data=json.dumps(${pythonLiteral(body)}).encode(),
-    headers={
-        "Authorization": f"Bearer {os.environ['ACCESS_TOKEN']}",
-        "Content-Type": "application/json",
-    },
-)
-try:
-    with urllib.request.urlopen(request) as response:
-        print(response.status, json.load(response))
-except urllib.error.HTTPError as error:
-    print(error.code, json.load(error))
-`;
-}
-
-function go({ noun, method, url, body }: SampledRequest): string {
-  const hasBody = body !== undefined;
-  const imports = ["fmt", "io", "log", "net/http", "os", ...(hasBody ? ["strings"] : [])];
-  const reader = hasBody ? `strings.NewReader(${noun})` : "nil";
-  const text = hasBody ? json(body) : "";
-  return `package main
-
-import (
-${imports.map((name) => `\t"${name}"\n`).join("")})
-
-func main() {
-${hasBody ? `\t${noun} := ${text.includes("`") ? JSON.stringify(text) : `\`${text}\``}\n` : ""}\trequest, err := http.NewRequest("${method}", "${url}", ${reader})
-	if err != nil {
-		log.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+os.Getenv("ACCESS_TOKEN"))
-${hasBody ? '\trequest.Header.Set("Content-Type", "application/json")\n' : ""}\tresponse, err := http.DefaultClient.Do(request)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(response.StatusCode, string(body))
-}
 `;
 }
 

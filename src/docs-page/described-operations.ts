@@ -60,7 +60,6 @@ function describe({ operationId, method, path, described }: Operation): object {
     summary,
     description,
     "x-codeSamples": codeSamples({
-      noun: "plant",
       method,
       url: placeholder + sampleTarget(path, parameters),
       body: example,
@@ -108,15 +107,23 @@ function sampleTarget(path: string, parameters: Parameters): string {
   return query.size === 0 ? target : `${target}?${query}`;
 }
 
-/** A part of JSON Schema. */
-interface Schema {
+/** A part of the description. */
+export interface Described {
   readonly $ref?: string;
+  readonly description?: string;
+}
+
+/** A part of JSON Schema. */
+export interface Schema extends Described {
   readonly type?: string;
+  readonly format?: string;
   readonly examples?: readonly unknown[];
   readonly default?: unknown;
   readonly enum?: readonly unknown[];
   readonly minimum?: number;
+  readonly maximum?: number;
   readonly items?: Schema;
+  readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly allOf?: readonly Schema[];
 }

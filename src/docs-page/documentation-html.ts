@@ -3,29 +3,10 @@
 
 import packageJson from "../../package.json";
 import { iconPath } from "../product.ts";
-import { placeholder } from "./described-operations.ts";
+import { type Described, placeholder, type Schema } from "./described-operations.ts";
 import { escapeUrl } from "./openapi-documents.ts";
 
-/** A part of the description: what the page shows of it. */
-interface Described {
-  readonly $ref?: string;
-  readonly description?: string;
-}
-
 type Table<Value> = Readonly<Record<string, Value>>;
-
-interface Schema extends Described {
-  readonly type?: string;
-  readonly format?: string;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly default?: unknown;
-  readonly examples?: readonly unknown[];
-  readonly items?: Schema;
-  readonly allOf?: readonly Schema[];
-  readonly required?: readonly string[];
-  readonly properties?: Table<Schema>;
-}
 
 interface Content {
   readonly "application/json": {
@@ -124,7 +105,7 @@ export function documentationOf(description: object): (place: Place) => string {
       section(
         titleOfOperation(other),
         markdown(`${other.summary}. ${other.description}`) +
-          renderForm(other, { prefix, url }) +
+          renderForm(other, { prefix, url }, false) +
           renderSamples(other, url) +
           html,
       ),
@@ -151,7 +132,7 @@ export function documentationOf(description: object): (place: Place) => string {
       <p>${escapeHTML(lead)}</p>
     </header>
     <main>
-      <section aria-labelledby="try">${renderFirstForm(operation, { prefix, url })}</section>
+      <section aria-labelledby="try">${renderForm(operation, { prefix, url }, true)}</section>
       <div class="reference">
         ${navigation}
         <div class="sections">
@@ -168,51 +149,36 @@ export function documentationOf(description: object): (place: Place) => string {
   };
 }
 
-/** The form comes first in the document, so that a few presses of Tab reach the button. */
-function renderFirstForm(operation: PlacedOperation, place: Place): string {
+/**
+ * A form that sends a request, and its response. The first one comes first in the document, so that a
+ * few presses of Tab reach its button, and has the token of all.
+ */
+function renderForm(operation: PlacedOperation, { prefix, url }: Place, isFirst: boolean): string {
+  const { operationId, method, path, summary } = operation;
+  const response = isFirst ? "response" : `${operationId}-response`;
+  const heading = isFirst ? "h2" : "h3";
+  const title = isFirst ? "Response" : `Response to ${escapeHTML(operationId)}`;
   return `<div class="try">
-        <form ${formAttributes(operation, place, "response")}>
-          <h2 id="try">${escapeHTML(operation.summary)}</h2>
-          ${renderTarget(operation, place)}
-          <label for="token">Bearer token</label>
+        <form class="card" data-method="${method}" data-action="${escapeHTML(prefix + path.slice(1))}" data-response="${response}">
+          ${isFirst ? `<h2 id="try">${escapeHTML(summary)}</h2>` : "<h3>Try it</h3>"}
+          <p class="operation"><span class="method">${method}</span> <code>${escapeHTML(url + path)}</code></p>
+          ${isFirst ? tokenInput : '<p class="note">Sent with the <a href="#token">bearer token</a> of the first form.</p>'}
+          ${renderInputs(operation)}
+        </form>
+        <section id="${response}" class="card response" aria-labelledby="${response}-title" aria-live="polite">
+          <${heading} id="${response}-title">${title}</${heading}>
+          <p class="empty">The status, the headers and the body appear here.</p>
+        </section>
+        ${isFirst ? '<noscript><p class="card">The form needs JavaScript; curl sends the same request.</p></noscript>' : ""}
+      </div>`;
+}
+
+const tokenInput = `<label for="token">Bearer token</label>
           <div class="token">
             <input id="token" type="password" autocomplete="off" spellcheck="false" placeholder="&lt;ACCESS_TOKEN&gt;" aria-describedby="token-note">
             <button type="button" id="show" aria-pressed="false">Show</button>
           </div>
-          <p class="note" id="token-note">Kept in this page only. Left empty, the request is rejected with 40100.</p>
-          ${renderInputs(operation)}
-        </form>
-        <section id="response" class="card response" aria-labelledby="response-title" aria-live="polite">
-          <h2 id="response-title">Response</h2>
-          <p class="empty">Send the request: the status, the headers and the body appear here. Sending the same plant again is 200 and changes nothing.</p>
-        </section>
-        <noscript><p class="card">The form needs JavaScript; curl sends the same request.</p></noscript>
-      </div>`;
-}
-
-function renderForm(operation: PlacedOperation, place: Place): string {
-  const response = `${operation.operationId}-response`;
-  return `<div class="try">
-        <form ${formAttributes(operation, place, response)}>
-          <h3>Try it</h3>
-          ${renderTarget(operation, place)}
-          <p class="note">Sent with the <a href="#token">bearer token</a> of the first form.</p>
-          ${renderInputs(operation)}
-        </form>
-        <section id="${response}" class="card response" aria-labelledby="${response}-title" aria-live="polite">
-          <h3 id="${response}-title">Response to ${escapeHTML(operation.operationId)}</h3>
-          <p class="empty">The status, the headers and the body appear here.</p>
-        </section>
-      </div>`;
-}
-
-function formAttributes({ method, path }: PlacedOperation, { prefix }: Place, response: string): string {
-  return `class="card" data-method="${method}" data-action="${escapeHTML(prefix + path.slice(1))}" data-response="${response}"`;
-}
-
-function renderTarget({ method, path }: PlacedOperation, { url }: Place): string {
-  return `<p class="operation"><span class="method">${method}</span> <code>${escapeHTML(url + path)}</code></p>`;
-}
+          <p class="note" id="token-note">Kept in this page only. Left empty, the request is rejected with 40100.</p>`;
 
 /** The inputs of the parameters and the body, and the button. */
 function renderInputs({ operationId, parameters = [], requestBody }: PlacedOperation): string {

@@ -30,7 +30,6 @@ const languages: Readonly<
   curl: ["curl", "curl", "sample.sh", "sh"],
   TypeScript: [process.execPath, "bun", "sample.ts", process.execPath],
   Python: ["python3", "python3", "sample.py", "python3"],
-  Go: ["go", "golang-go", "sample.go", "go", "run"],
 };
 
 const resources = new AsyncDisposableStack();
