@@ -34,8 +34,8 @@ type PlantRow = PlantColumns & {
 const int64Min = -(2n ** 63n);
 const int64Max = 2n ** 63n - 1n;
 
-/** Plants of a page, which is held in memory: at most 200 MB, with plants of the largest bodies. */
-const pagePlantsMax = 200;
+/** Plants of a page, which is held in memory: with plants of the largest bodies 500 MB. */
+const pagePlantsMax = 500;
 
 /** Counting 50 million plants takes some seconds. */
 const countMsMax = 10 * 60_000;

@@ -18,7 +18,6 @@ export type ServerEvent =
   | { readonly kind: "storeUnavailable"; readonly reason: string }
   /** A wait for a store that cannot be reached has lasted 800 ms. */
   | { readonly kind: "storeWaiting"; readonly waitingFor: string }
-  /** The store works, but slower than it could. */
   /** The store can serve no more calls. */
   | { readonly kind: "storeFailed"; readonly reason: string }
   | { readonly kind: "tokenReloadFailed"; readonly reason: string }
