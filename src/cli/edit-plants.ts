@@ -3,9 +3,9 @@
 import { type NewPlant, type Plant, plantsEqual } from "../core/contract/plant.ts";
 import { printable } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import type { CommandStore, PlantStore } from "../core/store/plant-store.ts";
-import { EditRun } from "../operations/edits.ts";
-import { findPlant } from "../operations/stored-plants.ts";
+import { editsMax } from "../core/store/plant-edit.ts";
+import type { CommandStore } from "../core/store/plant-store.ts";
+import { type Editor, EditRun, storedPlants } from "../operations/edits.ts";
 import { describeChange } from "./describe-change.ts";
 import { host } from "./host.ts";
 import { printError } from "./output.ts";
@@ -23,10 +23,29 @@ export async function replacePlants(
 ): Promise<void> {
   await withStore(database, "writable", async (store) => {
     const run = commandRun(store);
+    await using sql = await store.openSql("read");
     const left: string[] = [];
-    for (const id of ids) {
-      const reason = await replacePlant(store, run, id, replace);
-      if (reason !== undefined) left.push(reason);
+    for (let at = 0; at < ids.length; at += editsMax) {
+      const some = ids.slice(at, at + editsMax);
+      const stored = await storedPlants(sql, some);
+      const edits = some.flatMap((id) => {
+        const expected = stored.get(id);
+        if (expected === undefined) left.push(noSuchPlant(id));
+        const replacement = expected && replace(expected);
+        const isEqual = expected && replacement && plantsEqual(expected, replacement);
+        return expected === undefined || isEqual ? [] : [{ id, expected, replacement }];
+      });
+      const outcomes = await run.edit(edits);
+      for (const [index, { id, expected, replacement }] of edits.entries()) {
+        if (outcomes[index] === "done")
+          printError(`plant ${id}: ${printable(describeChange(expected, replacement))}`);
+        else
+          left.push(
+            outcomes[index] === "missing"
+              ? noSuchPlant(id)
+              : `the plant ${id} was changed at the same time, and was left as it is; try again`,
+          );
+      }
     }
     const { updated, deleted } = run.made;
     if (updated + deleted > 0) printError(`"plantstore history --undo ${run.id}" undoes this.`);
@@ -40,38 +59,19 @@ export async function replacePlants(
   });
 }
 
-/** Returns why the plant was left as it is; undefined if it is now what `replace` returned. */
-async function replacePlant(
-  store: CommandStore,
-  run: EditRun,
-  id: bigint,
-  replace: (stored: NewPlant) => Plant | undefined,
-): Promise<string | undefined> {
-  await using sql = await store.openSql("read");
-  const expected = await findPlant(sql, id);
-  if (expected === undefined) return noSuchPlant(id);
-  const replacement = replace(expected);
-  if (replacement !== undefined && plantsEqual(expected, replacement)) return undefined;
-  const [outcome] = await run.edit([{ id, expected, replacement }]);
-  if (outcome === "missing") return noSuchPlant(id);
-  if (outcome === "changed")
-    return `the plant ${id} was changed at the same time, and was left as it is; try again`;
-  printError(`plant ${id}: ${printable(describeChange(expected, replacement))}`);
-  return undefined;
-}
-
 export function noSuchPlant(id: bigint): string {
   return `there is no plant with the id ${id} in this store`;
 }
 
 /** A run of the history by the user of this process. */
-export function commandRun(store: Pick<PlantStore, "edit">): EditRun {
+export function commandRun(store: Pick<CommandStore, "edit" | "engine">): EditRun {
   const { USER: user, SUDO_USER: sudoUser } = host().environment;
   const uid = process.getuid?.();
-  return new EditRun(store, {
+  const editor: Editor = {
     by: "command",
     ...(uid !== undefined && { uid }),
     ...(user !== undefined && { user }),
     ...(sudoUser !== undefined && { sudoUser }),
-  });
+  };
+  return new EditRun(store, editor, store.engine === "sqlite" ? Bun.sleep : undefined);
 }

@@ -27,6 +27,12 @@ export interface Editor {
 /** 32 characters that people do not confuse. */
 const runCharacters = "abcdefghijkmnpqrstuvwxyz23456789";
 
+/**
+ * The longest pause between two transactions. A server that waits for the lock of a SQLite file looks
+ * for it every 50 to 100 ms: without pauses it waits for two seconds, and its creates get 503.
+ */
+const pauseMsMax = 50;
+
 /** Edits that the history shows, and undoes, together. */
 export class EditRun {
   readonly id = newRunId();
@@ -34,11 +40,16 @@ export class EditRun {
   readonly made = { updated: 0, deleted: 0, restored: 0 };
   readonly #store: Pick<PlantStore, "edit">;
   readonly #editor: string;
+  readonly #pause: ((ms: number) => Promise<void>) | undefined;
+  /** How long the transaction before took. */
+  #lastMs = 0;
   #next = 0;
 
-  constructor(store: Pick<PlantStore, "edit">, editor: Editor) {
+  /** @param pause leaves the lock of a file to other processes for as long as it was held. */
+  constructor(store: Pick<PlantStore, "edit">, editor: Editor, pause?: (ms: number) => Promise<void>) {
     this.#store = store;
     this.#editor = JSON.stringify(editor);
+    this.#pause = pause;
   }
 
   /** Makes any number of edits, in transactions of at most editsMax. See PlantStore.edit. */
@@ -46,9 +57,12 @@ export class EditRun {
     const outcomes: EditOutcome[] = [];
     for (let at = 0; at < edits.length; at += editsMax) {
       const some = edits.slice(at, at + editsMax);
-      const run = { run: this.id, editor: this.#editor, first: this.#next };
+      const part = { run: this.id, editor: this.#editor, first: this.#next };
       this.#next += some.length;
-      const committed = await this.#store.edit(some, run);
+      if (this.#lastMs > 0) await this.#pause?.(Math.min(this.#lastMs, pauseMsMax));
+      const startedAt = performance.now();
+      const committed = await this.#store.edit(some, part);
+      this.#lastMs = performance.now() - startedAt;
       for (const [index, edit] of some.entries()) if (committed[index] === "done") this.#count(edit);
       outcomes.push(...committed);
     }
