@@ -25,13 +25,8 @@ const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-gpu", "--in-process-gpu"],
 });
 const page = await browser.newPage({ viewport });
-await page.goto(`${consoleUrl}#sort=created`);
-await page.getByRole("button", { name: "Last 5 minutes" }).click();
-await page
-  .getByLabel("Inventory")
-  .getByText(/^[\d,]+$/)
-  .first()
-  .waitFor();
+await page.goto(consoleUrl);
+await page.getByText(/^[\d,]+ plants, /).waitFor();
 await page.evaluate("document.activeElement.blur()");
 await page.screenshot({ path: picture });
 await browser.close();

@@ -81,7 +81,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   const wallNow = () => sandbox.clock.now();
 
   const parts = { store, events, now, wallNow };
-  const console = createConsole(serveConfig, parts, (request) => server.fetch(request));
+  const console = createConsole(serveConfig, parts);
   resources.defer(() => console?.close());
   const sessions =
     console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });

@@ -50,7 +50,7 @@ export async function serve(
   const parts = { store, events: ownProcess.events, now, wallNow: Date.now };
   const extras: readonly (AdminExtra | undefined)[] = [
     // Each in a line of its own.
-    createConsole(config, parts, (request) => server.fetch(request)),
+    createConsole(config, parts),
   ];
   const adminRoutes = extras.filter((extra) => extra !== undefined);
   for (const extra of adminRoutes) ownProcess.resources.defer(() => extra.close());

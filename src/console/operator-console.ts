@@ -10,22 +10,18 @@ import type { AdminRoutes } from "../core/admin/server.ts";
 import { randomBytes } from "../core/auth/token.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
-import { editSelected, findVersions } from "./bulk-edits.ts";
 import type { ConsoleContext } from "./context.ts";
-import { Edits } from "./edits.ts";
-import { exportPlants } from "./exports.ts";
-import { previewImport } from "./import-settings.ts";
-import { Imports } from "./imports.ts";
-import { Inventory } from "./inventory.ts";
-import { createPlant, type PostPublicly } from "./new-plant.ts";
-import { changePlant, deletePlant, getPlant, listPage } from "./plants.ts";
+import { Imports } from "./import.ts";
+import { PlantChanges } from "./plant-changes.ts";
+import { PlantCount } from "./plant-count.ts";
+import { exportPlants, getPlant, listPlants } from "./plants.ts";
 import { Reader } from "./reader.ts";
 import { RecentRequests } from "./recent-requests.ts";
 import { countedFields, RecentSamples } from "./recent-samples.ts";
 import { checkHost, checkSameOrigin } from "./request-origin.ts";
 import { BadRequestError, respondJson } from "./responses.ts";
 import { Sessions } from "./sessions.ts";
-import { Tokens } from "./tokens.ts";
+import { TokenCalls } from "./token-calls.ts";
 
 export interface ConsoleOptions {
   readonly store: PlantStore;
@@ -39,7 +35,6 @@ export interface ConsoleOptions {
   readonly trustedProxies: TrustedProxies;
   readonly passwordHash: string | undefined;
   readonly bodyBytesMax: number;
-  readonly post: PostPublicly;
   /** Shown on the page. */
   readonly version: string;
 }
@@ -70,7 +65,7 @@ export class OperatorConsole implements AdminRoutes {
   readonly sessions: Sessions;
   readonly #options: ConsoleOptions;
   readonly #history: RecentSamples;
-  readonly #inventory: Inventory;
+  readonly #count: PlantCount;
   readonly #resources = new AsyncDisposableStack();
   readonly #app: Hono<Env>;
 
@@ -88,13 +83,13 @@ export class OperatorConsole implements AdminRoutes {
 
     this.#history = new RecentSamples(now(), Date.now());
     const requests = new RecentRequests(recentRequestsMax, now);
-    this.#inventory = new Inventory(context);
-    for (const counter of [this.#history, requests, this.#inventory])
+    this.#count = new PlantCount(context);
+    for (const counter of [this.#history, requests, this.#count])
       events.subscribe((event) => counter.handle(event));
 
-    const edits = new Edits(context);
-    const imports = new Imports(context, edits);
-    const tokens = new Tokens(store.tokens, options.wallNow);
+    const changes = new PlantChanges(context);
+    const imports = new Imports(context, changes);
+    const tokens = new TokenCalls(store.tokens, options.wallNow);
     for (const part of [connection, imports]) this.#resources.defer(() => part.close());
 
     const bodies = new RequestBodies(bodyLimits);
@@ -115,35 +110,21 @@ export class OperatorConsole implements AdminRoutes {
       await next();
     });
     read("/history", (parameters) => this.#samples(parameters));
-    read("/plants", (parameters) => listPage(context, parameters));
+    read("/plants", (parameters) => listPlants(context, parameters));
     read("/plant", (parameters) => getPlant(context, parameters));
-    read("/plants/versions", (parameters) => findVersions(context, parameters));
-    read("/edits", (parameters) => edits.list(parameters));
+    read("/count", () => this.#count.read());
+    read("/edits", (parameters) => changes.history(parameters));
     read("/export", (parameters) => exportPlants(context, parameters));
     read("/requests", (parameters) => requests.list(parameters));
-    read("/inventory", () => this.#inventory.figures());
     read("/tokens", () => tokens.list());
-    write("/plants", (body, client) =>
-      createPlant(context, edits, options.post, pickStrings(body, "token", "body"), client),
-    );
-    write("/plant/change", (body, client) =>
-      changePlant(context, edits, pickStrings(body, "expected", "replacement"), client),
-    );
-    write("/plants/edit", (body, client) =>
-      editSelected(context, edits, pickStrings(body, "plants", "change", "group"), client),
-    );
-    write("/edits/undo", (body, client) => edits.undo(pickStrings(body, "run", "id"), client));
-    write("/plant/delete", (body, client) => deletePlant(edits, pickStrings(body, "expected"), client));
+    write("/plants", (body, client) => changes.create(pickStrings(body, "body"), client));
+    write("/edits", (body, client) => changes.edit(pickStrings(body, "plants", "change", "value"), client));
+    write("/edits/undo", (body, client) => changes.undo(pickStrings(body, "run", "id"), client));
     write("/tokens", (body) => tokens.issue(pickStrings(body, "name", "expires")));
     write("/tokens/rotate", (body) => tokens.rotate(pickStrings(body, "name", "overlap", "expires")));
     write("/tokens/revoke", (body) => tokens.revoke(pickStrings(body, "name")));
-    // The calls whose body is a file, or its start.
+    // Its body is a file.
     api.post("/import", async (c) => respondJson(await imports.run(parametersOf(c), c.req.raw, clientOf(c))));
-    api.post("/import/preview", async (c) =>
-      respondJson(
-        await previewImport(await bodies.bytes(c.req.raw, c.env.peer), parametersOf(c), bodyBytesMax),
-      ),
-    );
     api.all("*", () => {
       throw new AdminError(404, "There is no such call.");
     });
@@ -177,7 +158,7 @@ export class OperatorConsole implements AdminRoutes {
 
   /** Call it when all plants were replaced. */
   forgetPlants(): void {
-    this.#inventory.clear();
+    this.#count.clear();
   }
 
   /** Call it when the server has stopped, before the store is closed. */
@@ -210,8 +191,7 @@ export class OperatorConsole implements AdminRoutes {
     const since = Number(parameters.get("since") ?? 0);
     if (!Number.isSafeInteger(since) || since < 0)
       throw new BadRequestError("since must be the number of a sample.");
-    const isMinutes = parameters.get("length") === "minute";
-    const found = isMinutes ? this.#history.minutesSince(since, now()) : this.#history.since(since, now());
+    const found = this.#history.since(since, now());
     return {
       ...found,
       samples: found.samples.map(countedFields),

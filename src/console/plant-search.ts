@@ -1,15 +1,18 @@
-// The plants of a search, as SQL of both dialects. It scans one range of ids after the other for a
-// limited time.
+// Searches plants by their ids, as SQL of both dialects: scans one range of ids after the other, for
+// a limited time.
 
+import { isStorable } from "../core/contract/field-types.ts";
 import { groupField, textFields } from "../core/contract/fields.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
+import { parseId } from "./parse-id.ts";
+import { BadRequestError } from "./responses.ts";
 
-/** Which plants to list: those that match all that is given. */
+/** Which plants to find: those that match all that is given. */
 export interface Filter {
   /** Each is in one of the text fields. */
   readonly words: readonly string[];
   /** The whole text of the field that groups plants; null for plants without one. */
-  readonly group: string | null | undefined;
+  readonly group?: string | null | undefined;
   /** The lowest and the highest id. */
   readonly ids?: readonly [min: bigint, max: bigint] | undefined;
   /** The name of the token, or of the identity provider's subject, that created the plant. */
@@ -18,10 +21,26 @@ export interface Filter {
   readonly created?: readonly [from: number, end: number] | undefined;
 }
 
-const int64Min = -(2n ** 63n);
-const int64Max = 2n ** 63n - 1n;
+export interface Reading {
+  /** The id from which to continue, which is not read again. */
+  readonly after?: bigint | undefined;
+  readonly isDescending: boolean;
+  readonly plantsMax: number;
+}
 
-/** The time limit of a search; the next page continues where it ended. */
+export interface Found {
+  readonly ids: readonly bigint[];
+  /** The id from which to continue; undefined if no plant is left. */
+  readonly next: bigint | undefined;
+  /** How many plants were compared. */
+  readonly compared: number;
+}
+
+const searchCharactersMax = 100;
+
+const int64Range = [-(2n ** 63n), 2n ** 63n - 1n] as const;
+
+/** The time limit of a search; the next one continues where it ended. */
 const searchMsMax = 800;
 
 /**
@@ -32,74 +51,67 @@ const rangeMs = 20;
 const rangePlantsFirst = 1_000;
 const rangePlantsMax = 1_000_000;
 
-/** The place of a plant in an order. */
-export interface Place {
-  readonly id: bigint;
-  /** The key by which the plant is ordered before its id. */
-  readonly key?: string;
+/** The filter of a request, which the page has parsed from what was typed. Throws a BadRequestError. */
+export function parseFilter(parameters: URLSearchParams): Filter {
+  const words = parameters.getAll("word").filter((word) => word !== "");
+  const group = parameters.has("ungrouped") ? null : (parameters.get("group") ?? undefined);
+  const creator = parameters.get("token") ?? undefined;
+  if (Array.from(words.join("")).length > searchCharactersMax)
+    throw new BadRequestError(`A search may have at most ${searchCharactersMax} characters.`);
+  if (![...words, group ?? "", creator ?? ""].every(isStorable))
+    throw new BadRequestError("The search has a character that no plant can have.");
+  const [idMin, idMax] = [parameters.get("idMin"), parameters.get("idMax")];
+  const [from, end] = [parameters.get("createdFrom"), parameters.get("createdEnd")];
+  const created = [Number(from), Number(end)] as const;
+  if (!created.every(Number.isSafeInteger)) throw new BadRequestError("A time must be an integer.");
+  return {
+    words,
+    group: groupField === undefined ? undefined : group,
+    creator,
+    ids: idMin === null || idMax === null ? undefined : [parseId(idMin), parseId(idMax)],
+    created: from === null || end === null ? undefined : created,
+  };
 }
 
-/** A read. Its direction is the opposite of the order's for a page backward. */
-export interface Reading {
-  readonly sql: SqlConnection;
-  readonly filter: Filter;
-  readonly after: Place | undefined;
-  readonly isDescending: boolean;
-  /** One more than the page has. */
-  readonly plantsMax: number;
-}
-
-export interface Findings {
-  readonly found: readonly Place[];
-  /** The last id that was searched, if the time limit has ended the search. */
-  readonly searchedTo?: bigint | undefined;
-}
-
-/** The read of a search. */
-interface Searching extends Reading {
-  readonly filter: Filter & { readonly creators?: readonly bigint[] };
-}
-
-/** Whether a filter leaves plants out. */
-export function isSearch({ words, group, ids, creator, created }: Filter): boolean {
-  return words.length > 0 || [group, ids, creator, created].some((each) => each !== undefined);
-}
-
-/** Finds plants by id: scans until the page is full, no plant is left, or the time is over. */
-export async function searchPlants(given: Reading): Promise<Findings> {
-  const { sql, isDescending, plantsMax } = given;
-  const reading: Searching = { ...given, filter: await withCreatorIds(sql, given.filter) };
-  if (reading.filter.creators?.length === 0) return { found: [] };
+/** Finds plants: scans until there are enough, no plant is left, or the time is over. */
+export async function findPlants(sql: SqlConnection, filter: Filter, reading: Reading): Promise<Found> {
+  const { after, isDescending, plantsMax } = reading;
+  const ids: bigint[] = [];
+  let compared = 0;
+  const creators = await creatorIds(sql, filter.creator);
+  if (creators?.length === 0) return { ids, next: undefined, compared };
   const deadline = performance.now() + searchMsMax;
-  const { direction, last } = directionOf(isDescending);
-  const found: Place[] = [];
-  let rangePlants = rangePlantsFirst;
-  for (let searchedTo: bigint | undefined; ; ) {
+  const [direction, last] = isDescending ? ["DESC", "min"] : ["ASC", "max"];
+  let [min, max] = filter.ids ?? int64Range;
+  let searchedTo = after;
+  for (let rangePlants = rangePlantsFirst; ; ) {
+    if (searchedTo !== undefined && isDescending && searchedTo <= max) max = searchedTo - 1n;
+    if (searchedTo !== undefined && !isDescending && searchedTo >= min) min = searchedTo + 1n;
+    // Beyond the last id there is no integer of 64 bits to ask for.
+    if (min > max) return { ids, next: undefined, compared };
     const startedAt = performance.now();
-    const after = searchedTo === undefined ? reading.after : { id: searchedTo };
-    const [min, max] = idsLeft({ ...reading, after });
-    const [range] = await sql.query<{ last: bigint | null }>(
-      `SELECT ${last}(id) AS last
+    if (compared > 0 && startedAt > deadline) return { ids, next: searchedTo, compared };
+    const [range] = await sql.query<{ last: bigint | null; plants: bigint }>(
+      `SELECT ${last}(id) AS last, count(*) AS plants
        FROM (SELECT id FROM plants WHERE id BETWEEN $1 AND $2 ORDER BY id ${direction} LIMIT $3) AS range`,
       [min, max, rangePlants],
     );
     const end: bigint | undefined = range?.last ?? undefined;
-    if (end === undefined) return { found };
-    if (searchedTo !== undefined && startedAt > deadline) return { found, searchedTo };
+    if (end === undefined) return { ids, next: undefined, compared };
     const parameters: SqlValue[] = [
       isDescending ? end : min,
       isDescending ? max : end,
-      plantsMax - found.length,
+      plantsMax - ids.length,
     ];
-    const conditions = conditionsOf(sql, reading.filter, parameters);
-    found.push(
-      ...(await sql.query<Place>(
-        `SELECT id FROM plants WHERE id BETWEEN $1 AND $2 AND ${sql.inTime} ${conditions}
-         ORDER BY id ${direction} LIMIT $3`,
-        parameters,
-      )),
+    const conditions = conditionsOf(sql, { ...filter, creators }, parameters);
+    const found = await sql.query<{ id: bigint }>(
+      `SELECT id FROM plants WHERE id BETWEEN $1 AND $2 AND ${sql.inTime} ${conditions}
+       ORDER BY id ${direction} LIMIT $3`,
+      parameters,
     );
-    if (found.length >= plantsMax) return { found };
+    ids.push(...found.map(({ id }) => id));
+    compared += Number(range?.plants);
+    if (ids.length >= plantsMax) return { ids, next: ids.at(-1), compared };
     searchedTo = end;
     // As many plants as the last range suggests for rangeMs, but at most four times as many as
     // before.
@@ -108,16 +120,16 @@ export async function searchPlants(given: Reading): Promise<Findings> {
   }
 }
 
-async function withCreatorIds(sql: SqlConnection, filter: Filter): Promise<Searching["filter"]> {
-  if (filter.creator === undefined) return filter;
-  const rows = await sql.query<{ id: bigint }>("SELECT id FROM creators WHERE name = $1", [filter.creator]);
-  return { ...filter, creators: rows.map(({ id }) => id) };
+async function creatorIds(sql: SqlConnection, name: string | undefined): Promise<bigint[] | undefined> {
+  if (name === undefined) return undefined;
+  const rows = await sql.query<{ id: bigint }>("SELECT id FROM creators WHERE name = $1", [name]);
+  return rows.map(({ id }) => id);
 }
 
 /** The conditions that a plant matches a filter except for its id, each after an AND. */
 function conditionsOf(
   sql: SqlConnection,
-  { words, group, creators, created }: Searching["filter"],
+  { words, group, creators, created }: Filter & { readonly creators: readonly bigint[] | undefined },
   parameters: SqlValue[],
 ): string {
   // On SQLite LIKE folds the case of ASCII letters.
@@ -139,26 +151,4 @@ function conditionsOf(
     conditions.push(`(${columns.join(" OR ")})`);
   }
   return conditions.map((condition) => `AND ${condition}`).join(" ");
-}
-
-/** The lowest and the highest id that are left to read; none is between them at the end. */
-function idsLeft({ filter, after, isDescending }: Reading): readonly [min: bigint, max: bigint] {
-  const [min, max] = filter.ids ?? [int64Min, int64Max];
-  if (after === undefined) return [min, max];
-  const next = adjacentId(after.id, isDescending);
-  if (next === undefined) return [1n, 0n];
-  return isDescending ? [min, next] : [next, max];
-}
-
-/** The id before or after another one; undefined if there is none. */
-export function adjacentId(id: bigint, isDescending: boolean): bigint | undefined {
-  if (id === (isDescending ? int64Min : int64Max)) return undefined;
-  return isDescending ? id - 1n : id + 1n;
-}
-
-/** The operators and words of a direction. */
-export function directionOf(isDescending: boolean) {
-  return isDescending
-    ? ({ passed: "<", direction: "DESC", last: "min" } as const)
-    : ({ passed: ">", direction: "ASC", last: "max" } as const);
 }

@@ -43,15 +43,13 @@ export class RecentRequests {
   }
 
   /**
-   * Lists the newest requests: those of a code, which is an error's number, `errors` for all of
-   * them, created, unchanged or clientAborted; and those of a time, from `from` to `end`.
+   * Lists the newest requests: all, or those of a code, which is an error's number, `errors` for all
+   * of them, created, unchanged or clientAborted.
    */
   list(parameters: URLSearchParams) {
     const code = parameters.get("code") ?? "";
     const count = Number(parameters.get("count") ?? listedMax);
     if (!(count >= 1 && count <= listedMax)) throw new BadRequestError("count must be from 1 to 1000.");
-    const timeOf = (name: string) => Number(parameters.get(name) ?? Number.NaN);
-    const [from, end] = [timeOf("from"), timeOf("end")];
     const epochOffset = Date.now() - this.#now();
     const counts: Record<string, number> = {};
     const requests: ReturnType<typeof toListed>[] = [];
@@ -60,9 +58,6 @@ export class RecentRequests {
     const olderErrors = this.#errors.newestFirst().filter((error) => !listed.has(error));
     for (const record of [...newest, ...olderErrors]) {
       const recordCode = codeOf(record);
-      const endedAt = record.endedAt + epochOffset;
-      // Without a time the comparisons with NaN are false.
-      if (endedAt < from || endedAt >= end) continue;
       counts[recordCode] = (counts[recordCode] ?? 0) + 1;
       if (
         requests.length < count &&
@@ -70,13 +65,7 @@ export class RecentRequests {
       )
         requests.push(toListed(record, recordCode, epochOffset));
     }
-    const oldestError = this.#errors.oldestIfFull;
-    return {
-      requests,
-      counts,
-      /** When the oldest error that is stored ended; null while there is room for more. */
-      errorsSince: oldestError === undefined ? null : toTime(oldestError, epochOffset),
-    };
+    return { requests, counts };
   }
 }
 
@@ -88,7 +77,7 @@ function toListed(record: Readonly<RequestRecord>, code: string, epochOffset: nu
   const { requestId, method, path, status, message, caller, startedAt, endedAt } = record;
   return {
     requestId,
-    at: toTime(record, epochOffset),
+    at: new Date(endedAt + epochOffset).toISOString(),
     ms: Number((endedAt - startedAt).toFixed(3)),
     method,
     path,
@@ -99,20 +88,12 @@ function toListed(record: Readonly<RequestRecord>, code: string, epochOffset: nu
   };
 }
 
-function toTime({ endedAt }: RequestRecord, epochOffset: number): string {
-  return new Date(endedAt + epochOffset).toISOString();
-}
-
 class Ring {
   readonly #records: (Readonly<RequestRecord> | undefined)[];
   #next = 0;
 
   constructor(recordsMax: number) {
     this.#records = new Array(recordsMax).fill(undefined);
-  }
-
-  get oldestIfFull(): Readonly<RequestRecord> | undefined {
-    return this.#records[this.#next];
   }
 
   add(record: Readonly<RequestRecord>): void {

@@ -1,22 +1,18 @@
-// Samples of five seconds for the last hour, and of a minute for the last day, counted from events,
-// for the console's charts.
+// Samples of five seconds for the last hour, counted from events, for the console's charts.
 
 import { createHistogram } from "node:perf_hooks";
 import { errorRegistry, isErrorCode } from "../core/contract/errors.ts";
 import type { RequestRecord, ServerEvent } from "../core/observability/server-event.ts";
 
 export const sampleMs = 5_000;
-const minuteMs = 60_000;
-const samplesPerMinute = minuteMs / sampleMs;
 
-/** The samples of an hour, and the minutes of a day. */
+/** The samples of an hour. */
 export const samplesMax = 720;
-const minutesMax = 1_440;
 
 /** Latencies are recorded in microseconds, up to an hour, with an error of less than 1 %. */
 const latencyOptions = { lowest: 1, highest: 3_600_000_000, figures: 2 } as const;
 
-/** The events of five seconds or of a minute. */
+/** The events of five seconds. */
 export interface Sample {
   /** Plants created by requests, and creates of plants that were already stored. */
   readonly created: number;
@@ -25,10 +21,7 @@ export interface Sample {
   readonly imported: number;
   /** Errors by their number, without those that did not occur. */
   readonly errors: Readonly<Record<string, number>>;
-  /**
-   * Latency of the creates with status 200, in milliseconds; null if there were none. Of a minute:
-   * the mean of the medians, weighted with the creates, and the highest of the 99th percentiles.
-   */
+  /** Latency of the creates with status 200, in milliseconds; null if there were none. */
   readonly p50Ms: number | null;
   readonly p99Ms: number | null;
   readonly batches: number;
@@ -37,8 +30,8 @@ export interface Sample {
 
 /**
  * Consecutive samples since the server's start, oldest first. `first` is the number of the first
- * one: its start in milliseconds since the epoch, divided by its length, so that the page can
- * continue its charts after a restart.
+ * one: its start in milliseconds since the epoch, divided by sampleMs, so that the page can continue
+ * its charts after a restart.
  */
 interface Samples {
   readonly first: number;
@@ -68,8 +61,9 @@ export class RecentSamples {
    * leaves no gap.
    */
   readonly #epochOffset: number;
-  readonly #samples: SampleSeries;
-  readonly #minutes: SampleSeries;
+  /** Samples without events are not stored. In the order of the numbers. */
+  readonly #byNumber = new Map<number, Sample>();
+  readonly #start: number;
   #number: number;
   #endsAt: number;
   #counts = noCounts();
@@ -81,9 +75,8 @@ export class RecentSamples {
    */
   constructor(startsAt: number, epochMs: number) {
     this.#epochOffset = epochMs - startsAt;
-    this.#number = Math.floor(epochMs / sampleMs);
-    this.#samples = new SampleSeries(this.#number, sampleMs, samplesMax);
-    this.#minutes = new SampleSeries(this.#minute, minuteMs, minutesMax);
+    this.#start = Math.floor(epochMs / sampleMs);
+    this.#number = this.#start;
     this.#endsAt = this.#startOf(this.#number + 1);
   }
 
@@ -103,17 +96,13 @@ export class RecentSamples {
   /** The samples that have ended, from a number on. */
   since(number: number, now: number): Samples {
     this.#endSamples(now);
-    return this.#samples.since(number, this.#number);
-  }
-
-  /** The minutes from a number on; the one that has not ended is counted as far as it is. */
-  minutesSince(number: number, now: number): Samples {
-    this.#endSamples(now);
-    return this.#minutes.since(number, this.#minute + 1);
-  }
-
-  get #minute(): number {
-    return Math.floor(this.#number / samplesPerMinute);
+    const end = this.#number;
+    const first = Math.min(end, Math.max(number, this.#start, end - samplesMax));
+    const samples = Array.from(
+      { length: end - first },
+      (_, index) => this.#byNumber.get(first + index) ?? emptySample,
+    );
+    return { first, samples, sampleMs, samplesMax };
   }
 
   #startOf(number: number): number {
@@ -135,9 +124,11 @@ export class RecentSamples {
 
   #endSamples(now: number): void {
     if (now < this.#endsAt) return;
-    const sample = this.#takeSample();
-    this.#samples.add(this.#number, sample);
-    this.#minutes.add(this.#minute, sample);
+    this.#byNumber.set(this.#number, this.#takeSample());
+    for (const old of this.#byNumber.keys()) {
+      if (old > this.#number - samplesMax) break;
+      this.#byNumber.delete(old);
+    }
     this.#number = Math.floor((now + this.#epochOffset) / sampleMs);
     this.#endsAt = this.#startOf(this.#number + 1);
   }
@@ -154,68 +145,9 @@ export class RecentSamples {
   }
 }
 
-/** The newest samples of one length; those without events are not stored. */
-class SampleSeries {
-  readonly #start: number;
-  readonly #sampleMs: number;
-  readonly #samplesMax: number;
-  /** In the order of the numbers. */
-  readonly #byNumber = new Map<number, Sample>();
-
-  /** @param start the number of the first sample. */
-  constructor(start: number, sampleMs: number, samplesMax: number) {
-    this.#start = start;
-    this.#sampleMs = sampleMs;
-    this.#samplesMax = samplesMax;
-  }
-
-  /** Adds the counts of a sample to those of its number, which is the newest or a newer one. */
-  add(number: number, sample: Sample): void {
-    const earlier = this.#byNumber.get(number);
-    this.#byNumber.set(number, earlier === undefined ? sample : mergeSamples(earlier, sample));
-    for (const old of this.#byNumber.keys()) {
-      if (old > number - this.#samplesMax) break;
-      this.#byNumber.delete(old);
-    }
-  }
-
-  /** The samples from a number on, before `end`. */
-  since(number: number, end: number): Samples {
-    const first = Math.min(end, Math.max(number, this.#start, end - this.#samplesMax));
-    const samples = Array.from(
-      { length: end - first },
-      (_, index) => this.#byNumber.get(first + index) ?? emptySample,
-    );
-    return { first, samples, sampleMs: this.#sampleMs, samplesMax: this.#samplesMax };
-  }
-}
-
 /** The counts of a sample that are not zero: most samples have no events. */
 export function countedFields(sample: Sample): Partial<Sample> {
   const { errors, ...counts } = sample;
   const counted = Object.entries(counts).filter(([, value]) => value !== 0 && value !== null);
   return { ...Object.fromEntries(counted), ...(Object.keys(errors).length === 0 ? {} : { errors }) };
-}
-
-function mergeSamples(one: Sample, other: Sample): Sample {
-  const errors = { ...one.errors };
-  for (const [code, count] of Object.entries(other.errors)) errors[code] = (errors[code] ?? 0) + count;
-  const weights = [one, other].map(({ created, unchanged, p50Ms }) =>
-    p50Ms === null ? 0 : created + unchanged,
-  );
-  const [oneWeight = 0, otherWeight = 0] = weights;
-  const weight = oneWeight + otherWeight;
-  return {
-    created: one.created + other.created,
-    unchanged: one.unchanged + other.unchanged,
-    imported: one.imported + other.imported,
-    errors,
-    p50Ms: weight === 0 ? null : ((one.p50Ms ?? 0) * oneWeight + (other.p50Ms ?? 0) * otherWeight) / weight,
-    p99Ms:
-      one.p99Ms === null || other.p99Ms === null
-        ? (one.p99Ms ?? other.p99Ms)
-        : Math.max(one.p99Ms, other.p99Ms),
-    batches: one.batches + other.batches,
-    batchPlants: one.batchPlants + other.batchPlants,
-  };
 }

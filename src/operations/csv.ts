@@ -19,12 +19,6 @@ const columnNames = ["id", ...fieldNames] as const;
 /** The index of each column; -1 if it is missing. */
 type ColumnIndexes = Readonly<Record<(typeof columnNames)[number], number>>;
 
-/** Columns that the operator chose, which replace those of the header. */
-export interface ChosenColumns extends ColumnIndexes {
-  /** Whether the first record is a header, and not a plant. */
-  readonly hasHeader: boolean;
-}
-
 interface Columns extends ColumnIndexes {
   readonly count: number;
 }
@@ -33,8 +27,6 @@ interface Columns extends ColumnIndexes {
 export interface ReadOptions {
   readonly recordBytesMax: number;
   readonly delimiter: Delimiter;
-  /** Taken from the header if undefined. */
-  readonly columns?: ChosenColumns | undefined;
   /** Called with the header of the file, unchanged. */
   readonly onHeader?: ((header: string) => void) | undefined;
 }
@@ -58,27 +50,15 @@ export class Csv implements RecordFormat<CsvCells> {
   toPlant(cells: CsvCells, text: string): ImportRecord["plant"] | undefined {
     if (text.trim() === "") return undefined;
     if (this.#columns === undefined) {
-      this.#columns = this.#parseColumns(cells, text);
-      if (this.#hasHeader) {
-        this.#options.onHeader?.(text);
-        return undefined;
-      }
+      this.#columns = parseHeader(cells, text, this.#options.delimiter);
+      this.#options.onHeader?.(text);
+      return undefined;
     }
     return this.#parseCells(cells, this.#columns);
   }
 
-  get #hasHeader(): boolean {
-    return this.#options.columns?.hasHeader !== false;
-  }
-
   assertHeader(): void {
     if (this.#columns === undefined) throw new OperatorError(`the file has no header; ${headerAdvice}`);
-  }
-
-  #parseColumns(cells: CsvCells, text: string): Columns {
-    if (this.#options.columns === undefined) return parseHeader(cells, text, this.#options.delimiter);
-    if ("error" in cells) throw new OperatorError(`the first line is not CSV in UTF-8: ${cells.error}`);
-    return { ...this.#options.columns, count: cells.length };
   }
 
   #parseCells(cells: CsvCells, columns: Columns): ImportRecord["plant"] {
@@ -87,7 +67,7 @@ export class Csv implements RecordFormat<CsvCells> {
     if (cells.length !== columns.count) {
       return new ApiError(
         "invalidJson",
-        `The record has ${cells.length} cells, but the ${this.#hasHeader ? "header" : "first line"} has ${columns.count}: a cell that contains a ${delimiterName(this.#options.delimiter)}, a quote or a line end must be quoted.`,
+        `The record has ${cells.length} cells, but the header has ${columns.count}: a cell that contains a ${delimiterName(this.#options.delimiter)}, a quote or a line end must be quoted.`,
       );
     }
     const fields: { -readonly [Field in keyof NewPlantFields]: NewPlantFields[Field] } = {};

@@ -1,22 +1,12 @@
 // A client of the console's API that sends the requests of its page.
 
 import type { ConsoleContext } from "../../src/console/context.ts";
-import { fieldNames } from "../../src/core/contract/fields.ts";
 import type { NewPlant } from "../../src/core/contract/plant.ts";
 import type { ServerEvent } from "../../src/core/observability/server-event.ts";
 import { toEntries } from "../../src/core/store/plant-store.ts";
 import { MemoryStore } from "../../src/sandbox/memory-store.ts";
 import { type Answer, send } from "./http.ts";
 import type { RunningServer } from "./server.ts";
-
-/**
- * The columns of an import as the page sends them, from those of id, name and tag, and whether there
- * is a header: a service with more fields has no column for them.
- */
-export function importColumns(chosen: string): string {
-  const others = fieldNames.filter((field) => field !== "name" && field !== "tag");
-  return chosen.replace(/(?=true$|false$)/, "-1,".repeat(others.length));
-}
 
 /** The context of a part of the console that uses only what is given. */
 export function consoleContext({

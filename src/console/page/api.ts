@@ -34,28 +34,11 @@ export function get<Result>(path: string, parameters: Record<string, string> = {
   return send(apiUrl(path, parameters), {});
 }
 
-export function post<Result>(
-  path: string,
-  body: Record<string, string>,
-  init: RequestInit = {},
-): Promise<Result> {
+export function post<Result>(path: string, body: Record<string, string>): Promise<Result> {
   return send(apiUrl(path, {}), {
-    ...init,
     method: "POST",
     headers: { "Content-Type": "application/json", "X-Plantstore-Console": "1" },
     body: JSON.stringify(body),
-  });
-}
-
-export function postBytes<Result>(
-  path: string,
-  parameters: Record<string, string>,
-  bytes: ArrayBuffer,
-): Promise<Result> {
-  return send(apiUrl(path, parameters), {
-    method: "POST",
-    headers: { "Content-Type": "application/octet-stream", "X-Plantstore-Console": "1" },
-    body: bytes,
   });
 }
 
@@ -125,14 +108,10 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function sendRequest(url: string, init: RequestInit) {
-  return fetch(url, { ...init, signal: session.signal }).catch(() => {
+async function send(url: string, init: RequestInit, parse = JSON.parse) {
+  const response = await fetch(url, { ...init, signal: session.signal }).catch(() => {
     throw new RequestError(0, "The server is unreachable.");
   });
-}
-
-async function send(url: string, init: RequestInit, parse = JSON.parse) {
-  const response = await sendRequest(url, init);
   if (response.status === 204) return null;
   const json = await response
     .text()

@@ -1,4 +1,4 @@
-// A chart with its read-out, its keys and its zoom, drawn by uPlot.
+// A chart with its read-out and its keys, drawn by uPlot.
 
 import { formatTime, html } from "./format.ts";
 import { useListener } from "./hooks.ts";
@@ -6,14 +6,9 @@ import { uPlot, useLayoutEffect, useRef, useState } from "./library.js";
 
 interface Line {
   label: string;
+  /** A variable of the style sheet. */
   colour: string;
   values: (number | null)[];
-}
-
-/** In seconds since the epoch. */
-export interface TimeRange {
-  min: number;
-  max: number;
 }
 
 export interface ChartProperties {
@@ -21,35 +16,32 @@ export interface ChartProperties {
   caption: string;
   empty: string;
   unit: string;
-  /** Bars and areas are stacked. */
-  kind: "bars" | "areas" | "lines";
-  /** The length of a bar's time. */
-  barSeconds?: number;
-  times: number[];
+  /** Bars are stacked. */
+  kind: "bars" | "lines";
   lines: Line[];
   format: (value: number) => string;
-  errorsSeconds?: number;
 }
 
-/** A chart, with the handlers of its section. */
-interface ShownChart extends ChartProperties {
-  shown: TimeRange;
-  onZoom: (zoom: TimeRange | null) => void;
-  onErrors: ((span: { from: number; end: number }) => void) | undefined;
+/** The same for all charts of a section, in seconds since the epoch. */
+export interface TimeAxis {
+  /** The starts of the buckets that have a value each. */
+  times: number[];
+  min: number;
+  max: number;
 }
 
-const height = 132;
+const height = 140;
 
 /** Such as "1.5K". */
 const axisFormat = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 });
 
 const darkScheme = matchMedia("(prefers-color-scheme: dark)");
 
-export function Chart(chart: ShownChart) {
-  const { title, caption, unit, times, lines, empty } = chart;
+export function Chart(chart: ChartProperties & { axis: TimeAxis }) {
+  const { title, caption, lines, empty, axis } = chart;
   /** The index of the value that is read out. */
   const [hovered, setHovered] = useState<number | null>(null);
-  const time = hovered === null ? undefined : times[hovered];
+  const time = hovered === null ? undefined : axis.times[hovered];
   const isEmpty = !lines.some(({ values }) => values.some((value) => value !== null && value > 0));
   return html`
     <figure class="chart">
@@ -71,7 +63,6 @@ export function Chart(chart: ShownChart) {
                   </span>
                 `,
               )}
-              <span class="unit faint">${unit}</span>
             </p>
           `
       }
@@ -79,12 +70,14 @@ export function Chart(chart: ShownChart) {
   `;
 }
 
+type ShownChart = ChartProperties & { axis: TimeAxis };
+
 function Plot({
   hovered,
   onHover,
   ...chart
 }: ShownChart & { hovered: number | null; onHover: (index: number | null) => void }) {
-  const { title, unit, times, lines, kind, shown, errorsSeconds, onZoom, onErrors } = chart;
+  const { title, unit, lines, kind, axis } = chart;
   const container = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const newest = useRef(chart);
@@ -94,9 +87,9 @@ function Plot({
 
   // The largest sum of a stack is drawn first, so that the others are visible before it.
   const drawn = kind === "lines" ? lines.map(({ values }) => values) : stack(lines).toReversed();
-  const data = [times, ...drawn] as uPlot.AlignedData;
+  const data = [axis.times, ...drawn] as uPlot.AlignedData;
   /** The plot is made again if it changes. */
-  const key = `${lines.map(({ label, colour }) => label + colour).join()} ${kind} ${isDark}`;
+  const key = `${lines.map(({ label, colour }) => label + colour).join()} ${unit} ${isDark}`;
   useLayoutEffect(() => {
     const element = container.current;
     if (element === null) return undefined;
@@ -114,32 +107,13 @@ function Plot({
   }, [key]);
   useLayoutEffect(() => plot.current?.setData(data));
 
-  /** Moves the read-out, and zooms, by the keyboard. */
+  /** Moves the read-out by the keyboard. */
   const onKey = (event: KeyboardEvent) => {
-    const at = hovered ?? times.length - 1;
-    const middle = times[at] ?? shown.max;
-    const length = shown.max - shown.min;
-    const actions: Record<string, () => void> = {
-      ArrowLeft: () => moveTo(at - 1),
-      ArrowRight: () => moveTo(at + 1),
-      Enter: listErrors,
-      "+": () => length > 40 && onZoom({ min: middle - length / 4, max: middle + length / 4 }),
-      "-": () => onZoom(null),
-    };
-    const action = actions[event.key];
-    if (action === undefined) return;
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step === undefined) return;
     event.preventDefault();
-    action();
-  };
-  /** Lists the errors of the minute, or of the longer bar, at the read-out. */
-  const listErrors = () => {
-    const time = times[hovered ?? -1];
-    if (errorsSeconds === undefined || time === undefined || onErrors === undefined) return;
-    const from = Math.floor(time / errorsSeconds) * errorsSeconds;
-    onErrors({ from: from * 1_000, end: (from + errorsSeconds) * 1_000 });
-  };
-  const moveTo = (at: number) => {
-    const time = times[Math.max(0, Math.min(times.length - 1, at))];
+    const last = axis.times.length - 1;
+    const time = axis.times[Math.max(0, Math.min(last, (hovered ?? last) + step))];
     if (plot.current === null || time === undefined) return;
     plot.current.setCursor({ left: plot.current.valToPos(time, "x"), top: 10 });
   };
@@ -152,18 +126,15 @@ function Plot({
       ref=${container}
       role="img"
       tabindex="0"
-      aria-label=${`${title}, ${unit}: ${values.join(", ")}. Arrow keys read values, plus and minus zoom${errorsSeconds === undefined ? "" : ", Enter lists the errors of a minute"}.`}
-      title=${errorsSeconds === undefined ? null : "Click on a bar to list its errors"}
-      onClick=${listErrors}
+      aria-label=${`${title}, ${unit}: ${values.join(", ")}. Arrow keys read values.`}
       onKeyDown=${onKey}
-      onDblClick=${() => onZoom(null)}
     ></div>
   `;
 }
 
 function plotOptions(
   container: HTMLElement,
-  newest: { readonly current: Omit<ShownChart, "hovered" | "onHover"> },
+  newest: { readonly current: ShownChart },
   onHover: (index: number | null) => void,
 ): uPlot.Options {
   // A variable with light-dark() has one value only as the colour of an element.
@@ -171,26 +142,23 @@ function plotOptions(
     container.style.color = `var(${name})`;
     return getComputedStyle(container).color;
   };
-  const pale = (name: string) => colour(name).replace("rgb(", "rgba(").replace(")", ", 0.15)");
+  const font = "11px system-ui, sans-serif";
   const axis = {
     stroke: colour("--faint"),
     grid: { stroke: colour("--rule"), width: 1 },
     ticks: { show: false },
-    font: "11px system-ui, sans-serif",
+    font,
   };
-  const { kind, lines, onZoom } = newest.current;
-  const hasBars = kind === "bars";
-  const paths = hasBars
-    ? uPlot.paths.bars?.({ size: [0.6, Infinity, 2], disp: barPlaces(newest) })
-    : uPlot.paths.linear?.();
+  const { kind, lines, unit } = newest.current;
+  const isBars = kind === "bars";
+  // A bar begins where its time does, so the newest one is as wide as the others.
+  const bars = uPlot.paths.bars?.({ size: [0.7, 12], align: 1 });
   const series = lines.map(({ label, colour: name }) => ({
     label,
     stroke: colour(name),
-    width: hasBars ? 0 : 1.5,
-    ...(paths === undefined ? {} : { paths }),
-    ...(kind === "lines" ? {} : { fill: hasBars ? colour(name) : pale(name) }),
-    // A sample between two gaps has no line.
-    points: { show: !hasBars, size: 5, fill: colour(name), filter: isolatedPoints },
+    width: isBars ? 0 : 1.5,
+    ...(isBars && { fill: colour(name), ...(bars !== undefined && { paths: bars }) }),
+    points: { show: !isBars, size: 4, fill: colour(name) },
   }));
   return {
     width: container.clientWidth,
@@ -200,13 +168,12 @@ function plotOptions(
     cursor: {
       y: false,
       points: { size: 7 },
-      drag: { x: true, y: false, setScale: false },
+      drag: { x: false, y: false },
       sync: { key: "activity" },
     },
-    select: { show: true, left: 0, top: 0, width: 0, height: 0 },
     scales: {
-      x: { time: true, range: () => [newest.current.shown.min, newest.current.shown.max] },
-      y: { range: (_, __, max) => [0, axisMax(max, hasBars)] },
+      x: { time: true, range: () => [newest.current.axis.min, newest.current.axis.max] },
+      y: { range: (_, __, max) => [0, axisMax(max, isBars)] },
     },
     axes: [
       {
@@ -217,45 +184,21 @@ function plotOptions(
       },
       {
         ...axis,
-        size: 44,
+        label: unit,
+        labelFont: font,
+        labelSize: 16,
+        labelGap: 0,
+        size: 38,
         space: 34,
         values: (_, ticks) => ticks.map((tick) => axisFormat.format(tick)),
       },
     ],
-    series: [{}, ...(kind === "lines" ? series : series.toReversed())],
-    hooks: {
-      setCursor: [(plot) => onHover(plot.cursor.idx ?? null)],
-      setSelect: [
-        (plot) => {
-          const { left, width } = plot.select;
-          if (width < 8) return;
-          const [min, max] = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
-          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-          if (max - min >= 10) onZoom({ min, max });
-        },
-      ],
-    },
+    series: [{}, ...(isBars ? series.toReversed() : series)],
+    hooks: { setCursor: [(plot) => onHover(plot.cursor.idx ?? null)] },
   };
 }
 
-/**
- * The left edges and the width of bars: uPlot itself would make all of them narrower while the newest
- * one is drawn before its middle. Of that one at least a third is drawn.
- */
-function barPlaces(newest: { readonly current: Pick<ShownChart, "barSeconds" | "shown"> }) {
-  const edges = ({ data: [times] }: uPlot) => {
-    const { barSeconds = 1, shown } = newest.current;
-    return Array.from(times, (time) =>
-      Math.min((Math.floor(time / barSeconds) + 0.2) * barSeconds, shown.max - 0.2 * barSeconds),
-    );
-  };
-  return {
-    x0: { unit: 1, values: edges },
-    size: { unit: 1, values: () => [0.6 * (newest.current.barSeconds ?? 1)] },
-  };
-}
-
-/** The values of stacked lines: each is drawn on the sum of those before it. */
+/** The values of stacked bars: each is drawn on the sum of those before it. */
 function stack(lines: Line[]): (number | null)[][] {
   let below: (number | null)[] = [];
   return lines.map(({ values }) => {
@@ -264,20 +207,8 @@ function stack(lines: Line[]): (number | null)[][] {
   });
 }
 
-/** The indexes of values with gaps on both sides. */
-function isolatedPoints(plot: uPlot, series: number): number[] {
-  const values = plot.data[series] ?? [];
-  return [...values.keys()].filter(
-    (at) => isValue(values[at]) && !isValue(values[at - 1]) && !isValue(values[at + 1]),
-  );
-}
-
-function isValue(value: number | null | undefined): value is number {
-  return value !== null && value !== undefined;
-}
-
 function valueText({ format }: ChartProperties, value: number | null | undefined) {
-  return isValue(value) ? format(value) : "–";
+  return value === null || value === undefined ? "–" : format(value);
 }
 
 /** The maximum of an axis, rounded up so that it does not change with every sample. */

@@ -1,70 +1,37 @@
-// Charts of the last 5 minutes, hour or day: creates, latency, batch size and errors.
+// Charts of the last five minutes or hour: creates, latency, batch size and errors.
 
 import type { Sample } from "../recent-samples.ts";
-import { get } from "./api.ts";
-import { Chart, type ChartProperties, type TimeRange } from "./chart.ts";
+import { Chart, type ChartProperties, type TimeAxis } from "./chart.ts";
 import { formatMs, formatNumber, html } from "./format.ts";
-import { useEffect, useState } from "./library.js";
-import { appendSamples, emptyHistory, type History } from "./samples.ts";
+import { useState } from "./library.js";
+import type { History } from "./samples.ts";
 
 type RangeName = keyof typeof ranges;
+
+type Samples = readonly Partial<Sample>[];
 
 type Count = (sample: Partial<Sample>) => number;
 
 const ranges = {
-  "5 min": { seconds: 300, isMinutes: false, name: "5 minutes" },
-  "1 h": { seconds: 3_600, isMinutes: false, name: "hour" },
-  "24 h": { seconds: 86_400, isMinutes: true, name: "24 hours" },
+  "5 min": { seconds: 300, bucketSeconds: 10, bucket: "10 s", name: "5 minutes" },
+  "1 h": { seconds: 3_600, bucketSeconds: 60, bucket: "minute", name: "hour" },
 };
 
-/** From this rate on a chart shows rates; below it, counts. */
+/** From this rate on the present is a rate; below it, a count. */
 const ratePerSecondMin = 2;
-
-/** Bars of counts, and points of a line, in the width of a chart. */
-const barsPerChart = 30;
-const pointsPerChart = 240;
 
 /** CSS variables: one for each code; all further codes share the last. */
 const errorColours = ["--danger", "--line-1", "--line-5", "--line-3", "--line-4"];
 const restColour = "--line-2";
 
-/**
- * The section with all charts.
- *
- * `onErrors` is called with the time, in milliseconds, whose errors are to be listed.
- */
-export function Charts({
-  history,
-  onErrors,
-}: {
-  history: History;
-  onErrors: ((span: { from: number; end: number }) => void) | undefined;
-}) {
-  const [range, setRange] = useState<RangeName>("1 h");
-  const [zoom, setZoom] = useState<TimeRange | null>(null);
-  const [minutes, setMinutes] = useState(emptyHistory);
-  const { isMinutes, seconds } = ranges[range];
-  const loadMinutes = async () => {
-    // The last one had not ended.
-    const since = Math.max(0, minutes.first + minutes.samples.length - 1);
-    try {
-      const newer: History = await get("history", { length: "minute", since: String(since) });
-      setMinutes((older) => appendSamples(older, newer));
-    } catch {
-      // The header says that the server is unreachable.
-    }
-  };
-  useEffect(() => {
-    if (isMinutes) void loadMinutes();
-  }, [history, isMinutes]);
-  const end = history.samples.length === 0 ? Date.now() / 1_000 : endOf(history);
-  const shown = zoom ?? { min: end - seconds, max: end };
-  const charts = chartsOf(isMinutes ? minutes : history, history, shown, range);
+/** The section with all charts. */
+export function Charts({ history }: { history: History }) {
+  const [range, setRange] = useState<RangeName>("5 min");
+  const { axis, buckets } = bucketsOf(history, range);
   return html`
     <section class="card activity" aria-labelledby="activity-title">
       <header>
         <h2 id="activity-title">Activity</h2>
-        ${zoom !== null && html`<button type="button" class="quiet" onClick=${() => setZoom(null)}>Reset zoom</button>`}
         <div class="segments" role="group" aria-label="Time range">
           ${Object.entries(ranges).map(
             ([name, { name: spoken }]) => html`
@@ -72,10 +39,7 @@ export function Charts({
                 type="button"
                 aria-label=${`Last ${spoken}`}
                 aria-pressed=${name === range}
-                onClick=${() => {
-                  setRange(name as RangeName);
-                  setZoom(null);
-                }}
+                onClick=${() => setRange(name as RangeName)}
               >
                 ${name}
               </button>
@@ -84,109 +48,71 @@ export function Charts({
         </div>
       </header>
       <div class="charts">
-        ${charts.map((chart) => html`<${Chart} key=${chart.title} ...${chart} shown=${shown} onZoom=${setZoom} onErrors=${onErrors} />`)}
+        ${chartsOf(buckets, history, range).map((chart) => html`<${Chart} key=${chart.title} ...${chart} axis=${axis} />`)}
       </div>
     </section>
   `;
 }
 
-/** The end of the newest sample, in seconds since the epoch. */
-function endOf({ first, samples, sampleMs }: History) {
-  return ((first + samples.length) * sampleMs) / 1_000;
+/** The samples in buckets, which begin at multiples of their length: new samples move none. */
+function bucketsOf({ first, samples, sampleMs }: History, range: RangeName) {
+  const { seconds, bucketSeconds } = ranges[range];
+  const sampleSeconds = sampleMs / 1_000;
+  const end = samples.length === 0 ? Date.now() / 1_000 : (first + samples.length) * sampleSeconds;
+  const max = Math.ceil(end / bucketSeconds) * bucketSeconds;
+  const axis: TimeAxis = { times: [], min: max - seconds, max };
+  const buckets: Samples[] = [];
+  const numbers = Map.groupBy(samples.keys(), (at) =>
+    Math.floor(((first + at) * sampleSeconds) / bucketSeconds),
+  );
+  for (const [number, own] of numbers) {
+    if (number * bucketSeconds < axis.min) continue;
+    axis.times.push(number * bucketSeconds);
+    buckets.push(own.map((at) => samples[at] ?? {}));
+  }
+  return { axis, buckets };
 }
 
-/**
- * @param history of the range.
- * @param recent of the last hour, for what is said of the present.
- */
-function chartsOf(
-  history: History,
-  recent: History,
-  shown: TimeRange,
-  rangeName: RangeName,
-): ChartProperties[] {
-  const range = ranges[rangeName];
-  const seconds = history.sampleMs / 1_000;
-  const firstShown = Math.floor(shown.min / seconds) - history.first;
-  const lastShown = Math.ceil(shown.max / seconds) - history.first;
-  const samples = history.samples.slice(Math.max(0, firstShown), Math.max(0, lastShown));
-  const start = (history.first + Math.max(0, firstShown)) * seconds;
-  const nothing = `in the last ${range.name}`;
-
-  /** The samples in buckets, which begin at multiples of their length: new samples move none. */
-  const bucketsOf = (count: number) => {
-    const length = Math.max(seconds, niceSeconds((shown.max - shown.min) / count));
-    const indexes = Map.groupBy(samples.keys(), (at) => Math.floor((start + at * seconds) / length));
-    const buckets = [...indexes].map(([number, own]) => ({
-      from: number * length,
-      // A time after the end is not drawn: the newest bucket would be missing for half of its length.
-      middle: Math.min((number + 0.5) * length, endOf(recent)),
-      samples: own.map((at) => samples[at] ?? {}),
-    }));
-    return { length, buckets };
-  };
-  const countsOf = (noun: string, all: Count) => {
-    const isRate = Math.max(0, ...samples.map(all)) / seconds >= ratePerSecondMin;
-    const { length, buckets } = bucketsOf(isRate ? pointsPerChart : barsPerChart);
-    // A bucket that began before what is shown is not complete.
-    const complete = buckets.filter(({ from }) => from >= shown.min);
-    const valuesOf = (count: Count) =>
-      complete.map(({ samples: own }) => sumOf(own.map(count)) / (isRate ? own.length * seconds : 1));
-    const unit = `${noun} per ${isRate ? "second" : spanName(length)}`;
-    const times = complete.map(({ middle }) => middle);
-    return {
-      length,
-      valuesOf,
-      chart: { kind: isRate ? "areas" : "bars", barSeconds: length, unit, times } as const,
-    };
-  };
-  const creates = countsOf(
-    "plants",
-    ({ created = 0, imported = 0, unchanged = 0 }) => created + imported + unchanged,
-  );
-  const failures = countsOf("errors", ({ errors = {} }) => sumOf(Object.values(errors)));
-
-  const points = bucketsOf(pointsPerChart).buckets;
-  const times = points.map(({ middle }) => middle);
+/** @param history for what is said of the present. */
+function chartsOf(buckets: readonly Samples[], history: History, rangeName: RangeName): ChartProperties[] {
+  const { bucket, name } = ranges[rangeName];
+  const nothing = `in the last ${name}`;
+  const sums = (count: Count) => buckets.map((samples) => sumOf(samples.map(count)));
   /** null where no sample has a value. */
-  const pointsOf = (
+  const values = (
     value: (sample: Partial<Sample>) => number | null | undefined,
     reduce: (values: number[]) => number,
   ) =>
-    points.map(({ samples: own }) => {
-      const values = own.map(value).filter((each) => typeof each === "number");
-      return values.length === 0 ? null : reduce(values);
+    buckets.map((samples) => {
+      const found = samples.map(value).filter((each) => typeof each === "number");
+      return found.length === 0 ? null : reduce(found);
     });
-  const meanOf = (values: number[]) => sumOf(values) / values.length;
-  const worstOf = (values: number[]) => Math.max(...values);
+  const meanOf = (found: number[]) => sumOf(found) / found.length;
+  const worstOf = (found: number[]) => Math.max(...found);
   return [
     {
       title: "Creates",
-      caption: presentText(recent, ({ created = 0, imported = 0 }) => created + imported, " created"),
-      ...creates.chart,
+      caption: presentText(history, ({ created = 0, imported = 0 }) => created + imported, " created"),
+      unit: `plants per ${bucket}`,
       empty: `No plant was created ${nothing}.`,
+      kind: "bars",
       format: formatNumber,
       lines: [
-        { label: "created", colour: "--accent", values: creates.valuesOf(({ created = 0 }) => created) },
-        { label: "imported", colour: "--line-4", values: creates.valuesOf(({ imported = 0 }) => imported) },
-        {
-          label: "duplicates",
-          colour: "--line-2",
-          values: creates.valuesOf(({ unchanged = 0 }) => unchanged),
-        },
+        { label: "created", colour: "--accent", values: sums(({ created = 0 }) => created) },
+        { label: "imported", colour: "--line-4", values: sums(({ imported = 0 }) => imported) },
+        { label: "duplicates", colour: "--line-2", values: sums(({ unchanged = 0 }) => unchanged) },
       ],
     },
     {
       title: "Create latency",
-      caption: latencyText(recent),
+      caption: latencyText(history),
       unit: "milliseconds",
       empty: `No create to measure ${nothing}.`,
       kind: "lines",
       format: formatMs,
-      times,
       lines: [
-        { label: "p50", colour: "--accent", values: pointsOf(({ p50Ms }) => p50Ms, meanOf) },
-        { label: "p99", colour: "--line-1", values: pointsOf(({ p99Ms }) => p99Ms, worstOf) },
+        { label: "p50", colour: "--accent", values: values(({ p50Ms }) => p50Ms, meanOf) },
+        { label: "p99", colour: "--line-1", values: values(({ p99Ms }) => p99Ms, worstOf) },
       ],
     },
     {
@@ -196,29 +122,25 @@ function chartsOf(
       empty: `No commit ${nothing}.`,
       kind: "lines",
       format: formatNumber,
-      times,
       lines: [
         {
           label: "plants",
           colour: "--accent",
-          values: pointsOf(
-            ({ batches, batchPlants = 0 }) => (batches ? batchPlants / batches : null),
-            meanOf,
-          ),
+          values: values(({ batches, batchPlants = 0 }) => (batches ? batchPlants / batches : null), meanOf),
         },
       ],
     },
     {
       title: "Errors by code",
-      caption: presentText(recent, ({ errors = {} }) => sumOf(Object.values(errors)), ""),
-      ...failures.chart,
+      caption: presentText(history, ({ errors = {} }) => sumOf(Object.values(errors)), ""),
+      unit: `errors per ${bucket}`,
       empty: `No errors ${nothing}.`,
+      kind: "bars",
       format: formatNumber,
-      errorsSeconds: Math.max(60, failures.length),
-      lines: topCodes(samples).map(({ label, colour, isOf }) => ({
+      lines: topCodes(buckets.flat()).map(({ label, colour, isOf }) => ({
         label,
         colour,
-        values: failures.valuesOf(({ errors = {} }) =>
+        values: sums(({ errors = {} }) =>
           sumOf(Object.entries(errors).map(([code, count]) => (isOf(code) ? count : 0))),
         ),
       })),
@@ -231,7 +153,7 @@ function sumOf(values: number[]) {
 }
 
 /** The most frequent codes with a colour each, and one line for all others. */
-function topCodes(samples: Partial<Sample>[]) {
+function topCodes(samples: Samples) {
   const totals: Record<string, number> = {};
   for (const sample of samples)
     for (const [code, count] of Object.entries(sample.errors ?? {}))
@@ -264,14 +186,4 @@ function presentText({ samples, sampleMs }: History, value: Count, verb: string)
 function latencyText({ samples }: History) {
   const median = samples.findLast(({ p50Ms }) => p50Ms)?.p50Ms;
   return median ? `${formatMs(median)} median` : "";
-}
-
-function spanName(seconds: number) {
-  if (seconds < 60) return `${seconds} s`;
-  return seconds === 60 ? "minute" : `${seconds / 60} minutes`;
-}
-
-/** The bucket that is next to a length: one of those that divide an hour. */
-function niceSeconds(seconds: number) {
-  return [5, 10, 30, 60, 300, 900].findLast((each) => each <= Math.max(5, seconds)) ?? 5;
 }

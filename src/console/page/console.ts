@@ -9,10 +9,10 @@ import { useListener, useTicks } from "./hooks.ts";
 import { ImportDialog } from "./import.ts";
 import { useEffect, useState } from "./library.js";
 import { Plants } from "./plants.ts";
-import { Requests, type Span } from "./requests.ts";
+import { Requests } from "./requests.ts";
 import { appendSamples, emptyHistory, type History } from "./samples.ts";
 import { Sandbox } from "./sandbox.ts";
-import { Tokens } from "./tokens.ts";
+import { Tokens } from "./token-list.ts";
 
 interface About {
   version: string;
@@ -43,12 +43,8 @@ export function Console({
   const [tick, setTick] = useState(0);
   const [about, setAbout] = useState<About | null>(null);
   const [history, setHistory] = useState(emptyHistory);
-  /** The token that was issued or pasted last. */
-  const [token, setToken] = useState("");
   const [dialog, open] = useState<Opened | null>(null);
   const [isDropTarget, setDropTarget] = useState(false);
-  /** The time whose errors are listed. */
-  const [span, setSpan] = useState<Span | null>(null);
 
   const loadHistory = async () => {
     const since = String(history.first + history.samples.length);
@@ -101,17 +97,17 @@ export function Console({
       <div class=${`columns ${isSandbox ? "with-sandbox" : ""}`}>
         <${Plants} tick=${tick} onAdd=${() => open({ kind: "add" })} />
         <div class="side">
-          <${Charts} history=${history} onErrors=${isSandbox ? undefined : setSpan} />
-          <${Tokens} tick=${tick} onIssued=${setToken} />
+          <${Charts} history=${history} />
+          <${Tokens} tick=${tick} />
         </div>
         ${isSandbox && html`<${Sandbox} tick=${tick} onChanged=${reload} />`}
-        ${about !== null && !isSandbox && html`<${Requests} tick=${tick} span=${span} onAll=${() => setSpan(null)} />`}
+        ${about !== null && !isSandbox && html`<${Requests} tick=${tick} />`}
       </div>
     </main>
     ${isDropTarget && html`<div class="drop-anywhere" aria-hidden="true">Drop the file to import it</div>`}
     ${dialog?.kind === "import" && html`<${ImportDialog} file=${dialog.file} onImported=${reload} onClose=${onClose} />`}
     ${dialog?.kind === "export" && html`<${ExportDialog} onClose=${onClose} />`}
-    ${dialog?.kind === "add" && html`<${AddPlant} token=${token} onToken=${setToken} onCreated=${reload} onClose=${onClose} />`}
+    ${dialog?.kind === "add" && html`<${AddPlant} onCreated=${reload} onClose=${onClose} />`}
   `;
 }
 

@@ -1,14 +1,14 @@
 // The history of a plant's edits, and their undo.
 
 import { type FieldName, type FieldValue, fieldNames, typeOf } from "../../core/contract/fields.ts";
-import type { Edits } from "../edits.ts";
+import type { PlantChanges } from "../plant-changes.ts";
 import { type Answer, get, post } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
 import { formatCount, formatDate, html, untrustedText } from "./format.ts";
 import { useCall } from "./hooks.ts";
 import { useEffect, useState } from "./library.js";
 
-type Edit = Answer<Edits["list"]>["edits"][number];
+type Edit = Answer<PlantChanges["history"]>["edits"][number];
 
 /** Characters of a text that an entry shows. */
 const shownCharactersMax = 300;
@@ -19,7 +19,10 @@ const shownCharactersMax = 300;
  * @param id empty for all plants of the run.
  */
 export async function undo(run: string, id: string) {
-  const { undone, unchanged, leftCount } = await post<Answer<Edits["undo"]>>("edits/undo", { run, id });
+  const { undone, unchanged, leftCount } = await post<Answer<PlantChanges["undo"]>>("edits/undo", {
+    run,
+    id,
+  });
   const parts = [
     `${formatCount(undone, "edit")} undone`,
     ...(unchanged > 0 ? [`${formatCount(unchanged, "plant")} already as before`] : []),
@@ -35,7 +38,7 @@ export function History({ id, plant, onUndone }: { id: string; plant: unknown; o
   const [done, setDone] = useState("");
   const { isBusy, error, call } = useCall();
   const load = async (shown: Edit[], parameters: Record<string, string>) => {
-    const page: Answer<Edits["list"]> = await get("edits", { id, ...parameters });
+    const page: Answer<PlantChanges["history"]> = await get("edits", { id, ...parameters });
     setEdits([...shown, ...page.edits]);
     setNext(page.next);
   };

@@ -1,34 +1,26 @@
-// The table of plants: its orders, its boxes, and links to the plants.
+// The table of plants: its boxes, and links to the plants.
 
 import { groupField, titleField } from "../../core/contract/fields.ts";
-import type { Order } from "../orders.ts";
-import type { listPage } from "../plants.ts";
-import type { Answer } from "./api.ts";
 import { exactTime, formatDate, html, untrustedText } from "./format.ts";
-import { groupLabel, labelOf, otherFields, type Value } from "./plant-fields.ts";
+import { groupLabel, labelOf, otherFields, type Value } from "./plant-form.ts";
+import type { ListedPlant } from "./search.ts";
 
-export type Page = Answer<typeof listPage>;
+/** The columns after the title that are as wide as their texts. */
+const textColumns = otherFields.length + (groupField === undefined ? 1 : 2);
 
-/** `isSearch`: results of a search come by id. */
 export function PlantTable({
-  page: { plants, order, isDescending },
-  newIds,
+  plants,
   selected,
-  isSearch,
   linkOf,
   onOpen,
   onSelect,
-  onSort,
   onGroup,
 }: {
-  page: Page;
-  newIds: Set<string>;
+  plants: ListedPlant[];
   selected: Set<string>;
-  isSearch: boolean;
   linkOf: (id: string) => string;
   onOpen: (id: string) => void;
   onSelect: (ids: Set<string>) => void;
-  onSort: (column: Order) => void;
   onGroup: (group: string) => void;
 }) {
   const pageIds = new Set(plants.map(({ id }) => id));
@@ -46,30 +38,12 @@ export function PlantTable({
     event.preventDefault();
     onOpen(id);
   };
-  const header = (column: Order) => {
-    const isFixed = column !== "id" && isSearch;
-    const [direction, arrow] =
-      column !== order ? ["none", ""] : isDescending ? ["descending", "\u00a0↓"] : ["ascending", "\u00a0↑"];
-    return html`
-      <th scope="col" class=${column === groupField ? "tag" : column === "id" ? "id number" : column} aria-sort=${direction}>
-        <button
-          type="button"
-          class="link"
-          disabled=${isFixed}
-          title=${isFixed ? "The results of a search come by id." : `Sort by ${labelOf(column).toLowerCase()}`}
-          onClick=${() => onSort(column)}
-        >
-          ${labelOf(column)}<span aria-hidden="true">${arrow}</span>
-        </button>
-      </th>
-    `;
-  };
   const groupChip = (value: Value) =>
     value !== null &&
     html`<button type="button" class="chip" title=${value} aria-label=${`Search for the ${groupLabel} ${value}`} onClick=${() => onGroup(String(value))}>${untrustedText(String(value))}</button>`;
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label="List of plants">
-      <table class="list">
+      <table class="list" style=${{ "--columns": textColumns }}>
         <thead>
           <tr>
             <th scope="col" class="check">
@@ -80,15 +54,17 @@ export function PlantTable({
                 onChange=${() => onSelect(isPageSelected ? selected.difference(pageIds) : selected.union(pageIds))}
               />
             </th>
-            ${header("id")} ${header(titleField)} ${groupField !== undefined && header(groupField)}
+            <th scope="col" class="number id">Id</th>
+            <th scope="col">${labelOf(titleField)}</th>
+            ${groupField !== undefined && html`<th scope="col">${labelOf(groupField)}</th>`}
             ${otherFields.map((field) => html`<th scope="col">${labelOf(field)}</th>`)}
-            ${header("created")}
+            <th scope="col">Created</th>
           </tr>
         </thead>
         <tbody>
           ${plants.map(
             ({ id, version: _, isTruncated, createdAt, token, ...values }) => html`
-              <tr key=${id} class=${newIds.has(id) ? "new" : ""} onClick=${(event: MouseEvent) => openRow(event, id)}>
+              <tr key=${id} onClick=${(event: MouseEvent) => openRow(event, id)}>
                 <td class="check">
                   <input type="checkbox" aria-label=${`Select plant ${id}`} checked=${selected.has(id)} onChange=${() => onSelect(selected.symmetricDifference(new Set([id])))} />
                 </td>

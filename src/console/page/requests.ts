@@ -1,23 +1,16 @@
-// The recent requests: a table that is reloaded, with filters by code and, from the chart of
-// errors, by time.
+// The recent requests: a table that is reloaded, with a filter by code.
 
 import type { RecentRequests } from "../recent-requests.ts";
 import { type Answer, get } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
 import { exactTime, formatTime, html, onValue, untrustedText } from "./format.ts";
 import { useLoaded } from "./hooks.ts";
-import { useEffect, useRef, useState } from "./library.js";
+import { useState } from "./library.js";
 import { LogTable } from "./log-table.ts";
 
 type RecentRequest = RequestList["requests"][number];
 
 type RequestList = Answer<RecentRequests["list"]>;
-
-/** In milliseconds since the epoch. */
-export interface Span {
-  from: number;
-  end: number;
-}
 
 const firstCount = 20;
 const countMax = 1_000;
@@ -33,25 +26,18 @@ function isError(code: string) {
   return !(code in codeLabels);
 }
 
-export function Requests({ tick, span, onAll }: { tick: number; span: Span | null; onAll: () => void }) {
+export function Requests({ tick }: { tick: number }) {
   const [{ code, count }, show] = useState({ code: "", count: firstCount });
-  const section = useRef<HTMLElement>(null);
-  const { data: list, error } = useLoaded(() => {
-    const parameters = new URLSearchParams({ count: String(count), code });
-    for (const [name, time] of Object.entries(span ?? {})) parameters.set(name, String(time));
-    return get<RequestList>(`requests?${parameters}`);
-  }, [tick, code, count, span]);
-  useEffect(() => {
-    show(span === null ? { code: "", count: firstCount } : { code: "errors", count: countMax });
-    if (span !== null) section.current?.scrollIntoView({ block: "nearest" });
-  }, [span]);
-
+  const { data: list, error } = useLoaded(
+    () => get<RequestList>("requests", { count: String(count), code }),
+    [tick, code, count],
+  );
   const codes = Object.entries(list?.counts ?? {}).sort(([one], [other]) => one.localeCompare(other));
   const total = codes.reduce((sum, [, number]) => sum + number, 0);
   const errors = codes.reduce((sum, [each, number]) => sum + (isError(each) ? number : 0), 0);
   const matching = code === "" ? total : code === "errors" ? errors : (list?.counts[code] ?? 0);
   return html`
-    <section class="card requests" aria-labelledby="requests-title" ref=${section}>
+    <section class="card requests" aria-labelledby="requests-title">
       <header>
         <h2 id="requests-title">Recent requests</h2>
         <select
@@ -66,15 +52,6 @@ export function Requests({ tick, span, onAll }: { tick: number; span: Span | nul
         </select>
       </header>
       <${ErrorMessage} text=${error} />
-      ${
-        span !== null &&
-        html`
-          <p class="note" role="status">
-            From ${formatTime(span.from)} to ${formatTime(span.end)}. ${Date.parse(list?.errorsSince ?? "") > span.from && "Some are no longer kept: only the newest 1,000 errors are. "}
-            <button type="button" class="link" onClick=${onAll}>Show all times</button>
-          </p>
-        `
-      }
       ${list !== null && list.requests.length === 0 && html`<p class="empty">${code === "" ? "No request yet. The newest 1,000 of this server, and the newest 1,000 errors, appear here as clients send them." : "No such request is kept."}</p>`}
       ${list !== null && list.requests.length > 0 && html`<${LogTable} columns=${["Time", "Code", "Message", "Token"]} rows=${list.requests.map(toRow)} />`}
       ${

@@ -42,8 +42,6 @@ const endings: Record<string, string> = {
 export function SandboxRequests({ first, next, onReload }: LogNumbers & { onReload: () => Promise<void> }) {
   /** Newest first. */
   const [records, setRecords] = useState<RecordedRequest[]>([]);
-  /** The records that a paused list shows; null while it is live. */
-  const [frozen, setFrozen] = useState<RecordedRequest[] | null>(null);
   const [isLive, setLive] = useState(false);
   const { error, setError, call } = useCall();
 
@@ -60,7 +58,6 @@ export function SandboxRequests({ first, next, onReload }: LogNumbers & { onRelo
           if (requests.next < after) {
             after = 0;
             setRecords([]);
-            setFrozen(null);
           }
         }
         const page: { requests: RecordedRequest[]; next: number } = await control(
@@ -89,7 +86,7 @@ export function SandboxRequests({ first, next, onReload }: LogNumbers & { onRelo
     return () => shown.abort();
   }, []);
 
-  const shown = (frozen ?? records).filter(({ number }) => number >= first);
+  const shown = records.filter(({ number }) => number >= first);
   const oldest = shown.at(-1)?.number ?? 1;
   const loadEarlier = async () => {
     const after = Math.max(0, oldest - 1 - pageMax);
@@ -98,16 +95,14 @@ export function SandboxRequests({ first, next, onReload }: LogNumbers & { onRelo
       `/requests?after=${after}&limit=${pageMax}`,
     );
     const earlier = page.requests.filter(({ number }) => number < oldest).toReversed();
-    if (frozen === null) setRecords((newer) => [...newer, ...earlier]);
-    else setFrozen([...frozen, ...earlier]);
+    setRecords((newer) => [...newer, ...earlier]);
     if (earlier.length === 0) await onReload();
   };
   return html`
     <section class="card requests" aria-labelledby="requests-title">
       <header>
         <h2 id="requests-title">Recorded requests</h2>
-        <span class=${`connection ${isLive ? "up" : "down"}`} role="status"><i aria-hidden="true"></i>${frozen !== null ? "Paused" : isLive ? "Live" : "Connecting…"}</span>
-        <button type="button" aria-pressed=${frozen !== null} onClick=${() => setFrozen(frozen === null ? records : null)}>${frozen === null ? "Pause" : "Continue"}</button>
+        <span class=${`connection ${isLive ? "up" : "down"}`} role="status"><i aria-hidden="true"></i>${isLive ? "Live" : "Connecting…"}</span>
         <button type="button" disabled=${shown.length === 0} onClick=${() => call(() => control("DELETE", "/requests").then(onReload))}>Empty the log</button>
       </header>
       <${ErrorMessage} text=${error} />

@@ -1,15 +1,13 @@
-// The rules of a sandbox: a list, and a form that adds one, field by field or as JSON.
+// The rules of a sandbox: a list, and a form that adds one as JSON, from an example.
 
 import type { StoredRule } from "../../../packages/sandbox/src/control-types.ts";
-import { errorRegistry } from "../../core/contract/errors.ts";
 import { toExactJson } from "../../core/contract/exact-json.ts";
-import { groupField } from "../../core/contract/fields.ts";
+import { groupField, sample } from "../../core/contract/fields.ts";
 import { control } from "./api.ts";
 import { ActionDialog, ErrorMessage } from "./dialogs.ts";
-import { formatCount, html, textsOf, untrustedText } from "./format.ts";
+import { formatCount, html, untrustedText } from "./format.ts";
 import { useCall } from "./hooks.ts";
 import { useState } from "./library.js";
-import { labelOf } from "./plant-fields.ts";
 import { Choice, TextField } from "./text-field.ts";
 
 export interface RuleList {
@@ -64,118 +62,42 @@ function describe({ match = {}, outcome }: StoredRule) {
   return `${when} → ${plain(outcome)}`;
 }
 
+const examples: readonly (readonly [label: string, rule: object])[] = [
+  ["Each request is over the rate limit", { outcome: { error: 42900 } }],
+  [
+    "One create is stored, and answered with 503",
+    { times: 1, match: { method: "POST" }, outcome: { error: 50300, commit: true } },
+  ],
+  ["One plant in ten waits for two seconds", { match: { share: 0.1 }, outcome: { delay: { seconds: 2 } } }],
+  ["One id fails", { match: { id: 42 }, outcome: { error: 50000 } }],
+  ...(groupField === undefined
+    ? []
+    : [
+        [
+          `One ${groupField} is dropped before the commit`,
+          { match: { [groupField]: sample()[groupField] }, outcome: { drop: "beforeCommit" } },
+        ] as const,
+      ]),
+  ["The response is cut off", { outcome: { body: "truncated" } }],
+  ["The response is slow", { outcome: { bytesPerSecond: 10 } }],
+];
+
 function AddRule({ onAdded, onClose }: { onAdded: () => Promise<void>; onClose: () => void }) {
-  /** The rule as the operator edits it; null while it is written by fields. */
-  const [json, setJson] = useState<string | null>(null);
-  const editJson = ({ currentTarget: { form } }: { currentTarget: HTMLInputElement }) =>
-    form !== null && setJson(toJson(textsOf(form)));
+  const jsonOf = (example: number) => toExactJson(examples[example]?.[1], 2);
+  const [json, setJson] = useState(jsonOf(0));
   return html`
     <${ActionDialog}
       title="Add a rule"
       action="Add rule"
-      onAction=${(form: HTMLFormElement) =>
-        control("POST", "/rules", json ?? toJson(textsOf(form)))
-          .then(onAdded)
-          .then(onClose)}
+      onAction=${() => control("POST", "/rules", json).then(onAdded).then(onClose)}
       onClose=${onClose}
     >
-      <fieldset class="choices">
-        <legend>Written</legend>
-        <label><input type="radio" name="form" checked=${json === null} onChange=${() => setJson(null)} /> by fields</label>
-        <label><input type="radio" name="form" checked=${json !== null} onChange=${editJson} /> as JSON</label>
-      </fieldset>
-      <div hidden=${json !== null}><${RuleFields} /></div>
-      ${json !== null && html`<${TextField} label="Rule" name="rule" isMultiline rows="14" class="mono" spellcheck=${false} value=${json} onText=${setJson} />`}
+      <${Choice}
+        label="Example"
+        options=${examples.map(([label], at) => [String(at), label])}
+        onText=${(at: string) => setJson(jsonOf(Number(at)))}
+      />
+      <${TextField} label="Rule" name="rule" isMultiline rows="12" class="mono" spellcheck=${false} value=${json} onText=${setJson} />
     <//>
   `;
-}
-
-const initialError = "42900";
-
-function RuleFields() {
-  const [error, setError] = useState(initialError);
-  return html`
-    <fieldset class="group">
-      <legend>Which requests</legend>
-      <div class="options">
-        <${Choice}
-          label="Method"
-          name="method"
-          options=${[["POST", "POST"], ["", "any"], ["GET", "GET"], ["OPTIONS", "OPTIONS"]]}
-        />
-        ${groupField !== undefined && html`<${TextField} label=${`${labelOf(groupField)} of the plant`} name=${groupField} placeholder="any" />`}
-        <${TextField} label="Id of the plant" name="id" placeholder="any" />
-        <${TextField} label="Header" name="header" placeholder="such as X-Test" />
-        <${TextField} label="Its value" name="headerValue" />
-        <${TextField} label="Share in %" name="share" placeholder="100" />
-        <${TextField} label="At most, times" name="times" placeholder="unlimited" />
-      </div>
-    </fieldset>
-    <fieldset class="group">
-      <legend>What happens</legend>
-      <div class="options">
-        <${Choice}
-          label="Error"
-          name="error"
-          initial=${initialError}
-          options=${[
-            ["", "none"],
-            ...Object.values(errorRegistry).map(({ error: code, meaning }) => [
-              String(code),
-              `${code} ${meaning}`,
-            ]),
-          ]}
-          onText=${setError}
-        />
-        <${TextField} label="Delay in seconds" name="delay" placeholder="0" />
-        <${Choice}
-          label="Connection"
-          name="drop"
-          options=${[
-            ["", "stays open"],
-            ["beforeCommit", "closed before the commit"],
-            ["afterCommit", "closed after the commit"],
-          ]}
-        />
-        <${Choice}
-          label="Body"
-          name="body"
-          options=${[
-            ["", "complete"],
-            ["truncated", "cut off"],
-            ["wrongLength", "with a wrong length"],
-            ["brokenChunk", "with a broken chunk"],
-            ["garbage", "bytes that are not HTTP"],
-          ]}
-        />
-        <${TextField} label="Bytes per second" name="bytesPerSecond" placeholder="unlimited" />
-        <label class="check">
-          <input type="checkbox" name="commit" disabled=${error === ""} /> The plant is stored before the error is sent
-        </label>
-      </div>
-    </fieldset>
-  `;
-}
-
-/** The rule of the form's fields, as JSON. The server rejects values that are no numbers. */
-function toJson({ header = "", share = "", ...texts }: Record<string, string>) {
-  const number = (text: string) => (text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text));
-  const { id = "", error = "", delay = "", times = "", bytesPerSecond = "" } = texts;
-  const percent = number(share);
-  const match = {
-    ...(texts.method !== "" && { method: texts.method }),
-    ...(header !== "" && { headers: { [header]: texts.headerValue } }),
-    ...(id !== "" && { id: /^-?\d{1,30}$/.test(id.trim()) ? BigInt(id.trim()) : id }),
-    ...(groupField !== undefined && texts[groupField] !== "" && { [groupField]: texts[groupField] }),
-    ...(share !== "" && { share: typeof percent === "number" ? percent / 100 : percent }),
-  };
-  const outcome = {
-    ...(error !== "" && { error: Number(error) }),
-    ...(texts.commit !== undefined && { commit: true }),
-    ...(delay !== "" && { delay: { seconds: number(delay) } }),
-    ...(texts.drop !== "" && { drop: texts.drop }),
-    ...(texts.body !== "" && { body: texts.body }),
-    ...(bytesPerSecond !== "" && { bytesPerSecond: number(bytesPerSecond) }),
-  };
-  return toExactJson({ match, ...(times !== "" && { times: number(times) }), outcome }, 2);
 }

@@ -2,18 +2,21 @@
 // their group in one run.
 
 import { groupField } from "../../core/contract/fields.ts";
-import type { editSelected, findVersions } from "../bulk-edits.ts";
-import { type Answer, get, post } from "./api.ts";
+import type { PlantChanges } from "../plant-changes.ts";
+import { type Answer, post } from "./api.ts";
 import { Confirmation, ErrorMessage } from "./dialogs.ts";
 import { formatCount, html, untrustedText } from "./format.ts";
 import { undo } from "./history.ts";
 import { useCall } from "./hooks.ts";
 import { useState } from "./library.js";
-import { groupLabel, labelOf } from "./plant-fields.ts";
-import { parseQuery } from "./query.ts";
+import { groupLabel, labelOf } from "./plant-form.ts";
+import { findAll } from "./search.ts";
 import { TextField } from "./text-field.ts";
 
 type Change = "delete" | "group";
+
+/** Plants that can be edited at once. */
+const plantsMax = 10_000;
 
 /** `query` is the search that is shown, `versions` those of the plants that were shown. */
 export function Selection({
@@ -45,8 +48,7 @@ export function Selection({
   const selectAll = () => {
     forget();
     return call(async () => {
-      const parameters = new URLSearchParams(parseQuery(query).parameters);
-      const found: Answer<typeof findVersions> = await get(`plants/versions?${parameters}`);
+      const found = await findAll(query, plantsMax);
       for (const { id, version } of found.plants) versions.set(id, version);
       onSelect(new Set(found.plants.map(({ id }) => id)));
       if (!found.isComplete)
@@ -54,10 +56,10 @@ export function Selection({
     });
   };
   const edit = async (chosen: Change) => {
-    const result: Answer<typeof editSelected> = await post("plants/edit", {
+    const result: Answer<PlantChanges["edit"]> = await post("edits", {
       plants: asShown,
-      change: chosen === "group" && group === "" ? "ungroup" : chosen,
-      group,
+      change: chosen,
+      value: group,
     });
     const { edited, unchanged, changedMeanwhile, tooLarge } = result;
     const parts = [

@@ -55,8 +55,3 @@ export async function searchFor(page: Page, query: string): Promise<void> {
 export async function assertNoHorizontalScroll(page: Page): Promise<void> {
   await untilTrue(page, "document.documentElement.scrollWidth <= innerWidth");
 }
-
-/** The computed background of the first element that a selector matches. */
-export function backgroundOf(page: Page, selector: string): Promise<string> {
-  return page.evaluate(`getComputedStyle(document.querySelector("${selector}")).backgroundColor`);
-}

@@ -34,7 +34,7 @@ const inSession = { Cookie: cookie };
 const consoleWrite = { ...json, "X-Plantstore-Console": "1" };
 const password = "four random words it is";
 const plant = plantJson(1n, "Monstera");
-const createInConsole = JSON.stringify({ token, body: plant });
+const createInConsole = JSON.stringify({ body: plant });
 
 const paths: readonly Path[] = [
   { request: "public POST /plants", headers: { ...json, ...bearer }, body: plant, note: "a token" },
@@ -59,7 +59,7 @@ const paths: readonly Path[] = [
   },
   { request: "admin GET /console/api/tokens", status: 401, note: "no session" },
   { request: "admin GET /console/api/history", headers: inSession },
-  { request: "admin GET /console/api/plants?sort=id", headers: inSession },
+  { request: "admin GET /console/api/plants?count=50", headers: inSession },
   { request: "admin GET /console/api/export?format=csv", headers: inSession },
   { request: "admin GET /console/api/tokens", headers: inSession },
   {

@@ -26,14 +26,18 @@ test("words and filters are combined in any order", () => {
     ["token", "ci"],
   ]);
   expect(parametersOf('tag:"none"')).toEqual([["group", "none"]]);
-  expect(parametersOf("42")).toEqual([["word", "42"]]);
+  expect(parametersOf("42")).toEqual([
+    ["idMin", "42"],
+    ["idMax", "42"],
+  ]);
   expect(parametersOf("-7--3")).toEqual([
     ["idMin", "-7"],
     ["idMax", "-3"],
   ]);
-  expect(parametersOf('"300-400" "foo:bar"')).toEqual([
+  expect(parametersOf('"300-400" "foo:bar" "42"')).toEqual([
     ["word", "300-400"],
     ["word", "foo:bar"],
+    ["word", "42"],
   ]);
 });
 

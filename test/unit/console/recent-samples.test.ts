@@ -1,4 +1,4 @@
-// The samples of the last hour and day: every event is counted in the sample of its time, and
+// The samples of the last hour: every event is counted in the sample of its time, and
 // numbers continue after a restart.
 
 import { expect, test } from "bun:test";
@@ -80,34 +80,7 @@ test("the last hour is stored, whatever the pauses, and samples keep their numbe
     expect(samples.length).toBe(Math.min(number, samplesMax));
     for (const [index, sample] of samples.entries())
       expect(sample?.created).toBe(numbers.get(first + index) ?? 0);
-    const minutes = recent.minutesSince(0, number * sampleMs);
-    expect(minutes.samples.length).toBeLessThanOrEqual(minutes.samplesMax);
-    expect(minutes.first + minutes.samples.length).toBe(
-      Math.floor((number * sampleMs) / minutes.sampleMs) + 1,
-    );
   }
-});
-
-test("a minute sums up its samples: the mean of the medians, and the worst 99th percentile", () => {
-  const recent = startAtEpoch();
-  for (const ms of [2, 2, 2]) recent.handle(completed("created", 1_000, ms));
-  recent.handle(completed("unchanged", 6_000, 10));
-  recent.handle(completed("conflict", 6_000));
-  recent.handle({ kind: "batchCommitted", plants: 4, startedAt: 6_000, endedAt: 6_001 });
-  const { first, samples } = recent.minutesSince(0, 30_000);
-  expect(first).toBe(0);
-  expect(samples).toEqual([
-    {
-      created: 3,
-      unchanged: 1,
-      imported: 0,
-      errors: { 40009: 1 },
-      p50Ms: expect.closeTo(4, 0),
-      p99Ms: expect.closeTo(10, 0),
-      batches: 1,
-      batchPlants: 4,
-    },
-  ]);
 });
 
 test("p50 and p99 are those of the creates of a sample, whatever their latency", () => {

@@ -2,11 +2,11 @@
 
 import { expect, test } from "bun:test";
 import { setImmediate as nextTick } from "node:timers/promises";
-import { Edits } from "../../../src/console/edits.ts";
-import { Imports } from "../../../src/console/imports.ts";
+import { Imports } from "../../../src/console/import.ts";
+import { PlantChanges } from "../../../src/console/plant-changes.ts";
 import { BadRequestError } from "../../../src/console/responses.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
-import { consoleContext, importColumns, MemoryContext } from "../../support/console.ts";
+import { consoleContext, MemoryContext } from "../../support/console.ts";
 import { plantJson } from "../../support/http.ts";
 import { settled } from "../../support/settled.ts";
 
@@ -31,7 +31,7 @@ class HeldStore {
   }
 }
 
-const settings = { format: "ndjson", delimiter: ";", columns: "", update: "off" };
+const settings = { format: "ndjson", delimiter: ";", update: "off" };
 
 function start(
   imports: Imports,
@@ -46,7 +46,7 @@ function start(
 
 function importsOf(store: HeldStore): Imports {
   const context = consoleContext({ store });
-  return new Imports(context, new Edits(context));
+  return new Imports(context, new PlantChanges(context));
 }
 
 function plantLines(from: number, count: number): Uint8Array<ArrayBuffer> {
@@ -102,7 +102,7 @@ async function importText(context: MemoryContext, changed: Partial<typeof settin
       if (offset >= bytes.length) controller.close();
     },
   });
-  return start(new Imports(context, new Edits(context)), file, changed);
+  return start(new Imports(context, new PlantChanges(context)), file, changed);
 }
 
 test("a report has the first rejected lines", async () => {
@@ -118,12 +118,12 @@ test("a report has the first rejected lines", async () => {
   expect([lines.length, lines.at(-1)]).toEqual([reported, expect.stringContaining("xxx")]);
 });
 
-test("a file is imported by the columns that were chosen, and rejected lines are reported", async () => {
+test("a file is imported by the columns of its header, and rejected lines are reported", async () => {
   await using context = new MemoryContext();
-  const lines = ["Kategorie;Nr;Name"];
+  const lines = ["tag;ID;Name"];
   for (let id = 1_000; id < 4_000; id++) lines.push(`wax;${id};Hoya ${id} ״שלום״`);
   lines.push("wax;nope;Hoya", 'wax;1000;"another"', ";4000;no tag", 'wax;4001;"two\nlines"', "wax;4002");
-  const csv = { format: "csv", columns: importColumns("1,2,0,true") };
+  const csv = { format: "csv" };
   // The pieces cut lines, and characters.
   const { report, rejections, ...status } = await importText(context, csv, `${lines.join("\n")}\n`);
   expect(status).toMatchObject({
@@ -139,20 +139,20 @@ test("a file is imported by the columns that were chosen, and rejected lines are
     [3_007, 40001],
   ]);
   expect(report.trimEnd().split("\n")).toEqual([
-    "Kategorie;Nr;Name;reason",
+    "tag;ID;Name;reason",
     expect.stringMatching(/^wax;nope;Hoya;"line 3002: 40002 /),
     expect.stringMatching(/^wax;1000;"another";"line 3003: 40009 /),
     expect.stringMatching(/^wax;4002;line 3007: 40001 /),
   ]);
   expect(context.store.get(4_001n)).toEqual({ id: 4_001n, name: "two\nlines", tag: "wax" });
   expect(context.store.get(4_000n)).toEqual({ id: 4_000n, name: "no tag" });
-  const again = await importText(context, csv, 'Kategorie;Nr;Name\nwax;4001;"two\nlines"\nwax;1001;x');
+  const again = await importText(context, csv, 'tag;ID;Name\nwax;4001;"two\nlines"\nwax;1001;x');
   expect(again).toMatchObject({ created: 0, unchanged: 1, rejected: 1, message: null });
 });
 
 test("an import of a file with an open quote says its line", async () => {
   await using context = new MemoryContext();
-  const csv = { format: "csv", columns: importColumns("0,1,2,true") };
+  const csv = { format: "csv" };
   const { message } = await importText(context, csv, 'id;name;tag\n1;"open\n2;x;y\n');
   expect(message).toContain("line 2");
 });
@@ -185,11 +185,9 @@ test("an import replaces plants that differ after a dry run that only counts, in
   );
 });
 
-test.each([
-  { format: "xml" },
-  { format: "csv", delimiter: "ab" },
-  { format: "csv", columns: importColumns("-1,1,2,true") },
-  { update: "all" },
-])("an import is not started with %p", async (wrong) => {
-  expect(await settled(start(importsOf(new HeldStore()), "", wrong))).toThrow(BadRequestError);
-});
+test.each([{ format: "xml" }, { format: "csv", delimiter: "ab" }, { update: "all" }])(
+  "an import is not started with %p",
+  async (wrong) => {
+    expect(await settled(start(importsOf(new HeldStore()), "", wrong))).toThrow(BadRequestError);
+  },
+);

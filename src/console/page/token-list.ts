@@ -1,7 +1,7 @@
 // The list of tokens, with dialogs to issue, rotate and revoke them.
 
 import type { TokenSummary } from "../../operations/token-summary.ts";
-import type { Tokens as TokenCalls } from "../tokens.ts";
+import type { TokenCalls } from "../token-calls.ts";
 import { type Answer, get, post } from "./api.ts";
 import { ActionDialog, Confirmation, Dialog, ErrorMessage } from "./dialogs.ts";
 import { html, relativeTime, textsOf, untrustedText } from "./format.ts";
@@ -49,7 +49,7 @@ function hasEnded({ state }: TokenSummary) {
   return state === "expired" || state === "revoked";
 }
 
-export function Tokens({ tick, onIssued }: { tick: number; onIssued: (token: string) => void }) {
+export function Tokens({ tick }: { tick: number }) {
   const { data: tokens, error, reload } = useLoaded(() => get<TokenSummary[]>("tokens"), [tick]);
   const [opened, open] = useState<Opened | null>(null);
   const [issued, setIssued] = useState<Issued | null>(null);
@@ -59,7 +59,6 @@ export function Tokens({ tick, onIssued }: { tick: number; onIssued: (token: str
   const show = (shown: Issued) => {
     close();
     setIssued(shown);
-    onIssued(shown.token);
     void reload();
   };
   const rows = (listed: TokenSummary[]) => html`

@@ -7,7 +7,8 @@ import type { FieldValue } from "../core/contract/fields.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { Outcome, PlantStore } from "../core/store/plant-store.ts";
-import { readRecords } from "../operations/format.ts";
+import { delimiterNames } from "../operations/csv.ts";
+import { formatNames, readRecords } from "../operations/format.ts";
 import {
   type ImportCounts,
   importPlants,
@@ -18,8 +19,11 @@ import {
 import { dryStore, Replacement } from "../operations/import-update.ts";
 import { RejectionReport } from "../operations/rejections.ts";
 import type { ConsoleContext } from "./context.ts";
-import type { Edits } from "./edits.ts";
-import { type ImportSettings, parseSettings } from "./import-settings.ts";
+import type { PlantChanges } from "./plant-changes.ts";
+import { BadRequestError } from "./responses.ts";
+
+/** Whether stored plants that differ are rejected, replaced, or counted without any write. */
+const updates = ["off", "dry-run", "replace"] as const;
 
 /** Plants in one batch of an import: clients wait for at most one of them. */
 const batchPlantsMax = 512;
@@ -40,29 +44,23 @@ interface ListedRejection {
 /** One at a time: two at once would only wait for each other's commits. */
 export class Imports {
   readonly #context: ConsoleContext;
-  readonly #edits: Edits;
+  readonly #changes: PlantChanges;
   readonly #closing = new AbortController();
   #running: Promise<unknown> | undefined;
 
-  constructor(context: ConsoleContext, edits: Edits) {
+  constructor(context: ConsoleContext, changes: PlantChanges) {
     this.#context = context;
-    this.#edits = edits;
+    this.#changes = changes;
   }
 
   /** Imports the body of a request, and resolves with the report when all of it is committed. */
   async run(parameters: URLSearchParams, { body, signal }: Request, client: string) {
-    const settings = parseSettings((name) => parameters.get(name) ?? "");
+    const settings = parseSettings(parameters);
     if (this.#running !== undefined)
       throw new AdminError(409, "Another import is running; wait until it has ended.");
     const abort = AbortSignal.any([signal, this.#closing.signal]);
-    const running = importFile(
-      this.#context,
-      this.#edits,
-      settings,
-      body ?? new Blob().stream(),
-      abort,
-      client,
-    );
+    const file = body ?? new Blob().stream();
+    const running = importFile(this.#context, this.#changes, settings, file, abort, client);
     this.#running = running;
     try {
       return await running;
@@ -78,10 +76,22 @@ export class Imports {
   }
 }
 
+/** The settings of a request. Throws a BadRequestError for those that the page does not send. */
+function parseSettings(parameters: URLSearchParams) {
+  const format = formatNames.find((one) => one === parameters.get("format"));
+  if (format === undefined) throw new BadRequestError("The format must be ndjson or csv.");
+  const update = updates.find((one) => one === parameters.get("update"));
+  if (update === undefined) throw new BadRequestError("The update must be off, dry-run or replace.");
+  const delimiter = parameters.get("delimiter") ?? ",";
+  if (![...delimiterNames.values()].includes(delimiter))
+    throw new BadRequestError("The delimiter must be a comma, a semicolon or a tab.");
+  return { format, update, delimiter };
+}
+
 async function importFile(
   context: ConsoleContext,
-  edits: Edits,
-  { update, format, delimiter, columns }: ImportSettings,
+  changes: PlantChanges,
+  { update, format, delimiter }: ReturnType<typeof parseSettings>,
   file: ReadableStream<Uint8Array>,
   signal: AbortSignal,
   client: string,
@@ -94,10 +104,9 @@ async function importFile(
   const records = readRecords(format, pieces, {
     recordBytesMax: bodyBytesMax,
     delimiter,
-    columns,
     onHeader: report.lines.onHeader,
   });
-  const run = update === "replace" ? edits.startRun(client) : undefined;
+  const run = update === "replace" ? changes.startRun(client) : undefined;
   let replacement: Replacement | undefined;
   let failure: string | undefined;
   try {
@@ -110,7 +119,7 @@ async function importFile(
     failure = signal.aborted ? cancelled : importErrorMessage(error);
     if (failure === internalErrorMessage) emit({ kind: "internalError", requestId: "console import", error });
   }
-  if (run !== undefined) edits.reportRun(run, client);
+  if (run !== undefined) changes.reportRun(run, client);
   if (update !== "dry-run")
     emit({
       kind: "notice",

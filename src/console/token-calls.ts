@@ -9,15 +9,9 @@ import { parseDurationMs, parseTimestamp } from "../operations/duration.ts";
 import { type TokenSummary, toIsoString, toTokenSummary } from "../operations/token-summary.ts";
 import { BadRequestError } from "./responses.ts";
 
-/** The pause between two writes, in which batches of creates are committed. */
-const writePauseMs = 20;
-const queuedWritesMax = 100;
-
-export class Tokens {
+export class TokenCalls {
   readonly #store: TokenStore;
   readonly #wallNow: () => number;
-  #lastWrite: Promise<unknown> = Promise.resolve();
-  #queuedWrites = 0;
   readonly #list = new CoalescedWork(async () => {
     const now = this.#wallNow();
     return (await this.#store.list()).map((token) => toTokenSummary(token, now));
@@ -40,7 +34,7 @@ export class Tokens {
       throw new BadRequestError("A name must be one line of text, without control characters.");
     const expiresAt = parseExpiry(expires, now);
     const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });
-    const isAdded = await this.#write(() => this.#store.add(record));
+    const isAdded = await this.#store.add(record);
     if (isAdded) return { token };
     throw new AdminError(
       409,
@@ -62,7 +56,7 @@ export class Tokens {
     const expiresAt = expires === "same" ? undefined : parseExpiry(expires, now);
     const { token, record } = makeToken({ name, expiresAt: null }, { now, randomBytes });
     const rotation = { hash: record.hash, name, rotatedAt: now, expiresAt, overlapEndsAt: now + overlapMs };
-    const outcome = await this.#write(() => this.#store.rotate(rotation));
+    const outcome = await this.#store.rotate(rotation);
     if (outcome === "none") throw noActiveToken(name);
     if (outcome === "expired")
       throw new AdminError(
@@ -74,20 +68,8 @@ export class Tokens {
 
   async revoke({ name }: { name: string }): Promise<void> {
     if (!isStorable(name)) throw noActiveToken(name);
-    const isRevoked = await this.#write(() => this.#store.revoke(name, this.#wallNow()));
+    const isRevoked = await this.#store.revoke(name, this.#wallNow());
     if (!isRevoked) throw noActiveToken(name);
-  }
-
-  /** Writes one at a time, with a pause after each. */
-  async #write<Result>(write: () => Promise<Result>): Promise<Result> {
-    if (this.#queuedWrites >= queuedWritesMax)
-      throw new AdminError(503, "Too many changes of tokens are queued; try again.");
-    this.#queuedWrites++;
-    const writing = this.#lastWrite.then(write).finally(() => {
-      this.#queuedWrites--;
-    });
-    this.#lastWrite = writing.catch(() => undefined).then(() => Bun.sleep(writePauseMs));
-    return writing;
   }
 }
 

@@ -1,7 +1,7 @@
 // The console's calls for tokens, on a store in memory.
 
 import { expect, test } from "bun:test";
-import { Tokens } from "../../../src/console/tokens.ts";
+import { TokenCalls } from "../../../src/console/token-calls.ts";
 import { MemoryStore } from "../../../src/sandbox/memory-store.ts";
 
 const dayMs = 86_400_000;
@@ -9,7 +9,7 @@ const dayMs = 86_400_000;
 test("tokens are issued, rotated with an overlap, and revoked, and other requests are rejected with their reason", async () => {
   await using store = new MemoryStore(() => undefined);
   let now = Date.UTC(2026, 0, 1);
-  const tokens = new Tokens(store.tokens, () => now);
+  const tokens = new TokenCalls(store.tokens, () => now);
   const list = async () =>
     (await tokens.list()).map(({ name, state, expires }) => [name, state, Date.parse(expires ?? "") - now]);
   await tokens.issue({ name: "shop", expires: "90d" });

@@ -1,0 +1,144 @@
+// Searches of plants, compared with a search through a list.
+
+import { expect, test } from "bun:test";
+import { type Filter, findPlants, type Reading } from "../../../src/console/plant-search.ts";
+import type { NewPlant } from "../../../src/core/contract/plant.ts";
+import { toEntries } from "../../../src/core/store/plant-store.ts";
+import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
+import { engines } from "../../support/engines.ts";
+import { openedStore } from "../../support/stored-plants.ts";
+
+/** Names that are easily got wrong: the last code points, astral ones, long ones, the same twice. */
+const names = [
+  "",
+  "Ficus",
+  "Ficus",
+  "Ficus elastica",
+  "ficus",
+  "Fícus",
+  "Ficus\u{10ffff}x",
+  "\ud7ff",
+  "\ue000",
+  "\u{1f331} seedling",
+  "%",
+  "Fi%",
+  "a'b\"c\\",
+  // The sign of Kelvin and the long s, which some locales of PostgreSQL fold to k and s.
+  "\u212aIWI \u017fa\u017f",
+  "x".repeat(100),
+  `${"x".repeat(100)}a`,
+  "y".repeat(20_000),
+  "\u{1f331}".repeat(301),
+  "\u202egnp.eman",
+];
+const tags = [undefined, "", "tropical", "Tropical", "t".repeat(5_000), `${"t".repeat(5_000)}u`, "\u{1f335}"];
+const ids = [-(2n ** 63n), 2n ** 63n - 1n, 0n, -1n, 9_007_199_254_740_993n];
+
+const plants: NewPlant[] = Array.from({ length: 150 }, (_, index) => {
+  const id = ids[index] ?? BigInt.asIntN(64, BigInt(index) * 0x9e37_79b9_7f4a_7c15n);
+  const name = names[index % names.length] ?? "";
+  const tag = tags[index % tags.length];
+  return tag === undefined ? { id, name } : { id, name, tag };
+});
+
+const texts = [
+  "F",
+  "fic",
+  "FICUS",
+  "cus e",
+  "seedling",
+  "a'b\"c\\",
+  "ROPICAL",
+  "xxx",
+  "%",
+  "Fi%",
+  "kiwi",
+  "no plant's",
+];
+
+/** Folds what both engines fold: ASCII. */
+const fold = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+
+/** The ids of all plants of a search, page by page. */
+async function found(
+  sql: SqlConnection,
+  filter: Filter,
+  { isDescending, plantsMax }: Omit<Reading, "after">,
+): Promise<bigint[]> {
+  const ids: bigint[] = [];
+  let after: bigint | undefined;
+  do {
+    const page = await findPlants(sql, filter, { after, isDescending, plantsMax });
+    expect(page.ids.length).toBeLessThanOrEqual(plantsMax);
+    ids.push(...page.ids);
+    after = page.next;
+  } while (after !== undefined);
+  return ids;
+}
+
+/** Filters, and the plants that each should find. Even ids have the first token. */
+function cases(createdAt: (id: bigint) => number): [Filter, (plant: NewPlant) => boolean][] {
+  const [low, high] = [0n, 9_007_199_254_740_993n];
+  const [from, end] = [20, 70];
+  const isBetween = ({ id }: NewPlant) => id >= low && id <= high;
+  const isInTime = ({ id }: NewPlant) => createdAt(id) >= from && createdAt(id) < end;
+  const isEven = ({ id }: NewPlant) => id % 2n === 0n;
+  const hasText = ({ name, tag = "" }: NewPlant, text: string) =>
+    [name, tag].some((each) => fold(each).includes(fold(text)));
+  return [
+    [{ words: [] }, () => true],
+    ...texts.map((text): [Filter, (plant: NewPlant) => boolean] => [
+      { words: [text] },
+      (plant) => hasText(plant, text),
+    ]),
+    ...[...tags, "nobody's"].map((tag): [Filter, (plant: NewPlant) => boolean] => [
+      { words: [], group: tag ?? null },
+      (plant) => plant.tag === tag,
+    ]),
+    [{ words: [], ids: [low, high] }, isBetween],
+    [{ words: [], ids: [high, low] }, () => false],
+    [{ words: [], creator: "even" }, isEven],
+    [{ words: [], creator: "nobody" }, () => false],
+    [{ words: [], created: [from, end] }, isInTime],
+    [{ words: ["cus", "fi"] }, (plant) => hasText(plant, "cus") && hasText(plant, "fi")],
+    [{ words: ["ropical", "ficus"] }, (plant) => hasText(plant, "ropical") && hasText(plant, "ficus")],
+    [
+      { words: ["ficus"], group: null, creator: "even", ids: [low, high], created: [from, end] },
+      (plant) =>
+        hasText(plant, "ficus") &&
+        plant.tag === undefined &&
+        isEven(plant) &&
+        isBetween(plant) &&
+        isInTime(plant),
+    ],
+    [{ words: [], group: "tropical", creator: "odd" }, (plant) => plant.tag === "tropical" && !isEven(plant)],
+  ];
+}
+
+for (const engine of engines)
+  test(`${engine.name}: the right plants are found, page by page`, async () => {
+    await using place = await engine.createTestStore();
+    await using store = await openedStore(place.database);
+    await using read = await store.openSql("read");
+    await using write = await store.openSql("write");
+    for (const parity of [0n, 1n]) {
+      const creator = await store.tokens.creatorKey(parity === 0n ? "even" : "odd");
+      const ofParity = plants.filter(({ id }) => (id % 2n === 0n ? 0n : 1n) === parity);
+      await store.create(toEntries(ofParity, creator));
+    }
+    await write.query("UPDATE plants SET created_at = abs(id % 97)");
+    for (const [filter, isFound] of cases((id) => Math.abs(Number(id % 97n))))
+      for (const [plantsMax, isDescending] of [
+        [17, true],
+        [200, false],
+      ] as const) {
+        // PostgreSQL's locale decides on it.
+        if (filter.words[0] === "kiwi" && read.dialect === "postgres") continue;
+        const expected = plants
+          .filter(isFound)
+          .map(({ id }) => id)
+          .toSorted((one, other) => (one < other ? -1 : 1));
+        const ids = await found(read, filter, { plantsMax, isDescending });
+        expect({ filter, ids }).toEqual({ filter, ids: isDescending ? expected.toReversed() : expected });
+      }
+  });

@@ -1,0 +1,195 @@
+// The console's creates and edits, of one plant and of many, their history and its undo, on a store
+// in memory.
+
+import { expect, spyOn, test } from "bun:test";
+import { PlantChanges } from "../../../src/console/plant-changes.ts";
+import { getPlant, listPlants } from "../../../src/console/plants.ts";
+import { EditRun } from "../../../src/operations/edits.ts";
+import { consoleContext, MemoryContext } from "../../support/console.ts";
+import { plantJson } from "../../support/http.ts";
+import { settled } from "../../support/settled.ts";
+
+const client = "192.0.2.1";
+
+const statusOf = (work: () => Promise<unknown>) =>
+  new Promise((resolve) => resolve(work())).then(
+    () => 200,
+    ({ status }) => status,
+  );
+
+/** The plants 0 to `count` - 1. */
+function roses(count: number) {
+  return Array.from({ length: count }, (_, id) => ({ id: BigInt(id), name: "Rosa" }));
+}
+
+/** What the list shows of the plants of a search, as an edit sends it. */
+async function shown(context: MemoryContext, parameters: Record<string, string> = {}): Promise<string> {
+  const versions: string[] = [];
+  let after: bigint | null = null;
+  do {
+    const position: Record<string, string> = after === null ? {} : { after: String(after) };
+    const page = await listPlants(context, new URLSearchParams({ count: "500", ...parameters, ...position }));
+    versions.push(...page.plants.map(({ id, version }) => `${id}:${version}`));
+    after = page.next;
+  } while (after !== null);
+  return versions.join(" ");
+}
+
+test("a plant is created with the checks of the public operation", async () => {
+  await using context = await MemoryContext.of(roses(2));
+  const changes = new PlantChanges(context);
+  const create = (body: string) => statusOf(() => changes.create({ body }, client));
+  expect(await create(plantJson(9_007_199_254_740_993n, "Hoya"))).toBe(200);
+  expect(await create(plantJson(9_007_199_254_740_993n, "Hoya"))).toBe(200);
+  expect(await create(plantJson(1n, "Hoya"))).toBe(400);
+  expect(await create("{")).toBe(400);
+  expect(await create(plantJson(3n, "x".repeat(context.bodyBytesMax)))).toBe(400);
+  expect(context.store.get(9_007_199_254_740_993n)).toMatchObject({ name: "Hoya" });
+  expect(context.emitted).toMatchObject([
+    { message: "plant created", fields: { id: "9007199254740993", client } },
+    { kind: "plantsChanged", created: 1 },
+  ]);
+});
+
+test("a plant is replaced and deleted only while it is what the operator was shown", async () => {
+  await using context = await MemoryContext.of(roses(9));
+  const changes = new PlantChanges(context);
+  const version = async () => {
+    const plant = await getPlant(context, new URLSearchParams({ id: "7" }));
+    return `7:${plant?.version}`;
+  };
+  const edit = (plants: string, change: string, value = "") =>
+    changes.edit({ plants, change, value }, client);
+  const first = await version();
+  expect(await edit(first, "replace", plantJson(7n, "Ficus \u{1f331}", ""))).toMatchObject({ edited: 1 });
+  expect(await edit(first, "replace", plantJson(7n, "Hoya"))).toMatchObject({
+    edited: 0,
+    changedMeanwhile: { count: 1, ids: [7n] },
+  });
+  expect(await edit(first, "delete")).toMatchObject({ edited: 0, changedMeanwhile: { count: 1 } });
+  const second = await version();
+  expect(await edit(second, "replace", plantJson(7n, "Ficus \u{1f331}", ""))).toMatchObject({ unchanged: 1 });
+  for (const invalid of [
+    plantJson(1n, "another id"),
+    '{"id": 7}',
+    '{"id": 7, "name": "\\u0000"}',
+    '{"id": 7, "name": "x", "tag": null}',
+    "{",
+    plantJson(7n, "x".repeat(context.bodyBytesMax)),
+  ])
+    expect(await statusOf(() => edit(second, "replace", invalid))).toBe(400);
+  expect(await edit(second, "delete")).toMatchObject({ edited: 1 });
+  expect(await edit(second, "delete")).toMatchObject({ edited: 0, changedMeanwhile: { count: 1 } });
+  expect(context.emitted.map((event) => ("message" in event ? event.message : event.kind))).toEqual([
+    "plants edited",
+    "plants edited",
+    "plantsChanged",
+  ]);
+  expect(JSON.stringify(context.emitted)).not.toContain("Ficus");
+});
+
+test("many plants get a tag, and are deleted, in one run each, but not what has changed or would be too large", async () => {
+  const long = "x".repeat(900);
+  await using context = await MemoryContext.of([
+    ...roses(1_100),
+    { id: 5_000n, name: long },
+    { id: 5_001n, name: `${long}1` },
+  ]);
+  const changes = new PlantChanges(context);
+  const edit = (plants: string, change: string, value = "") =>
+    changes.edit({ plants, change, value }, client);
+  const all = await shown(context);
+  expect(all.split(" ")).toHaveLength(1_102);
+  await edit(await shown(context, { idMin: "0", idMax: "9" }), "group", "new");
+  // Beyond what the list shows of a long text.
+  await edit(
+    await shown(context, { idMin: "5001", idMax: "5001" }),
+    "replace",
+    plantJson(5_001n, `${long}2`),
+  );
+  await edit(await shown(context, { idMin: "10", idMax: "10" }), "delete");
+  expect(await edit(all, "group", "t".repeat(80))).toMatchObject({
+    edited: 1_089,
+    changedMeanwhile: { count: 12, ids: [5_001n, ...Array.from({ length: 11 }, (_, at) => BigInt(10 - at))] },
+    tooLarge: { count: 1, ids: [5_000n], bodyBytesMax: 1_000 },
+  });
+  const tagged = await shown(context, { group: "t".repeat(80) });
+  const { run } = await edit(tagged, "delete");
+  expect(await shown(context, { group: "t".repeat(80) })).toBe("");
+  expect(await changes.undo({ run, id: "" }, client)).toMatchObject({ undone: 1_089 });
+  expect(await shown(context, { group: "t".repeat(80) })).toBe(tagged);
+  expect(await edit(await shown(context, { idMin: "3", idMax: "3" }), "group")).toMatchObject({ edited: 1 });
+  expect(context.store.get(3n)).toEqual({ id: 3n, name: "Rosa" });
+
+  const tooMany = Array.from({ length: 10_001 }, (_, id) => `${id}:x`).join(" ");
+  for (const [plants, change, value] of [
+    ["3:x", "rename", ""],
+    ["x:x", "delete", ""],
+    ["3", "delete", ""],
+    ["3:x", "group", "\0"],
+    [tooMany, "delete", ""],
+  ] as const)
+    expect(await statusOf(() => edit(plants, change, value))).toBe(400);
+});
+
+test("the history of a plant has its edits by pages, and undoes them", async () => {
+  // Edits of one millisecond have no order.
+  let now = Date.UTC(2026, 0, 1);
+  using _ = spyOn(Date, "now").mockImplementation(() => now++);
+  await using context = await MemoryContext.of(roses(9));
+  const changes = new PlantChanges(context);
+  const history = (parameters: Record<string, string>) => changes.history(new URLSearchParams(parameters));
+  const edit = async (change: string, value = "") =>
+    changes.edit({ plants: await shown(context, { idMin: "7", idMax: "7" }), change, value }, client);
+  expect(await history({ id: "7" })).toEqual({ edits: [], next: null });
+  await edit("replace", plantJson(7n, "Rosa canina", ""));
+  await edit("delete");
+  const { edits: listed } = await history({ id: "7" });
+  expect(listed as unknown[]).toEqual([
+    {
+      run: expect.any(String),
+      editedAt: expect.stringMatching(/^20.*Z$/),
+      editor: { by: "console", client },
+      before: { name: "Rosa canina", tag: "" },
+      after: null,
+    },
+    expect.objectContaining({ before: { name: "Rosa" }, after: { name: "Rosa canina", tag: "" } }),
+  ]);
+  const [deletion = "", change = ""] = listed.map(({ run }) => run);
+  const undo = (run: string, id: string) => changes.undo({ run, id }, client);
+  expect(await undo(change, "")).toEqual({ undone: 0, unchanged: 0, leftCount: 1 });
+  expect(await undo(deletion, "7")).toEqual({ undone: 1, unchanged: 0, leftCount: 0 });
+  expect(await undo(change, "")).toEqual({ undone: 1, unchanged: 0, leftCount: 0 });
+  expect(context.store.get(7n)).toEqual({ id: 7n, name: "Rosa" });
+  expect(await statusOf(() => undo(change, "8"))).toBe(404);
+  expect(await statusOf(() => undo(change, "x"))).toBe(400);
+  expect(await statusOf(() => history({ id: "7", before: "x" }))).toBe(400);
+
+  for (let count = 0; count < 48; count++) await edit("group", String(count));
+  const first = await history({ id: "7" });
+  const rest = await history({ id: "7", before: first.next ?? "" });
+  expect([first.edits.length, rest.edits.length, rest.next]).toEqual([50, 2, null]);
+});
+
+test("an undo that fails halfway reports what it has undone", async () => {
+  const plants = roses(300);
+  await using context = await MemoryContext.of(plants);
+  const deletion = new EditRun(context.store, { by: "console" });
+  await deletion.edit(plants.map((plant) => ({ id: plant.id, expected: plant, replacement: undefined })));
+  let calls = 0;
+  const store: Pick<typeof context.store, "edit" | "openSql"> = {
+    openSql: (access) => context.store.openSql(access),
+    edit: async (edits, run) => {
+      if (++calls === 2) throw new Error("the disk is full");
+      return context.store.edit(edits, run);
+    },
+  };
+  const changes = new PlantChanges(consoleContext({ store, reader: context.reader, emit: context.emit }));
+  expect(await settled(changes.undo({ run: deletion.id, id: "" }, "::1"))).toThrow("the disk is full");
+  const restored = context.store.count();
+  expect(restored).toBeWithin(1, 300);
+  expect(context.emitted).toEqual([
+    expect.objectContaining({ message: "plants edited", fields: expect.objectContaining({ restored }) }),
+    expect.objectContaining({ kind: "plantsChanged", created: restored }),
+  ]);
+});
