@@ -1,6 +1,7 @@
-// npm run test:postgres: the tests of the PostgreSQL engine that depend on its version, on the
-// major versions before the one that npm test has. Installs what postgres-versions/package-lock.json
-// pins, once. A version that is neither there nor in Debian's folder is skipped with the reason.
+// npm run test:postgres [-- FILE]: the tests of the PostgreSQL engine that depend on its version, on
+// the major versions before the one that npm test has. Installs what
+// postgres-versions/package-lock.json pins, once. A version that is neither there nor in Debian's
+// folder is skipped with the reason.
 
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -38,7 +39,7 @@ function runVersion(programs: string): number | null {
   // Without the server that other tests share, which has another version.
   const { PLANTSTORE_TEST_POSTGRES: _, ...env } = process.env;
   const runner = new URL("run-tests.ts", import.meta.url).pathname;
-  return spawnSync(process.execPath, [runner, "postgres"], {
+  return spawnSync(process.execPath, [runner, "postgres", ...process.argv.slice(2)], {
     stdio: "inherit",
     env: { ...env, [postgresProgramsVariable]: programs },
   }).status;

@@ -1,7 +1,7 @@
 // Runs one tier of the tests: npm test, npm run test:system, npm run test:citus, and for each
 // version npm run test:postgres. All files share one PostgreSQL server, and run in one process more
 // than there are processors, since many wait for a disk or a timer, the slowest files first. Prints
-// what fails, what is skipped and why, and the counts, which .ci/run adds up.
+// what fails and how to run it alone, what is skipped and why, and the counts, which .ci/run adds up.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -144,7 +144,10 @@ async function runTier(
     },
   );
   const exitCode = await endOf(child);
-  if (existsSync(report)) process.stdout.write(skippedLine(await Bun.file(report).text()));
+  if (existsSync(report)) {
+    const xml = await Bun.file(report).text();
+    process.stdout.write(skippedLine(xml) + failedLines(xml));
+  }
   if (!hasChromium && folders.includes("./test/system/"))
     process.stdout.write(
       "skipped: test/system/browser (install chromium-headless-shell or chromium, or set CHROMIUM_PATH)\n",
@@ -184,6 +187,14 @@ async function endOf(child: ChildProcess): Promise<number> {
 /** Kills the processes of a session: each test worker has a process group of its own. */
 function killSession(leader: number | undefined): void {
   if (leader !== undefined) for (const pid of sessionOf(leader)) sendSignal(pid, "SIGKILL");
+}
+
+/** The command that runs a file with failed tests alone, a line for each. */
+function failedLines(xml: string): string {
+  const script = name === "test" ? "npm test --" : `npm run test:${name} --`;
+  const failed = xml.matchAll(/<testcase [^>]*?file="([^"]*)"[^>]*>\s*<(?:failure|error)/g);
+  const files = new Set(Array.from(failed, ([, file]) => file));
+  return Array.from(files, (file) => `to run it alone: ${script} ./${file}\n`).join("");
 }
 
 /** Why tests were skipped: one line with the reasons in a JUnit report, each with its number. */
