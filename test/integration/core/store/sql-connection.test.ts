@@ -67,10 +67,8 @@ for (const { name, createTestStore, open } of stores) {
       await using sql = await store.openSql("read");
       const endless = `WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE ${sql.inTime})
                          SELECT count(*) FROM number`;
-      const startedAt = performance.now();
       const error = await sql.query(endless, [], 200).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(SqlTimeout);
-      expect(performance.now() - startedAt).toBeGreaterThan(150);
       const again = await sql.transaction([{ sql: endless }], 200).catch((thrown: unknown) => thrown);
       expect(again).toBeInstanceOf(SqlTimeout);
       expect(await sql.query("SELECT 1 AS one WHERE 1 = $1", [1])).toEqual([{ one: 1n }]);
