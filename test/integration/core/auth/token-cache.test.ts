@@ -177,25 +177,29 @@ test("the last use is stored once a minute, to the minute, and when the server s
   await using fixture = new TestCache();
   const token = await fixture.issue("used");
   await fixture.issue("unused");
+  await fixture.issue("revoked");
   fixture.sql.run("CREATE TABLE writes (minute INTEGER)");
   fixture.sql.run(
-    "CREATE TRIGGER log AFTER UPDATE ON tokens BEGIN INSERT INTO writes VALUES (new.last_used_at); END",
+    "CREATE TRIGGER log AFTER UPDATE OF last_used_at ON tokens BEGIN INSERT INTO writes VALUES (new.last_used_at); END",
   );
   await fixture.cache.start();
   for (const seconds of [1, 20, 59]) {
     fixture.now = noon + seconds * 1_000;
     await fixture.cache.lookup(token);
   }
-  expect(await fixture.lastUses()).toEqual({ used: undefined, unused: undefined });
+  expect(await fixture.lastUses()).toEqual({ used: undefined, unused: undefined, revoked: undefined });
+  // The tokens are read again meanwhile.
+  await fixture.stored.revoke("revoked", noon);
+  await fixture.aRead();
   fixture.now = noon + minute;
   await eventually("a last use", async () => (await fixture.lastUses()).used !== undefined);
-  expect(await fixture.lastUses()).toEqual({ used: 0, unused: undefined });
+  expect(await fixture.lastUses()).toEqual({ used: 0, unused: undefined, revoked: undefined });
   fixture.now = noon + 2 * minute;
   await fixture.aRead();
   expect(fixture.sql.query("SELECT count(*) FROM writes").values()).toEqual([[1]]);
   await fixture.cache.lookup(token);
   await fixture.cache.stop();
-  expect(await fixture.lastUses()).toEqual({ used: 2, unused: undefined });
+  expect(await fixture.lastUses()).toEqual({ used: 2, unused: undefined, revoked: undefined });
 });
 
 test("a clock that is a year ahead or behind removes nothing: tokens are the same once it is right again", async () => {

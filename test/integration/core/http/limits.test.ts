@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { eventually } from "../../../support/eventually.ts";
 import { freshId, plantJson, post } from "../../../support/http.ts";
 import { type InProcessServer, startGated, startInProcess } from "../../../support/in-process-server.ts";
-import { createHead, stuckCreate } from "../../../support/raw-connection.ts";
+import { createHead, RawConnection, stuckCreate } from "../../../support/raw-connection.ts";
 import { RunningServer } from "../../../support/server.ts";
 import { exported } from "../../../support/stored-plants.ts";
 
@@ -126,11 +126,18 @@ test("memory is reserved for the bytes received, not for the Content-Length", as
 test("past connectionsMax idle connections are closed, busy ones after their response, and no new one is refused", async () => {
   await using server = await RunningServer.startInProcess({ args: ["--connections-max", "10"] });
   const target = await server.target();
+  const idle = await Promise.all(Array.from({ length: 5 }, () => RawConnection.open(server.url)));
+  for (const connection of idle) {
+    connection.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    await connection.until((received) => (received === "" ? undefined : received));
+  }
   const stuck = await Promise.all(
     Array.from({ length: 20 }, () => stuckCreate(target, "Content-Length: 29", '{"id":1,"name":"Monster')),
   );
   const shed = await server.logged(({ msg }) => msg.startsWith("too many connections"));
   expect(shed.level).toBe("warn");
+  // Before the stuck creates time out.
+  await Promise.all(idle.map(({ closed }) => closed));
   const { status, headers } = await post(target, plantJson(2n, "Monstera"));
   expect({ status, connection: headers.get("connection") }).toEqual({ status: 200, connection: "close" });
   for (const connection of stuck) connection.write('a"}   ');

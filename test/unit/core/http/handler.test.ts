@@ -71,6 +71,7 @@ test.each([
   ["an exception", broken, create(), 500, "internalError"],
   ["no token", "created", create({}), 401, "missingToken"],
   ["an unknown path", "created", request("GET", "/nowhere?x=1", authorized), 404, "notFound"],
+  ["an unknown path without a token", "created", request("GET", "/nowhere", {}), 401, "missingToken"],
   ["another method", "created", request("PUT", "/v1/plants", authorized), 405, "methodNotAllowed"],
 ] as const)("%s has one response and one record", async (_, createOutcome, sent, status, result) => {
   const { handler, events } = handlerWith(createOutcome);
@@ -125,24 +126,30 @@ test.each([
     expect(await response.json()).toMatchObject({ error: 41500, message: expect.stringContaining(encoding) });
 });
 
-test("a body that arrives after its time has run out is neither stored nor responded to again", async () => {
-  const { handler, events, created } = handlerWith("created", 40);
-  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-  const sent = new Request("http://x/v1/plants", {
-    method: "POST",
-    headers: authorized,
-    body: readable,
-    duplex: "half",
-  } as RequestInit);
-  const response = await handler(sent, context);
-  expect(response.status).toBe(408);
-  const writer = writable.getWriter();
-  await writer.write(new TextEncoder().encode(plant)).catch(() => undefined);
-  await writer.close().catch(() => undefined);
-  await nextTurn();
-  expect(created).toEqual([]);
-  expect(events).toMatchObject([{ request: { result: "requestTimeout" } }]);
-});
+test.each([
+  ["announced", { "Content-Length": String(plant.length) }],
+  ["in chunks", {}],
+])(
+  "a body that arrives %s after its time has run out is neither stored nor responded to again",
+  async (_, framing) => {
+    const { handler, events, created } = handlerWith("created", 40);
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const sent = new Request("http://x/v1/plants", {
+      method: "POST",
+      headers: { ...authorized, ...framing },
+      body: readable,
+      duplex: "half",
+    } as RequestInit);
+    const response = await handler(sent, context);
+    expect(response.status).toBe(408);
+    const writer = writable.getWriter();
+    await writer.write(new TextEncoder().encode(plant)).catch(() => undefined);
+    await writer.close().catch(() => undefined);
+    await nextTurn();
+    expect(created).toEqual([]);
+    expect(events).toMatchObject([{ request: { result: "requestTimeout" } }]);
+  },
+);
 
 test("a request whose client aborts is recorded as aborted, and is not an internal error", async () => {
   const { handler, events } = handlerWith("created");
