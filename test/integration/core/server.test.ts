@@ -2,8 +2,10 @@
 
 import { expect, test } from "bun:test";
 import { type Handler, makeToken, openServerStore, randomBytes, ServerEvents, startServer } from "plantstore";
+import { eventually } from "../../support/eventually.ts";
 import { post, send } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
+import { stuckCreate } from "../../support/raw-connection.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 import { settled } from "../../support/settled.ts";
 
@@ -29,15 +31,6 @@ test("a program that imports the package starts the service, and creates a plant
   expect((await server.fetch(again)).status).toBe(200);
   expect(results).toEqual(["created", "unchanged"]);
   await server.stop();
-});
-
-test("without a listener requests come in by fetch", async () => {
-  await using server = await startInProcess({ listener: false });
-  expect(server.url).toBe("http://localhost");
-  const { token } = await server.target();
-  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
-  const request = new Request(`${server.url}/plants`, { method: "POST", headers, body: plant });
-  expect((await server.server.fetch(request)).status).toBe(200);
 });
 
 test("a handler around the handler sees each request and the origin", async () => {
@@ -76,15 +69,6 @@ test.each([
   },
 );
 
-test("a request that a handler has altered is what the service responds to", async () => {
-  const wrapHandler =
-    (next: Handler): Handler =>
-    (request, connection) =>
-      next(new Request(`${connection.origin}/elsewhere`, request), { ...connection, route: undefined });
-  await using server = await startInProcess({ wrapHandler });
-  expect(await post(await server.target(), plant)).toMatchObject({ status: 404, json: { error: 40400 } });
-});
-
 test("routes of the admin listener are beside those of the server", async () => {
   const adminRoutes = [
     {
@@ -107,4 +91,19 @@ test("an address that is taken rejects the start, and leaves nothing open", asyn
       code: "EADDRINUSE",
     }),
   );
+});
+
+test("a server that stops is not ready, accepts no new connections, and completes what it has accepted", async () => {
+  await using server = await startInProcess();
+  const target = await server.target();
+  const stuck = await stuckCreate(target, `Content-Length: ${plant.length}`, plant.slice(0, 5));
+  const bodyBytes = () => server.metric("plantstore_body_bytes");
+  await eventually("the server reads the body", bodyBytes, (bytes) => bytes > 0);
+  const stopping = server.server.stop();
+  const ready = await fetch(`${server.adminUrl}/readyz`);
+  expect([ready.status, await ready.text()]).toEqual([503, "not ready: the server is stopping\n"]);
+  expect(await settled(post(target, plant))).toThrow();
+  stuck.write(plant.slice(5));
+  expect(await stuck.closed).toStartWith("HTTP/1.1 200 OK\r\n");
+  await stopping;
 });

@@ -4,13 +4,12 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
-import { plantJson, post } from "../../support/http.ts";
+import { plantJson } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { logLines } from "../../support/output.ts";
 import { sendSignal } from "../../support/processes.ts";
 import { RawConnection, stuckCreate } from "../../support/raw-connection.ts";
 import { RunningServer } from "../../support/server.ts";
-import { settled } from "../../support/settled.ts";
 
 const servers = new AsyncDisposableStack();
 afterAll(() => servers.disposeAsync());
@@ -92,19 +91,6 @@ test("a second signal, later, ends the process immediately", async () => {
   expect(exitCode).toBe(1);
   expect(logLines(stderr).at(-1)).toMatchObject({ level: "warn", signal: "SIGTERM" });
   stuck.terminate();
-});
-
-test("during shutdown the server is not ready, and accepts no new connections", async () => {
-  const { server, target, stuck } = await startWithStuckCreate("{", 50);
-  const adminUrl = await server.adminUrl();
-  expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200);
-  const stopping = server.stop();
-  await server.logged(({ msg }) => msg.startsWith("shutting down"));
-  expect(await (await fetch(`${adminUrl}/readyz`)).text()).toBe("not ready: the server is stopping\n");
-  expect((await fetch(`${adminUrl}/livez`)).status).toBe(200);
-  expect(await settled(post(target, plantJson(1n, "Monstera")))).toThrow();
-  stuck.terminate();
-  expect((await stopping).exitCode).toBe(0);
 });
 
 test("SIGHUP ends a server as SIGTERM does, unless nohup has said that it is to be ignored", async () => {

@@ -7,12 +7,11 @@ import type { SimulationParts } from "./environment.ts";
 import type { KnownOutcome, Model } from "./model.ts";
 import { engineThrewText, type Reply, type SimulatedServer } from "./server.ts";
 import type { SqliteEnvironment } from "./sqlite-environment.ts";
-import type { SimulatedTokens } from "./tokens.ts";
 
 export interface ClientParts extends SimulationParts {
   readonly environment: SqliteEnvironment;
   readonly model: Model;
-  readonly tokens: SimulatedTokens;
+  readonly token: string;
   readonly server: () => SimulatedServer;
   /** Reports a violation. */
   readonly report: (violation: string) => void;
@@ -63,7 +62,7 @@ export class Client {
   async #postWhileOverloaded(body: string): Promise<Reply> {
     const triesMax = 20;
     for (let tries = 1; ; tries++) {
-      const reply = await this.#post(body, this.#parts.tokens.first, false);
+      const reply = await this.#post(body, false);
       const isOverloaded = reply !== "disconnected" && reply.text.includes("overloaded");
       if (!isOverloaded || tries === triesMax) return reply;
       await this.#parts.time.sleep(this.#random.between(1, 1_000));
@@ -71,24 +70,15 @@ export class Client {
   }
 
   async #create(): Promise<void> {
-    const { model, tokens } = this.#parts;
     const { plant, isAlone } = this.#choose();
-    const { token, expectation } = tokens.any();
-    model.send(plant);
-    const reply = await this.#post(newPlantJson(plant), token);
-    if (reply !== "disconnected") {
-      const refused = reply.status === 401;
-      if (refused && expectation() === "accepted")
-        this.#parts.report(`shut out: an active token got ${show(reply)}`);
-      if (!refused && expectation() === "refused")
-        this.#parts.report(`let in: an inactive token got ${show(reply)}`);
-    }
-    this.#checkResponse(reply);
+    this.#parts.model.send(plant);
+    const reply = await this.#post(newPlantJson(plant));
+    if (reply !== "disconnected" && reply.status === 500 && reply.text !== engineThrewText)
+      this.#parts.report("internal error: a request was answered 500");
     this.#record(plant, reply, isAlone);
   }
 
   async #sendInvalid(): Promise<void> {
-    const { tokens, report } = this.#parts;
     const id = this.#random.int64();
     const plant = { id, name: `wrong ${this.#name} ${this.#count++}` };
     const json = newPlantJson(plant);
@@ -99,12 +89,12 @@ export class Client {
       [json.replace("{", `{"tag":null,`), 400],
       [json.replace('"wrong', `"${"y".repeat(2_000)}wrong`), 413],
     ] as const);
-    const reply = await this.#post(body, tokens.first);
+    const reply = await this.#post(body);
     // Rejected before the body was read to its end.
     const isLimited =
       reply !== "disconnected" && (reply.status === 408 || /bodies to read|overloaded/.test(reply.text));
     if (reply !== "disconnected" && reply.status !== status && !isLimited)
-      report(`wrong status: ${body.slice(0, 80)} got ${show(reply)}`);
+      this.#parts.report(`wrong status: ${body.slice(0, 80)} got ${show(reply)}`);
   }
 
   #choose(): { plant: NewPlant; isAlone: boolean } {
@@ -123,8 +113,9 @@ export class Client {
     return { plant, isAlone: !isShared };
   }
 
-  async #post(body: string, token: string, mayBeChunked = true): Promise<Reply> {
+  async #post(body: string, mayBeChunked = true): Promise<Reply> {
     const inChunks = mayBeChunked && this.#random.chance(0.2);
+    const { token } = this.#parts;
     const headers = new Headers({ Authorization: `Bearer ${token}`, "Content-Type": "application/json" });
     if (!inChunks) headers.set("Content-Length", String(Buffer.byteLength(body)));
     const request = new Request("http://simulated/plants", {
@@ -152,12 +143,6 @@ export class Client {
         if (at >= bytes.length) controller.close();
       },
     });
-  }
-
-  /** Checks that the response is allowed, whatever the outcome of the plant. */
-  #checkResponse(reply: Reply): void {
-    if (reply !== "disconnected" && reply.status === 500 && reply.text !== engineThrewText)
-      this.#parts.report("internal error: a request was answered 500");
   }
 
   #record(plant: NewPlant, reply: Reply, isAlone: boolean): void {

@@ -39,8 +39,4 @@ export interface Mutation {
   readonly sqliteSql?: (sql: string) => string;
   /** Reports a failed fsync as another error. */
   readonly hidesFsync?: boolean;
-  /** Replaces the clock by which tokens expire. */
-  readonly clock?: (wallNow: () => number) => () => number;
-  /** Wraps the token store of each server. */
-  readonly tokens?: (tokens: TokenStore) => TokenStore;
 }

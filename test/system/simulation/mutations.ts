@@ -129,24 +129,4 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
     mutation: { sqliteSql: (sql) => sql.replace("ROLLBACK", "SELECT 1") },
   },
   goesOnAfterAFailedFsync: { mutation: { hidesFsync: true } },
-  neverSeesATokenEnd: { mutation: { clock: () => () => 0 } },
-  neverSeesARevocation: {
-    mutation: {
-      tokens: (tokens) => ({
-        ...bound(tokens),
-        readUnlessVersion: async (known) =>
-          known === undefined ? tokens.readUnlessVersion(known) : undefined,
-      }),
-    },
-  },
 };
-
-/** The methods of an object of a class, for a copy. */
-function bound<T extends object>(object: T): T {
-  const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(object));
-  return Object.fromEntries(
-    methods
-      .map((name) => [name, (object as Record<string, unknown>)[name]])
-      .map(([name, value]) => [name, typeof value === "function" ? value.bind(object) : value]),
-  ) as T;
-}

@@ -62,8 +62,7 @@ export class SimulatedServer {
       { now: time.now, emit: () => undefined },
     );
     this.#creating = mutation.groupCommit?.(this.#groupCommit, { time, random }) ?? this.#groupCommit;
-    const tokens = mutation.tokens?.(store.tokens) ?? store.tokens;
-    this.#tokens = new TokenCache(tokens, mutation.clock?.(time.wallNow) ?? time.wallNow, () => undefined);
+    this.#tokens = new TokenCache(store.tokens, time.wallNow, () => undefined);
     this.#handler = createHandler({
       operations: [createPlantOperation],
       store: undefined,

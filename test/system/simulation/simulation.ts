@@ -1,5 +1,6 @@
 // One simulation: a server, clients and an environment with injected faults, all driven by one seed.
 
+import { makeToken } from "../../../src/core/auth/token.ts";
 import { Random } from "../../support/random.ts";
 import { VirtualTime } from "../../support/virtual-time.ts";
 import { Client, type ClientParts } from "./client.ts";
@@ -7,7 +8,6 @@ import type { Mutation, SimulationParts } from "./environment.ts";
 import { Model } from "./model.ts";
 import { SimulatedServer } from "./server.ts";
 import { SqliteEnvironment } from "./sqlite-environment.ts";
-import { SimulatedTokens } from "./tokens.ts";
 
 export interface Result {
   readonly seed: number;
@@ -64,16 +64,17 @@ class Simulation {
 
   /** Runs to the end, and returns the violations. */
   async run(): Promise<string[]> {
-    const { random } = this.#parts;
-    const tokens = new SimulatedTokens(this.#parts, this.#environment.start(() => undefined).tokens);
-    await tokens.issue(false);
+    const { random, time } = this.#parts;
+    const randomBytes = (count: number) => new Uint8Array(count);
+    const made = makeToken({ name: "first", expiresAt: null }, { now: time.wallNow(), randomBytes });
+    await this.#environment.start(() => undefined).tokens.add(made.record);
     await this.#server.start();
 
     const clientParts: ClientParts = {
       ...this.#parts,
       environment: this.#environment,
       model: this.model,
-      tokens,
+      token: made.token,
       server: () => this.#server,
       report: (violation) => this.#violations.push(violation),
     };
@@ -81,7 +82,7 @@ class Simulation {
       { length: 2 + random.below(12) },
       (_, index) => new Client(clientParts, `client ${index}`),
     );
-    const disturbing = this.#disturb(tokens);
+    const disturbing = this.#disturb();
     await Promise.all(clients.map((client) => client.createMany(2 + random.below(10))));
     this.#isOver = true;
     await disturbing;
@@ -116,9 +117,9 @@ class Simulation {
     await this.#server.start();
   }
 
-  /** Disturbs the server: faults, kills, restarts, new and revoked tokens, clock jumps. */
-  async #disturb(tokens: SimulatedTokens): Promise<void> {
-    const { random, time } = this.#parts;
+  /** Disturbs the server: faults, kills, restarts, clock jumps. */
+  async #disturb(): Promise<void> {
+    const { random, time, trace } = this.#parts;
     while (!this.#isOver) {
       await time.sleep(random.between(1, 250));
       if (!this.#server.isUp && random.chance(0.5)) await this.#restart();
@@ -137,20 +138,10 @@ class Simulation {
         // A slow disk may delay the stop without limit; an operator kills the server then.
         await Promise.race([stopping, time.sleep(15_000)]);
         server.kill();
-      } else if (event === 6) await tokens.issue();
-      else if (event === 7) await tokens.revoke();
-      else if (event === 8) {
-        const jumpMs = random.between(-100_000, 100_000);
-        this.#moveClock(jumpMs);
-        // Often it is set back: a token that had expired is active again.
-        if (random.chance(0.5)) time.after(random.between(500, 4_000), () => this.#moveClock(-jumpMs));
+      } else if (event === 6) {
+        time.wallAheadMs += random.between(-100_000, 100_000);
+        trace(`clock: ${time.wallAheadMs.toFixed(3)}`);
       }
     }
-  }
-
-  #moveClock(jumpMs: number): void {
-    const { time, trace } = this.#parts;
-    time.wallAheadMs += jumpMs;
-    trace(`clock: ${time.wallAheadMs.toFixed(3)}`);
   }
 }

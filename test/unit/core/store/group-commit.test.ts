@@ -178,6 +178,14 @@ test("a caller's code units may fill seven eighths of the queue, and are release
   await engine.end();
   while (commit.queuedPlants > 0) await engine.end();
   expect(commit.isFullFor("one")).toBe(false);
+
+  // Also while the caller always has some plants in the queue.
+  for (let id = 0; id < 9; id++) void create(commit, plant(id, "12345"), "one");
+  for (let batch = 0; batch < 30; batch++) {
+    await engine.end();
+    for (let id = 0; id < 3; id++) void create(commit, plant(id, "12345"), "one");
+    expect(commit.isFullFor("one")).toBe(false);
+  }
 });
 
 /** The whole table of states and calls: how each is entered, and what a create and a close do. */
