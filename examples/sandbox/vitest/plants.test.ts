@@ -1,4 +1,3 @@
-import { setTimeout } from "node:timers/promises";
 import { startSandbox } from "plantstore/sandbox";
 import { afterAll, beforeEach, expect, test } from "vitest";
 
@@ -23,16 +22,4 @@ test("a create is sent again when the service is overloaded", async () => {
   expect(await sandbox.plants()).toEqual([{ id: 1n, name: "Monstera" }]);
   const requests = await sandbox.requests();
   expect(requests.map(({ response }) => response?.status)).toEqual([503, 200]);
-});
-
-test("a create still waits when its test ends", async () => {
-  await sandbox.force({ outcome: { delay: { seconds: 0.2 } } });
-  send({ id: 2, name: "Monstera" }).catch(() => undefined);
-  while ((await sandbox.rules())[0]?.applied === 0);
-});
-
-test("it is not in the next test, after a reset", async () => {
-  await setTimeout(400);
-  expect(await sandbox.plants()).toEqual([]);
-  expect(await sandbox.requests()).toEqual([]);
 });

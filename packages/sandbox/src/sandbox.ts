@@ -137,11 +137,6 @@ export class Sandbox implements AsyncDisposable {
     }
   }
 
-  /** Empties the log of requests. */
-  async clearRequests(): Promise<void> {
-    await this.#control.call("DELETE", "/requests");
-  }
-
   /** Adds a rule before the others: what happens to which requests. */
   async force(rule: Rule): Promise<ForcedRule> {
     const { id } = await this.#control.call<StoredRule>("POST", "/rules", withExactId(rule));

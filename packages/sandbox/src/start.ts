@@ -22,13 +22,7 @@ export interface SeedPlant extends Plant {
 export interface SandboxOptions {
   /** The plants at the start and after each reset, or the path of an NDJSON or CSV file. */
   readonly seed?: readonly SeedPlant[] | string;
-  /** The port of the service. Default: 0, a free one. */
-  readonly port?: number;
-  /** The port of the admin listener. Default: 0, a free one. */
-  readonly adminPort?: number;
-  /** The bearer token that the service accepts. Default: "sandbox". */
-  readonly token?: string;
-  /** Further flags of `plantstore sandbox`, such as `["--body-bytes-max", "1000"]`. */
+  /** Flags of `plantstore sandbox`, such as `["--port", "8080"]`; without it on free ports. */
   readonly flags?: readonly string[];
   /** The command, such as the single-file executable. Default: `plantstore` of this package. */
   readonly executable?: string;
@@ -67,9 +61,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
 const optionNames: readonly string[] = [
   "seed",
-  "port",
-  "adminPort",
-  "token",
   "flags",
   "executable",
   "log",
@@ -84,11 +75,11 @@ function assertKnown(options: object): void {
 }
 
 function spawn(executable: string, readyFile: string, options: SandboxOptions): SandboxProcess {
-  const { seed, port = 0, adminPort = 0, token = "sandbox", flags = [], log = () => undefined } = options;
+  const { seed, flags = [], log = () => undefined } = options;
   const seeds = typeof seed === "object" ? openSeeds(seed) : undefined;
   const seedFile = typeof seed === "string" ? seed : "/dev/fd/3";
   const args = [
-    ...["sandbox", "--port", String(port), "--admin-port", String(adminPort), "--token", token],
+    ...["sandbox", "--port", "0", "--admin-port", "0"],
     // Requests without a response at the close belong to tests that have ended.
     ...["--ready-file", readyFile, "--exit-with-parent", "--drain-seconds-max", "1"],
     ...(seed === undefined ? [] : ["--seed", seedFile]),

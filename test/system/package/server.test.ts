@@ -30,7 +30,7 @@ const builtIn = {
   "Node's test runner": /^(?:#|ℹ) pass 4\n/m,
 };
 const downloaded = {
-  Vitest: /Tests +3 passed \(3\)/,
+  Vitest: /Tests +1 passed \(1\)/,
   Jest: /Tests: +3 passed, 3 total/,
   "Playwright Test": /^ +3 passed/m,
 };
