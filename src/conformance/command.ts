@@ -1,20 +1,14 @@
 // The command that checks a server: its options, its files and its exit codes.
 
-import { X509Certificate } from "node:crypto";
+import { randomInt, X509Certificate } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Target } from "./context.ts";
 import { formatJsonReport } from "./json-report.ts";
 import { formatJunitReport } from "./junit-report.ts";
 import { type Basis, bases, describeBasis, levels, type Rule } from "./rule.ts";
 import { rules as allRules, isRuleName, selectRules } from "./rules.ts";
-import {
-  type ConformanceReport,
-  conforms,
-  countOutcomes,
-  findConnectionProblem,
-  runConformance,
-} from "./run.ts";
-import { formatTextReport } from "./text-report.ts";
+import { type ConformanceReport, conforms, countOutcomes, runConformance } from "./run.ts";
+import { formatTextReport, uncheckedLines } from "./text-report.ts";
 
 export const description =
   "check any server against the rules of the Plant Store contract, and print which hold";
@@ -27,6 +21,7 @@ export const options = {
   "--rule <names>": `check only these rules, such as ids.limits, or these levels: ${levels.join(", ")}`,
   "--skip <names>": "leave these rules or levels out",
   "--baseline <file>": "rules that are known to fail, one a line, each with the reason after a space",
+  "--seed <number>": "repeat the ids of the run with this seed, on a server without its plants",
   "--list": "print the rules that would be checked, and check nothing",
   "--junit <file>": "also write the report as JUnit XML to this file; - prints it instead of the text",
   "--json <file>": "also write the report as JSON to this file; - prints it instead of the text",
@@ -97,19 +92,17 @@ export async function runCommand(given: OptionValues, context: CommandContext): 
   if (values.junit === standardOutput && values.json === standardOutput)
     throw new CommandError("--junit - and --json - both print to standard output; give one of them a file");
 
-  const problem = await findConnectionProblem(target, timeoutMs);
-  if (problem !== undefined)
-    throw new CommandError(`${problem}; start the server, or correct --url${caAdvice(problem)}`, 3);
-
   const { showProgress } = context;
   const report = await runConformance({
     target,
     rules,
     baseline,
     timeoutMs,
+    seed: integerOf(values, "seed", randomInt(2 ** 32), 0, 2 ** 32 - 1),
     onRule: showProgress && ((rule, index) => showProgress(`${index + 1}/${rules.length} ${rule.id}`)),
   });
   showProgress?.("");
+  if ("problem" in report) throw new CommandError(`${report.problem}${adviceFor(report.problem)}`, 3);
   await writeReports(report, values, context);
   if (conforms(report)) return 0;
   return countOutcomes(report.results).fails > 0 ? 1 : 3;
@@ -255,8 +248,10 @@ function readCertificates(path: string): string {
   }
 }
 
-function caAdvice(problem: string): string {
-  return /certificate|self.signed|issuer/i.test(problem) ? ", or give its certificate as --ca" : "";
+function adviceFor(problem: string): string {
+  if (!problem.startsWith("cannot connect")) return "";
+  const isUntrusted = /certificate|self.signed|issuer/i.test(problem);
+  return `; start the server, or correct --url${isUntrusted ? ", or give its certificate as --ca" : ""}`;
 }
 
 const reports = [
@@ -270,7 +265,10 @@ async function writeReports(
   { colours, print }: CommandContext,
 ): Promise<void> {
   const printed = reports.find(({ option }) => values[option] === standardOutput);
-  await print(printed === undefined ? formatTextReport(report, { colours }) : printed.lines(report));
+  // Who names rules knows what is not checked.
+  const unchecked = values.rule === undefined ? uncheckedLines(basesOf(values)) : [];
+  const text = () => [...formatTextReport(report, { colours }), ...unchecked];
+  await print(printed === undefined ? text() : printed.lines(report));
   for (const { option, lines } of reports) {
     const path = values[option];
     if (typeof path !== "string" || path === standardOutput) continue;

@@ -32,6 +32,8 @@ export class Connection {
   readonly #limits: ConnectionLimits;
   readonly #parser: ResponseParser;
   readonly #sent: Uint8Array[] = [];
+  /** Whether nothing was sent that an HTTP parser may reject. */
+  isRegular = true;
   #isEnded = false;
   #problem: string | undefined;
   /** Ends the present wait, if there is one. */

@@ -11,15 +11,34 @@ import {
   expectThat,
   type PlantFields,
 } from "./expectations.ts";
+import { describeFailure, type RuleFailure } from "./failure.ts";
 import { type IdSource, plantJson } from "./ids.ts";
 import { type HttpResponse, headerOf, type ResponseProblem } from "./response-parser.ts";
-import { RuleBusy, RuleSkipped, RuleViolation } from "./rule-ends.ts";
-import { describeFailure, type RuleFailure, type Transcript } from "./transcript-text.ts";
+import { PlantViolation, RuleBlocked, RuleBusy, RuleSkipped, RuleViolation } from "./rule-ends.ts";
+import type { Transcript } from "./transcript-text.ts";
 
 export interface Target extends Address {
   readonly token: string;
   /** The size in bytes above which a body is 41300. */
   readonly bodyBytesMax: number;
+}
+
+/** A requirement on every response of a run, whichever rule caused it. */
+export interface ResponseCheck {
+  readonly concerns: (response: HttpResponse, request: RequestParts) => boolean;
+  /** Throws a RuleViolation. */
+  readonly expect: (response: HttpResponse) => void;
+}
+
+/** The results of a requirement on every response. */
+export interface Watch {
+  /** The rule of the requirement. */
+  readonly id: string;
+  readonly every: ResponseCheck;
+  /** The number of responses that it concerned. */
+  responses: number;
+  /** The first failure with each message. */
+  readonly failures: Map<string, RuleFailure>;
 }
 
 /** State shared by all rules of a run. */
@@ -29,13 +48,19 @@ export interface RunState {
   readonly limits: ConnectionLimits;
   /** Texts that no report may contain: the token, and tokens that were derived from it. */
   readonly secrets: Set<string>;
-  /** The last response of each status: no rule can provoke 429 and 503. */
-  readonly observed: Map<number, HttpResponse>;
+  readonly watches: readonly Watch[];
+  /** What goes wrong with plain creates, which blocks the rules that build on them. */
+  readonly plainFaults: Set<string>;
+  /** Whether requests of each kind were sent, for the rules of every response. */
+  areKindsProvoked: boolean;
   /** Requests without a response since the last response. */
   unanswered: number;
   /** Learnt from the server when a rule first needs it. */
   conflict: Promise<Conflict> | undefined;
 }
+
+/** The rule of plain creates. */
+const plainRule = "contract.create";
 
 export interface RequestParts {
   readonly method?: string;
@@ -44,6 +69,9 @@ export interface RequestParts {
   readonly headers?: Readonly<Record<string, string | null>>;
   readonly body?: string | Uint8Array;
 }
+
+/** Sends a request that is accepted if nothing but the fault of a case is wrong with it. */
+type Control = () => Promise<HttpResponse>;
 
 /**
  * How long a large body is held back for a response to its head, and again to its parts: at first,
@@ -55,21 +83,35 @@ const lateResponseMs = 2_000;
 /** The cases of a rule end after so many requests without a response: each takes the time limit. */
 const unansweredInRuleMax = 2;
 
+/** Different failures of every response that are kept. */
+const watchFailuresMax = 3;
+
 /** How often a request or a rule is repeated after 429 or 503, and the longest wait before that. */
 export const busyRetriesMax = 3;
 export const retryMsMax = 5_000;
+
+/** Fields that make a request another one than curl would send. */
+const isRawWith = ({ headers = {} }: RequestParts) =>
+  ["Transfer-Encoding", "Content-Length", "Expect", "Host"].some((name) => name in headers);
 
 export class RuleContext {
   readonly state: RunState;
   readonly failures: RuleFailure[] = [];
   /** Why cases could not be checked, with the cases. */
   readonly undecided = new Map<string, string[]>();
+  isBlocked = false;
   /** The number of cases that were checked and hold. */
   heldCases = 0;
+  readonly #ruleId: string | undefined;
   #transcripts: Transcript[] = [];
+  #cases = 0;
+  /** Whether a response of the present case rejected or accepted a request. */
+  #isRejected = false;
+  #isAccepted = false;
 
-  constructor(state: RunState) {
+  constructor(state: RunState, ruleId?: string) {
     this.state = state;
+    this.#ruleId = ruleId;
   }
 
   get target(): Target {
@@ -109,42 +151,93 @@ export class RuleContext {
     return text;
   }
 
-  /** Checks one case of a rule. Its violation is reported, and does not prevent the other cases. */
-  async case(label: string, check: () => Promise<unknown>): Promise<void> {
-    this.#transcripts = [];
+  /**
+   * Checks one case of a rule, or all of it. A violation is reported, and does not prevent the other
+   * cases. A case that ends with a rejection holds only if the control is accepted: a server may
+   * reject everything.
+   */
+  async case(
+    label: string | undefined,
+    check: () => Promise<unknown>,
+    control: Control = () => this.create(this.plant()),
+  ): Promise<void> {
+    const number = ++this.#cases;
+    this.#startCase();
     try {
       await check();
+      // The rule has cases, which were counted.
+      if (this.#cases > number) return;
+      if (this.#isRejected && !this.#isAccepted) await this.#expectControl(control);
       this.heldCases++;
     } catch (error) {
-      if (error instanceof RuleSkipped && !(error instanceof RuleBusy)) {
-        this.undecided.set(error.message, [...(this.undecided.get(error.message) ?? []), label]);
-        return;
-      }
-      if (!(error instanceof RuleViolation)) throw error;
-      this.addFailure(error, label);
-      if (this.state.unanswered >= unansweredInRuleMax) throw error;
+      this.#endWith(error, label);
     }
+    this.#startCase();
+  }
+
+  #startCase(): void {
     this.#transcripts = [];
+    this.#isRejected = false;
+    this.#isAccepted = false;
+  }
+
+  #endWith(error: unknown, label: string | undefined): void {
+    const { plainFaults, unanswered } = this.state;
+    const isBlocked =
+      error instanceof PlantViolation && plainFaults.has(error.fault) && this.#ruleId !== plainRule;
+    const end = isBlocked ? new RuleBlocked(`blocked by ${plainRule}`) : error;
+    if (end instanceof RuleSkipped && !(end instanceof RuleBusy)) {
+      const labels = label === undefined ? [] : [label];
+      this.undecided.set(end.message, [...(this.undecided.get(end.message) ?? []), ...labels]);
+      this.isBlocked ||= end instanceof RuleBlocked;
+      return;
+    }
+    if (!(end instanceof RuleViolation)) throw end;
+    const failure = this.#describe(end, this.#transcripts, label);
+    // A case has reported it.
+    if (label === undefined && this.failures.at(-1)?.message === failure.message) return;
+    this.failures.push(failure);
+    if (label !== undefined && unanswered >= unansweredInRuleMax) throw end;
+  }
+
+  #describe(
+    { message }: RuleViolation,
+    transcripts: readonly Transcript[],
+    label: string | undefined,
+  ): RuleFailure {
+    const { target, secrets, ids } = this.state;
+    return describeFailure(label, message, transcripts, { ...target, secrets, ranges: ids.ranges });
+  }
+
+  async #expectControl(control: Control): Promise<void> {
+    const received = await control().then(
+      ({ status }) => (status >= 200 && status < 300 ? undefined : `received the status ${status}`),
+      (error) => {
+        if (error instanceof RuleViolation) return error.message;
+        throw error;
+      },
+    );
+    if (received !== undefined)
+      throw new RuleBlocked(`blocked: the same request without the fault is rejected, too: ${received}`);
   }
 
   /** Checks a case of a rule for each value, labelled with its name. */
-  async cases<T>(values: Readonly<Record<string, T>>, check: (value: T) => Promise<unknown>): Promise<void> {
-    for (const [label, value] of Object.entries(values)) await this.case(label, () => check(value));
+  async cases<T>(
+    values: Readonly<Record<string, T>>,
+    check: (value: T) => Promise<unknown>,
+    control?: Control,
+  ): Promise<void> {
+    for (const [label, value] of Object.entries(values)) await this.case(label, () => check(value), control);
   }
 
   /** Checks a case of a rule for each value, labelled with it. */
-  async each<T extends string | null>(
+  each<T extends string | null>(
     values: readonly T[],
     check: (value: T) => Promise<unknown>,
+    control?: Control,
   ): Promise<void> {
-    for (const value of values) await this.case((value ?? "none").slice(0, 40), () => check(value));
-  }
-
-  /** Reports a violation, unless a case has reported it. */
-  addFailure({ message }: RuleViolation, label?: string): void {
-    const failure = describeFailure(label, message, this.#transcripts, this.state.secrets);
-    if (label === undefined && this.failures.at(-1)?.message === failure.message) return;
-    this.failures.push(failure);
+    const labelled = values.map((value) => [(value ?? "none").slice(0, 40), value]);
+    return this.cases(Object.fromEntries(labelled), check, control);
   }
 
   /** The bytes of a request: a create with `Connection: close`, unless fields are given. */
@@ -175,12 +268,13 @@ export class RuleContext {
 
   /** Sends a request on a new connection, again if the server is busy. */
   send(parts: RequestParts): Promise<HttpResponse> {
-    return this.sendBytes(this.requestBytes(parts), parts.method);
+    return this.sendBytes(this.requestBytes(parts), parts, isRawWith(parts));
   }
 
-  async sendBytes(bytes: Uint8Array, method = "POST"): Promise<HttpResponse> {
+  /** Sends bytes that may be malformed, unless they are made of parts. */
+  async sendBytes(bytes: Uint8Array, parts?: RequestParts, isRaw = true): Promise<HttpResponse> {
     for (let retries = 0; ; retries++) {
-      const response = await this.#sendOnce(bytes, method);
+      const response = await this.#sendOnce(bytes, parts, isRaw);
       const { status } = response;
       if (status !== 429 && status !== 503) return response;
       const waitMs = retryAfterMs(response);
@@ -196,12 +290,13 @@ export class RuleContext {
 
   async #sendOnce(
     bytes: Uint8Array,
-    method: string,
+    parts: RequestParts | undefined,
+    isRaw: boolean,
     earlyResponseMs = promptResponseMs,
   ): Promise<HttpResponse> {
-    const response = await this.connected(async (connection) => {
+    const send = async (connection: Connection) => {
       await connection.writeRequest(bytes, earlyResponseMs);
-      const received = await this.#receive(connection, method);
+      const received = await this.#receive(connection, parts);
       if ("problem" in received) {
         // A server that closes the connection under a body may have responded to the head, too late
         // to be read.
@@ -211,29 +306,38 @@ export class RuleContext {
       }
       if (connection.hasRest) throw new RuleViolation("bytes follow the response");
       return received;
-    });
-    return response ?? this.#sendOnce(bytes, method, lateResponseMs);
+    };
+    const response = await this.connected(send, { isRaw });
+    return response ?? this.#sendOnce(bytes, parts, isRaw, lateResponseMs);
   }
 
   /** Sends a request on a connection, and returns its response. */
   exchange(connection: Connection, parts: RequestParts): Promise<HttpResponse> {
     connection.write(this.requestBytes(parts));
-    return this.response(connection, parts.method);
+    return this.response(connection, parts);
   }
 
   /** The next response on a connection. Throws a RuleViolation if there is none. */
-  async response(connection: Connection, method = "POST"): Promise<HttpResponse> {
-    const response = await this.#receive(connection, method);
+  async response(connection: Connection, parts?: RequestParts): Promise<HttpResponse> {
+    const response = await this.#receive(connection, parts);
     if ("problem" in response) throw this.#violation(response);
     return this.#notBusy(response);
   }
 
-  /** The next response on a connection; undefined if the server closes it instead. */
+  /**
+   * The next response on a connection, to a request that may be malformed; undefined if the server
+   * closes it instead.
+   */
   async responseOrClose(connection: Connection, method = "POST"): Promise<HttpResponse | undefined> {
-    const response = await this.#receive(connection, method);
+    const response = await this.#receive(connection, undefined, method);
     if (!("problem" in response)) return this.#notBusy(response);
-    if (!connection.hasRest && (await connection.closesWithin(0))) return undefined;
+    if (!connection.hasRest && (await connection.closesWithin(0))) return this.#closed();
     throw this.#violation(response);
+  }
+
+  /** A closed connection is a rejection. */
+  #closed(): undefined {
+    this.#isRejected = true;
   }
 
   /** Bytes cannot be sent again on the same connection: the rule is run again. */
@@ -244,20 +348,48 @@ export class RuleContext {
     throw new RuleBusy(status, retryAfterMs(response));
   }
 
-  async #receive(connection: Connection, method: string): Promise<HttpResponse | ResponseProblem> {
+  /** @param parts what was sent, unless it may be malformed, or another thing than one request. */
+  async #receive(
+    connection: Connection,
+    parts: RequestParts | undefined,
+    method = parts?.method ?? "POST",
+  ): Promise<HttpResponse | ResponseProblem> {
     const response = await connection.nextResponse(method);
-    if (!("problem" in response)) {
-      this.state.unanswered = 0;
-      this.state.observed.set(response.status, response);
-    }
+    if ("problem" in response) return response;
+    this.state.unanswered = 0;
+    this.#isRejected ||= response.status >= 400;
+    this.#isAccepted ||= response.status < 300;
+    connection.isRegular &&= parts !== undefined && !isRawWith(parts);
+    if (connection.isRegular) this.#watch(response, parts ?? {}, connection);
     return response;
   }
 
+  /** Checks what must hold of every response. An HTTP parser may reject other requests as it likes. */
+  #watch(response: HttpResponse, parts: RequestParts, connection: Connection): void {
+    for (const watch of this.state.watches) {
+      if (!watch.every.concerns(response, parts)) continue;
+      watch.responses++;
+      try {
+        watch.every.expect(response);
+      } catch (error) {
+        if (!(error instanceof RuleViolation)) throw error;
+        const { failures } = watch;
+        if (failures.size >= watchFailuresMax || failures.has(error.message)) continue;
+        const transcript = transcriptOf(connection, { isRaw: false });
+        failures.set(error.message, this.#describe(error, [transcript], undefined));
+      }
+    }
+  }
+
   /** Opens a connection for the time of a call, and records what was sent and received on it. */
-  async connected<T>(use: (connection: Connection) => Promise<T>): Promise<T> {
+  async connected<T>(
+    use: (connection: Connection) => Promise<T>,
+    kind: { readonly isRaw?: boolean; readonly isConcurrent?: boolean } = {},
+  ): Promise<T> {
     const connection = await Connection.open(this.target, this.state.limits);
     if ("problem" in connection) {
-      this.#transcripts.push({ sent: new Uint8Array(), received: new Uint8Array(), ...connection });
+      const nothing = { sent: new Uint8Array(), received: new Uint8Array() };
+      this.#transcripts.push(transcriptOf(nothing, kind, connection.problem));
       throw this.#violation(connection);
     }
     let problem: string | undefined;
@@ -268,7 +400,7 @@ export class RuleContext {
       throw error;
     } finally {
       connection.close();
-      this.#transcripts.push({ sent: connection.sent, received: connection.received, problem });
+      this.#transcripts.push(transcriptOf(connection, kind, problem));
     }
   }
 
@@ -282,17 +414,21 @@ export class RuleContext {
       release = resolve;
     });
     let ready = 0;
-    const all = bodies.map((body) =>
-      this.connected(async (connection) => {
-        const bytes = this.requestBytes({ body });
-        connection.write(bytes.subarray(0, -1));
-        await connection.flush();
-        if (++ready === bodies.length) release();
-        await released;
-        connection.write(bytes.subarray(-1));
-        return this.response(connection);
-      }),
-    );
+    const sendHeldBack = (body: string) =>
+      this.connected(
+        async (connection) => {
+          const parts = { body };
+          const bytes = this.requestBytes(parts);
+          connection.write(bytes.subarray(0, -1));
+          await connection.flush();
+          if (++ready === bodies.length) release();
+          await released;
+          connection.write(bytes.subarray(-1));
+          return this.response(connection, parts);
+        },
+        { isRaw: false, isConcurrent: true },
+      );
+    const all = bodies.map(sendHeldBack);
     // One that fails before its last byte lets the others go on.
     for (const each of all) each.catch(release);
     await Promise.allSettled(all);
@@ -314,7 +450,9 @@ export class RuleContext {
    */
   async skipUnlessConflicts(): Promise<void> {
     if ((await this.#conflict()).isAccepted)
-      throw new RuleSkipped("the server accepts another plant with an id that is taken");
+      throw new RuleSkipped(
+        "the server accepts another plant with an id that is taken, which --rule idempotence judges",
+      );
   }
 
   #conflict(): Promise<Conflict> {
@@ -332,22 +470,18 @@ export class RuleContext {
   }
 
   /** Sends a body that must be accepted as this plant. */
-  async expectCreated(
-    body: string | Uint8Array,
-    plant: PlantFields,
-    headers?: RequestParts["headers"],
-  ): Promise<void> {
-    expectPlant(await this.create(body, headers), plant);
+  async expectCreated(body: string | Uint8Array, plant: PlantFields): Promise<void> {
+    expectPlant(await this.create(body), plant);
   }
 
   /** Creates a plant, which must be accepted. */
-  expectPlant(id: bigint, name: string, tag?: string): Promise<void> {
-    return this.expectCreated(plantJson(id, name, tag), { name, tag });
+  async expectPlant(id: bigint, name: string, tag?: string, rejected?: string): Promise<void> {
+    expectPlant(await this.create(plantJson(id, name, tag)), { name, tag }, rejected);
   }
 
   /** Creates another plant, which must be accepted with these header fields. */
-  expectMonstera(headers: RequestParts["headers"]): Promise<void> {
-    return this.expectCreated(this.plant(), { name: "Monstera" }, headers);
+  async expectMonstera(headers: RequestParts["headers"]): Promise<void> {
+    expectPlant(await this.create(this.plant(), headers), { name: "Monstera" });
   }
 
   /**
@@ -378,6 +512,14 @@ export class RuleContext {
 
 /** Why a rule cannot be checked on a server that responds to both alike. */
 export const takenOrRejected = "an id that is taken cannot be told from one that is rejected";
+
+function transcriptOf(
+  { sent, received }: Pick<Connection, "sent" | "received">,
+  { isRaw = true, isConcurrent = false }: { readonly isRaw?: boolean; readonly isConcurrent?: boolean },
+  problem?: string,
+): Transcript {
+  return { sent, received, problem, isRaw, isConcurrent };
+}
 
 /** The Retry-After of a response in milliseconds; a second where there is none. */
 function retryAfterMs(response: HttpResponse): number {

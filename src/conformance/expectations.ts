@@ -6,7 +6,8 @@ import { groupField, titleField } from "../core/contract/fields.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { otherValues } from "./ids.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
-import { RuleViolation } from "./rule-ends.ts";
+import { PlantViolation, RuleViolation } from "./rule-ends.ts";
+import { escapeCharacter } from "./transcript-text.ts";
 
 export interface PlantFields {
   readonly name: string;
@@ -32,22 +33,53 @@ export function expectStatus(response: HttpResponse, ...statuses: readonly numbe
   );
 }
 
-export function expectPlant(response: HttpResponse, { name, tag }: PlantFields): void {
-  expectAccepted(response);
-  expectStatus(response, 200);
-  const body = parseObject(response);
-  expectMember(body, titleField, name);
-  for (const [field, value] of otherValues) expectMember(body, field, value);
-  if (groupField !== undefined) expectMember(body, groupField, tag);
+/** What went wrong with a create: not accepted, or another Plant in return, with or without a tag. */
+function faultOf(fault: "rejected" | "altered", { tag }: PlantFields): string {
+  return `${fault} ${tag === undefined ? "without" : "with"} a tag`;
 }
 
-function expectMember(body: Readonly<Record<string, unknown>>, field: string, value: unknown): void {
-  expectThat(
-    isDeepStrictEqual(body[field], value),
-    value === undefined
-      ? `expected no ${field}, received ${shorten(body[field])}`
-      : `expected the ${field} ${shorten(value)}, received ${shorten(body[field])}`,
-  );
+/** A response that accepts a plant, and returns it. */
+export function expectPlant(response: HttpResponse, plant: PlantFields, rejected?: string): void {
+  const { status } = response;
+  if (status < 200 || status >= 300)
+    throw new PlantViolation(rejectedMessage(status, rejected), faultOf("rejected", plant));
+  const body = plantOf(response, plant);
+  const { name, tag } = plant;
+  expectMember(body, titleField, name, plant);
+  for (const [field, value] of otherValues) expectMember(body, field, value, plant);
+  if (groupField !== undefined) expectMember(body, groupField, tag, plant);
+}
+
+function plantOf(response: HttpResponse, plant: PlantFields): Readonly<Record<string, unknown>> {
+  try {
+    return parseObject(response);
+  } catch (error) {
+    if (error instanceof RuleViolation) throw new PlantViolation(error.message, faultOf("altered", plant));
+    throw error;
+  }
+}
+
+function expectMember(
+  body: Readonly<Record<string, unknown>>,
+  field: string,
+  value: unknown,
+  plant: PlantFields,
+): void {
+  const received = body[field];
+  if (isDeepStrictEqual(received, value)) return;
+  const show = looksLike(value, received) ? withCodePoints : shorten;
+  const expected = value === undefined ? `no ${field}` : `the ${field} ${show(value)}`;
+  throw new PlantViolation(`expected ${expected}, received ${show(received)}`, faultOf("altered", plant));
+}
+
+/** Whether two texts differ only in what a reader may not see. */
+function looksLike(one: unknown, other: unknown): boolean {
+  const seen = (text: string) => text.normalize("NFKD").replaceAll(/[\p{C}\p{M}\p{Z}]/gu, "");
+  return typeof one === "string" && typeof other === "string" && seen(one) === seen(other);
+}
+
+function withCodePoints(text: unknown): string {
+  return shorten(text).replaceAll(/[^ -~]/gu, escapeCharacter);
 }
 
 /** An Error with this status, and, if one is given, this code. */
@@ -74,18 +106,28 @@ export function expectErrorBody(response: HttpResponse): ErrorFields {
   return { error, message };
 }
 
-/** The start of the message for a request that was rejected. */
-export const rejectedMessage = "expected the request to be accepted";
+const rejectedMessage = (status: number, rejected = "a valid request is rejected") =>
+  `${rejected}: received the status ${status}`;
 
-export function expectAccepted({ status }: HttpResponse): void {
-  expectThat(status >= 200 && status < 300, `${rejectedMessage}, received the status ${status}`);
+/** @param rejected what it means if the request is rejected. */
+export function expectAccepted({ status }: HttpResponse, rejected?: string): void {
+  expectThat(status >= 200 && status < 300, rejectedMessage(status, rejected));
 }
 
-export function expectClientError(response: HttpResponse): void {
+export function expectClientError({ status }: HttpResponse): void {
   expectThat(
-    response.status >= 400 && response.status < 500,
-    `expected the request to be rejected with 4xx, received the status ${response.status}`,
+    status >= 400 && status < 500,
+    status < 300
+      ? `a request that must be rejected is accepted: received the status ${status}`
+      : `expected the request to be rejected with 4xx, received the status ${status}`,
   );
+}
+
+/** The media type of JSON. It has no charset; one that is given must not contradict it. */
+export function expectJsonType(response: HttpResponse): void {
+  const value = expectHeader(response, "Content-Type", /^application\/json\s*(?:;|$)/i);
+  const [, charset = "utf-8"] = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(value) ?? [];
+  expectThat(/^utf-?8$/i.test(charset), `expected JSON in UTF-8, received ${value}`);
 }
 
 /** The JSON object that a response is. */

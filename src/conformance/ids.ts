@@ -1,14 +1,18 @@
-// The ids of a run: random ranges, so that the plants of earlier runs and of others do not matter.
+// The ids of a run: ranges that its seed chooses, so that the plants of earlier runs and of others do
+// not matter.
 
+import { createHash } from "node:crypto";
 import { fieldNames, groupField, isRequired, sample, titleField, typeOf } from "../core/contract/fields.ts";
 
 /** A range of ids, both ends included. */
 export interface IdRange {
   readonly from: bigint;
   readonly to: bigint;
+  /** The distance from an id of the run to one that it has not used. */
+  readonly unused: bigint;
 }
 
-/** More ids than a run uses. */
+/** A run uses less than half of it: the rest is for sending its requests again. */
 const rangeSize = 2n ** 20n;
 
 /** Ids that are equal as doubles lie in one of these. */
@@ -26,8 +30,13 @@ export class IdSource {
   #groupsUsed = 0n;
   #distancesUsed = 0n;
 
-  constructor() {
-    const [first = 0n, second = 0n, third = 0n] = crypto.getRandomValues(new BigUint64Array(3));
+  constructor(seed: number) {
+    const bytes = createHash("sha256").update(String(seed)).digest();
+    const [first, second, third] = [0, 8, 16].map((at) => bytes.readBigUInt64LE(at)) as [
+      bigint,
+      bigint,
+      bigint,
+    ];
     this.#exact = 2n ** 34n + (first % 2n ** 50n);
     this.#wide = 2n ** 60n + ((second % 2n ** 61n) / groupSize) * groupSize;
     this.#distance = 2n ** 30n + ((third % 2n ** 40n) / groupSize) * groupSize;
@@ -51,20 +60,29 @@ export class IdSource {
 
   /** The ranges of a run's ids. It also uses 0 and the limits of int64. */
   get ranges(): readonly IdRange[] {
-    const exact = { from: this.#exact, to: this.#exact + rangeSize - 1n };
-    const wide = { from: this.#wide, to: this.#wide + rangeSize - 1n };
-    const shifted = { from: exact.from + 2n ** 32n, to: exact.to + 2n ** 32n };
-    const largest = 2n ** 63n - 1n - this.#distance;
-    const high = { from: largest - rangeSize, to: largest };
-    const low = { from: -high.to - 1n, to: -high.from - 1n };
+    const unused = rangeSize / 2n;
+    const rangeAt = (from: bigint): IdRange => ({ from, to: from + rangeSize - 1n, unused });
+    const exact = rangeAt(this.#exact);
+    const wide = rangeAt(this.#wide);
+    const shifted = rangeAt(exact.from + 2n ** 32n);
+    const low = rangeAt(this.#distance - 2n ** 63n);
     // Ids are also sent with an exponent of 2.
-    const hundredfold = { from: 100n * exact.from, to: 100n * exact.to };
-    return [low, negated(wide), negated(exact), exact, shifted, hundredfold, wide, high];
+    const hundredfold = { from: 100n * exact.from, to: 100n * exact.to, unused: 100n * unused };
+    return [low, negated(wide), negated(exact), exact, shifted, hundredfold, wide, negated(low)];
   }
 }
 
-function negated({ from, to }: IdRange): IdRange {
-  return { from: -to, to: -from };
+/** A text in which each id of the run is replaced by one that the run has not used. */
+export function withUnusedIds(text: string, ranges: readonly IdRange[]): string {
+  return text.replaceAll(/-?\d{10,30}/g, (digits) => {
+    const id = BigInt(digits);
+    const range = ranges.find(({ from, to }) => from <= id && id <= to);
+    return range === undefined ? digits : String(id + range.unused);
+  });
+}
+
+function negated({ from, to, unused }: IdRange): IdRange {
+  return { from: -to, to: -from, unused: -unused };
 }
 
 /** The fields that a plant of the rules has besides its title: those that are required. */

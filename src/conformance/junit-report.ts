@@ -1,25 +1,23 @@
 // The report as JUnit XML, as continuous integration systems read it: a suite for each level, a
 // test case for each rule.
 
-import { describeRequirement, levels } from "./rule.ts";
+import { levels } from "./rule.ts";
 import { type ConformanceReport, countOutcomes, type RuleResult } from "./run.ts";
-import { failureLines } from "./text-report.ts";
+import { blockLines, headline } from "./text-report.ts";
 
-export function formatJunitReport(report: ConformanceReport): string[] {
-  const { url, startedAt, durationMs, results } = report;
-  const name = `Plant Store conformance of ${url}`;
+export function formatJunitReport({ url, startedAt, durationMs, results }: ConformanceReport): string[] {
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites name="${escapeXml(name)}" ${counts(results)} time="${seconds(durationMs)}">`,
+    `<testsuites name="${escapeXml(`Plant Store conformance of ${url}`)}" ${counts(results)} time="${seconds(durationMs)}">`,
     ...levels.flatMap((level) => {
       const suite = results.filter(({ rule }) => rule.level === level);
       if (suite.length === 0) return [];
-      const { skipped, known } = countOutcomes(suite);
+      const { skipped, known, blocked } = countOutcomes(suite);
       const time = suite.reduce((sum, result) => sum + result.durationMs, 0);
       // The schema has no time zone in a timestamp.
       const timestamp = startedAt.replace(/\.\d+Z$/, "");
       return [
-        `  <testsuite name="${level}" ${counts(suite)} skipped="${skipped + known}" time="${seconds(time)}" timestamp="${timestamp}">`,
+        `  <testsuite name="${level}" ${counts(suite)} skipped="${skipped + known + blocked}" time="${seconds(time)}" timestamp="${timestamp}">`,
         ...suite.flatMap(testCase),
         "  </testsuite>",
       ];
@@ -33,27 +31,15 @@ function counts(results: readonly RuleResult[]): string {
   return `tests="${results.length}" failures="${countOutcomes(results).fails}" errors="0"`;
 }
 
-function testCase({ rule, outcome, durationMs, reason, failures }: RuleResult): string[] {
+function testCase(result: RuleResult): string[] {
+  const { rule, outcome, durationMs, reason } = result;
   const start = `    <testcase classname="${rule.level}" name="${escapeXml(`${rule.id}: ${rule.title}`)}" time="${seconds(durationMs)}"`;
   if (outcome === "holds") return [`${start}/>`];
-  if (outcome === "skipped" || outcome === "known") {
-    const known = outcome === "known" ? "known failure: " : "";
-    return [`${start}>`, `      <skipped message="${escapeXml(`${known}${reason}`)}"/>`, "    </testcase>"];
-  }
-  // One element: the schema has no more, and some readers show only the first.
-  const [first] = failures;
-  const rest = failures.length === 1 ? "" : ` (and ${failures.length - 1} more)`;
-  const label = first?.case === undefined ? "" : `${first.case}: `;
-  const message = `${label}${first?.message}${rest}`;
-  const text = [
-    describeRequirement(rule),
-    ...failures.flatMap((failure) => ["", ...failureLines(failure)]),
-  ].join("\n");
-  return [
-    `${start}>`,
-    `      <failure type="RuleViolation" message="${escapeXml(message)}">${escapeXml(text)}</failure>`,
-    "    </testcase>",
-  ];
+  const content =
+    outcome === "fails"
+      ? `<failure type="RuleViolation" message="${escapeXml(headline(result))}">${escapeXml(blockLines(result).join("\n"))}</failure>`
+      : `<skipped message="${escapeXml(`${outcome}: ${reason}`)}"/>`;
+  return [`${start}>`, `      ${content}`, "    </testcase>"];
 }
 
 function seconds(ms: number): string {

@@ -3,8 +3,22 @@
 /** A requirement that does not hold. The message says what was expected and what was received. */
 export class RuleViolation extends Error {}
 
+/** A create that was not accepted, or a Plant that is not the one that was created. */
+export class PlantViolation extends RuleViolation {
+  /** What went wrong with which plants: a plain create that goes wrong so blocks other rules. */
+  readonly fault: string;
+
+  constructor(message: string, fault: string) {
+    super(message);
+    this.fault = fault;
+  }
+}
+
 /** A rule that this server, or this run, gives no way to check. The message is the reason. */
 export class RuleSkipped extends Error {}
+
+/** A rule that cannot be judged because of a fault elsewhere: the message says by what. */
+export class RuleBlocked extends RuleSkipped {}
 
 /** A rule during which the server responded with 429 or 503: it can be run again after a time. */
 export class RuleBusy extends RuleSkipped {

@@ -1,18 +1,11 @@
 // A rule of the Plant Store contract, as a value: what must hold, where that is written, and how it
 // is checked.
 
-import type { RuleContext } from "./context.ts";
+import type { ResponseCheck, RuleContext } from "./context.ts";
 
-/** The levels with their titles, in the order of the report. */
-export const levelTitles = {
-  contract: "The operation: requests, responses, authentication",
-  ids: "Exact 64-bit ids",
-  idempotence: "Creates that are repeated, contradict each other, or race",
-  errors: "Errors: codes, statuses, messages",
-  http: "HTTP: framing, connections, header fields, CORS",
-} as const;
-export type Level = keyof typeof levelTitles;
-export const levels = Object.keys(levelTitles) as readonly Level[];
+/** The groups of rules, in the order of the report. */
+export const levels = ["contract", "ids", "idempotence", "errors", "http"] as const;
+export type Level = (typeof levels)[number];
 
 /**
  * Why a rule must hold. `contract`: the sample contract itself says so. `standard`: an RFC on which
@@ -33,22 +26,22 @@ export interface Rule {
   readonly sources: readonly string[];
   /** Resolves if the rule holds, else rejects with a RuleViolation or a RuleSkipped. */
   readonly run: (context: RuleContext) => Promise<unknown>;
+  readonly every?: ResponseCheck | undefined;
 }
 
 type Requirement = Pick<Rule, "basis" | "sources">;
 
 /** A rule without its level and name. */
-interface RuleDefinition extends Pick<Rule, "title" | "run"> {
+interface RuleDefinition extends Pick<Rule, "title" | "run" | "every"> {
   readonly required: Requirement;
 }
 
 export function rulesOf(level: Level, named: Readonly<Record<string, RuleDefinition>>): readonly Rule[] {
-  return Object.entries(named).map(([name, { title, required, run }]) => ({
+  return Object.entries(named).map(([name, { required, ...definition }]) => ({
     id: `${level}.${name}`,
     level,
-    title,
     ...required,
-    run,
+    ...definition,
   }));
 }
 

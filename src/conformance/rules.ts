@@ -1,6 +1,6 @@
-// All rules, in the order of the report, and the selection of some.
+// All rules, in the order in which they run, and the selection of some.
 
-import { contractRules } from "./contract-rules.ts";
+import { contractRules, robustnessRules } from "./contract-rules.ts";
 import { errorRules } from "./error-rules.ts";
 import { httpRules } from "./http-rules.ts";
 import { idRules } from "./id-rules.ts";
@@ -13,6 +13,7 @@ export const rules: readonly Rule[] = [
   ...idempotenceRules,
   ...errorRules,
   ...httpRules,
+  ...robustnessRules,
 ];
 
 export interface Selection {

@@ -2,22 +2,30 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import { version } from "../../package.json";
-import { Connection, type ConnectionLimits } from "./connection.ts";
-import { busyRetriesMax, RuleContext, type RunState, retryMsMax, type Target } from "./context.ts";
-import { rejectedMessage } from "./expectations.ts";
+import {
+  busyRetriesMax,
+  RuleContext,
+  type RunState,
+  retryMsMax,
+  type Target,
+  type Watch,
+} from "./context.ts";
+import { expectPlant } from "./expectations.ts";
+import type { RuleFailure } from "./failure.ts";
 import { type IdRange, IdSource, plantJson } from "./ids.ts";
+import type { HttpResponse } from "./response-parser.ts";
 import type { Rule } from "./rule.ts";
-import { RuleBusy, RuleSkipped, RuleViolation } from "./rule-ends.ts";
-import { type RuleFailure, reportText } from "./transcript-text.ts";
+import { PlantViolation, RuleBusy, RuleSkipped, RuleViolation } from "./rule-ends.ts";
+import { reportText } from "./transcript-text.ts";
 
-/** A rule that fails, and is in the baseline, is a known failure. */
-export type Outcome = "holds" | "fails" | "known" | "skipped";
+/** A rule that fails or is blocked, and is in the baseline, is known to. */
+export type Outcome = "holds" | "fails" | "known" | "blocked" | "skipped";
 
 export interface RuleResult {
   readonly rule: Rule;
   readonly outcome: Outcome;
   readonly durationMs: number;
-  /** Why it was skipped, is a known failure, or was not checked in all cases. */
+  /** Why it was not checked, is a known failure, or was not checked in all cases. */
   readonly reason: string | undefined;
   /** Empty unless it fails, known or not. */
   readonly failures: readonly RuleFailure[];
@@ -27,6 +35,7 @@ export interface RuleResult {
 export interface ConformanceReport {
   readonly url: string;
   readonly version: string;
+  readonly seed: number;
   /** ISO 8601. */
   readonly startedAt: string;
   readonly durationMs: number;
@@ -43,49 +52,64 @@ export interface RunOptions {
   readonly baseline: ReadonlyMap<string, string>;
   /** Time to connect, and for each response, in milliseconds. */
   readonly timeoutMs: number;
+  /** Chooses the ids. */
+  readonly seed: number;
   /** Called before each rule with the number of those before it. */
   readonly onRule?: ((rule: Rule, index: number) => void) | undefined;
+}
+
+/** Why no rule of a server can be judged. */
+export interface PreflightProblem {
+  readonly problem: string;
 }
 
 /** Responses that are longer than what a create may return are a problem. */
 const responseBytesMin = 2 ** 20;
 
-/** Connects once. Returns why that is impossible; undefined if it is possible. */
-export async function findConnectionProblem(target: Target, timeoutMs: number): Promise<string | undefined> {
-  const connection = await Connection.open(target, { timeoutMs, responseBytesMax: 0 });
-  if ("problem" in connection) return connection.problem;
-  connection.close();
-  return undefined;
-}
-
 /** Never rejects because of what the server does. */
-export async function runConformance(options: RunOptions): Promise<ConformanceReport> {
-  const { target, rules, baseline, timeoutMs, onRule } = options;
-  const limits: ConnectionLimits = {
-    timeoutMs,
-    // JSON may escape each byte as six.
-    responseBytesMax: responseBytesMin + 6 * target.bodyBytesMax,
-  };
+export async function runConformance(options: RunOptions): Promise<ConformanceReport | PreflightProblem> {
+  const { target, rules, baseline, timeoutMs, seed, onRule } = options;
+  const watches = rules.flatMap(({ id, every }): Watch[] =>
+    every === undefined ? [] : [{ id, every, responses: 0, failures: new Map() }],
+  );
   const state: RunState = {
     target,
-    limits,
-    ids: new IdSource(),
+    // JSON may escape each byte as six.
+    limits: { timeoutMs, responseBytesMax: responseBytesMin + 6 * target.bodyBytesMax },
+    ids: new IdSource(seed),
     unanswered: 0,
     secrets: new Set([target.token, encodeURIComponent(target.token)]),
-    observed: new Map(),
+    watches,
+    plainFaults: new Set(),
+    areKindsProvoked: false,
     conflict: undefined,
   };
   const startedAt = Date.now();
-  const results: RuleResult[] = [];
-  let hasGone = false;
+  const problem = await preflight(state);
+  if (problem !== undefined) return { problem: reportText(problem, state.secrets) };
+  const ran: RuleResult[] = [];
+  let gone: string | undefined;
   for (const [index, rule] of rules.entries()) {
     onRule?.(rule, index);
-    hasGone ||= await isGone(state);
-    results.push(hasGone ? notRun(rule, state) : withBaseline(await runRule(rule, state), baseline));
+    gone ??= await findGone(ran.at(-1), state);
+    ran.push(
+      gone === undefined
+        ? await runRule(rule, state)
+        : { rule, outcome: "blocked", durationMs: 0, reason: gone, failures: [] },
+    );
   }
+  const results = ran
+    .map((result) =>
+      withWatch(
+        result,
+        watches.find(({ id }) => id === result.rule.id),
+      ),
+    )
+    .map((result) => withBaseline(result, baseline));
   return {
     url: reportText(target.url.href.replace(/\/$/, ""), state.secrets),
     version,
+    seed,
     ids: state.ids.ranges,
     results,
     startedAt: new Date(startedAt).toISOString(),
@@ -94,60 +118,125 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
   };
 }
 
+/**
+ * Creates two plants. Returns why that is impossible, and else remembers what is wrong with the
+ * responses: a rule that builds on plain creates cannot be judged where they go wrong.
+ */
+async function preflight(state: RunState): Promise<string | undefined> {
+  const context = new RuleContext(state);
+  for (const tag of [undefined, "preflight"]) {
+    const id = context.id();
+    const name = `preflight ${id % 1_000n}`;
+    const body = plantJson(id, name, tag);
+    try {
+      let response = await context.create(body);
+      if (response.status >= 500) response = await context.create(body);
+      if (tag === undefined && response.status >= 300) return describeRejection(response, state.target);
+      expectPlant(response, { name, tag });
+    } catch (error) {
+      if (error instanceof PlantViolation) state.plainFaults.add(error.fault);
+      else if (error instanceof RuleSkipped || (tag === undefined && error instanceof RuleViolation))
+        return error.message;
+      else if (!(error instanceof RuleViolation)) throw error;
+    }
+  }
+  return undefined;
+}
+
+function describeRejection({ status, body }: HttpResponse, { url }: Target): string {
+  const got = `POST ${url.pathname.replace(/\/$/, "")}/plants with a valid plant got ${status}`;
+  if (status === 401 || status === 403) return `--token looks wrong: ${got}`;
+  if (/\/plants\/?$/.test(url.pathname))
+    return `--url looks wrong: it ends in /plants, which is appended: ${got}`;
+  if (status === 404 || status === 405) return `--url looks wrong: ${got}`;
+  const text = Buffer.from(body.subarray(0, 200)).toString("utf8");
+  return `no rule can be judged: ${got} ${text}`.trimEnd();
+}
+
 /** After so many requests without a response, a create shows whether the server still responds. */
 const unansweredMax = 5;
 
-async function isGone(state: RunState): Promise<boolean> {
-  if (state.unanswered < unansweredMax) return false;
+/** Why no further rule can be judged: a rule has left the server unable to create a plant. */
+async function findGone(last: RuleResult | undefined, state: RunState): Promise<string | undefined> {
+  const hasServerError = last?.failures.some(({ isServerError }) => isServerError) ?? false;
+  if (last === undefined || (state.unanswered < unansweredMax && !hasServerError)) return undefined;
   const context = new RuleContext(state);
   try {
-    await context.create(plantJson(context.id(), "Monstera"));
-    return false;
+    const { status } = await context.create(context.plant());
+    return status < 500 ? undefined : `blocked: since ${last.rule.id} a valid plant gets ${status}`;
   } catch (error) {
-    if (error instanceof RuleViolation) return true;
-    if (error instanceof RuleSkipped) return false;
-    throw error;
+    if (error instanceof RuleSkipped) return undefined;
+    if (!(error instanceof RuleViolation)) throw error;
+    return `blocked: since ${last.rule.id} a valid plant gets no response`;
   }
 }
 
-function notRun(rule: Rule, { unanswered }: RunState): RuleResult {
-  const reason = `not checked: the last ${unanswered} requests got no response`;
-  return { rule, outcome: "skipped", durationMs: 0, reason, failures: [] };
-}
-
-async function runRule(rule: Rule, state: RunState, retries = 0): Promise<RuleResult> {
-  const context = new RuleContext(state);
+async function runRule(rule: Rule, state: RunState): Promise<RuleResult> {
   const startedAt = Date.now();
-  let reason: string | undefined;
-  try {
-    await rule.run(context);
-  } catch (error) {
-    if (error instanceof RuleBusy && error.retryAfterMs <= retryMsMax && retries < busyRetriesMax) {
-      await wait(error.retryAfterMs);
-      return runRule(rule, state, retries + 1);
-    }
-    if (error instanceof RuleSkipped) reason = error.message;
-    else if (error instanceof RuleViolation) context.addFailure(error);
-    else throw error;
-  }
-  const { failures, undecided, heldCases } = context;
+  const { context, busy } = await check(rule, state);
+  const { heldCases, isBlocked, undecided } = context;
+  // A response of 5xx may have a cause that has gone: the rule is blamed if it comes again.
+  const again = context.failures.some(({ isServerError }) => isServerError)
+    ? (await check(rule, state)).context.failures.map(caseWithoutIds)
+    : [];
+  const hasGone = (failure: RuleFailure) => failure.isServerError && !again.includes(caseWithoutIds(failure));
+  const failures = context.failures.filter((failure) => !hasGone(failure));
+  const gone = context.failures.filter(hasGone);
+  const isWhole = heldCases === 0 && undecided.size === 1;
+  const reasons = [
+    ...Array.from(undecided, ([why, cases]) =>
+      cases.length === 0 || isWhole ? why : `${why} (${cases.join("; ")})`,
+    ),
+    ...(busy === undefined ? [] : [busy.message]),
+    ...new Set(gone.map(({ message }) => `intermittent: ${message}, and not when it was tried again`)),
+  ];
   // If some cases hold and none fails, the rule holds as far as it can be checked.
-  if (reason === undefined && undecided.size > 0)
-    reason = Array.from(undecided, ([why, cases]) => `${why} (${cases.join("; ")})`).join("; ");
-  const isSkipped = reason !== undefined && (undecided.size === 0 || heldCases === 0);
-  const outcome = failures.length > 0 ? "fails" : isSkipped ? "skipped" : "holds";
+  const isChecked = reasons.length === 0 || heldCases + gone.length > 0;
+  const unchecked = isBlocked ? "blocked" : "skipped";
   return {
     rule,
-    outcome,
+    outcome: failures.length > 0 ? "fails" : isChecked ? "holds" : unchecked,
     durationMs: Date.now() - startedAt,
-    reason: reason && reportText(reason, state.secrets),
+    reason: reasons.length === 0 ? undefined : reportText(reasons.join("; "), state.secrets),
     failures,
   };
 }
 
+/** A case by its label, whose ids are others when it is tried again. */
+function caseWithoutIds({ case: label }: RuleFailure): string | undefined {
+  return label?.replaceAll(/\d+/g, "#");
+}
+
+/** Checks a rule, again after some time if the server is busy. */
+async function check(
+  rule: Rule,
+  state: RunState,
+): Promise<{ readonly context: RuleContext; readonly busy?: RuleBusy }> {
+  for (let retries = 0; ; retries++) {
+    const context = new RuleContext(state, rule.id);
+    try {
+      await context.case(undefined, () => rule.run(context));
+      return { context };
+    } catch (error) {
+      if (!(error instanceof RuleBusy)) throw error;
+      if (error.retryAfterMs > retryMsMax || retries === busyRetriesMax) return { context, busy: error };
+      await wait(error.retryAfterMs);
+    }
+  }
+}
+
+/** Adds what the responses of all rules have shown. */
+function withWatch(result: RuleResult, watch: Watch | undefined): RuleResult {
+  if (watch === undefined) return result;
+  const failures = [...result.failures, ...watch.failures.values()];
+  if (failures.length > 0) return { ...result, outcome: "fails", failures };
+  if (watch.responses > 0) return { ...result, outcome: "holds" };
+  return { ...result, outcome: "skipped", reason: result.reason ?? "no response of this run was one" };
+}
+
 function withBaseline(result: RuleResult, baseline: ReadonlyMap<string, string>): RuleResult {
   const reason = baseline.get(result.rule.id);
-  return result.outcome === "fails" && reason !== undefined
+  return (result.outcome === "fails" || result.outcome === "blocked") && reason !== undefined
     ? { ...result, outcome: "known", reason }
     : result;
 }
@@ -160,50 +249,13 @@ function baselineHints(results: readonly RuleResult[], baseline: ReadonlyMap<str
 }
 
 export function countOutcomes(results: readonly RuleResult[]): Readonly<Record<Outcome | "rules", number>> {
-  const counts = { rules: results.length, holds: 0, fails: 0, known: 0, skipped: 0 };
+  const counts = { rules: results.length, holds: 0, fails: 0, known: 0, blocked: 0, skipped: 0 };
   for (const { outcome } of results) counts[outcome]++;
   return counts;
 }
 
-/** Whether no rule fails that is not known to, and at least one was checked. */
+/** Whether no rule fails, or is blocked, that is not known to, and at least one was checked. */
 export function conforms({ results }: Pick<ConformanceReport, "results">): boolean {
-  const { rules, fails, skipped } = countOutcomes(results);
-  return fails === 0 && skipped < rules;
-}
-
-/** Failures with one message, and one reason of the server, which have one cause. */
-export interface Cause {
-  readonly message: string;
-  /** The first of them, whose requests are reported. */
-  readonly first: { readonly rule: Rule; readonly failure: RuleFailure };
-  /** The rules that fail with it, each with its cases. */
-  readonly rules: ReadonlyMap<Rule, readonly (string | undefined)[]>;
-}
-
-/**
- * The message of a failure, and of a request that was rejected the reason that the server gives.
- * Words with a digit are left out: ids and sizes of chunks differ from response to response.
- */
-function causeKey({ message, requests }: RuleFailure): string {
-  if (!message.startsWith(rejectedMessage)) return message;
-  const { received = [] } = requests.at(-1) ?? {};
-  const body = received.slice(received.indexOf("") + 1).join("\n");
-  const reason = body.replaceAll(/^[\da-f]+$/gm, "").replaceAll(/[\w-]*\d[\w-]*/g, "");
-  return `${message}\n${reason}`;
-}
-
-/** Groups failures by their causes: that of most rules first, then in the order of the rules. */
-export function causesOf(results: readonly RuleResult[]): readonly Cause[] {
-  const causes = new Map<string, Cause & { readonly rules: Map<Rule, (string | undefined)[]> }>();
-  for (const { rule, outcome, failures } of results) {
-    if (outcome !== "fails") continue;
-    for (const failure of failures) {
-      const { message, case: label } = failure;
-      const key = causeKey(failure);
-      const cause = causes.get(key) ?? { message, first: { rule, failure }, rules: new Map() };
-      causes.set(key, cause);
-      cause.rules.set(rule, [...(cause.rules.get(rule) ?? []), label]);
-    }
-  }
-  return [...causes.values()].toSorted((one, other) => other.rules.size - one.rules.size);
+  const { rules, fails, blocked, skipped } = countOutcomes(results);
+  return fails + blocked === 0 && skipped < rules;
 }

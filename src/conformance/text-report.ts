@@ -1,129 +1,141 @@
-// The report for people.
+// The report for people: a block for each rule that does not hold, then the other rules, then sums.
 
-import { type Basis, bases, describeRequirement, type Level, levels, levelTitles } from "./rule.ts";
-import {
-  type Cause,
-  type ConformanceReport,
-  causesOf,
-  conforms,
-  countOutcomes,
-  type Outcome,
-  type RuleResult,
-} from "./run.ts";
-import type { RuleFailure } from "./transcript-text.ts";
+import { type Basis, bases, describeRequirement } from "./rule.ts";
+import { type ConformanceReport, conforms, countOutcomes, type Outcome, type RuleResult } from "./run.ts";
 
 /** ECMA-48, Select Graphic Rendition. */
 const sgr = { bold: 1, red: 31, green: 32, yellow: 33 } as const;
-type Colour = keyof typeof sgr;
 
 export interface TextStyle {
   readonly colours: boolean;
 }
 
-/** How a rule is shown, and what comes before the reason. */
-const outcomes: Readonly<Record<Outcome, readonly [word: string, colour: Colour, note: string]>> = {
-  holds: ["ok", "green", "not checked: "],
-  fails: ["FAIL", "red", ""],
-  known: ["known", "yellow", "known failure: "],
-  skipped: ["skip", "yellow", "skipped: "],
-};
+const paint = (text: string, colour: keyof typeof sgr, { colours }: TextStyle) =>
+  colours ? `\x1b[${sgr[colour]}m${text}\x1b[0m` : text;
 
-/** The lines of a report: every rule, each cause of failures with its requests, and the sums. */
+const lineLength = 100;
+
+/** Rules that are shown with their requests: nobody reads more at once. */
+const blocksMax = 10;
+
+/** Further cases of a rule that are named. */
+const casesMax = 6;
+
+/** The lines of a report. */
 export function formatTextReport(report: ConformanceReport, style: TextStyle): string[] {
-  const { results, hints } = report;
-  return [
-    ...heading(report, style),
-    ...levels.flatMap((level) => levelLines(level, results, style)),
-    ...causesOf(results).flatMap((cause) => causeLines(cause, style)),
-    ...hints.flatMap((hint) => [hint, ""]),
-    ...sums(report, style),
-  ];
-}
-
-function heading({ url, version, startedAt, ids }: ConformanceReport, style: TextStyle): string[] {
+  const { url, version, startedAt, seed, ids, results, hints, durationMs } = report;
   const ranges = ids.map(({ from, to }) => `${from} to ${to}`);
-  return [
-    paint(`Plant Store conformance of ${url}`, "bold", style),
-    `plantstore ${version}, ${startedAt}`,
-    `Ids of this run: ${ranges.join(", ")}, 0, and the limits of int64`,
-    "",
-  ];
-}
-
-function levelLines(level: Level, all: readonly RuleResult[], style: TextStyle): string[] {
-  const results = all.filter(({ rule }) => rule.level === level);
-  if (results.length === 0) return [];
-  const { holds, rules } = countOutcomes(results);
-  const width = Math.max(...results.map(({ rule }) => rule.id.length));
-  return [
-    paint(`${levelTitles[level]} (${level}: ${holds} of ${rules} hold)`, "bold", style),
-    ...results.map(({ rule, outcome, reason }) => {
-      const [word, colour, before] = outcomes[outcome];
-      const note = reason === undefined ? "" : `  (${before}${reason})`;
-      return `  ${paint(word.padEnd(5), colour, style)}  ${rule.id.padEnd(width)}  ${rule.title}${note}`;
-    }),
-    "",
-  ];
-}
-
-function causeLines({ message, first, rules }: Cause, style: TextStyle): string[] {
-  const { rule, failure } = first;
-  const all = Array.from(rules, ([{ id }, cases]) => {
-    const labels = cases.filter((label) => label !== undefined);
-    return labels.length === 0 ? id : `${id} (${labels.join("; ")})`;
-  });
-  const isAlone = rules.size === 1 && rules.get(rule)?.length === 1;
-  const count = rules.size === 1 ? "" : ` (${rules.size} rules)`;
-  return [
-    `${paint("FAIL", "red", style)} ${paint(`${message}${count}`, "bold", style)}`,
-    ...(isAlone ? [] : [...all.map((text) => `  ${text}`), ""]),
-    `  ${rule.id}: ${rule.title}`,
-    `  ${describeRequirement(rule)}`,
-    ...failureLines(failure).map((line) => `  ${line}`.trimEnd()),
-    "",
-  ];
-}
-
-/** The lines of one failure: the case, the message, and what was sent (>) and received (<). */
-export function failureLines({ case: label, message, requests, omitted }: RuleFailure): string[] {
-  return [
-    label === undefined ? message : `${label}: ${message}`,
-    ...(omitted === 0 ? [] : [`  (after ${omitted} earlier ${omitted === 1 ? "request" : "requests"})`]),
-    ...requests.flatMap(requestLines),
-  ];
-}
-
-function requestLines({ sent, received, problem }: RuleFailure["requests"][number]): string[] {
-  const nothing = problem === undefined ? "(nothing)" : `(nothing: ${problem})`;
-  return [
-    ...sent.map((line) => `  > ${line}`),
-    ...(received.length === 0 ? [nothing] : received).map((line) => `  < ${line}`),
-  ];
-}
-
-/** A line for each basis, and one for all rules. */
-function sums(report: ConformanceReport, style: TextStyle): string[] {
-  const { results, durationMs } = report;
   const ofBasis = (basis: Basis) => results.filter(({ rule }) => rule.basis === basis);
   const present = bases.filter((basis) => ofBasis(basis).length > 0);
   const seconds = (durationMs / 1_000).toFixed(1);
+  const failed = results.filter(({ outcome }) => outcome === "fails");
   return [
+    paint(`Plant Store conformance of ${url}`, "bold", style),
+    `plantstore ${version}, ${startedAt}, --seed ${seed}`,
+    `Ids of this run: ${ranges.join(", ")}, 0, and the limits of int64`,
+    "",
+    ...failed.flatMap((result, index) => [
+      `${paint("FAIL", "red", style)} ${paint(headline(result), "bold", style)}`,
+      ...(index < blocksMax ? [...blockLines(result).map((line) => `  ${line}`.trimEnd()), ""] : []),
+    ]),
+    ...(failed.length > blocksMax ? [`--rule ${failed.at(-1)?.rule.id} shows its requests.`, ""] : []),
+    ...(["known", "blocked", "skipped", "holds"] as const).flatMap((outcome) =>
+      otherLines(outcome, results, style),
+    ),
+    "",
+    ...hints.flatMap((hint) => [hint, ""]),
     ...(present.length === 1 ? [] : present.map((basis) => `${basis}: ${sum(ofBasis(basis))}`)),
     paint(`${sum(results)}, in ${seconds} s`, conforms(report) ? "green" : "red", style),
   ];
 }
 
+/** The rule, and its fault in words. */
+export function headline({ rule, failures }: RuleResult): string {
+  const [first] = failures;
+  return `${rule.id}: ${first?.case === undefined ? "" : `${first.case}: `}${first?.message}`;
+}
+
+/** What is below the headline: the rule, its further cases, commands that show the fault again. */
+export function blockLines({ rule, failures }: RuleResult): string[] {
+  const [first, ...others] = failures;
+  const { received = [], problem } = first?.requests.at(-1) ?? {};
+  const named = others.slice(0, casesMax).map((failure) => failure.case ?? failure.message);
+  const more = others.length > casesMax ? ` and ${others.length - casesMax} more` : "";
+  return [
+    `${rule.title} ${describeRequirement(rule)}`,
+    ...(others.length === 0 ? [] : [`Also: ${named.join("; ")}${more}`]),
+    ...(first?.commands ?? []).map((command) => `$ ${command}`),
+    ...(received.length === 0
+      ? [`< (nothing${problem === undefined ? "" : `: ${problem}`})`]
+      : shortResponse(received)),
+  ];
+}
+
+/** The status and the body of the last response. */
+function shortResponse(received: readonly string[]): string[] {
+  const [start = "", ...lines] = received.slice(received.findLastIndex((line) => line.startsWith("HTTP/1.")));
+  const body = lines.slice(lines.indexOf("") + 1).join(" ");
+  return [`< ${start}`, ...(body === "" ? [] : [`< ${body.slice(0, 2 * lineLength)}`])];
+}
+
+const otherWords = {
+  known: ["known", "yellow"],
+  blocked: ["blocked", "yellow"],
+  skipped: ["skip", "yellow"],
+  holds: ["ok", "green"],
+} as const;
+
+/** Rules with one outcome and one reason, on as few lines as they fill. */
+function otherLines(
+  outcome: Exclude<Outcome, "fails">,
+  all: readonly RuleResult[],
+  style: TextStyle,
+): string[] {
+  const results = all.filter((result) => result.outcome === outcome);
+  const [word, colour] = otherWords[outcome];
+  const reasons = new Set(results.map(({ reason }) => reason));
+  return [...reasons].flatMap((reason) => {
+    const ids = results.filter((result) => result.reason === reason).map(({ rule }) => rule.id);
+    const note = reason === undefined ? [] : [`(${reason})`];
+    const words = [...ids.map((id, index) => (index < ids.length - 1 ? `${id},` : id)), ...note];
+    return wrap(words).map(
+      (line, index) => `${index === 0 ? paint(word.padEnd(8), colour, style) : " ".repeat(8)}${line}`,
+    );
+  });
+}
+
+function wrap(words: readonly string[]): string[] {
+  const lines: string[] = [];
+  for (const word of words) {
+    const line = lines.at(-1);
+    if (line === undefined || line.length + word.length >= lineLength - 8) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
+  }
+  return lines;
+}
+
 /** Such as "16 of 20 rules hold, 1 does not, 2 are known not to, 1 was skipped". */
 function sum(results: readonly RuleResult[]): string {
-  const { rules, holds, fails, known, skipped } = countOutcomes(results);
+  const { rules, holds, fails, known, blocked, skipped } = countOutcomes(results);
   return [
     `${holds} of ${rules} rules hold`,
     `${fails} ${fails === 1 ? "does" : "do"} not`,
     ...(known === 0 ? [] : [`${known} ${known === 1 ? "is" : "are"} known not to`]),
+    ...(blocked === 0 ? [] : [`${blocked} ${blocked === 1 ? "is" : "are"} blocked`]),
     ...(skipped === 0 ? [] : [`${skipped} ${skipped === 1 ? "was" : "were"} skipped`]),
   ].join(", ");
 }
 
-function paint(text: string, colour: Colour, style: TextStyle): string {
-  return style.colours ? `\x1b[${sgr[colour]}m${text}\x1b[0m` : text;
+/** What a run leaves out that users may take for granted. */
+const subjects: Readonly<Record<Basis, string>> = {
+  contract: "what the contract says",
+  standard: "HTTP and JSON",
+  decision: "retries (the same plant again, another one with its id), codes of errors",
+};
+
+/** The end of the report: what the bases of a run leave out. */
+export function uncheckedLines(present: readonly Basis[]): string[] {
+  const absent = bases.filter((basis) => !present.includes(basis));
+  if (absent.length === 0) return [];
+  return [`Not checked: ${absent.map((basis) => subjects[basis]).join("; ")}. --basis all checks them.`];
 }

@@ -1,49 +1,17 @@
-// Failures with their requests and responses as text for reports: on lines, without the token, and
-// not too long.
+// Requests and responses as text for reports: on lines, without the token, and not too long.
 
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 
-/** One request and what came back. */
+/** What was sent on a connection and what came back. */
 export interface Transcript {
   readonly sent: Uint8Array;
   readonly received: Uint8Array;
   /** Why what was received is not a response. */
   readonly problem: string | undefined;
-}
-
-/** A violation of a rule, with the requests that led to it, oldest first. */
-export interface RuleFailure {
-  /** The case of a rule that has several. */
-  readonly case: string | undefined;
-  readonly message: string;
-  /** The lines of each request and of what came back; none where there were no bytes. */
-  readonly requests: readonly {
-    readonly sent: readonly string[];
-    readonly received: readonly string[];
-    readonly problem: string | undefined;
-  }[];
-  /** The earlier requests, which are not reported. */
-  readonly omitted: number;
-}
-
-const requestsReportedMax = 4;
-
-export function describeFailure(
-  label: string | undefined,
-  message: string,
-  transcripts: readonly Transcript[],
-  secrets: ReadonlySet<string>,
-): RuleFailure {
-  return {
-    case: label && reportText(label, secrets),
-    message: reportText(message, secrets),
-    requests: transcripts.slice(-requestsReportedMax).map(({ sent, received, problem }) => ({
-      sent: transcriptLines(sent, secrets),
-      received: transcriptLines(received, secrets),
-      problem: problem && reportText(problem, secrets),
-    })),
-    omitted: Math.max(0, transcripts.length - requestsReportedMax),
-  };
+  /** Whether the bytes are another thing than one request as curl sends it. */
+  readonly isRaw: boolean;
+  /** Whether it was sent together with the others. */
+  readonly isConcurrent: boolean;
 }
 
 /** The maximum length of a request or response in a report. */
@@ -53,7 +21,7 @@ const charactersMax = 2_000;
 const nextMessage = /(?<=[^\nA-Z])(?=(?:HTTP\/1\.[01] \d{3}|[A-Z]{3,7} \/\S* HTTP\/1\.[01])[^\n]*\r\n)/g;
 
 /** Replaces every secret by ***. The longest come first: one may contain another. */
-function redact(text: string, secrets: ReadonlySet<string>): string {
+export function redact(text: string, secrets: ReadonlySet<string>): string {
   return [...secrets]
     .filter((secret) => secret !== "")
     .toSorted((one, other) => other.length - one.length)
@@ -86,7 +54,11 @@ export function reportText(text: string, secrets: ReadonlySet<string>): string {
 const unprintable = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
 function printableText(text: string): string {
-  return text.replaceAll(unprintable, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  return text.replaceAll(unprintable, escapeCharacter);
+}
+
+export function escapeCharacter(character: string): string {
+  return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }
 
 function decodeBytes(bytes: Uint8Array): string {

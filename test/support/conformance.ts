@@ -1,5 +1,6 @@
 // Runs rules of the conformance suite in this process.
 
+import { randomInt } from "node:crypto";
 import { parseBaseline } from "../../src/conformance/command.ts";
 import type { Level, Rule } from "../../src/conformance/rule.ts";
 import { rules as allRules } from "../../src/conformance/rules.ts";
@@ -22,17 +23,20 @@ export interface CheckOptions {
   readonly baseline?: ReadonlyMap<string, string>;
 }
 
-/** Checks a server, and returns the report. */
-export function checkConformance(
+/** Checks a server, and returns the report. Throws why no rule can be judged. */
+export async function checkConformance(
   { url, token, ca }: Target,
   { rules = allRules, timeoutMs = 20_000, bodyBytesMax = 2 ** 20, baseline = new Map() }: CheckOptions = {},
 ): Promise<ConformanceReport> {
-  return runConformance({
+  const report = await runConformance({
     rules,
     baseline,
     timeoutMs,
+    seed: randomInt(2 ** 32),
     target: { url: new URL(url), token, ca, bodyBytesMax },
   });
+  if ("problem" in report) throw new Error(report.problem);
+  return report;
 }
 
 /** The report as text, for the message of a failed test. */

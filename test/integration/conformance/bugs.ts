@@ -46,6 +46,12 @@ function misreadStart(breaks: readonly string[], read: (start: string) => string
   };
 }
 
+/** Remembers the body of each create that was accepted. */
+const remembersAccepted: Bug["response"] = (response, request, { seen }) => {
+  const id = idOfCreate(request);
+  if (id !== undefined && statusOf(response) === 200) seen.set(id, seen.get(id) ?? request.body);
+};
+
 /** Requests that are rejected without the server. */
 function rejects(breaks: readonly string[], error: number, isRejected: (request: Message) => boolean): Bug {
   return { breaks, request: (request) => (isRejected(request) ? rejection(error) : undefined) };
@@ -113,25 +119,22 @@ const idOfCreate = (request: Message) =>
 
 export const bugs: Readonly<Record<string, Bug>> = {
   // Ids.
-  readsIdsAsDoubles: misreadId(
-    ["ids.beyond-53-bits", "ids.beyond-53-bits-stored", "errors.conflict"],
-    (id) => (/^-?\d+$/.test(id) && id.length > 15 && id.length < 20 ? String(BigInt(Number(id))) : id),
+  readsIdsAsDoubles: misreadId(["ids.beyond-53-bits", "errors.conflict"], (id) =>
+    /^-?\d+$/.test(id) && id.length > 15 && id.length < 20 ? String(BigInt(Number(id))) : id,
   ),
   readsIdsAsInt32: misreadId(["ids.beyond-32-bits"], (id) =>
     /^-?\d{1,18}$/.test(id) ? String(BigInt.asIntN(32, BigInt(id))) : id,
   ),
   dropsTheSignOfIds: misreadId(["ids.negative"], (id) => id.replace("-", "")),
   rejectsIdsBelowZero: rejectsIds(["ids.limits", "ids.negative", "ids.beyond-53-bits"], /^-/),
-  cutsFractionsOff: misreadId(["ids.fraction", "ids.rejected-id-not-stored"], (id) =>
-    id.replace(/\.\d+$/, ""),
-  ),
+  cutsFractionsOff: misreadId(["ids.fraction"], (id) => id.replace(/\.\d+$/, "")),
   roundsLongFractions: misreadId(["ids.exact-fraction"], (id) =>
     id.length > 20 && id.includes(".") ? String(Math.round(Number(id))) : id,
   ),
   clampsIds: misreadId(["ids.above-range"], (id) => (Number(id) > 2 ** 63 ? "9223372036854775807" : id)),
-  rejectsIdsWithAPoint: rejectsIds(["ids.notations", "ids.notations-beyond-53-bits"], /[.eE]/),
+  rejectsIdsWithAPoint: rejectsIds(["ids.notations"], /[.eE]/),
   rejectsPlusInExponents: rejectsIds(["ids.notations"], /[eE]\+/),
-  readsExponentsAsDoubles: misreadId(["ids.notations-beyond-53-bits"], (id) =>
+  readsExponentsAsDoubles: misreadId(["ids.notations"], (id) =>
     /[.eE]/.test(id) && Number.isInteger(Number(id)) ? String(BigInt(Number(id))) : id,
   ),
   rejectsMinusZero: rejectsIds(["ids.zero-notations"], /^-0/),
@@ -141,22 +144,12 @@ export const bugs: Readonly<Record<string, Bug>> = {
 
   // Idempotence.
   rejectsTheSamePlantAgain: {
-    breaks: ["idempotence.same-again", "idempotence.lost-response", "idempotence.race-of-equal"],
-    request: (request, { seen }) => {
-      const id = idOfCreate(request);
-      if (id === undefined) return undefined;
-      if (seen.has(id)) return rejection(40009);
-      seen.set(id, "");
-      return undefined;
-    },
+    breaks: ["idempotence.same-again"],
+    request: (request, { seen }) => (seen.has(idOfCreate(request) ?? "-") ? rejection(40009) : undefined),
+    response: remembersAccepted,
   },
   overwrites: {
-    breaks: [
-      "idempotence.different-content",
-      "ids.beyond-53-bits-stored",
-      "idempotence.race-of-different",
-      "errors.conflict",
-    ],
+    breaks: ["idempotence.different-content", "ids.notations", "errors.conflict"],
     response: (response, request) => {
       if (fieldOf(response, "error") !== 40009) return;
       response.start = "HTTP/1.1 200 OK";
@@ -164,7 +157,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
     },
   },
   storesNothing: {
-    breaks: ["idempotence.different-content", "ids.notations"],
+    breaks: ["idempotence.different-content", "ids.notations", "ids.above-range"],
     request: (request, { seen }) => {
       if (!isCreate(request)) return undefined;
       const id = BigInt(seen.size);
@@ -175,7 +168,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
       );
     },
   },
-  comparesNamesOnly: misreadText(["idempotence.different-content", "contract.create-with-tag"], (text) =>
+  comparesNamesOnly: misreadText(["idempotence.different-content", "contract.create"], (text) =>
     text.replace(/,"tag":"[^"]*"/, ""),
   ),
   comparesWithoutCase: {
@@ -192,18 +185,14 @@ export const bugs: Readonly<Record<string, Bug>> = {
         setText(response, JSON.stringify({ ...parse(textOf(response)), name }));
     },
   },
-  comparesTheFirstKilobyte: misreadText(["idempotence.long-content", "contract.largest-body"], (text) =>
+  comparesTheFirstKilobyte: misreadText(["idempotence.similar-content", "contract.largest-body"], (text) =>
     text.replace(/(?<="name":"[^"]{1000})[^"]+/, ""),
   ),
   comparesTheBytesOfTheBody: {
     breaks: ["idempotence.same-in-another-form"],
-    request: (request, { seen }) => {
-      const id = idOfCreate(request);
-      if (id === undefined) return undefined;
-      const before = seen.get(id);
-      seen.set(id, before ?? request.body);
-      return before !== undefined && before !== request.body ? rejection(40009) : undefined;
-    },
+    request: (request, { seen }) =>
+      (seen.get(idOfCreate(request) ?? "-") ?? request.body) === request.body ? undefined : rejection(40009),
+    response: remembersAccepted,
   },
   checksBeforeItInserts: {
     breaks: ["idempotence.race-of-different"],
@@ -228,7 +217,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
     },
   },
   failsWhereAnotherInsertedFirst: {
-    breaks: ["idempotence.race-of-equal"],
+    breaks: ["idempotence.race-of-equal", "idempotence.race-of-different"],
     request: async (request, { seen }) => {
       const id = idOfCreate(request);
       if (id === undefined) return undefined;
@@ -240,7 +229,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
     },
   },
   locksTheIdOfALostCreate: {
-    breaks: ["idempotence.lost-response"],
+    breaks: ["idempotence.same-again"],
     lost: (request, { seen }) => void seen.set(idOf(request) ?? "", ""),
     request: (request, { seen }) => (seen.has(idOf(request) ?? "-") ? rejection(40009) : undefined),
   },
@@ -263,26 +252,26 @@ export const bugs: Readonly<Record<string, Bug>> = {
       if (connection.isAccepted) setHeader(request, "Authorization", `Bearer ${token}`);
     },
   },
-  readsTheTokenToASpace: altersRequestHeader(["contract.token-checked"], "Authorization", ([first]) =>
+  readsTheTokenToASpace: altersRequestHeader(["contract.token-required"], "Authorization", ([first]) =>
     first?.split(" ").slice(0, 2).join(" "),
   ),
-  readsTheTokenToAComma: altersRequestHeader(["contract.token-checked"], "Authorization", ([first]) =>
+  readsTheTokenToAComma: altersRequestHeader(["contract.token-required"], "Authorization", ([first]) =>
     first?.replace(/,.*/, ""),
   ),
   failsOnSurrogates: rejectsText(["contract.no-server-error"], 50000, /\\ud800/),
   declaresLatin1: altersHeader(
-    ["contract.response-media-type"],
+    ["contract.plant-members"],
     "Content-Type",
     "application/json; charset=iso-8859-1",
   ),
-  returnsTheId: altersPlants(["contract.plant-members"], (body, request) => ({
+  returnsTheId: altersPlants(["contract.unknown-members"], (body, request) => ({
     id: Number(idOf(request)),
     ...body,
   })),
-  returnsNullForNoTag: altersPlants(["contract.create-without-tag"], (body) => ({ tag: null, ...body })),
-  returns201: altersStatus(["contract.create-with-tag", "contract.create-without-tag"], 200, "201 Created"),
+  returnsNullForNoTag: altersPlants(["contract.create"], (body) => ({ tag: null, ...body })),
+  returns201: altersStatus(["contract.create"], 200, "201 Created"),
   returnsText: altersHeader(
-    ["contract.response-media-type", "contract.error-members"],
+    ["contract.plant-members", "contract.error-members"],
     "Content-Type",
     "text/plain",
   ),
@@ -301,7 +290,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
     ...body,
     name: fieldOf(request, "Name") ?? body.name,
   })),
-  rejectsEscapedSlashes: rejectsText(["contract.json-forms"], 40001, /\\\//),
+  rejectsEscapedSlashes: rejectsText(["contract.json-forms", "contract.text-unchanged"], 40001, /\\\//),
   storesThreeBytesOfACharacter: misreadText(
     ["contract.text-unchanged", "idempotence.similar-content"],
     (text) => text.replaceAll(/[\u{10000}-\u{10ffff}]/gu, "?"),
@@ -318,7 +307,8 @@ export const bugs: Readonly<Record<string, Bug>> = {
     /"colour"/,
   ),
   returnsUnknownMembers: altersPlants(["contract.unknown-members"], (body, request) => ({
-    ...parse(textOf(request)),
+    // JSON.stringify does not write the deep nesting that some rules send.
+    ...(request.body.length < 10_000 ? parse(textOf(request)) : {}),
     ...body,
     id: undefined,
   })),
@@ -332,17 +322,12 @@ export const bugs: Readonly<Record<string, Bug>> = {
     (request) => isCreate(request) && headerOf(request, "content-type") !== "application/json",
   ),
   needsNoToken: altersRequestHeader(
-    [
-      "contract.token-required",
-      "errors.missing-token",
-      "errors.authentication-first",
-      "errors.token-in-query",
-    ],
+    ["contract.token-required", "errors.missing-token", "errors.authentication-first"],
     "Authorization",
     ([first], token) => first ?? `Bearer ${token}`,
   ),
   acceptsAnyToken: altersRequestHeader(
-    ["contract.token-checked", "errors.invalid-token", "errors.token-compared-whole"],
+    ["contract.token-required", "errors.invalid-token"],
     "Authorization",
     ([first], token) => (first === undefined ? undefined : `Bearer ${token}`),
   ),
@@ -359,6 +344,16 @@ export const bugs: Readonly<Record<string, Bug>> = {
     ["contract.error-members", "errors.body-members"],
     ({ error, message }) => ({ type: "about:blank", title: message, code: error }),
   ),
+  sendsTheErrorOfATagAsAString: altersErrors(["contract.error-members"], (body, request) =>
+    typeof (fieldOf(request, "tag") ?? "") === "string" ? body : { ...body, error: `${body.error}` },
+  ),
+  sendsNoMessageInAConflict: altersErrors(["contract.error-members"], ({ error, message }) =>
+    error === 40009 ? { error } : { error, message },
+  ),
+  returnsAnEmptyTagAsNull: altersPlants(["contract.plant-members", "contract.text-unchanged"], (body) => ({
+    ...body,
+    ...(body.tag === "" && { tag: null }),
+  })),
 
   // Errors.
   addsAMember: altersErrors(["errors.body-members"], (body) => ({
@@ -366,7 +361,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
     timestamp: 0,
   })),
   usesTheStatusAsTheCode: altersErrors(
-    ["errors.code-has-status", "errors.invalid-json", "errors.invalid-plant"],
+    ["errors.body-members", "errors.invalid-json", "errors.invalid-plant"],
     ({ error, message }) => ({ error: Math.trunc(Number(error) / 100), message }),
   ),
   acceptsCommasAtTheEnd: misreadText(["errors.invalid-json"], (text) => text.replace(/,(?=\s*\}$)/, "")),
@@ -386,14 +381,14 @@ export const bugs: Readonly<Record<string, Bug>> = {
     message: String(message).replace(/\d{16,}/, (id) => String(Number(id))),
   })),
   sendsNoChallenge: altersHeader(["errors.missing-token", "errors.invalid-token"], "WWW-Authenticate"),
-  returns403: altersStatus(["errors.invalid-token", "errors.token-compared-whole"], 40101, "403 Forbidden"),
+  returns403: altersStatus(["errors.invalid-token"], 40101, "403 Forbidden"),
   comparesTheStartOfTheToken: altersRequestHeader(
-    ["errors.token-compared-whole"],
+    ["errors.invalid-token", "contract.token-required"],
     "Authorization",
     ([first], token) => (first?.includes(token.slice(0, -1)) ? `Bearer ${token}` : first),
   ),
   readsTheTokenOfTheQuery: {
-    breaks: ["errors.token-in-query"],
+    breaks: ["errors.missing-token"],
     request: (request) => {
       const [, token] = /[?&]access_token=([^& ]+)/.exec(request.start) ?? [];
       if (token !== undefined) setHeader(request, "Authorization", `Bearer ${token}`);
@@ -411,7 +406,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
   ignoresTheCaseOfPaths: misreadStart(["errors.unknown-path"], (start) =>
     start.replace("/PLANTS", "/plants"),
   ),
-  sendsNoAllow: altersHeader(["errors.other-method", "http.interface-description-methods"], "Allow"),
+  sendsNoAllow: altersHeader(["errors.other-method", "http.interface-description"], "Allow"),
   returns404ForAMethod: altersStatus(["errors.other-method"], 405, "404 Not Found"),
   ignoresTheMediaType: altersRequestHeader(["errors.media-type"], "Content-Type", () => "application/json"),
   ignoresTheCharset: altersRequestHeader(["errors.media-type"], "Content-Type", ([first]) =>
@@ -423,20 +418,20 @@ export const bugs: Readonly<Record<string, Bug>> = {
       if (statusOf(response) === 413) setText(response, "");
     },
   },
-  overflowsItsStack: rejects(["errors.invalid-json", "errors.invalid-plant"], 50000, ({ body }) =>
+  overflowsItsStack: rejects(["errors.invalid-json", "contract.no-server-error"], 50000, ({ body }) =>
     body.includes("[".repeat(10_000)),
   ),
   limitsTheRateWithoutRetryAfter: {
-    breaks: ["errors.rate-limited"],
+    breaks: ["errors.retry-after"],
     request: (_, state) => (state.count++ === 0 ? rejection(42900) : undefined),
   },
   isUnavailableWithoutAnError: {
-    breaks: ["errors.unavailable"],
+    breaks: ["errors.retry-after"],
     request: (_, state) => (state.count++ === 0 ? new Response("down", { status: 503 }) : undefined),
   },
 
   isUnavailableOnConnectionsThatStayOpen: rejects(
-    ["http.keep-alive", "errors.unavailable"],
+    ["http.keep-alive", "errors.retry-after", "contract.token-of-each-request"],
     50300,
     (request) => headerOf(request, "connection") === undefined,
   ),
@@ -464,11 +459,15 @@ export const bugs: Readonly<Record<string, Bug>> = {
   },
   losesItsPlaceAfterAnError: {
     breaks: ["http.keep-alive-after-unread-body"],
-    request: (_, state) => (state.count++ === 1 ? "hang" : undefined),
+    request: (request, _, connection) => {
+      if (connection.isAccepted) return "hang";
+      connection.isAccepted = withoutToken(request) && request.body.length > 4_000;
+      return undefined;
+    },
   },
   neverClosesConnections: altersRequestHeader(["http.connection-close"], "Connection", () => "keep-alive"),
   keepsConnectionsOfHttp10: misreadStart(["http.http-1.0"], (start) => start.replace("HTTP/1.0", "HTTP/1.1")),
-  acceptsTenConnections: { breaks: ["http.many-connections"], connectionsMax: 10 },
+  acceptsTenConnections: { breaks: ["idempotence.concurrent-stored"], connectionsMax: 10 },
   sendsChunksToHttp10: {
     breaks: ["http.http-1.0"],
     response: (response, request) => {
@@ -524,7 +523,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
       if (request.start.startsWith("HEAD")) response.body = "{}";
     },
   },
-  sendsNoLength: altersHeader(["http.response-framing"], "Content-Length"),
+  sendsNoLength: altersHeader(["http.response-framing", "contract.token-of-each-request"], "Content-Length"),
   sendsNoDate: altersHeader(["http.date"], "Date"),
   allowsCaches: altersHeader(["http.no-store"], "Cache-Control", "max-age=60"),
   repeatsRequestIds: altersHeader(["http.request-id", "http.request-id-returned"], "X-Request-Id", "1"),
@@ -579,11 +578,6 @@ export const habits: readonly (readonly [name: string, keeps: readonly string[],
     "writes an integer with a fraction of zero",
     ["contract.error-members", "errors.invalid-plant"],
     altersText([], (text) => text.replace(/("error":\d+)/, "$1.0")),
-  ],
-  [
-    "limits the nesting and the digits that its parser reads",
-    ["errors.invalid-plant"],
-    rejects([], 40001, ({ body }) => /\[{1000}|\d{1000}|e9{9}/.test(body)),
   ],
   [
     "prefers deflate",

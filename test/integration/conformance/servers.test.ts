@@ -49,7 +49,7 @@ test.each<[behaviour: string, outcome: Outcome, ids: readonly string[]]>([
   [
     "is waited for, and checked where it was met",
     "holds",
-    ["contract.create-with-tag", "http.connection-close", "errors.rate-limited"],
+    ["contract.create", "http.connection-close", "errors.retry-after"],
   ],
   ["does not let creates race, which is not checked", "skipped", ["idempotence.race-of-equal"]],
 ])("a rate of creates %s", async (_, outcome, ids) => {

@@ -1,0 +1,45 @@
+// Rules of every response of a run: requests that get responses of each kind, and what is checked.
+
+import type { RequestParts, RuleContext } from "./context.ts";
+import type { HttpResponse } from "./response-parser.ts";
+import type { Rule } from "./rule.ts";
+import { RuleViolation } from "./rule-ends.ts";
+
+/** Requests that get a Plant, or an error. */
+export function requestsOfEachKind(check: RuleContext): Readonly<Record<string, RequestParts>> {
+  return {
+    "a create": { body: check.plant("Monstera", "tropical") },
+    "not JSON": { body: "{" },
+    "not a NewPlant": { body: "{}" },
+    "no token": { body: "{}", headers: { Authorization: null } },
+    "an unknown token": { body: "{}", headers: { Authorization: "Bearer unknown" } },
+    "an unknown path": { path: "/plants/unknown", body: "{}" },
+    // A service that has more operations than this one has no PATCH of the collection.
+    "another method": { method: "PATCH" },
+    "another media type": { body: "{}", headers: { "Content-Type": "text/plain" } },
+  };
+}
+
+/** Sends requests of each kind, once in a run: every rule sees every response. */
+async function provokeResponses(check: RuleContext): Promise<void> {
+  if (check.state.areKindsProvoked) return;
+  for (const parts of Object.values(requestsOfEachKind(check)))
+    await check.send(parts).catch((error) => {
+      // That there is no response is no fault of a response.
+      if (!(error instanceof RuleViolation)) throw error;
+    });
+  check.state.areKindsProvoked = true;
+}
+
+/** A rule of those responses of a run that it concerns. */
+export function ofEveryResponse(
+  concerns: (response: HttpResponse, request: RequestParts) => boolean,
+  expect: (response: HttpResponse) => void,
+): Pick<Rule, "run" | "every"> {
+  return { every: { concerns, expect }, run: provokeResponses };
+}
+
+/** Whether a request is for the operation of the contract. */
+export function isCreate({ method = "POST", path = "/plants" }: RequestParts): boolean {
+  return method === "POST" && path === "/plants";
+}
