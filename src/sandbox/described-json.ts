@@ -13,7 +13,7 @@ async function loadSchemas(): Promise<Ajv2020> {
   const ajv = new Ajv2020({
     strict: false,
     validateSchema: false,
-    formats: { "date-time": isTime, int64: true, regex: isPattern },
+    formats: { int64: true, regex: isPattern },
   });
   return ajv.addSchema({ ...document, $id: "control" });
 }
@@ -47,12 +47,6 @@ function describeError({ keyword, instancePath, schemaPath, message = "", params
   if (keyword === "false schema")
     return `${subject} cannot be combined with ${/dependentSchemas\/(\w+)/.exec(schemaPath)?.[1]}.`;
   return `${subject} ${message}${detail === undefined ? "" : `: ${detail}`}.`;
-}
-
-/** RFC 3339, with a time zone. */
-function isTime(text: string): boolean {
-  const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
-  return time.test(text) && !Number.isNaN(Date.parse(text));
 }
 
 function isPattern(text: string): boolean {

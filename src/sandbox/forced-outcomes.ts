@@ -50,46 +50,35 @@ const sampleRate = { createsPerSecond: 10, burst: 10 };
 const sandboxCaller: Caller = { key: "sandbox", name: "sandbox", creator: undefined };
 
 export class ForcedOutcomes {
-  readonly #next: Handler;
-  readonly #rules: Rules;
+  readonly #options: ForcedOutcomesOptions;
   readonly #findRoute: (method: string, path: string) => Route;
-  readonly #arrivalMsMax: number;
-  readonly #rateLimit: ForcedOutcomesOptions["rateLimit"];
   readonly #shared: ExchangeDependencies;
-  readonly #gate: Pick<RequestGate, "signal">;
 
-  constructor({ now, emit, ...options }: ForcedOutcomesOptions) {
-    this.#next = options.next;
-    this.#rules = options.rules;
-    this.#gate = options.gate;
-    this.#findRoute = routerOf([createPlantOperation, ...options.operations], options.basePath);
-    this.#arrivalMsMax = options.arrivalMsMax;
-    this.#rateLimit = options.rateLimit;
-    this.#shared = {
-      makeRequestId: requestIdMaker(),
-      tickBudget: new TickBudget(),
-      now,
-      emit,
-    };
+  constructor(options: ForcedOutcomesOptions) {
+    const { operations, basePath, now, emit } = options;
+    this.#options = options;
+    this.#findRoute = routerOf([createPlantOperation, ...operations], basePath);
+    this.#shared = { makeRequestId: requestIdMaker(), tickBudget: new TickBudget(), now, emit };
   }
 
   /** Responds with the outcome that the request asks for, or that a rule has for it. */
   handle(request: Request, context: RequestContext, received: ReceivedRequest): Promise<Response> {
-    const isForced = this.#rules.size > 0 || request.headers.has("prefer");
-    if (!isForced) return this.#next(request, context);
+    const { rules, next } = this.#options;
+    if (rules.size === 0 && !request.headers.has("prefer")) return next(request, context);
     const route = this.#findRoute(request.method, pathOf(request.url));
     const isOffered = route.operation !== undefined || route.error.code !== "notFound";
-    return isOffered ? this.#force(request, { ...context, route }, received) : this.#next(request, context);
+    return isOffered ? this.#force(request, { ...context, route }, received) : next(request, context);
   }
 
   async #force(request: Request, context: RoutedContext, received: ReceivedRequest): Promise<Response> {
-    const { signal } = this.#gate;
+    const { rules, gate } = this.#options;
+    const { signal } = gate;
     const { outcome = {}, forced, applied } = await this.#choose(request, context.route, received);
     received.forced = forced;
     const { delay, drop, body, bytesPerSecond } = outcome;
     const wait = async (when: "before" | "after") => {
       if (delay === undefined || (delay.when ?? "before") !== when) return;
-      const delayMs = drawDelayMs(delay, this.#rules.random);
+      const delayMs = drawDelayMs(delay, rules.random);
       // A reset aborts it. A sandbox that stops does not wait for it.
       await sleep(delayMs, undefined, { signal, ref: false }).catch(() => undefined);
     };
@@ -115,17 +104,18 @@ export class ForcedOutcomes {
       const { outcome, preferences, isMet } = preferred;
       return { outcome, forced: { prefer: preferences }, applied: isMet ? preferences : undefined };
     }
-    const dependsOnBody = method === "POST" && this.#rules.dependOnBody({ method, headers });
-    const members = dependsOnBody ? membersOf(await received.body(this.#arrivalMsMax)) : undefined;
+    const { rules, arrivalMsMax } = this.#options;
+    const dependsOnBody = method === "POST" && rules.dependOnBody({ method, headers });
+    const members = dependsOnBody ? membersOf(await received.body(arrivalMsMax)) : undefined;
     const id = parseInt64(String(members?.["id"] ?? segments["id"] ?? ""));
-    const rule = this.#rules.match({ method, headers, members, id });
+    const rule = rules.match({ method, headers, members, id });
     return rule === undefined ? {} : { outcome: rule.outcome, forced: { rule: rule.id } };
   }
 
   async #respond(request: Request, context: RoutedContext, outcome: Outcome): Promise<Response> {
     const { error, example, response: any, commit = false, headers = {} } = outcome;
     const isForced = (error ?? example ?? any) !== undefined;
-    const own = !isForced || commit ? await this.#next(request, context) : undefined;
+    const own = !isForced || commit ? await this.#options.next(request, context) : undefined;
     // A request that is rejected gets its own error.
     if (isForced && own !== undefined && !own.ok) return own;
     const response =
@@ -173,7 +163,7 @@ export class ForcedOutcomes {
   /** The rate of a response as it is after the first create, or after one too many. */
   #rateOf(code: ErrorCode | undefined): RateLimitResult | undefined {
     const isOver = code === "tooManyRequests";
-    const limits = this.#rateLimit ?? (isOver ? sampleRate : undefined);
+    const limits = this.#options.rateLimit ?? (isOver ? sampleRate : undefined);
     if (limits === undefined || (code !== undefined && errorsBeforeRate.includes(code))) return undefined;
     return new RateLimit(limits, this.#shared.now).consume(sandboxCaller, isOver ? limits.burst + 1 : 1);
   }

@@ -1,5 +1,6 @@
 // The log of requests and their responses.
 
+import { EventEmitter, once } from "node:events";
 import type { RecordedRequest as DescribedRequest } from "../../packages/sandbox/src/control-types.ts";
 
 /** Older requests are dropped. */
@@ -55,7 +56,7 @@ export interface LoggedRequest {
 /** Each request gets the next number, from 1 on, when it ends, and then does not change. */
 export class RequestLog {
   readonly #requests = new Map<number, LoggedRequest>();
-  readonly #listeners = new Set<() => void>();
+  readonly #added = new EventEmitter().setMaxListeners(0);
   #bytes = 0;
   #last = 0;
 
@@ -79,7 +80,7 @@ export class RequestLog {
       this.#requests.delete(oldest);
       this.#bytes -= storedBytes(each);
     }
-    for (const listener of this.#listeners) listener();
+    this.#added.emit("request");
   }
 
   get(number: number): LoggedRequest | undefined {
@@ -101,19 +102,10 @@ export class RequestLog {
   }
 
   /** Resolves when there is a request with a number over `after`, or when the signal is aborted. */
-  waitFor(after: number, signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const check = () => {
-      // The log may be empty, though it had later requests.
-      if ((this.#requests.size > 0 && this.#last > after) || signal.aborted) resolve();
-    };
-    this.#listeners.add(check);
-    signal.addEventListener("abort", check);
-    check();
-    return promise.finally(() => {
-      this.#listeners.delete(check);
-      signal.removeEventListener("abort", check);
-    });
+  async waitFor(after: number, signal: AbortSignal): Promise<void> {
+    // The log may be empty, though it had later requests.
+    while ((this.#requests.size === 0 || this.#last <= after) && !signal.aborted)
+      await once(this.#added, "request", { signal }).catch(() => undefined);
   }
 }
 
