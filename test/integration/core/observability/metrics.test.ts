@@ -4,9 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { eventually } from "../../../support/eventually.ts";
 import { freshId, plantJson, post, send } from "../../../support/http.ts";
 import { type InProcessServer, startInProcess } from "../../../support/in-process-server.ts";
-import { rowsOf } from "../../../support/markdown.ts";
 import { programPath, testIfInstalled } from "../../../support/programs.ts";
-import { metricsOfClusters } from "../../../support/prometheus.ts";
 import { stuckCreate } from "../../../support/raw-connection.ts";
 
 async function scrape({ adminUrl }: InProcessServer): Promise<string> {
@@ -68,22 +66,6 @@ test("a client that disconnects before its response is counted", async () => {
   await eventually("one aborted request", aborted, (requests) => requests === 1);
   expect(await bytesInFlight()).toBe(0);
   expect(await server.metric("plantstore_internal_errors_total")).toBe(0);
-});
-
-test("docs/operating.md lists every metric of the service with its meaning", async () => {
-  const text = await scrape(shared);
-  const isHere = (name: string) => !metricsOfClusters.includes(name);
-  const metrics = [...text.matchAll(/^# HELP (plantstore_\S+) (.*)$/gm)].map(([, name = "", help = ""]) => [
-    name,
-    help,
-  ]);
-  const page = await Bun.file(new URL("../../../../docs/operating.md", import.meta.url)).text();
-  const rows = rowsOf(page, /^\| `plantstore_/).map(([name = "", ...cells]) => [
-    name.replaceAll("`", ""),
-    ...cells,
-  ]);
-  expect(metrics.length).toBeGreaterThan(10);
-  expect(rows.filter(([name = ""]) => isHere(name))).toEqual(metrics.filter(([name = ""]) => isHere(name)));
 });
 
 testIfInstalled(
