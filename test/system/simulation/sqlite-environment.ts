@@ -2,12 +2,13 @@
 // kills before or after a commit, full disks, locks, and read and write errors.
 
 import { newPlantJson } from "../../../src/core/contract/plant.ts";
-import { Database, SQLiteError } from "../../../src/core/store/sqlite/driver.ts";
+import { Database } from "../../../src/core/store/sqlite/driver.ts";
 import { isFailedFsync } from "../../../src/core/store/sqlite/errors.ts";
 import { migrate } from "../../../src/core/store/sqlite/migrations.ts";
 import { SqlitePlants } from "../../../src/core/store/sqlite/plants.ts";
 import { BatchMemory } from "../../../src/core/store/sqlite/shared-batch.ts";
 import { SqliteTokens } from "../../../src/core/store/sqlite/tokens.ts";
+import { sqliteError } from "../../support/sqlite-error.ts";
 import type { ProcessStore, SimulationParts } from "./environment.ts";
 
 /** The process ends during a call. No code may catch it and continue. */
@@ -192,19 +193,4 @@ export class SqliteEnvironment {
 /** The result of a call to a process that has ended. */
 function never(): Promise<never> {
   return new Promise(() => undefined);
-}
-
-/** Only SQLite can create an SQLiteError, so a real one is given another code. */
-function sqliteError(code: string): SQLiteError {
-  const empty = new Database(":memory:");
-  try {
-    empty.run("COMMIT");
-  } catch (error) {
-    // Its own properties are read-only.
-    if (error instanceof SQLiteError)
-      return Object.create(error, { code: { value: code }, message: { value: "simulated" } });
-  } finally {
-    empty.close();
-  }
-  throw new Error("SQLite has accepted a COMMIT without a transaction");
 }

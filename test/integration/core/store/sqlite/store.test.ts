@@ -2,7 +2,7 @@
 // are not stores.
 
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import {
   copyFileSync,
   existsSync,
@@ -16,12 +16,13 @@ import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
 import { OperatorError } from "../../../../../src/core/operator-error.ts";
 import { toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { openDatabase } from "../../../../../src/core/store/sqlite/connection.ts";
-import { writeFailureMarker } from "../../../../../src/core/store/sqlite/errors.ts";
+import { DiskFailureError, writeFailureMarker } from "../../../../../src/core/store/sqlite/errors.ts";
 import { newestVersion } from "../../../../../src/core/store/sqlite/migrations.ts";
 import { SqlitePlants } from "../../../../../src/core/store/sqlite/plants.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
 import { settled } from "../../../../support/settled.ts";
+import { sqliteError } from "../../../../support/sqlite-error.ts";
 import { openedStore, unexpected } from "../../../../support/stored-plants.ts";
 
 const plant = (id: bigint, name: string, tag?: string): NewPlant =>
@@ -159,6 +160,25 @@ test("the failure marker of a store that was moved away does not prevent a new s
   expect(await store.create(toEntries([plant(1n, "a")]))).toEqual(["created"]);
   await store[Symbol.asyncDispose]();
   expect(readdirSync(folder.path)).toEqual(["plants.db"]);
+});
+
+test("after a failed fsync of a commit every call rejects, and the store is marked", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const store = new SqliteStore(path, "create", unexpected);
+  using _ = spyOn(SqlitePlants.prototype, "create").mockImplementationOnce(() => {
+    throw sqliteError("SQLITE_IOERR_FSYNC");
+  });
+  for (const call of [
+    () => store.create(toEntries([plant(1n, "a")])),
+    () => store.create(toEntries([plant(1n, "a")])),
+    () => store.tokens.list(),
+    () => store.assertWritable(),
+  ])
+    expect(await call().catch((error) => error)).toBeInstanceOf(DiskFailureError);
+  expect(existsSync(`${path}-disk-failed`)).toBe(true);
+  // A checkpoint would copy pages that may not be on the disk.
+  expect(await store.close()).toBe(false);
 });
 
 test("files that are not stores are rejected with advice, and not changed", () => {
