@@ -4,8 +4,7 @@ import { type ServerEvent, ServerEvents } from "../../src/core/observability/ser
 import { type ServerOptions, startServer } from "../../src/core/server.ts";
 import type { ServerStore } from "../../src/core/store/group-commit.ts";
 import { openServerStore } from "../../src/core/store/open-store.ts";
-import { SqliteStore } from "../../src/core/store/sqlite/store.ts";
-import { type Answer, freshId, plantJson, post, type Target } from "./http.ts";
+import type { Target } from "./http.ts";
 import { addToken, readMetric, TemporaryFolder } from "./server.ts";
 
 type InProcessOptions = Omit<ServerOptions, "store" | "events"> & {
@@ -62,43 +61,4 @@ export async function startInProcess({
     target: async (): Promise<Target> => ({ url, token: await createToken() }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
-}
-
-/** Starts a server whose store commits nothing until its gate is open, for tests of a queue. */
-export async function startGated({ queuePlantsMax }: { readonly queuePlantsMax: number }) {
-  await using starting = new AsyncDisposableStack();
-  const folder = starting.use(new TemporaryFolder());
-  const store = new GatedStore(folder.file("plants.db"), "create", (reason) => {
-    throw new Error(`The store failed: ${reason}`);
-  });
-  const limits = { queuePlantsMax, drainSecondsMax: 0 };
-  const server = starting.use(await startInProcess({ store, limits }));
-  starting.defer(store.gate.resolve);
-  const target = await server.target();
-  const resources = starting.move();
-  return {
-    server,
-    target,
-    /** Resolves when the first batch waits at the gate. */
-    batchArrived: store.arrival.promise,
-    /** Lets the batch that waits and all later ones pass. */
-    openGate: () => store.gate.resolve(),
-    /** The number of plants in the queue, by the metrics. */
-    queueLength: () => server.metric("plantstore_queue_plants"),
-    /** Creates a plant with a new id. */
-    create: (token: string = target.token): Promise<Answer> =>
-      post({ ...target, token }, plantJson(freshId(), "Monstera")),
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
-  };
-}
-
-class GatedStore extends SqliteStore {
-  readonly arrival = Promise.withResolvers<void>();
-  readonly gate = Promise.withResolvers<void>();
-
-  override async create(...batch: Parameters<SqliteStore["create"]>): ReturnType<SqliteStore["create"]> {
-    this.arrival.resolve();
-    await this.gate.promise;
-    return super.create(...batch);
-  }
 }

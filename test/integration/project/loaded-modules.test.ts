@@ -71,18 +71,3 @@ test("a server with the default settings loads neither the other commands nor wh
   // The store itself is in the worker.
   expect(filesOf("src/core/store/sqlite/")).not.toContain("store.ts");
 });
-
-test("the commit worker loads no package", async () => {
-  using folder = new TemporaryFolder();
-  const report = folder.file("modules.txt");
-  const script = `
-    import { writeFileSync } from "node:fs";
-    await import(${JSON.stringify(`${root}src/core/store/sqlite/commit-worker.ts`)});
-    writeFileSync(${JSON.stringify(report)}, Object.keys(require.cache).join("\\n"));
-    process.exit();`;
-  writeFileSync(folder.file("worker.ts"), script);
-  expect(Bun.spawnSync([process.execPath, folder.file("worker.ts")]).exitCode).toBe(0);
-  const { filesOf } = parseReport(report);
-  expect(filesOf("src/core/store/sqlite/")).toContain("commit-worker.ts");
-  expect(filesOf("node_modules/")).toEqual([]);
-});

@@ -44,14 +44,10 @@ export class SimulatedServer {
   #waitedMost = 0;
   #state: "starting" | "up" | "stopping" | "ended" = "starting";
 
-  /** @param onEnd when the process has ended by itself */
-  constructor(environment: SqliteEnvironment, parts: SimulationParts, onEnd: () => void) {
+  constructor(environment: SqliteEnvironment, parts: SimulationParts) {
     const { time, random, mutation } = parts;
     this.#parts = parts;
-    const store = environment.start(() => {
-      this.kill();
-      onEnd();
-    });
+    const store = environment.start(() => this.kill());
     this.#store = mutation.store?.(store, { time, random }) ?? store;
     this.#groupCommit = new GroupCommit(
       {

@@ -16,9 +16,6 @@ export interface Result {
   /** The same for every run of a seed. */
   readonly hash: string;
   readonly counts: Readonly<Model["counts"]>;
-  /** How often the server was killed, and how many faults were injected. */
-  readonly kills: number;
-  readonly faults: number;
 }
 
 export interface SimulationOptions {
@@ -42,14 +39,11 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   const parts: SimulationParts = { time, random, trace, mutation: options.mutation ?? {} };
   const simulation = new Simulation(parts);
   const violations = await time.until(simulation.run(), msMax).catch((error) => [`stuck: ${error.message}`]);
-  const { model, kills, faults } = simulation;
-  return { seed, violations, hash: hash.toString(16), counts: model.counts, kills, faults };
+  return { seed, violations, hash: hash.toString(16), counts: simulation.model.counts };
 }
 
 class Simulation {
   readonly model = new Model();
-  kills = 0;
-  faults = 0;
   readonly #parts: SimulationParts;
   readonly #environment;
   #server: SimulatedServer;
@@ -107,9 +101,7 @@ class Simulation {
   }
 
   #newServer(): SimulatedServer {
-    return new SimulatedServer(this.#environment, this.#parts, () => {
-      this.kills++;
-    });
+    return new SimulatedServer(this.#environment, this.#parts);
   }
 
   async #restart(): Promise<void> {
@@ -125,13 +117,9 @@ class Simulation {
       if (!this.#server.isUp && random.chance(0.5)) await this.#restart();
       const server = this.#server;
       const event = random.below(10);
-      if (event < 4) {
-        this.faults++;
-        this.#environment.injectFault();
-      } else if (event === 4 && server.isUp) {
-        this.kills++;
-        server.kill();
-      } else if (event === 5 && server.isUp) {
+      if (event < 4) this.#environment.injectFault();
+      else if (event === 4 && server.isUp) server.kill();
+      else if (event === 5 && server.isUp) {
         const stopping = server
           .stop(random.chance(0.5) ? 10_000 : 1)
           .then((left) => this.#violations.push(...left));

@@ -47,7 +47,6 @@ test("OAuth metadata (RFC 8414) where there is no OpenID discovery", async () =>
 test.each([
   ["of another issuer", { issuer: "https://id.example" }, "has the issuer"],
   ["with a jwks_uri of plain http", { jwks_uri: "http://id.example/keys" }, "not an https URL"],
-  ["without a jwks_uri", { jwks_uri: undefined }, "not an https URL"],
   ["with a jwks_uri that is a file", { jwks_uri: "file:///etc/passwd" }, "not an https URL"],
 ])("metadata %s are rejected", async (_, differing, reported) => {
   await using provider = new KeyServer(key);
@@ -74,14 +73,6 @@ test.each(["/.well-known/openid-configuration", "/keys"])(
     expect(await identity.keysTrouble()).toContain(redirected);
   },
 );
-
-test("no metadata at all: the log names the addresses, and the remedy", async () => {
-  await using provider = new KeyServer(key);
-  provider.instead = () => new Response("", { status: 404 });
-  await using identity = await startWithIdentity(provider.issuer);
-  expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
-  expect(await identity.keysTrouble()).toContain("set --jwks-url to the address of the keys");
-});
 
 test("is not needed with --jwks-url", async () => {
   await using provider = new KeyServer(key);

@@ -8,6 +8,7 @@ import fc from "fast-check";
 import openapi from "../../../../openapi.yaml";
 import { type ErrorCode, errorRegistry, statusOf } from "../../../../src/core/contract/errors.ts";
 import { newPlantJson } from "../../../../src/core/contract/plant.ts";
+import { createPlantOperation } from "../../../../src/core/http/create-plant.ts";
 import { type Answer, plantJson, post, send, type Target } from "../../../support/http.ts";
 import { startInProcess } from "../../../support/in-process-server.ts";
 import { anyNewPlant, anyString } from "../../../support/random.ts";
@@ -152,6 +153,13 @@ test("every declared response is provoked by one of these tests, or is bare and 
   expect([...new Set(provoked), "default"].toSorted()).toEqual([...describedResponses.keys()].toSorted());
   const bare = bareRequests.map(([status]) => String(status)).filter((status) => !provoked.includes(status));
   for (const status of bare) expect(describedResponses.get("default")?.description).toContain(`${status} (`);
+});
+
+test("the create is the one operation that is described", () => {
+  const { method, path } = createPlantOperation;
+  expect(Object.entries(described.paths).map(([at, methods]) => [at, Object.keys(methods)])).toEqual([
+    [path, [method.toLowerCase()]],
+  ]);
 });
 
 test("the first example of 400 is that of a body that is no NewPlant: mocks answer every invalid body with it", () => {

@@ -22,17 +22,12 @@ test.each([
   ["opening brackets", filled("", "[", ""), "invalidJson"],
   ["objects that do not end", filled("", '{"a":', ""), "invalidJson"],
   ["names that are escaped", filled('{"\\n":0', ',"\\n":0', ""), "invalidJson"],
-  ["lines", filled("", "\n", ""), "invalidJson"],
   ["an array that is deep", deep, "invalidPlant"],
-  ["an id that is deep", `{"name":"x","id":${deep}}`, "invalidPlant"],
   ["an id of a million digits", filled('{"name":"x","id":', "1", "}"), "invalidPlant"],
   ["an unknown field that is deep", `{"id":1,"name":"x","u":${deep}}`, 1n],
-  ["the same, and digits that must be looked for", `{"id":1e3,"name":"x","u":${deep}}`, 1000n],
   ["an unknown string", filled('{"id":1,"name":"x","u":"', "x", '"}'), 1n],
-  ["backslashes", filled('{"id":1,"name":"x","u":"', "\\\\", '"}'), 1n],
   ["unknown fields", `{"id":1.0,"name":"x"${members}}`, 1n],
   ["an id many times", filled('{"name":"x","id":7', ',"id":7', "}"), 7n],
-  ["unknown names without a character", filled('{"name":"x","id":7', ',"":0', "}"), 7n],
   ["an unknown number of a million digits", filled('{"name":"x","id":7,"u":', "1", "}"), 7n],
 ] as const)("a megabyte of %s", (what, text, expected) => {
   const read = parseNewPlant(Buffer.from(text));
