@@ -88,11 +88,7 @@ export async function migrate(primary: Primary): Promise<boolean> {
   assertNotNewer(version ?? 0);
   if (version === newestVersion && missingFields(await primary.withRetry(plantColumns)).length === 0)
     return false;
-  const options = {
-    mode: "ISOLATION LEVEL READ COMMITTED",
-    statementMs: statementMsMax,
-    lockMs: statementMsMax,
-  };
+  const options = { statementMs: statementMsMax, lockMs: statementMsMax };
   try {
     return await primary.withRetry((pool) => pool.transaction(upgrade, options));
   } catch (error) {

@@ -44,7 +44,8 @@ export async function openSession(client: ClientBase, statementMsMax: number): P
   const isDirect = found.backend === String((client as { readonly processID?: number }).processID);
   if (isDirect) {
     await query(`SELECT set_config('statement_timeout', '${statementMsMax}', false),
-                        set_config('lock_timeout', '${lockMsMax}', false)
+                        set_config('lock_timeout', '${lockMsMax}', false),
+                        set_config('default_transaction_isolation', 'read committed', false)
                         ${isWeak ? ", set_config('synchronous_commit', 'on', false)" : ""}`);
   } else {
     const missing = [

@@ -71,9 +71,8 @@ export class PostgresStore implements CommandStore, ServerStore {
 
   edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
     const edit = (connection: Queries) => runWork(connection, editWork(edits, run, ' COLLATE "C"'));
-    const options = { mode: "ISOLATION LEVEL READ COMMITTED" };
     // Not repeated after a lost connection, as the edits may have been made.
-    return this.#primary.once((pool) => pool.transaction(edit, options)).catch(rejectForOperator);
+    return this.#primary.once((pool) => pool.transaction(edit)).catch(rejectForOperator);
   }
 
   assertWritable(): Promise<void> {

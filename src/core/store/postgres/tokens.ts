@@ -6,9 +6,6 @@ import type { Queries } from "./host-pool.ts";
 import type { Primary } from "./primary.ts";
 import { runWork } from "./sql-work.ts";
 
-/** Whatever the database's default is: a serializable transaction could fail. */
-const options = { mode: "ISOLATION LEVEL READ COMMITTED" };
-
 export class PostgresTokens extends SqlTokens {
   constructor(primary: Primary) {
     super({
@@ -16,12 +13,12 @@ export class PostgresTokens extends SqlTokens {
 
       change(work) {
         const change = (connection: Queries) => runWork(connection, work());
-        return primary.withRetry((pool) => pool.transaction(change, options)).catch(rejectForOperator);
+        return primary.withRetry((pool) => pool.transaction(change)).catch(rejectForOperator);
       },
 
       record(work) {
         const record = (connection: Queries) => runWork(connection, work());
-        return primary.once((pool) => pool.transaction(record, options)).catch(rejectForOperator);
+        return primary.once((pool) => pool.transaction(record)).catch(rejectForOperator);
       },
     });
   }

@@ -8,7 +8,6 @@ import { freshId, plantJson, post } from "../../../../support/http.ts";
 import { logLines } from "../../../../support/output.ts";
 import { PostgresServer, sharedPostgres } from "../../../../support/postgres.ts";
 import { RunningServer, runCommand } from "../../../../support/server.ts";
-import { openedStore } from "../../../../support/stored-plants.ts";
 import { listedTokens } from "../../../../support/stored-tokens.ts";
 
 const database = await sharedPostgres();
@@ -57,25 +56,6 @@ test("the retry of a rotation whose commit had no response finds it done", async
     ["a", 500_000],
     ["b", null],
   ]);
-});
-
-test("servers record the same tokens concurrently also with SERIALIZABLE as the database's default", async () => {
-  const { name, address } = await database.newDatabase();
-  await database.query(name, `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`);
-  await using one = await openedStore(address);
-  await using other = await openedStore(address);
-  const hashes = Array.from({ length: 40 }, (_, index) => `token ${index}`);
-  for (const hash of hashes) await one.tokens.add({ hash, name: hash, createdAt: 1_000, expiresAt: null });
-  for (let round = 0; round < 20; round++) {
-    await Promise.all(
-      [0, 1, 2, 3].map((index) => {
-        const uses = hashes.map((hash) => ({ hash, minute: (4 * round + index) * 60_000 }));
-        return (index % 2 === 0 ? one : other).tokens.recordUses(index < 2 ? uses : uses.toReversed());
-      }),
-    );
-  }
-  const lastUses = (await one.tokens.list()).map(({ lastUsedAt }) => lastUsedAt);
-  expect(new Set(lastUses)).toEqual(new Set([79 * 60_000]));
 });
 
 test("a server that cannot store last uses logs it when it stops, and works otherwise", async () => {
