@@ -134,7 +134,7 @@ function Details({ connection, startedAt, request, response }: RecordedRequest) 
   return html`
     <p class="note">${exactTime(startedAt)}, connection ${connection}</p>
     ${message("Request", [method, target, version], request)}
-    ${response === null ? html`<h4>Response</h4><p class="note">None was sent.</p>` : message("Response", [response.status], response)}
+    ${response === null ? html`<h3>Response</h3><p class="note">None was sent.</p>` : message("Response", [response.status], response)}
   `;
 }
 
@@ -149,7 +149,7 @@ function message(
   const text = head + (body ?? `Base64: ${bodyBase64}`);
   const isWhole = text.length <= shownLengthMax && !isTruncated;
   return html`
-    <h4>${title}, with a body of ${formatBytes(bytes)}</h4>
+    <h3>${title}, with a body of ${formatBytes(bytes)}</h3>
     <pre class="full-text bytes" tabindex="0"><bdi>${text.slice(0, shownLengthMax)}</bdi></pre>
     ${!isWhole && html`<p class="note">The rest is not shown.</p>`}
   `;

@@ -16,13 +16,6 @@ interface SandboxState {
   requests: LogNumbers;
 }
 
-interface Question {
-  title: string;
-  action: string;
-  text: string;
-  run: () => Promise<unknown>;
-}
-
 /** Makes a change now, and says what was done. */
 type Run = (change: () => Promise<unknown>, done: string) => Promise<void>;
 
@@ -38,8 +31,7 @@ export function Sandbox({ tick, onChanged }: { tick: number; onChanged: () => vo
     return { sandbox, rules };
   }, [tick]);
   const [done, setDone] = useState("");
-  /** The question before a change that loses something. */
-  const [question, ask] = useState<Question | null>(null);
+  const [isResetting, setResetting] = useState(false);
   const { isBusy, error, call } = useCall();
   const make: Run = async (change, text) => {
     await change();
@@ -56,19 +48,7 @@ export function Sandbox({ tick, onChanged }: { tick: number; onChanged: () => vo
     <section class="card sandbox" aria-labelledby="sandbox-title">
       <header>
         <h2 id="sandbox-title">Sandbox</h2>
-        <button
-          type="button"
-          class="danger"
-          onClick=${() =>
-            ask({
-              title: "Reset the sandbox?",
-              action: "Reset",
-              text: "The seeds replace all plants, and the fixed token replaces all tokens. The clock is set to real time. Rules and recorded requests are removed.",
-              run: () => control("POST", "/reset"),
-            })}
-        >
-          Reset
-        </button>
+        <button type="button" class="danger" onClick=${() => setResetting(true)}>Reset</button>
       </header>
       <p class="note">Nothing is kept: plants and tokens are gone when the server ends.</p>
       <${ErrorMessage} text=${error === "" ? loaded.error : error} />
@@ -89,15 +69,18 @@ export function Sandbox({ tick, onChanged }: { tick: number; onChanged: () => vo
         `
       }
       ${
-        question !== null &&
+        isResetting &&
         html`
           <${Confirmation}
-            title=${question.title}
-            action=${question.action}
-            onConfirm=${() => make(question.run, "Done.")}
-            onClose=${() => ask(null)}
+            title="Reset the sandbox?"
+            action="Reset"
+            onConfirm=${() => make(() => control("POST", "/reset"), "Done.")}
+            onClose=${() => setResetting(false)}
           >
-            <p>${question.text}</p>
+            <p>
+              The seeds replace all plants, and the fixed token replaces all tokens. The clock is set to real
+              time. Rules and recorded requests are removed.
+            </p>
           <//>
         `
       }

@@ -8,7 +8,6 @@ const pages: Record<string, string> = {
   "/good": "<h1>Good</h1>",
   "/console": '<script>console.error("an error of the page")</script>',
   "/throws": '<script>throw new Error("thrown by the page")</script>',
-  "/missing": '<img src="/nowhere.png" alt="">',
   "/image-elsewhere": '<img src="http://elsewhere.example/pixel.png" alt="">',
   "/socket-elsewhere": `<script>
     document.title = "waiting";
@@ -47,17 +46,9 @@ async function settled(page: Page): Promise<void> {
 /** Bun's `rejects` would block concurrent tests. */
 const getFailure = (visit: Promise<void>) => visit.then(() => "nothing", String);
 
-test("a page without errors passes", async () => {
-  await browser.visit(`${url}/good`, {}, async (page) => {
-    expect(await page.getByRole("heading").textContent()).toBe("Good");
-    expect(await accessibilityFaults(page)).toEqual([]);
-  });
-});
-
 test.concurrent.each([
   ["/console", "console error: an error of the page"],
   ["/throws", "page error: Error: thrown by the page"],
-  ["/missing", "console error: Failed to load resource"],
   ["/image-elsewhere", "request for another host: http://elsewhere.example/pixel.png"],
   ["/socket-elsewhere", "web socket for another host: wss://elsewhere.example/"],
 ])("%s fails the test that visits it", async (path, why) => {

@@ -47,6 +47,16 @@ const reserved: readonly [pattern: RegExp, only: string | readonly string[], ins
   [/"bun:ffi"/, "", "use what Bun and node: offer"],
   [/"pg"/, "src/core/store/postgres/driver.ts", "import from ./driver.ts"],
   [/"pino"/, "src/core/observability/log.ts", "emit a ServerEvent"],
+  [
+    /"hono(?:\/|")/,
+    [
+      "src/static-files.ts",
+      "src/console/operator-console.ts",
+      "src/console/sessions.ts",
+      "src/sandbox/control.ts",
+    ],
+    "pass AdminRoutes",
+  ],
   [/"@opentelemetry\//, "src/core/observability/opentelemetry.d.ts", "emit a ServerEvent"],
   [/\/opentelemetry\.js"/, "src/core/observability/tracing.ts", "emit a ServerEvent"],
   [/"pg-connection-string"/, "src/core/store/postgres/connection-url.ts", "use parsePostgresUrl"],
