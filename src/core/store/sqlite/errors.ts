@@ -1,7 +1,7 @@
 // Classifies errors of SQLite, and recovers a store after an fsync that failed.
 
 import { existsSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import { Database, SQLiteError } from "./driver.ts";
 import { failureMarkerSuffix, resolvedPath } from "./files.ts";
@@ -50,7 +50,7 @@ export function batchFailure(error: unknown): { reason: string; mayCommitSingly:
  * disk that is full nor the right that is missing.
  */
 export function describeError({ message, code = "" }: SQLiteError, path: string): string {
-  const folder = dirname(resolvedPath(path));
+  const folder = dirname(resolve(resolvedPath(path)));
   if (code === "SQLITE_FULL" || (code.startsWith("SQLITE_IOERR") && isFull(folder)))
     return `the disk of ${folder} is full`;
   if (/^SQLITE_(?:CANTOPEN|READONLY)/.test(code))
