@@ -1,31 +1,23 @@
 // The file by which a program that starts a sandbox learns its addresses.
 
-import { accessSync, constants, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { ReadyState } from "../../packages/sandbox/src/sandbox.ts";
 import { OperatorError } from "../core/operator-error.ts";
 
 /** A file that is written atomically when the sandbox is ready, and removed when it ends. */
 export class ReadyFile implements Disposable {
   readonly #path: string;
-  readonly #remove = () => this[Symbol.dispose]();
+  readonly #remove = () => rmSync(this.#path, { force: true });
 
-  /** Removes a file of an earlier sandbox. Throws an OperatorError if it is another file. */
+  /** Removes the file of a sandbox that was killed. Throws an OperatorError if it is another file. */
   constructor(path: string) {
     this.#path = path;
-    try {
-      const stat = statSync(path, { throwIfNoEntry: false });
-      const isReplaceable = stat?.isFile() && (stat.size === 0 || writerOf(path) !== undefined);
-      if (stat !== undefined && !isReplaceable)
-        throw new OperatorError(
-          `--ready-file ${path} is not a file that a sandbox has written; name another`,
-          2,
-        );
-      accessSync(dirname(path), constants.W_OK);
-      rmSync(path, { force: true });
-    } catch (error) {
-      throw writeError(path, error);
-    }
+    if (existsSync(path) && !isReadyFile(path))
+      throw new OperatorError(
+        `--ready-file ${path} is not a file that a sandbox has written; name another`,
+        2,
+      );
+    this.#remove();
     // Runs even if a second signal ends the process.
     process.on("exit", this.#remove);
   }
@@ -39,32 +31,24 @@ export class ReadyFile implements Disposable {
       renameSync(temporary, this.#path);
     } catch (error) {
       rmSync(temporary, { force: true });
-      throw writeError(this.#path, error);
+      const { code } = error as NodeJS.ErrnoException;
+      throw new OperatorError(
+        `--ready-file ${this.#path} cannot be written (${code}); name a file in a folder that is writable`,
+      );
     }
   }
 
-  /** Removes the file, unless another sandbox has replaced it. */
   [Symbol.dispose](): void {
     process.off("exit", this.#remove);
-    if (writerOf(this.#path) === process.pid) rmSync(this.#path, { force: true });
+    this.#remove();
   }
 }
 
-/** The process id of the sandbox that wrote a file; undefined if none has. */
-function writerOf(path: string): number | undefined {
+function isReadyFile(path: string): boolean {
   try {
-    const { plantsUrl, pid } = JSON.parse(readFileSync(path, "utf8"));
-    return typeof plantsUrl === "string" ? pid : undefined;
+    return "plantsUrl" in JSON.parse(readFileSync(path, "utf8"));
   } catch {
-    // It is missing, or holds something else.
-    return undefined;
+    // A folder, or text that is no JSON.
+    return false;
   }
-}
-
-function writeError(path: string, error: unknown): unknown {
-  if (error instanceof OperatorError) return error;
-  const { code } = error as NodeJS.ErrnoException;
-  return new OperatorError(
-    `--ready-file ${path} cannot be written (${code}); name a file in a folder that is writable`,
-  );
 }

@@ -21,6 +21,9 @@ import { issueToken } from "./print-token.ts";
 import { createConsole } from "./serve-console.ts";
 import { ServerProcess } from "./server-process.ts";
 
+/** A key that the identity provider removes is rejected after this time at the latest. */
+const keysAgeMsMax = 300_000;
+
 /** Routes of the admin listener. They are closed after the server, and before the store. */
 type AdminExtra = AdminRoutes & { close(): Promise<void> };
 
@@ -78,7 +81,7 @@ export function serverOptions(config: ServeSettings): Omit<ServerOptions, "store
   const operations = Object.entries(sampleOperations).flatMap(([name, operation]) =>
     config.operations.includes(name) ? [operation] : [],
   );
-  const { jwtIssuer: issuer, jwtAudience: audience, jwksUrl, jwksAgeSecondsMax } = config;
+  const { jwtIssuer: issuer, jwtAudience: audience, jwksUrl } = config;
   return {
     admin: adminPort === "off" ? undefined : { host: adminHost, port: adminPort },
     basePath: config.basePath,
@@ -91,7 +94,7 @@ export function serverOptions(config: ServeSettings): Omit<ServerOptions, "store
     identityProvider:
       issuer === undefined || audience === undefined
         ? undefined
-        : { issuer, audience, jwksUrl, keysAgeMsMax: jwksAgeSecondsMax * 1_000 },
+        : { issuer, audience, jwksUrl, keysAgeMsMax },
   };
 }
 

@@ -186,12 +186,6 @@ const jwt = {
     description: "URL of the identity provider's keys; OpenID discovery if not set",
     parse: parseJwksUrl,
   },
-  jwksAgeSecondsMax: {
-    flag: "--jwks-age-seconds-max <seconds>",
-    default: "300",
-    description: "maximum age of the identity provider's keys before they are fetched again",
-    parse: integer(1, 86_400),
-  },
 } satisfies Settings;
 
 const limits = {

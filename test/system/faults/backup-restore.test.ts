@@ -187,7 +187,6 @@ const cases: readonly Case[] = [
     mode: "600",
     ...written,
   },
-  { name: "a umask of 077", umask: "077", mode: "600", ...written },
   {
     name: "an earlier store that a group may write",
     arrange: (folder) => {

@@ -3,7 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { createWriteStream, existsSync, writeFileSync } from "node:fs";
+import { createWriteStream, writeFileSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson } from "../../support/http.ts";
@@ -104,31 +104,14 @@ test("an import ends although standard input stays open", async () => {
   expect(await child.exited).toBe(1);
 });
 
-test.each([
-  ["a header that is invalid", ["--format", "csv"], "sqlite:plants.db", "the header has no column id"],
-  ["a store that is not there", [], "sqlite:nowhere/plants.db", "there is no store"],
-])("nor one that has failed for %s", async (_, flags, database, fault) => {
+test("nor one that has failed", async () => {
   using folder = new TemporaryFolder();
   await createStore(`sqlite:${folder.file("plants.db")}`);
-  const child = start(folder, "import", "-", ...flags, "--database", database);
+  const child = start(folder, "import", "-", "--format", "csv", "--database", "sqlite:plants.db");
   child.stdin.write("nonsense\n");
   await child.stdin.flush();
-  expect(await child.stderr.text()).toStartWith(`plantstore: ${fault}`);
+  expect(await child.stderr.text()).toStartWith("plantstore: the header has no column id");
   expect(await child.exited).toBe(1);
-});
-
-const unreadable = "/proc/self/mem";
-
-test.skipIf(!existsSync(unreadable))("a read error is an error of one line", async () => {
-  using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  await createStore(database);
-  const result = await run(["import", unreadable, "--format", "ndjson", "--database", database]);
-  expect(result).toEqual({
-    exitCode: 1,
-    stdout: "",
-    stderr: `plantstore: ${unreadable} could not be read to its end (EIO); correct that, and run the same command again to continue\n`,
-  });
 });
 
 test("an import continues when the database is back within a minute", async () => {

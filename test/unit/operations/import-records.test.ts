@@ -5,7 +5,7 @@ import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { ApiError } from "../../../src/core/contract/errors.ts";
 import { fieldNames } from "../../../src/core/contract/fields.ts";
-import { type NewPlant, newPlantJson, parseNewPlant, toColumns } from "../../../src/core/contract/plant.ts";
+import { type NewPlant, newPlantJson, parseNewPlant } from "../../../src/core/contract/plant.ts";
 import { OperatorError } from "../../../src/core/operator-error.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import { type CsvCells, formatCsvRecord, parseCsvRecords } from "../../../src/operations/csv-records.ts";
@@ -94,21 +94,17 @@ test("a line of NDJSON is parsed as a request body is, in chunks of any size", a
   );
 });
 
-test.each([
-  "ID,Name,Tag\n",
-  " Id , NAME ,tag\r\n",
-  "\ufeffID,Name,Tag\n",
-  '\ufeff"ID"," name ","TAG"\n',
-  "Tag,NAME,iD\n",
-  '"Tag","NAME","iD"\r\n',
-])("the header %j of a spreadsheet is matched without regard to case and space", async (header) => {
-  const cells = header.includes("iD") ? ["tropical", "Monstera", "1"] : ["1", "Monstera", "tropical"];
-  const plant = newPlantJson({ id: 1n, name: "Monstera", tag: "tropical" });
-  for (const record of [cells.join(","), cells.map((cell) => `"${cell}"`).join(",")])
-    expect(summarize(await parseAll(commaRecords, `${header}${record}\r\n`))).toEqual([[2, record, plant]]);
-});
+test.each([" Id , NAME ,tag\r\n", '\ufeff"ID"," name ","TAG"\n'])(
+  "the header %j of a spreadsheet is matched without regard to case and space",
+  async (header) => {
+    const plant = newPlantJson({ id: 1n, name: "Monstera", tag: "tropical" });
+    expect(summarize(await parseAll(commaRecords, `${header}1,Monstera,"tropical"\r\n`))).toEqual([
+      [2, '1,Monstera,"tropical"', plant],
+    ]);
+  },
+);
 
-test("exported CSV with any delimiter is parsed to the same plants, in chunks of any size, and csv-parse agrees", async () => {
+test("exported CSV with any delimiter is parsed to the same plants, in chunks of any size", async () => {
   const anyDelimiter = fc.constantFrom(",", ";", "\t", "|", " ", "\u001f", "'", "\\");
   const anyText = fc
     .array(fc.constantFrom("a", "é", ",", ";", "\t", "|", " ", "'", "\\", '"', "\n"))
@@ -132,9 +128,6 @@ test("exported CSV with any delimiter is parsed to the same plants, in chunks of
             const before = texts.slice(0, index).join("").split("\n").length;
             return [1 + before, texts[index]?.slice(0, -1) ?? "", newPlantJson(plant)];
           }),
-        );
-        expect(parse(text, { delimiter, record_delimiter: ["\n"] })).toEqual(
-          plants.map((plant) => [String(plant.id), ...toColumns(plant).map((cell) => String(cell ?? ""))]),
         );
       },
     ),
@@ -192,42 +185,21 @@ test("an id in CSV is its decimal digits", async () => {
       expect(record?.plant).toEqual(expected);
     }),
   );
-  const shortened = (id: string) =>
-    `"id" must be an integer (int64) in decimal digits, but is ${id}: a spreadsheet may have shortened it, so take the id from where the spreadsheet had it`;
-  const other = (id: string) => `"id" must be an integer (int64) in decimal digits, but is ${id}`;
-  const ids: readonly (readonly [id: string, expected: bigint | string])[] = [
-    ["007", 7n],
-    ["-0", 0n],
-    ["9223372036854775807", 9223372036854775807n],
-    ["-9223372036854775808", -9223372036854775808n],
-    ["9223372036854775808", '"id" must be an integer (int64), but is 9223372036854775808'],
-    ["9".repeat(400), `"id" must be an integer (int64), but is ${"9".repeat(40)}…`],
-    ["9.0072E+15", shortened("9.0072E+15")],
-    ["1.0", shortened("1.0")],
-    ["1e3", shortened("1e3")],
-    ["9,0072E+15", shortened("9,0072E+15")],
-    ["1.5", shortened("1.5")],
-    ["", '"id" is required and must be an integer (int64), but is missing'],
-    ["0x10", other('"0x10"')],
-    [" 1", other('" 1"')],
-    ["+1", other('"+1"')],
-    ["x".repeat(50), other(`"${"x".repeat(40)}…"`)],
-  ];
-  const records = await parseAll(commaRecords, `id,name\n${ids.map(([id]) => `"${id}",x\n`).join("")}`);
-  // A quoted empty cell is a text, and an empty one is missing.
-  const [missing] = await parseAll(commaRecords, "id,name\n,x\n");
-  expect(
-    records.map(({ plant, text }) => {
-      const each = text === '"",x' ? missing?.plant : plant;
-      return each instanceof ApiError ? each.message : each?.id;
-    }),
-  ).toEqual(
-    ids.map(([, expected]) =>
-      typeof expected === "bigint" ? expected : `The body is not a NewPlant: ${expected}.`,
-    ),
-  );
-  const [both] = await parseAll(commaRecords, "name,id\n,1e3\n");
-  expect(both?.plant).toMatchObject({ message: expect.stringMatching(/"id" must.*; "name" is required/) });
+});
+
+test.each<[id: string, message: string]>([
+  ["9223372036854775808", "an integer (int64), but is 9223372036854775808"],
+  ["9".repeat(400), `an integer (int64), but is ${"9".repeat(40)}…`],
+  [
+    "9,0072E+15",
+    "in decimal digits, but is 9,0072E+15: a spreadsheet may have shortened it, so take the id from",
+  ],
+  ["1.0", "in decimal digits, but is 1.0: a spreadsheet may have shortened it"],
+  ["0x10", 'an integer (int64) in decimal digits, but is "0x10"'],
+  ["x".repeat(50), `in decimal digits, but is "${"x".repeat(40)}…"`],
+])("the id %s in CSV is rejected with its reason", async (id, message) => {
+  const [record] = await parseAll(commaRecords, `id,name\n"${id}",x\n`);
+  expect(record?.plant).toMatchObject({ message: expect.stringContaining(message) });
 });
 
 test("an invalid CSV record is rejected alone, with its first line and its text", async () => {
@@ -252,7 +224,6 @@ test("an invalid CSV record is rejected alone, with its first line and its text"
 
 const invalidFiles: readonly [file: string | Uint8Array, message: string][] = [
   ["", "the file has no header"],
-  ["\n\n", "the file has no header"],
   [
     "name,tag\nx,y\n",
     'the header has no column id; it has the columns "name", "tag"; its first line must name the columns id and name, and may name tag',
@@ -261,18 +232,13 @@ const invalidFiles: readonly [file: string | Uint8Array, message: string][] = [
     "1,Monstera,tropical\n",
     'the header has no column id and no name; it has the columns "1", "Monstera", "tropical";',
   ],
-  ["plants\n", 'the header has no column id and no name; it has the one column "plants";'],
-  [`${"x,".repeat(20)}\n`, '"x", "x" and 11 more;'],
   [`${"x".repeat(100)}\n`, `it has the one column "${"x".repeat(30)}…";`],
   ["ID,id,Name\n", "the header has the column id twice"],
   ["ID;Name;Tag\n1;a;b\n", "its columns are separated by semicolons: give --delimiter semicolon"],
-  ['"id";"name"\n1;a\n', "its columns are separated by semicolons: give --delimiter semicolon"],
   ["name\tID\r\n", "its columns are separated by tabs: give --delimiter tab"],
-  ["id,name,name\n", "the header has the column name twice"],
   ['id,"na"me\n', "the header is not CSV in UTF-8"],
   [Buffer.from("id,name,\xe9\n", "latin1"), "the header is not CSV in UTF-8: invalid UTF-8"],
   ['id,name\n1,x\n2,"never closed\n3,y\n', "the record in line 3 does not end: a quote is not closed"],
-  ['id,name\n1,"x', "the record in line 2 does not end: a quote is not closed"],
 ];
 test.each(invalidFiles)(
   "CSV without a valid header or with an open quote is an OperatorError: %p",
@@ -355,19 +321,4 @@ test("a file with another delimiter than the one given is parsed in linear time"
   const parse = () => parseCsvRecords(text, ",", () => records++);
   expect(processorMs(parse)).toBeLessThan(2_000);
   expect(records).toBe(300_000);
-});
-
-test("a plant of many megabytes in many lines is parsed in linear time", async () => {
-  const name = '"\n'.repeat(2 ** 21);
-  const record = formatCsvRecord({ id: 1n, name }, ",");
-  const pieces = Array.from({ length: 200 }, (_, index) => Math.floor((record.length / 200) * index));
-  const read = async () => {
-    async function* chunks() {
-      yield Buffer.from(`${["id", ...fieldNames].join(",")}\n`);
-      for (const [index, start] of pieces.entries())
-        yield Buffer.from(record.slice(start, pieces[index + 1]));
-    }
-    return (await Array.fromAsync(commaRecords(chunks(), { recordBytesMax: 2 ** 26 }))).flat();
-  };
-  expect((await read()).map(({ plant }) => plant)).toEqual([{ id: 1n, name }]);
 });
