@@ -29,7 +29,7 @@ test.concurrent("the clock is advanced, set, and real again, and a reset removes
     await clock.getByText("real", { exact: true }).waitFor();
     expect((await sandbox.control("GET")).json).toMatchObject({ clock: { offsetSeconds: 0n } });
 
-    await requests(page).getByRole("row").nth(2).waitFor();
+    await requests(page).getByRole("row").nth(1).waitFor();
     await section(page).getByRole("button", { name: "Reset" }).click();
     expect(await accessibilityFaults(page)).toEqual([]);
     await page.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
