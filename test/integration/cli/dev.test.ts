@@ -2,7 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { appendFileSync, cpSync, symlinkSync } from "node:fs";
+import { eventually } from "../../support/eventually.ts";
 import { Output } from "../../support/output.ts";
+import { acceptsConnections } from "../../support/ports.ts";
 import { stuckCreate } from "../../support/raw-connection.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 import { settled } from "../../support/settled.ts";
@@ -38,10 +40,11 @@ test("npm run dev restarts the server on a change, also of a file that only a wo
 
   // A request that has not arrived delays the end of the server, and another file changes meanwhile.
   await stuckCreate({ url, token }, "Content-Length: 100", "{");
-  for (let change = 0; change < 2; change++) {
-    appendFileSync(folder.file("src/core/http/cors.ts"), "\n// Changed.\n");
-    await Bun.sleep(500);
-  }
+  const change = () => appendFileSync(folder.file("src/core/http/cors.ts"), "\n// Changed.\n");
+  change();
+  const port = Number(new URL(url).port);
+  await eventually("the server stops", async () => !(await acceptsConnections(port)));
+  change();
   await started(4);
   child.kill();
   await child.exited;

@@ -33,11 +33,15 @@ test("a server that is killed and restarted on its port has every created plant"
     args: ["--port", String(reservePort())],
   };
   const first = await RunningServer.start(setup);
+  let retries = 0;
   const client = new PlantStoreClient({
     baseUrl: first.url,
     token: await first.createToken(),
     maxRetries: 1_000,
     maxBackoffMs: 100,
+    onRetry: () => {
+      retries++;
+    },
   });
   const created: string[] = [];
   const createdAtLeast = (wanted: number) =>
@@ -57,7 +61,8 @@ test("a server that is killed and restarted on its port has every created plant"
   await createdAtLeast(50);
   await first.stop("SIGKILL");
   const before = created.length;
-  await Bun.sleep(300);
+  const retriesBefore = retries;
+  await eventually("every writer tries again", () => retries >= retriesBefore + writers.length);
   await using second = await RunningServer.start(setup);
   await createdAtLeast(before + 50);
   stopped = true;
