@@ -14,7 +14,7 @@ import {
 import { describeFailure, type RuleFailure } from "./failure.ts";
 import { type IdSource, plantJson } from "./ids.ts";
 import { type HttpResponse, headerOf, type ResponseProblem } from "./response-parser.ts";
-import { PlantViolation, RuleBlocked, RuleBusy, RuleSkipped, RuleViolation } from "./rule-ends.ts";
+import { PlantViolation, RuleBlocked, RuleSkipped, RuleViolation } from "./rule-ends.ts";
 import type { Transcript } from "./transcript-text.ts";
 
 export interface Target extends Address {
@@ -86,9 +86,9 @@ const unansweredInRuleMax = 2;
 /** Different failures of every response that are kept. */
 const watchFailuresMax = 3;
 
-/** How often a request or a rule is repeated after 429 or 503, and the longest wait before that. */
-export const busyRetriesMax = 3;
-export const retryMsMax = 5_000;
+/** How often a request is repeated after 429 or 503, and the longest wait before that. */
+const busyRetriesMax = 3;
+const retryMsMax = 5_000;
 
 /** Fields that make a request another one than curl would send. */
 const isRawWith = ({ headers = {} }: RequestParts) =>
@@ -186,7 +186,7 @@ export class RuleContext {
     const isBlocked =
       error instanceof PlantViolation && plainFaults.has(error.fault) && this.#ruleId !== plainRule;
     const end = isBlocked ? new RuleBlocked(`blocked by ${plainRule}`) : error;
-    if (end instanceof RuleSkipped && !(end instanceof RuleBusy)) {
+    if (end instanceof RuleSkipped) {
       const labels = label === undefined ? [] : [label];
       this.undecided.set(end.message, [...(this.undecided.get(end.message) ?? []), ...labels]);
       this.isBlocked ||= end instanceof RuleBlocked;
@@ -284,7 +284,7 @@ export class RuleContext {
       }
       // A server may always be over its limits, but a rate is a setting of its operator.
       if (status === 503) return response;
-      throw new RuleBusy(status, waitMs);
+      throw new RuleSkipped("the server limits the rate: it responded with 429");
     }
   }
 
@@ -340,12 +340,12 @@ export class RuleContext {
     this.#isRejected = true;
   }
 
-  /** Bytes cannot be sent again on the same connection: the rule is run again. */
+  /** Bytes cannot be sent again on the same connection. */
   #notBusy(response: HttpResponse): HttpResponse {
     const { status } = response;
-    if (status !== 429 && (status !== 503 || headerOf(response, "retry-after") === undefined))
-      return response;
-    throw new RuleBusy(status, retryAfterMs(response));
+    if (status === 429 || (status === 503 && headerOf(response, "retry-after") !== undefined))
+      throw new RuleSkipped(`the server limits the rate: it responded with ${status}`);
+    return response;
   }
 
   /** @param parts what was sent, unless it may be malformed, or another thing than one request. */
@@ -384,23 +384,19 @@ export class RuleContext {
   /** Opens a connection for the time of a call, and records what was sent and received on it. */
   async connected<T>(
     use: (connection: Connection) => Promise<T>,
-    kind: { readonly isRaw?: boolean; readonly isConcurrent?: boolean } = {},
+    kind: Partial<Transcript> = {},
   ): Promise<T> {
     const connection = await Connection.open(this.target, this.state.limits);
     if ("problem" in connection) {
       const nothing = { sent: new Uint8Array(), received: new Uint8Array() };
-      this.#transcripts.push(transcriptOf(nothing, kind, connection.problem));
+      this.#transcripts.push(transcriptOf(nothing, kind));
       throw this.#violation(connection);
     }
-    let problem: string | undefined;
     try {
       return await use(connection);
-    } catch (error) {
-      if (error instanceof RuleViolation) problem = error.message;
-      throw error;
     } finally {
       connection.close();
-      this.#transcripts.push(transcriptOf(connection, kind, problem));
+      this.#transcripts.push(transcriptOf(connection, kind));
     }
   }
 
@@ -515,10 +511,9 @@ export const takenOrRejected = "an id that is taken cannot be told from one that
 
 function transcriptOf(
   { sent, received }: Pick<Connection, "sent" | "received">,
-  { isRaw = true, isConcurrent = false }: { readonly isRaw?: boolean; readonly isConcurrent?: boolean },
-  problem?: string,
+  { isRaw = true, isConcurrent = false }: Partial<Transcript>,
 ): Transcript {
-  return { sent, received, problem, isRaw, isConcurrent };
+  return { sent, received, isRaw, isConcurrent };
 }
 
 /** The Retry-After of a response in milliseconds; a second where there is none. */

@@ -6,7 +6,7 @@ import type { Rule } from "./rule.ts";
 import { RuleViolation } from "./rule-ends.ts";
 
 /** Requests that get a Plant, or an error. */
-export function requestsOfEachKind(check: RuleContext): Readonly<Record<string, RequestParts>> {
+function requestsOfEachKind(check: RuleContext): Readonly<Record<string, RequestParts>> {
   return {
     "a create": { body: check.plant("Monstera", "tropical") },
     "not JSON": { body: "{" },

@@ -1,23 +1,18 @@
-// A failure of a rule as reports show it: in words, with its requests, and with commands that send
-// them again.
+// A failure of a rule as reports show it: in words, with commands that send its requests again, and
+// with the last response.
 
 import { type Reproduction, reproduce } from "./reproduce.ts";
 import { reportText, type Transcript, transcriptLines } from "./transcript-text.ts";
 
-/** A violation of a rule, with the requests that led to it, oldest first. */
 export interface RuleFailure {
   /** The case of a rule that has several. */
   readonly case: string | undefined;
   readonly message: string;
-  /** The lines of each request and of what came back; none where there were no bytes. */
-  readonly requests: readonly {
-    readonly sent: readonly string[];
-    readonly received: readonly string[];
-    readonly problem: string | undefined;
-  }[];
   /** Commands of a shell. */
   readonly commands: readonly string[];
-  /** Whether one of the responses was a 5xx, which may not come again. */
+  /** The lines of the last response; none if there were no bytes. */
+  readonly response: readonly string[];
+  /** Whether a response was a 5xx, which may not come again. */
   readonly isServerError: boolean;
 }
 
@@ -31,17 +26,12 @@ export function describeFailure(
 ): RuleFailure {
   const { secrets } = target;
   const last = transcripts.slice(-requestsReportedMax);
+  const responses = last.map(({ received }) => transcriptLines(received, secrets));
   return {
     case: label && reportText(label, secrets),
     message: reportText(message, secrets),
-    requests: last.map(({ sent, received, problem }) => ({
-      sent: transcriptLines(sent, secrets),
-      received: transcriptLines(received, secrets),
-      problem: problem && reportText(problem, secrets),
-    })),
     commands: reproduce(last, target),
-    isServerError: last.some(({ received }) =>
-      /^HTTP\/1\.. 5/.test(Buffer.from(received.subarray(0, 10)).toString("latin1")),
-    ),
+    response: responses.at(-1) ?? [],
+    isServerError: responses.some(([start = ""]) => /^HTTP\/1\.\d 5/.test(start)),
   };
 }

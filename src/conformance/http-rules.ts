@@ -1,28 +1,13 @@
-// Rules of HTTP: framing of requests and responses, connections, header fields, CORS, and the
-// interface description.
+// Rules of HTTP: framing of requests and responses, connections, and header fields.
 
 import { setTimeout as wait } from "node:timers/promises";
-import { errorRegistry } from "../core/contract/errors.ts";
 import type { Connection } from "./connection.ts";
 import type { RequestParts, RuleContext } from "./context.ts";
-import { ofEveryResponse, requestsOfEachKind } from "./every-response.ts";
-import {
-  expectAccepted,
-  expectClientError,
-  expectError,
-  expectHeader,
-  expectPlant,
-  expectStatus,
-  expectThat,
-  parseObject,
-} from "./expectations.ts";
+import { ofEveryResponse } from "./every-response.ts";
+import { expectAccepted, expectClientError, expectHeader, expectPlant, expectThat } from "./expectations.ts";
 import { plantJson } from "./ids.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
 import { byDecision, byStandard, decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
-
-const cors = decision("CORS");
-const requestIds = decision("Request ids");
-const documentation = decision("The interface description");
 
 /** A server has this long to close a connection, in milliseconds. */
 const closeMsMax = 2_000;
@@ -171,15 +156,13 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
       }),
   },
   "optional-fields": {
-    title: "Accept, User-Agent and Accept-Encoding are optional, and may be any that allow JSON.",
-    required: byStandard(rfc(9110, "12.5.1"), rfc(9110, "12.5.3"), rfc(9110, "10.1.5")),
+    title: "Accept and User-Agent are optional, and Accept may be any that allows JSON.",
+    required: byStandard(rfc(9110, "12.5.1"), rfc(9110, "10.1.5")),
     run: async (check) => {
       const fields = {
         none: { Accept: null, "User-Agent": null },
         "any media type": { Accept: "*/*" },
         "several media types": { Accept: "text/html;q=0.5, application/json;q=0.9, */*;q=0.1" },
-        gzip: { "Accept-Encoding": "gzip" },
-        "no content coding": { "Accept-Encoding": "identity" },
       };
       await check.cases(fields, (headers) => check.expectMonstera(headers));
     },
@@ -392,97 +375,5 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
       ({ status }) => status >= 400,
       (response) => expectHeader(response, "Cache-Control", /\bno-store\b/i),
     ),
-  },
-  "request-id": {
-    title: "Every response has an X-Request-Id of its own.",
-    required: byDecision(requestIds, openapi("components.headers.X-Request-Id")),
-    run: async (check) => {
-      const ids = new Set<string>();
-      const expectNew = (response: HttpResponse) => {
-        const id = expectHeader(response, "X-Request-Id", /^\S+$/);
-        expectThat(!ids.has(id), `expected another X-Request-Id, received ${id} again`);
-        ids.add(id);
-      };
-      await check.cases(requestsOfEachKind(check), async (parts) => expectNew(await check.send(parts)));
-      await check.case("requests on one connection", () =>
-        onOneConnection(
-          check,
-          Array.from({ length: 3 }, () => ({ body: check.plant() })),
-          expectNew,
-        ),
-      );
-      await check.case("requests at the same time", async () => {
-        const bodies = Array.from({ length: 20 }, () => check.plant());
-        for (const response of await check.together(bodies)) expectNew(response);
-      });
-    },
-  },
-  "request-id-returned": {
-    title: "A well-formed X-Request-Id of the request is returned; a malformed one is replaced.",
-    required: byDecision(requestIds, openapi("components.headers.X-Request-Id")),
-    run: async (check) => {
-      const idOf = async (id: string) => {
-        const response = await check.create(check.plant(), { "X-Request-Id": id });
-        return expectHeader(response, "X-Request-Id", /^[\x21-\x7e]+$/);
-      };
-      await check.each(["a", "0f8fad5b-d9cb-469f-a165-70867728950e", "a".repeat(128)], async (id) =>
-        expectThat((await idOf(id)) === id, "expected the X-Request-Id of the request"),
-      );
-      await check.each(["two words", '"quoted"', "<b>", "a".repeat(129)], async (id) =>
-        expectThat((await idOf(id)) !== id, "expected another X-Request-Id than the malformed one"),
-      );
-    },
-  },
-  "cors-preflight": {
-    title: "CORS preflight needs no token, and allows Authorization and Content-Type.",
-    required: byDecision(cors),
-    run: (check) =>
-      check.each(["/plants", "/nowhere"], async (path) => {
-        const headers = {
-          Authorization: null,
-          Origin: "https://docs.example",
-          "Access-Control-Request-Method": "POST",
-          "Access-Control-Request-Headers": "authorization,content-type",
-        };
-        const response = await check.send({ method: "OPTIONS", path, headers });
-        expectAccepted(response);
-        expectHeader(response, "Access-Control-Allow-Origin", /^(?:\*|https:\/\/docs\.example)$/);
-        // The wildcard does not cover Authorization. POST needs no permission.
-        expectHeader(response, "Access-Control-Allow-Headers", /\bauthorization\b/i);
-        expectHeader(response, "Access-Control-Allow-Headers", /\bcontent-type\b|\*/i);
-      }),
-  },
-  "cors-readable": {
-    title: "Pages of any origin may read every response, with its WWW-Authenticate and Retry-After.",
-    required: byDecision(cors),
-    run: (check) =>
-      check.cases(requestsOfEachKind(check), async (parts) => {
-        const headers = { ...parts.headers, Origin: "https://docs.example" };
-        const response = await check.send({ ...parts, headers });
-        expectHeader(response, "Access-Control-Allow-Origin", /^(?:\*|https:\/\/docs\.example)$/);
-        for (const exposed of [/\bWWW-Authenticate\b|\*/i, /\bRetry-After\b|\*/i])
-          expectHeader(response, "Access-Control-Expose-Headers", exposed);
-      }),
-  },
-  "interface-description": {
-    title:
-      "GET openapi.json needs no token, and describes POST /plants; POST gets 405, and an Allow with GET.",
-    required: byDecision(documentation, decision("Order of checks"), rfc(9110, "15.5.6")),
-    run: async (check) => {
-      const path = "/openapi.json";
-      const response = await check.send({ method: "GET", path, headers: { Authorization: null } });
-      expectStatus(response, 200);
-      const { openapi: version, paths } = parseObject(response);
-      expectThat(typeof version === "string" && version.startsWith("3."), "expected a document of OpenAPI 3");
-      const operations = (paths as Readonly<Record<string, object>> | undefined)?.["/plants"];
-      expectThat(
-        operations !== undefined && operations !== null && "post" in operations,
-        "expected the path /plants with the method post",
-      );
-      expectStatus(await check.send({ method: "HEAD", path }), 200);
-      const rejected = await check.send({ method: "POST", path, body: "{}" });
-      expectError(rejected, 405, errorRegistry.methodNotAllowed.error);
-      expectHeader(rejected, "Allow", /\bGET\b/);
-    },
   },
 });

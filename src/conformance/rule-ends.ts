@@ -19,18 +19,3 @@ export class RuleSkipped extends Error {}
 
 /** A rule that cannot be judged because of a fault elsewhere: the message says by what. */
 export class RuleBlocked extends RuleSkipped {}
-
-/** A rule during which the server responded with 429 or 503: it can be run again after a time. */
-export class RuleBusy extends RuleSkipped {
-  /** Milliseconds. */
-  readonly retryAfterMs: number;
-
-  constructor(status: number, retryAfterMs: number) {
-    super(
-      status === 429
-        ? "the server limits the rate: it responded with 429"
-        : "the server is overloaded: it responded with 503",
-    );
-    this.retryAfterMs = retryAfterMs;
-  }
-}

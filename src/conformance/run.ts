@@ -1,21 +1,13 @@
 // Runs rules against a server, one after another, and collects their results.
 
-import { setTimeout as wait } from "node:timers/promises";
 import { version } from "../../package.json";
-import {
-  busyRetriesMax,
-  RuleContext,
-  type RunState,
-  retryMsMax,
-  type Target,
-  type Watch,
-} from "./context.ts";
+import { RuleContext, type RunState, type Target, type Watch } from "./context.ts";
 import { expectPlant } from "./expectations.ts";
 import type { RuleFailure } from "./failure.ts";
 import { type IdRange, IdSource, plantJson } from "./ids.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import type { Rule } from "./rule.ts";
-import { PlantViolation, RuleBusy, RuleSkipped, RuleViolation } from "./rule-ends.ts";
+import { PlantViolation, RuleSkipped, RuleViolation } from "./rule-ends.ts";
 import { reportText } from "./transcript-text.ts";
 
 /** A rule that fails or is blocked, and is in the baseline, is known to. */
@@ -173,11 +165,11 @@ async function findGone(last: RuleResult | undefined, state: RunState): Promise<
 
 async function runRule(rule: Rule, state: RunState): Promise<RuleResult> {
   const startedAt = Date.now();
-  const { context, busy } = await check(rule, state);
+  const context = await check(rule, state);
   const { heldCases, isBlocked, undecided } = context;
   // A response of 5xx may have a cause that has gone: the rule is blamed if it comes again.
   const again = context.failures.some(({ isServerError }) => isServerError)
-    ? (await check(rule, state)).context.failures.map(caseWithoutIds)
+    ? (await check(rule, state)).failures.map(caseWithoutIds)
     : [];
   const hasGone = (failure: RuleFailure) => failure.isServerError && !again.includes(caseWithoutIds(failure));
   const failures = context.failures.filter((failure) => !hasGone(failure));
@@ -187,7 +179,6 @@ async function runRule(rule: Rule, state: RunState): Promise<RuleResult> {
     ...Array.from(undecided, ([why, cases]) =>
       cases.length === 0 || isWhole ? why : `${why} (${cases.join("; ")})`,
     ),
-    ...(busy === undefined ? [] : [busy.message]),
     ...new Set(gone.map(({ message }) => `intermittent: ${message}, and not when it was tried again`)),
   ];
   // If some cases hold and none fails, the rule holds as far as it can be checked.
@@ -207,22 +198,10 @@ function caseWithoutIds({ case: label }: RuleFailure): string | undefined {
   return label?.replaceAll(/\d+/g, "#");
 }
 
-/** Checks a rule, again after some time if the server is busy. */
-async function check(
-  rule: Rule,
-  state: RunState,
-): Promise<{ readonly context: RuleContext; readonly busy?: RuleBusy }> {
-  for (let retries = 0; ; retries++) {
-    const context = new RuleContext(state, rule.id);
-    try {
-      await context.case(undefined, () => rule.run(context));
-      return { context };
-    } catch (error) {
-      if (!(error instanceof RuleBusy)) throw error;
-      if (error.retryAfterMs > retryMsMax || retries === busyRetriesMax) return { context, busy: error };
-      await wait(error.retryAfterMs);
-    }
-  }
+async function check(rule: Rule, state: RunState): Promise<RuleContext> {
+  const context = new RuleContext(state, rule.id);
+  await context.case(undefined, () => rule.run(context));
+  return context;
 }
 
 /** Adds what the responses of all rules have shown. */

@@ -58,16 +58,14 @@ export function headline({ rule, failures }: RuleResult): string {
 /** What is below the headline: the rule, its further cases, commands that show the fault again. */
 export function blockLines({ rule, failures }: RuleResult): string[] {
   const [first, ...others] = failures;
-  const { received = [], problem } = first?.requests.at(-1) ?? {};
+  const { commands = [], response = [] } = first ?? {};
   const named = others.slice(0, casesMax).map((failure) => failure.case ?? failure.message);
   const more = others.length > casesMax ? ` and ${others.length - casesMax} more` : "";
   return [
     `${rule.title} ${describeRequirement(rule)}`,
     ...(others.length === 0 ? [] : [`Also: ${named.join("; ")}${more}`]),
-    ...(first?.commands ?? []).map((command) => `$ ${command}`),
-    ...(received.length === 0
-      ? [`< (nothing${problem === undefined ? "" : `: ${problem}`})`]
-      : shortResponse(received)),
+    ...commands.map((command) => `$ ${command}`),
+    ...(response.length === 0 ? ["< (nothing)"] : shortResponse(response)),
   ];
 }
 

@@ -6,8 +6,6 @@ import { decodeUtf8 } from "../core/contract/utf8.ts";
 export interface Transcript {
   readonly sent: Uint8Array;
   readonly received: Uint8Array;
-  /** Why what was received is not a response. */
-  readonly problem: string | undefined;
   /** Whether the bytes are another thing than one request as curl sends it. */
   readonly isRaw: boolean;
   /** Whether it was sent together with the others. */
@@ -17,8 +15,8 @@ export interface Transcript {
 /** The maximum length of a request or response in a report. */
 const charactersMax = 2_000;
 
-/** Matches where the next message on a connection follows a body. */
-const nextMessage = /(?<=[^\nA-Z])(?=(?:HTTP\/1\.[01] \d{3}|[A-Z]{3,7} \/\S* HTTP\/1\.[01])[^\n]*\r\n)/g;
+/** Matches where the next response on a connection follows a body. */
+const nextResponse = /(?<=[^\n])(?=HTTP\/1\.[01] \d{3})/g;
 
 /** Replaces every secret by ***. The longest come first: one may contain another. */
 export function redact(text: string, secrets: ReadonlySet<string>): string {
@@ -35,10 +33,8 @@ export function transcriptLines(bytes: Uint8Array, secrets: ReadonlySet<string>)
   const text = redact(decodeBytes(bytes), secrets);
   const shown = text.slice(0, charactersMax);
   const rest = text.length - shown.length;
-  // Looked for only in what is shown: a pattern with [^\n]* takes quadratic time on bytes of a
-  // server's choice.
   const lines = shown
-    .replaceAll(nextMessage, "\n")
+    .replaceAll(nextResponse, "\n")
     .replace(/\r?\n$/, "")
     .split(/\r?\n/)
     .map((line) => printableText(line));

@@ -1,7 +1,6 @@
 // Known bugs of servers, each with the rules that it breaks, and habits that break none. Most were
 // found in real services.
 
-import { deflateSync } from "node:zlib";
 import { type Bug, headerValues, type Message, setHeader, setText, textOf } from "./buggy-server.ts";
 
 const idPattern = /("id"\s*:\s*)(-?[\d.]+(?:[eE][+-]?\d+)?)(?=\s*[,}])/;
@@ -406,7 +405,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
   ignoresTheCaseOfPaths: misreadStart(["errors.unknown-path"], (start) =>
     start.replace("/PLANTS", "/plants"),
   ),
-  sendsNoAllow: altersHeader(["errors.other-method", "http.interface-description"], "Allow"),
+  sendsNoAllow: altersHeader(["errors.other-method"], "Allow"),
   returns404ForAMethod: altersStatus(["errors.other-method"], 405, "404 Not Found"),
   ignoresTheMediaType: altersRequestHeader(["errors.media-type"], "Content-Type", () => "application/json"),
   ignoresTheCharset: altersRequestHeader(["errors.media-type"], "Content-Type", ([first]) =>
@@ -450,13 +449,6 @@ export const bugs: Readonly<Record<string, Bug>> = {
     40600,
     (request) => headerOf(request, "accept") !== "application/json",
   ),
-  mislabelsItsCoding: {
-    breaks: ["http.optional-fields"],
-    response: (response, request) => {
-      if (headerValues(request, "accept-encoding").some((value) => value.includes("gzip")))
-        setHeader(response, "Content-Encoding", "gzip");
-    },
-  },
   losesItsPlaceAfterAnError: {
     breaks: ["http.keep-alive-after-unread-body"],
     request: (request, _, connection) => {
@@ -526,48 +518,13 @@ export const bugs: Readonly<Record<string, Bug>> = {
   sendsNoLength: altersHeader(["http.response-framing", "contract.token-of-each-request"], "Content-Length"),
   sendsNoDate: altersHeader(["http.date"], "Date"),
   allowsCaches: altersHeader(["http.no-store"], "Cache-Control", "max-age=60"),
-  repeatsRequestIds: altersHeader(["http.request-id", "http.request-id-returned"], "X-Request-Id", "1"),
-  repeatsTheRequestIdOfAConnection: {
-    breaks: ["http.request-id"],
-    response: (response, _request, _state, { id }) => setHeader(response, "X-Request-Id", id),
-  },
-  numbersRequestsByTime: {
-    breaks: ["http.request-id"],
-    response: (response) => setHeader(response, "X-Request-Id", `r${Math.trunc(Date.now() / 10)}`),
-  },
-  returnsAnyRequestId: {
-    breaks: ["http.request-id-returned"],
-    response: (response, request) => {
-      const [id] = headerValues(request, "x-request-id");
-      if (id !== undefined) setHeader(response, "X-Request-Id", id);
-    },
-  },
-  authenticatesPreflights: rejects(["http.cors-preflight"], 40100, ({ start }) =>
-    start.startsWith("OPTIONS"),
-  ),
-  allowsHeadersByAWildcard: altersHeader(["http.cors-preflight"], "Access-Control-Allow-Headers", "*"),
-  hidesErrorsFromPages: {
-    breaks: ["http.cors-readable"],
-    response: (response) => {
-      if (statusOf(response) === 404) setHeader(response, "Access-Control-Allow-Origin");
-    },
-  },
-  hidesHeadersFromPages: altersHeader(["http.cors-readable"], "Access-Control-Expose-Headers"),
-  authenticatesTheDescription: rejects(
-    ["http.interface-description"],
-    40100,
-    (request) => request.start.includes("/openapi.json") && withoutToken(request),
-  ),
-  describesAnotherPath: altersText(["http.interface-description"], (text) =>
-    text.replace('"/plants":', '"/pets":'),
-  ),
 };
 
 /** What a right server may do, with the rules that could mistake it for a bug. */
 export const habits: readonly (readonly [name: string, keeps: readonly string[], habit: Bug])[] = [
   [
     "closes every connection, and says so",
-    ["http.keep-alive", "http.trailers", "http.pipelining", "http.request-id"],
+    ["http.keep-alive", "http.trailers", "http.pipelining"],
     {
       breaks: [],
       request: (request) => setHeader(request, "Connection", "close"),
@@ -579,33 +536,4 @@ export const habits: readonly (readonly [name: string, keeps: readonly string[],
     ["contract.error-members", "errors.invalid-plant"],
     altersText([], (text) => text.replace(/("error":\d+)/, "$1.0")),
   ],
-  [
-    "prefers deflate",
-    ["http.optional-fields"],
-    {
-      breaks: [],
-      response: (response, request) => {
-        if (!headerValues(request, "accept-encoding").some((value) => value.includes("deflate"))) return;
-        response.body = deflateSync(Buffer.from(response.body, "latin1")).toString("latin1");
-        setHeader(response, "Content-Encoding", "deflate");
-        setHeader(response, "Content-Length", String(response.body.length));
-      },
-    },
-  ],
-  [
-    "does not list POST, which pages may always send",
-    ["http.cors-preflight"],
-    altersHeader([], "Access-Control-Allow-Methods"),
-  ],
-  [
-    "allows most fields by a wildcard",
-    ["http.cors-preflight"],
-    altersHeader([], "Access-Control-Allow-Headers", "Authorization, *"),
-  ],
-  [
-    "exposes fields in lower case",
-    ["http.cors-readable"],
-    altersHeader([], "Access-Control-Expose-Headers", "www-authenticate, retry-after"),
-  ],
-  ["exposes all fields", ["http.cors-readable"], altersHeader([], "Access-Control-Expose-Headers", "*")],
 ];

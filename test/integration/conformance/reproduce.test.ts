@@ -15,7 +15,6 @@ const target = {
 const transcript = (sent: string, more = {}) => ({
   sent: bytesOf(sent),
   received: new Uint8Array(),
-  problem: undefined,
   isRaw: false,
   isConcurrent: false,
   ...more,

@@ -46,11 +46,7 @@ describeIfInstalled(
 );
 
 test.each<[behaviour: string, outcome: Outcome, ids: readonly string[]]>([
-  [
-    "is waited for, and checked where it was met",
-    "holds",
-    ["contract.create", "http.connection-close", "errors.retry-after"],
-  ],
+  ["is waited for, and checked where it was met", "holds", ["contract.create", "errors.retry-after"]],
   ["does not let creates race, which is not checked", "skipped", ["idempotence.race-of-equal"]],
 ])("a rate of creates %s", async (_, outcome, ids) => {
   using folder = new TemporaryFolder();

@@ -19,7 +19,6 @@ const target = { url: new URL("http://127.0.0.1:8080/v1"), token, secrets, range
 const transcript = (sent: string, received: string, more = {}) => ({
   sent: bytesOf(sent),
   received: bytesOf(received),
-  problem: undefined,
   isRaw: false,
   isConcurrent: false,
   ...more,
@@ -123,7 +122,7 @@ test("the report as JSON", () => {
     bases: { decision: { rules: 2 } },
     rules: [
       { id: "contract.one", outcome: "holds" },
-      { id: "errors.two", failures: [{ case: "Basic <b>", requests: [{ sent: expect.any(Array) }] }, {}] },
+      { id: "errors.two", failures: [{ case: "Basic <b>", response: expect.any(Array) }, {}] },
       ...report.results.slice(2).map(({ rule: { id }, outcome }) => ({ id, outcome })),
     ],
   });

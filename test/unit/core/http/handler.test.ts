@@ -105,12 +105,16 @@ test.each([
   const preflight = await handler(request("OPTIONS", "/v1/plants", asked), context);
   expect(preflight.status).toBe(204);
   expect(preflight.headers.get("access-control-allow-origin")).toBe(allowed);
+  if (allowed !== null)
+    expect(preflight.headers.get("access-control-allow-headers")).toMatch(/authorization.*content-type/i);
   expect(events).toEqual([]);
   for (const headers of [authorized, {}]) {
     const sent = create({ ...headers, Origin: origin });
     const response = await handler(sent, context);
     expect(response.headers.get("access-control-allow-origin")).toBe(allowed);
     expect(response.headers.get("vary")).toBe("Origin");
+    if (allowed !== null)
+      expect(response.headers.get("access-control-expose-headers")).toMatch(/WWW-Authenticate.*Retry-After/);
   }
 });
 
@@ -199,6 +203,15 @@ test("responses that need no commit are sent a hundred in a turn of the event lo
     await nextTurn();
     expect(sent).toBe(250);
   }
+});
+
+test("a well-formed X-Request-Id of a request is returned, and a malformed one is replaced", async () => {
+  const { handler } = handlerWith("created");
+  const idOf = async (id: string) =>
+    (await handler(request("GET", "/", { "X-Request-Id": id }), context)).headers.get("x-request-id");
+  for (const id of ["a", "0f8fad5b-d9cb-469f-a165-70867728950e", "a".repeat(128)])
+    expect(await idOf(id)).toBe(id);
+  for (const id of ["two words", '"quoted"', "<b>", "a".repeat(129)]) expect(await idOf(id)).toBe("test-1");
 });
 
 test("the id of the trace is that of a request without an X-Request-Id", async () => {
