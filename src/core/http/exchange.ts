@@ -7,7 +7,7 @@ import { ApiError, statusOf, unavailable } from "../contract/errors.ts";
 import { conflictError, type NewPlant } from "../contract/plant.ts";
 import type { Clock, Emit, RequestRecord, Result } from "../observability/server-event.ts";
 import type { CreateOutcome, PendingCreate } from "../store/group-commit.ts";
-import type { BodyOwner } from "./body-reader.ts";
+import { type BodyOwner, noSlot } from "./body-reader.ts";
 import type { RateLimitResult } from "./rate-limit.ts";
 import { errorResponse, jsonResponse, plantResponse, type Reply } from "./responses.ts";
 import type { TickBudget } from "./tick-budget.ts";
@@ -47,7 +47,7 @@ export class Exchange implements PendingCreate, BodyOwner {
   /** Set before the create is queued. */
   plant!: NewPlant;
   reservedBytes = 0;
-  startTick = 0;
+  timeoutSlot = noSlot;
   #isSettled = false;
   readonly #shared: ExchangeDependencies;
   readonly #route: RequestRoute;

@@ -1,7 +1,7 @@
 // The time-outs of bodies, and the memory that they hold, on virtual time.
 
 import { expect, test } from "bun:test";
-import { BodyReader } from "../../../../src/core/http/body-reader.ts";
+import { BodyReader, noSlot } from "../../../../src/core/http/body-reader.ts";
 import { VirtualTime } from "../../../support/virtual-time.ts";
 
 const caller = { key: "gardener's key" };
@@ -32,7 +32,7 @@ test.each([
   const owner = {
     callerKey: caller.key,
     reservedBytes: 0,
-    startTick: 0,
+    timeoutSlot: noSlot,
     isSettled: false,
     reject: () => expect.unreachable(),
   };
