@@ -42,6 +42,9 @@ export class Reader {
   }
 
   async close(): Promise<void> {
-    await (await this.#opening?.catch(() => undefined))?.[Symbol.asyncDispose]();
+    const opening = this.#opening;
+    // The calls that end with the connection must not close it a second time.
+    this.#opening = undefined;
+    await (await opening?.catch(() => undefined))?.[Symbol.asyncDispose]();
   }
 }

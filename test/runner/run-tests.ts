@@ -32,10 +32,10 @@ interface Tier {
 
 /** The suites that hold on every engine, and that another engine can fail. */
 const enginesFolders = [
-  "./test/integration/console/plants.test.ts",
+  "./test/integration/console/calls.test.ts",
   "./test/integration/core/http/conformance.test.ts",
   "./test/integration/core/http/properties.test.ts",
-  "./test/integration/console/plant-list.test.ts",
+  "./test/integration/console/plant-search.test.ts",
   "./test/integration/core/store/probe.test.ts",
   "./test/integration/core/store/tokens.test.ts",
   "./test/integration/operations/",
@@ -54,7 +54,7 @@ const tiers: Readonly<Record<string, Tier>> = {
   // commits.
   postgres: {
     folders: [
-      "./test/integration/console/plant-list.test.ts",
+      "./test/integration/console/plant-search.test.ts",
       "./test/integration/core/store/postgres/schema.test.ts",
       "./test/integration/core/store/postgres/statements.test.ts",
       "./test/integration/core/store/postgres/tokens.test.ts",
