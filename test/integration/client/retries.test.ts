@@ -8,9 +8,7 @@ import {
   type RetryInfo,
 } from "../../../packages/client/src/index.ts";
 import { rejectionOf, startClientTarget } from "../../support/client.ts";
-import { eventually } from "../../support/eventually.ts";
 import { reservePort } from "../../support/ports.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { exported } from "../../support/stored-plants.ts";
 
 test("42900 is retried after Retry-After, until every plant is stored", async () => {
@@ -24,53 +22,6 @@ test("42900 is retried after Retry-After, until every plant is stored", async ()
     expect(error).toBeInstanceOf(PlantStoreError);
     expect(error).toMatchObject({ code: 42900, status: 429, retryAfterMs: 1_000 });
   }
-});
-
-test("a server that is killed and restarted on its port has every created plant", async () => {
-  using folder = new TemporaryFolder();
-  const setup = {
-    database: `sqlite:${folder.file("plants.db")}`,
-    args: ["--port", String(reservePort())],
-  };
-  const first = await RunningServer.start(setup);
-  let retries = 0;
-  const client = new PlantStoreClient({
-    baseUrl: first.url,
-    token: await first.createToken(),
-    maxRetries: 1_000,
-    maxBackoffMs: 100,
-    onRetry: () => {
-      retries++;
-    },
-  });
-  const created: string[] = [];
-  const createdAtLeast = (wanted: number) =>
-    eventually(
-      `${wanted} created plants`,
-      () => created.length,
-      (plants) => plants >= wanted,
-    );
-  let stopped = false;
-  const writers = Array.from({ length: 8 }, async (_, writer) => {
-    for (let count = 0; !stopped; count++) {
-      const id = BigInt(writer * 1_000_000 + count) << 20n;
-      await client.createPlant({ id, name: "Monstera" });
-      created.push(`{"id":${id},"name":"Monstera"}`);
-    }
-  });
-  await createdAtLeast(50);
-  await first.stop("SIGKILL");
-  const before = created.length;
-  const retriesBefore = retries;
-  await eventually("every writer tries again", () => retries >= retriesBefore + writers.length);
-  await using second = await RunningServer.start(setup);
-  await createdAtLeast(before + 50);
-  stopped = true;
-  await Promise.all(writers);
-
-  expect(before).toBeGreaterThan(0);
-  const stored = new Set((await exported(second.database)).split("\n"));
-  expect(created.filter((line) => !stored.has(line))).toEqual([]);
 });
 
 test("onRetry is called before each delay, with the error of the attempt", async () => {

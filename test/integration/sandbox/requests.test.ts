@@ -41,13 +41,6 @@ test("a request is in the list as soon as its response has arrived; the cursor r
   expect(targetsOf((await requestPage(sandbox, `?after=${two.next}`)).requests)).toEqual([4]);
 });
 
-test("wait returns with the next request, or after its time without one", async () => {
-  const waiting = requestPage(sandbox, `?after=${start}&wait=30`);
-  await create(5);
-  expect(targetsOf((await waiting).requests)).toEqual([5]);
-  expect((await requestPage(sandbox, `?after=${start + 1}&wait=1`)).requests).toEqual([]);
-});
-
 test("an emptied log says how many requests are no longer there, and its numbers continue", async () => {
   await create(7, 8);
   expect((await sandbox.control("DELETE", "/requests")).status).toBe(204);

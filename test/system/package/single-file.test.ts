@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, chownSync, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import packageJson from "../../../package.json";
-import { startSandbox } from "../../../packages/sandbox/src/index.ts";
 import { build, hostTarget, licensesName } from "../../../scripts/build.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
@@ -71,17 +70,6 @@ test("replaced under a running server by `install`, which then still loads what 
     "Monstera",
   );
   expect((await after.stop()).exitCode).toBe(0);
-});
-
-test("startSandbox runs it, with seeds, and control has its description", async () => {
-  await using sandbox = await startSandbox({ executable, seed: [{ id: 2n ** 62n, name: "Ficus lyrata" }] });
-  expect((await post(sandbox, plantJson(1n, "Monstera"))).status).toBe(200);
-  expect((await sandbox.plants()).map(({ id }) => id)).toEqual([1n, 2n ** 62n]);
-  expect((await sandbox.requests()).map(({ response }) => response?.status)).toEqual([200]);
-  await sandbox.reset();
-  expect((await sandbox.plants()).map(({ id }) => id)).toEqual([2n ** 62n]);
-  const description = await fetch(`${sandbox.adminUrl}/sandbox/openapi.json`);
-  expect(await description.json()).toMatchObject({ openapi: "3.1.0" });
 });
 
 /** A user and group that no account needs to have. */

@@ -3,8 +3,8 @@
 // test/system/package.
 
 import { afterAll, expect, test } from "bun:test";
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { cpSync, mkdirSync, readdirSync } from "node:fs";
+import { dirname } from "node:path";
 import { sessionEnd } from "../../support/processes.ts";
 import { describeUnless, pathOf, toolsMissing } from "../../support/programs.ts";
 import { type CommandResult, collectResult, plantstore, TemporaryFolder } from "../../support/server.ts";
@@ -79,8 +79,6 @@ interface Language {
   readonly command?: string;
   /** What is printed when three tests have passed. */
   readonly passed: RegExp;
-  /** A change of the example that makes a test fail: the sandbox is really asked. */
-  readonly mistake: readonly [file: string, text: string, replacement: string];
 }
 
 const [missingPytest, missingJunit] =
@@ -91,18 +89,15 @@ const languages: Readonly<Record<string, Language>> = {
   pytest: {
     missing: missingPytest,
     passed: /^=+ 3 passed in /m,
-    mistake: ["test_plants.py", "== [plant]", "== []"],
   },
   "go test": {
     missing: toolsMissing ?? (pathOf("go") === null ? "install golang-go" : undefined),
     passed: /^ok\s+example\.com\/plants/m,
-    mistake: ["plants_test.go", "plant{9007199254740993,", "plant{9007199254740992,"],
   },
   "JUnit 5": {
     missing: missingJunit,
     command: `javac -cp ../${junit}.jar *.java && java -jar ../${junit}.jar execute --class-path . --scan-class-path`,
     passed: /3 tests successful/,
-    mistake: ["PlantsTest.java", "assertEquals(200,", "assertEquals(201,"],
   },
 };
 
@@ -111,9 +106,9 @@ test("the page has an example for each language", () => {
   expect(names.slice(-Object.keys(languages).length)).toEqual(Object.keys(languages));
 });
 
-for (const [language, { missing, command, passed, mistake }] of Object.entries(languages))
+for (const [language, { missing, command, passed }] of Object.entries(languages))
   describeUnless(missing, language, () => {
-    test("runs the example, which leaves nothing, and fails with a mistake in it", async () => {
+    test("runs the example, which leaves nothing", async () => {
       const directory = folder.file(language.replace(" ", "-"));
       const documented = exampleOf(language);
       cpSync(documented.folder, directory, { recursive: true });
@@ -121,12 +116,5 @@ for (const [language, { missing, command, passed, mistake }] of Object.entries(l
       expect(await runOrThrow(shell, directory)).toMatch(passed);
       // Apart from caches of the toolchains.
       expect(readdirSync(temporary).filter((name) => name.includes("sandbox"))).toEqual([]);
-
-      const [name, text, replacement] = mistake;
-      const file = join(directory, name);
-      const example = readFileSync(file, "utf8");
-      expect(example).toContain(text);
-      writeFileSync(file, example.replace(text, replacement));
-      expect((await run(shell, directory)).exitCode).not.toBe(0);
     });
   });
