@@ -2,7 +2,6 @@
 
 import { Command } from "commander";
 import { CommandError, description, help, options, runCommand } from "../conformance/command.ts";
-import { hasColours } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { host } from "./host.ts";
 import { printLines } from "./output.ts";
@@ -15,13 +14,11 @@ export function conformanceCommand(): Command {
     const values = Object.fromEntries(
       command.options.map((option) => [option.name(), given[option.attributeName()]]),
     );
-    const { environment, output, error: errorStream, setExitCode } = host();
+    const { environment, setExitCode } = host();
     try {
       const exitCode = await runCommand(values, {
         environment,
-        colours: hasColours(output.columns !== undefined, environment),
         print: printLines,
-        showProgress: errorStream.isTTY ? (text) => errorStream.write(`\r\x1b[K${text}`) : undefined,
       });
       setExitCode(exitCode);
     } catch (error) {

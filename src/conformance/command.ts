@@ -4,7 +4,6 @@ import { randomInt, X509Certificate } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Target } from "./context.ts";
 import { formatJsonReport } from "./json-report.ts";
-import { formatJunitReport } from "./junit-report.ts";
 import { type Basis, bases, describeBasis, levels, type Rule } from "./rule.ts";
 import { rules as allRules, isRuleName, selectRules } from "./rules.ts";
 import { type ConformanceReport, conforms, countOutcomes, runConformance } from "./run.ts";
@@ -23,7 +22,6 @@ export const options = {
   "--baseline <file>": "rules that are known to fail, one a line, each with the reason after a space",
   "--seed <number>": "repeat the ids of the run with this seed, on a server without its plants",
   "--list": "print the rules that would be checked, and check nothing",
-  "--junit <file>": "also write the report as JUnit XML to this file; - prints it instead of the text",
   "--json <file>": "also write the report as JSON to this file; - prints it instead of the text",
   "--ca <file>": "certificates in PEM to trust for https instead of those of the system",
   "--response-seconds-max <seconds>":
@@ -44,9 +42,8 @@ export function nameOf(option: string): OptionName {
 }
 
 export const help = `The run creates plants with random ids, which the report names, and changes and
-deletes nothing. Each option can be given as PLANTSTORE_CONFORMANCE_ and its
-name, such as PLANTSTORE_CONFORMANCE_URL. Other users of a machine can read the
-arguments of a command, so give a token that matters as
+deletes nothing. Other users of a machine can read the arguments of a command,
+so give a token that matters as
 PLANTSTORE_CONFORMANCE_TOKEN, or the name of a file with it as
 PLANTSTORE_CONFORMANCE_TOKEN_FILE.
 
@@ -58,10 +55,7 @@ export type OptionValues = Readonly<Partial<Record<OptionName, string | true>>>;
 
 export interface CommandContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly colours: boolean;
   readonly print: (lines: readonly string[]) => Promise<void>;
-  /** Replaces the line of the progress; undefined where nobody sees it. */
-  readonly showProgress: ((text: string) => void) | undefined;
 }
 
 /** The command cannot do what it was asked for. The message is one line. */
@@ -76,6 +70,7 @@ export class CommandError extends Error {
 }
 
 const standardOutput = "-";
+const tokenVariable = "PLANTSTORE_CONFORMANCE_TOKEN";
 
 /** Runs the command, and returns its exit code. Rejects with a CommandError. */
 export async function runCommand(given: OptionValues, context: CommandContext): Promise<0 | 1 | 3> {
@@ -89,19 +84,14 @@ export async function runCommand(given: OptionValues, context: CommandContext): 
   const { baseline: path } = values;
   const baseline = typeof path === "string" ? parseBaseline(readText(path, "--baseline")) : new Map();
   const timeoutMs = 1_000 * integerOf(values, "response-seconds-max", 5, 1, 600);
-  if (values.junit === standardOutput && values.json === standardOutput)
-    throw new CommandError("--junit - and --json - both print to standard output; give one of them a file");
 
-  const { showProgress } = context;
   const report = await runConformance({
     target,
     rules,
     baseline,
     timeoutMs,
     seed: integerOf(values, "seed", randomInt(2 ** 32), 0, 2 ** 32 - 1),
-    onRule: showProgress && ((rule, index) => showProgress(`${index + 1}/${rules.length} ${rule.id}`)),
   });
-  showProgress?.("");
   if ("problem" in report) throw new CommandError(`${report.problem}${adviceFor(report.problem)}`, 3);
   await writeReports(report, values, context);
   if (conforms(report)) return 0;
@@ -109,19 +99,12 @@ export async function runCommand(given: OptionValues, context: CommandContext): 
 }
 
 function withEnvironment(given: OptionValues, environment: CommandContext["environment"]): OptionValues {
-  const values: Partial<Record<OptionName, string | true>> = {};
-  for (const name of Object.keys(options).map(nameOf)) {
-    const value = given[name] ?? environment[variableOf(name)];
-    if (value !== undefined && value !== "") values[name] = value;
-  }
-  const tokenFile = environment[`${variableOf("token")}_FILE`];
-  if (values.token === undefined && tokenFile !== undefined)
-    values.token = readText(tokenFile, `${variableOf("token")}_FILE`).trim();
-  return values;
-}
-
-function variableOf(name: OptionName): string {
-  return `PLANTSTORE_CONFORMANCE_${name.toUpperCase().replaceAll("-", "_")}`;
+  const file = environment[`${tokenVariable}_FILE`];
+  const token =
+    given.token ??
+    environment[tokenVariable] ??
+    (file === undefined ? undefined : readText(file, `${tokenVariable}_FILE`).trim());
+  return token === undefined ? given : { ...given, token };
 }
 
 function rulesToRun(values: OptionValues): readonly Rule[] {
@@ -195,7 +178,9 @@ function targetOf(values: OptionValues): Target {
 function required(values: OptionValues, name: OptionName): string {
   const value = values[name];
   if (typeof value !== "string")
-    throw new CommandError(`--${name} is required; give it, or set ${variableOf(name)}`);
+    throw new CommandError(
+      `--${name} is required${name === "token" ? `; give it, or set ${tokenVariable}` : ""}`,
+    );
   return value;
 }
 
@@ -254,29 +239,21 @@ function adviceFor(problem: string): string {
   return `; start the server, or correct --url${isUntrusted ? ", or give its certificate as --ca" : ""}`;
 }
 
-const reports = [
-  { option: "junit", lines: formatJunitReport },
-  { option: "json", lines: (report: ConformanceReport) => [formatJsonReport(report)] },
-] as const;
-
 async function writeReports(
   report: ConformanceReport,
   values: OptionValues,
-  { colours, print }: CommandContext,
+  { print }: CommandContext,
 ): Promise<void> {
-  const printed = reports.find(({ option }) => values[option] === standardOutput);
+  const { json: path } = values;
   // Who names rules knows what is not checked.
   const unchecked = values.rule === undefined ? uncheckedLines(basesOf(values)) : [];
-  const text = () => [...formatTextReport(report, { colours }), ...unchecked];
-  await print(printed === undefined ? text() : printed.lines(report));
-  for (const { option, lines } of reports) {
-    const path = values[option];
-    if (typeof path !== "string" || path === standardOutput) continue;
-    try {
-      writeFileSync(path, `${lines(report).join("\n")}\n`);
-    } catch (error) {
-      throw new CommandError(`the report could not be written: ${messageOf(error)}; choose another file`, 3);
-    }
+  const json = formatJsonReport(report);
+  await print(path === standardOutput ? [json] : [...formatTextReport(report), ...unchecked]);
+  if (typeof path !== "string" || path === standardOutput) return;
+  try {
+    writeFileSync(path, `${json}\n`);
+  } catch (error) {
+    throw new CommandError(`the report could not be written: ${messageOf(error)}; choose another file`, 3);
   }
 }
 

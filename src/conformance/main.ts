@@ -47,12 +47,9 @@ async function main(): Promise<number> {
     await print([isHelp === true ? helpText() : version]);
     return 0;
   }
-  const { NO_COLOR = "", TERM } = process.env;
   return runCommand(values, {
     environment: process.env,
-    colours: process.stdout.isTTY && NO_COLOR === "" && TERM !== "dumb",
     print,
-    showProgress: process.stderr.isTTY ? (text) => process.stderr.write(`\r\x1b[K${text}`) : undefined,
   });
 }
 

@@ -46,8 +46,6 @@ export interface RunOptions {
   readonly timeoutMs: number;
   /** Chooses the ids. */
   readonly seed: number;
-  /** Called before each rule with the number of those before it. */
-  readonly onRule?: ((rule: Rule, index: number) => void) | undefined;
 }
 
 /** Why no rule of a server can be judged. */
@@ -60,7 +58,7 @@ const responseBytesMin = 2 ** 20;
 
 /** Never rejects because of what the server does. */
 export async function runConformance(options: RunOptions): Promise<ConformanceReport | PreflightProblem> {
-  const { target, rules, baseline, timeoutMs, seed, onRule } = options;
+  const { target, rules, baseline, timeoutMs, seed } = options;
   const watches = rules.flatMap(({ id, every }): Watch[] =>
     every === undefined ? [] : [{ id, every, responses: 0, failures: new Map() }],
   );
@@ -81,8 +79,7 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
   if (problem !== undefined) return { problem: reportText(problem, state.secrets) };
   const ran: RuleResult[] = [];
   let gone: string | undefined;
-  for (const [index, rule] of rules.entries()) {
-    onRule?.(rule, index);
+  for (const rule of rules) {
     gone ??= await findGone(ran.at(-1), state);
     ran.push(
       gone === undefined

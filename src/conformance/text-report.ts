@@ -1,17 +1,7 @@
 // The report for people: a block for each rule that does not hold, then the other rules, then sums.
 
 import { type Basis, bases, describeRequirement } from "./rule.ts";
-import { type ConformanceReport, conforms, countOutcomes, type Outcome, type RuleResult } from "./run.ts";
-
-/** ECMA-48, Select Graphic Rendition. */
-const sgr = { bold: 1, red: 31, green: 32, yellow: 33 } as const;
-
-export interface TextStyle {
-  readonly colours: boolean;
-}
-
-const paint = (text: string, colour: keyof typeof sgr, { colours }: TextStyle) =>
-  colours ? `\x1b[${sgr[colour]}m${text}\x1b[0m` : text;
+import { type ConformanceReport, countOutcomes, type Outcome, type RuleResult } from "./run.ts";
 
 const lineLength = 100;
 
@@ -22,7 +12,7 @@ const blocksMax = 10;
 const casesMax = 6;
 
 /** The lines of a report. */
-export function formatTextReport(report: ConformanceReport, style: TextStyle): string[] {
+export function formatTextReport(report: ConformanceReport): string[] {
   const { url, version, startedAt, seed, ids, results, hints, durationMs } = report;
   const ranges = ids.map(({ from, to }) => `${from} to ${to}`);
   const ofBasis = (basis: Basis) => results.filter(({ rule }) => rule.basis === basis);
@@ -30,33 +20,31 @@ export function formatTextReport(report: ConformanceReport, style: TextStyle): s
   const seconds = (durationMs / 1_000).toFixed(1);
   const failed = results.filter(({ outcome }) => outcome === "fails");
   return [
-    paint(`Plant Store conformance of ${url}`, "bold", style),
+    `Plant Store conformance of ${url}`,
     `plantstore ${version}, ${startedAt}, --seed ${seed}`,
     `Ids of this run: ${ranges.join(", ")}, 0, and the limits of int64`,
     "",
     ...failed.flatMap((result, index) => [
-      `${paint("FAIL", "red", style)} ${paint(headline(result), "bold", style)}`,
+      `FAIL ${headline(result)}`,
       ...(index < blocksMax ? [...blockLines(result).map((line) => `  ${line}`.trimEnd()), ""] : []),
     ]),
     ...(failed.length > blocksMax ? [`--rule ${failed.at(-1)?.rule.id} shows its requests.`, ""] : []),
-    ...(["known", "blocked", "skipped", "holds"] as const).flatMap((outcome) =>
-      otherLines(outcome, results, style),
-    ),
+    ...(["known", "blocked", "skipped", "holds"] as const).flatMap((outcome) => otherLines(outcome, results)),
     "",
     ...hints.flatMap((hint) => [hint, ""]),
     ...(present.length === 1 ? [] : present.map((basis) => `${basis}: ${sum(ofBasis(basis))}`)),
-    paint(`${sum(results)}, in ${seconds} s`, conforms(report) ? "green" : "red", style),
+    `${sum(results)}, in ${seconds} s`,
   ];
 }
 
 /** The rule, and its fault in words. */
-export function headline({ rule, failures }: RuleResult): string {
+function headline({ rule, failures }: RuleResult): string {
   const [first] = failures;
   return `${rule.id}: ${first?.case === undefined ? "" : `${first.case}: `}${first?.message}`;
 }
 
 /** What is below the headline: the rule, its further cases, commands that show the fault again. */
-export function blockLines({ rule, failures }: RuleResult): string[] {
+function blockLines({ rule, failures }: RuleResult): string[] {
   const [first, ...others] = failures;
   const { commands = [], response = [] } = first ?? {};
   const named = others.slice(0, casesMax).map((failure) => failure.case ?? failure.message);
@@ -76,29 +64,17 @@ function shortResponse(received: readonly string[]): string[] {
   return [`< ${start}`, ...(body === "" ? [] : [`< ${body.slice(0, 2 * lineLength)}`])];
 }
 
-const otherWords = {
-  known: ["known", "yellow"],
-  blocked: ["blocked", "yellow"],
-  skipped: ["skip", "yellow"],
-  holds: ["ok", "green"],
-} as const;
+const otherWords = { known: "known", blocked: "blocked", skipped: "skip", holds: "ok" } as const;
 
 /** Rules with one outcome and one reason, on as few lines as they fill. */
-function otherLines(
-  outcome: Exclude<Outcome, "fails">,
-  all: readonly RuleResult[],
-  style: TextStyle,
-): string[] {
+function otherLines(outcome: Exclude<Outcome, "fails">, all: readonly RuleResult[]): string[] {
   const results = all.filter((result) => result.outcome === outcome);
-  const [word, colour] = otherWords[outcome];
   const reasons = new Set(results.map(({ reason }) => reason));
   return [...reasons].flatMap((reason) => {
     const ids = results.filter((result) => result.reason === reason).map(({ rule }) => rule.id);
     const note = reason === undefined ? [] : [`(${reason})`];
     const words = [...ids.map((id, index) => (index < ids.length - 1 ? `${id},` : id)), ...note];
-    return wrap(words).map(
-      (line, index) => `${index === 0 ? paint(word.padEnd(8), colour, style) : " ".repeat(8)}${line}`,
-    );
+    return wrap(words).map((line, index) => `${(index === 0 ? otherWords[outcome] : "").padEnd(8)}${line}`);
   });
 }
 

@@ -41,7 +41,7 @@ export async function checkConformance(
 
 /** The report as text, for the message of a failed test. */
 export function reportText(report: ConformanceReport): string {
-  return formatTextReport(report, { colours: false }).join("\n");
+  return formatTextReport(report).join("\n");
 }
 
 /** Rules by their ids. Throws for an id that no rule has. */

@@ -1,9 +1,8 @@
-// The three reports of one run, and what no report may contain.
+// The two reports of one run, and what no report may contain.
 
 import { expect, test } from "bun:test";
 import { describeFailure } from "../../../src/conformance/failure.ts";
 import { formatJsonReport } from "../../../src/conformance/json-report.ts";
-import { formatJunitReport } from "../../../src/conformance/junit-report.ts";
 import { decision, openapi, type Rule, rfc } from "../../../src/conformance/rule.ts";
 import { type ConformanceReport, conforms, type RuleResult } from "../../../src/conformance/run.ts";
 import { formatTextReport, uncheckedLines } from "../../../src/conformance/text-report.ts";
@@ -68,8 +67,8 @@ const report: ConformanceReport = {
   hints: ["A hint."],
 };
 
-test("the report for people, and on a terminal in colours", () => {
-  const lines = formatTextReport(report, { colours: false });
+test("the report for people", () => {
+  const lines = formatTextReport(report);
   expect(lines).toEqual([
     "Plant Store conformance of http://127.0.0.1:8080/v1",
     "plantstore 0.1.0, 2026-11-22T10:00:00.000Z, --seed 7",
@@ -94,16 +93,13 @@ test("the report for people, and on a terminal in colours", () => {
     "decision: 0 of 2 rules hold, 0 do not, 2 were skipped",
     "1 of 6 rules hold, 1 does not, 1 is known not to, 1 is blocked, 2 were skipped, in 1.2 s",
   ]);
-  const coloured = formatTextReport(report, { colours: true }).join("\n");
-  expect(coloured).toContain("\x1b[31mFAIL\x1b[0m");
-  expect(Bun.stripANSI(coloured)).toBe(lines.join("\n"));
 });
 
 test("many rules that fail are a line each after the first, and the end says what was not checked", () => {
   const many = Array.from({ length: 50 }, (_, index) =>
     resultOf(`ids.x${index}`, "contract", [], { outcome: "fails", failures }),
   );
-  const lines = formatTextReport({ ...report, results: many }, { colours: false });
+  const lines = formatTextReport({ ...report, results: many });
   expect(lines.length).toBeLessThan(121);
   expect(lines.filter((line) => line.startsWith("FAIL ids.x"))).toHaveLength(50);
   expect(uncheckedLines(["contract", "standard"])).toEqual([
@@ -126,30 +122,6 @@ test("the report as JSON", () => {
       ...report.results.slice(2).map(({ rule: { id }, outcome }) => ({ id, outcome })),
     ],
   });
-});
-
-/** The attributes of each element by junit-10.xsd of Jenkins' xunit plugin, which others follow. */
-const junitAttributes: Readonly<Record<string, RegExp>> = {
-  testsuites: /^(?:name|time|tests|failures|disabled|errors)$/,
-  testsuite: /^(?:name|tests|failures|errors|skipped|time|timestamp|hostname|id|package)$/,
-  testcase: /^(?:name|assertions|time|classname|status)$/,
-  failure: /^(?:type|message)$/,
-  skipped: /^(?:type|message)$/,
-};
-
-test("the report as JUnit XML, without the characters that XML has not", () => {
-  const [first, ...others] = report.results as [RuleResult, ...RuleResult[]];
-  const odd = { ...first, rule: { ...first.rule, title: "\uffff\ufffe" } };
-  const text = formatJunitReport({ ...report, results: [odd, ...others] }).join("\n");
-  expect(text).toContain(
-    '<failure type="RuleViolation" message="errors.two: Basic &lt;b&gt;: expected 401 &amp; more">',
-  );
-  expect(text).toContain('<skipped message="blocked: blocked by contract.create"/>');
-  expect(text).toContain("\ufffd\ufffd");
-  expect(text).not.toMatch(/[\ufffe\uffff]/);
-  for (const [, element = "", attributes = ""] of text.matchAll(/<([a-z]+)((?: [a-z]+="[^"]*")*)\/?>/g))
-    for (const [, name = ""] of attributes.matchAll(/ ([a-z]+)=/g))
-      expect(name).toMatch(junitAttributes[element] ?? /^$/);
 });
 
 test("a server conforms if no rule fails or is blocked, and one was checked", () => {
