@@ -9,13 +9,15 @@ import { AdminError, RequestBodies } from "../core/admin/request-bodies.ts";
 import { respond, respondError } from "../core/admin/responses.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
 import { toExactJson } from "../core/contract/exact-json.ts";
+import { parseInt64 } from "../core/contract/int64.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";
 import document from "./openapi-control.yaml";
 
 interface ControlRequest {
   /** The parameter in the path, decoded; "" without one. */
   readonly parameter: string;
-  readonly query: URLSearchParams;
+  /** Integers, with the defaults of openapi-control.yaml. */
+  readonly query: Readonly<Record<string, bigint | undefined>>;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** The body with exact integers. Throws an AdminError unless it is a JSON object. */
@@ -50,26 +52,20 @@ const bodyLimits = { bodyBytesMax: 2 ** 20, inFlightBytesMax: 32 * 2 ** 20, arri
 /** The second one is for the page of the console, whose cookie is sent to no other path. */
 const basePaths = ["/sandbox", "/console/api/sandbox"];
 
-interface DescribedOperation {
-  readonly parameters?: readonly {
-    readonly $ref?: string;
-    readonly name?: string;
-    readonly in?: string;
-  }[];
+/** An integer of the query, or a parameter of the path. */
+interface DescribedParameter {
+  readonly name: string;
+  readonly in: string;
+  readonly schema: { readonly minimum?: number; readonly maximum?: number; readonly default?: number };
 }
 
-const describedPaths = document.paths as Readonly<
-  Record<string, Readonly<Record<string, DescribedOperation>>>
+const describedPaths = document.paths as unknown as Readonly<
+  Record<string, Readonly<Record<string, { readonly parameters?: readonly DescribedParameter[] }>>>
 >;
-const describedParameters: Readonly<Record<string, { readonly name: string; readonly in: string }>> =
-  document.components.parameters;
 
-/** The names of the query parameters of an operation in openapi-control.yaml. */
-function queryNames(method: string, path: string): string[] {
+function queryOf(method: string, path: string): readonly DescribedParameter[] {
   const { parameters = [] } = describedPaths[path]?.[method.toLowerCase()] ?? {};
-  return parameters
-    .map((parameter) => describedParameters[parameter.$ref?.split("/").at(-1) ?? ""] ?? parameter)
-    .flatMap((parameter) => (parameter.in === "query" ? (parameter.name ?? []) : []));
+  return parameters.filter((parameter) => parameter.in === "query");
 }
 
 /** `peer` is the address at the other end of the connection. */
@@ -121,12 +117,11 @@ export class Control implements AdminRoutes {
     const operations = Object.entries(this.routes).map(([operation, handle]) => {
       const [method = "", path = ""] = operation.split(" ");
       const pattern = path.replace("/sandbox", base).replace(/\{\w+\}/, ":parameter");
-      return { method, pattern, queryNames: queryNames(method, path), handle };
+      return { method, pattern, parameters: queryOf(method, path), handle };
     });
-    for (const { method, pattern, queryNames, handle } of operations)
+    for (const { method, pattern, parameters, handle } of operations)
       this.#app.on(method, pattern, (c) => {
-        const query = new URLSearchParams(c.req.url.split("?")[1]);
-        checkQuery(c, query, queryNames);
+        const query = parseQuery(c, parameters);
         const json = () => this.#bodies.json(c.req.raw, c.env.peer);
         const parameter = c.req.param("parameter") ?? "";
         return handle({ parameter, query, signal: c.req.raw.signal, json });
@@ -156,14 +151,31 @@ const allowOtherOrigins = allowOrigins({
   allowMethods: ["GET", "POST", "PUT", "DELETE"],
 });
 
-function checkQuery({ req }: Context, query: URLSearchParams, names: readonly string[]): void {
+/** Throws an AdminError for a name or a value that is not described. */
+function parseQuery(
+  { req }: Context,
+  parameters: readonly DescribedParameter[],
+): Record<string, bigint | undefined> {
+  const query = new URLSearchParams(req.url.split("?")[1]);
+  const names = parameters.map(({ name }) => name);
   const unknown = [...query.keys()].find((name) => !names.includes(name));
-  if (unknown === undefined) return;
-  const known = names.length === 0 ? "none" : names.join(", ");
-  throw new AdminError(
-    400,
-    `${JSON.stringify(unknown)} is not a parameter of ${req.method} ${req.path}; it has ${known}.`,
-  );
+  if (unknown !== undefined)
+    throw new AdminError(
+      400,
+      `${JSON.stringify(unknown)} is not a parameter of ${req.method} ${req.path}; it has ${names.join(", ") || "none"}.`,
+    );
+  const values = parameters.map(({ name, schema }) => {
+    const { minimum = -(2n ** 63n), maximum = 2n ** 63n - 1n } = schema;
+    const text = query.get(name) ?? schema.default;
+    if (text === undefined) return [name, undefined] as const;
+    const value = parseInt64(String(text));
+    if (value !== undefined && value >= minimum && value <= maximum) return [name, value] as const;
+    throw new AdminError(
+      400,
+      `${name} must be an integer from ${minimum} to ${maximum}, but is ${JSON.stringify(text)}.`,
+    );
+  });
+  return Object.fromEntries(values);
 }
 
 /** A response of control with a JSON body, in which a bigint is a number with all of its digits. */
@@ -174,19 +186,4 @@ export function respondControl(value: unknown, status = 200): Response {
 /** 204: done, and there is nothing to say. */
 export function respondDone(): Response {
   return respond(null, 204, {});
-}
-
-/** A number of the query. Throws an AdminError if it is out of its range. */
-export function parseNumber(
-  query: URLSearchParams,
-  name: string,
-  range: { readonly least: number; readonly most?: number; readonly default: number },
-): number {
-  const text = query.get(name);
-  if (text === null) return range.default;
-  const { least, most = Number.MAX_SAFE_INTEGER } = range;
-  const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  const limits = range.most === undefined ? `from ${least} on` : `from ${least} to ${most}`;
-  throw new AdminError(400, `${name} must be a whole number ${limits}, but is ${JSON.stringify(text)}.`);
 }

@@ -5,25 +5,19 @@ import { countCodeUnits } from "../core/contract/fields.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
 import { readPlants, type StoredPlant } from "../operations/stored-plants.ts";
-import { parseNumber, respondControl, type SandboxPart } from "./control.ts";
+import { respondControl, type SandboxPart } from "./control.ts";
 import type { MemoryStore } from "./memory-store.ts";
-
-/** Plants of one response. */
-const plantsMax = 1_000;
 
 /** UTF-16 code units of plants, from which on a response has no more plants. */
 const codeUnitsMax = 4 * 2 ** 20;
 
 export function plantsPart(store: MemoryStore): SandboxPart {
-  async function list(query: URLSearchParams): Promise<Response> {
-    const after = query.get("after");
-    const limit = parseNumber(query, "limit", { least: 1, default: plantsMax });
-    const sinceId = after === null ? undefined : parseId(after, "after");
-    const pages = readPlants(await store.openSql("read"), { sinceId });
-    return respondControl(await readPage(pages, Math.min(limit, plantsMax)));
+  async function list(sinceId: bigint | undefined, limit: number): Promise<Response> {
+    return respondControl(await readPage(readPlants(await store.openSql("read"), { sinceId }), limit));
   }
 
-  function get(id: bigint): Response {
+  function get(id: bigint | undefined): Response {
+    if (id === undefined) throw new AdminError(400, "The id must be a 64-bit integer in decimal digits.");
     const plant = store.get(id);
     if (plant === undefined) throw new AdminError(404, `There is no plant with the id ${id}.`);
     return respondControl(plant);
@@ -31,8 +25,8 @@ export function plantsPart(store: MemoryStore): SandboxPart {
 
   return {
     routes: {
-      "GET /sandbox/plants": ({ query }) => list(query),
-      "GET /sandbox/plants/{id}": ({ parameter }) => get(parseId(parameter, "The id")),
+      "GET /sandbox/plants": ({ query: { after, limit } }) => list(after, Number(limit)),
+      "GET /sandbox/plants/{id}": ({ parameter }) => get(parseInt64(parameter)),
     },
     describe: () => ({ plants: store.count() }),
   };
@@ -53,10 +47,4 @@ async function readPage(
       codeUnits += countCodeUnits(plant);
     }
   return { plants, next: null };
-}
-
-function parseId(text: string, name: string): bigint {
-  const id = parseInt64(text);
-  if (id === undefined) throw new AdminError(400, `${name} must be a 64-bit integer in decimal digits.`);
-  return id;
 }

@@ -2,26 +2,16 @@
 
 import type { RecordedRequest } from "../../packages/sandbox/src/control-types.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
-import { parseNumber, respondControl, respondDone, type SandboxPart } from "./control.ts";
+import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { type LoggedBody, type LoggedRequest, type RequestLog, storedBytes } from "./request-log.ts";
-
-/** Requests of one response. */
-const requestsMax = 1_000;
-const requestsDefault = 100;
 
 /** Bytes of requests and responses, from which on a response has no more of them. */
 const pageBytesMax = 8 * 2 ** 20;
 
-/** The admin listener closes a connection that is idle for a minute. */
-const waitSecondsMax = 30;
-
 export function requestsPart(log: RequestLog): SandboxPart {
-  async function list(query: URLSearchParams, signal: AbortSignal): Promise<Response> {
-    const after = parseNumber(query, "after", { least: 0, default: 0 });
-    const limit = parseNumber(query, "limit", { least: 1, default: requestsDefault });
-    const wait = parseNumber(query, "wait", { least: 0, most: waitSecondsMax, default: 0 });
+  async function list(after: number, limit: number, wait: number, signal: AbortSignal): Promise<Response> {
     if (wait > 0) await log.waitFor(after, AbortSignal.any([signal, AbortSignal.timeout(wait * 1_000)]));
-    const page = readPage(log, after, Math.min(limit, requestsMax));
+    const page = readPage(log, after, limit);
     return respondControl({
       requests: page.map(describeRequest),
       next: page.at(-1)?.number ?? after,
@@ -31,7 +21,8 @@ export function requestsPart(log: RequestLog): SandboxPart {
 
   return {
     routes: {
-      "GET /sandbox/requests": ({ query, signal }) => list(query, signal),
+      "GET /sandbox/requests": ({ query: { after, limit, wait }, signal }) =>
+        list(Number(after), Number(limit), Number(wait), signal),
       "DELETE /sandbox/requests": () => {
         log.clear();
         return respondDone();

@@ -166,8 +166,11 @@ describe("plants", () => {
     for (const [path, message] of [
       ["/plants/x", "The id must be a 64-bit integer in decimal digits."],
       ["/plants/9223372036854775808", "The id must be a 64-bit integer in decimal digits."],
-      ["/plants?after=1.5", "after must be a 64-bit integer in decimal digits."],
-      ["/plants?limit=ten", 'limit must be a whole number from 1 on, but is "ten".'],
+      [
+        "/plants?after=1.5",
+        'after must be an integer from -9223372036854775808 to 9223372036854775807, but is "1.5".',
+      ],
+      ["/plants?limit=1001", 'limit must be an integer from 1 to 1000, but is "1001".'],
     ])
       expect(await sandbox.control("GET", path)).toMatchObject({ status: 400, json: { message } });
   });

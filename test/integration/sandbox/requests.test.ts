@@ -54,9 +54,9 @@ test("an emptied log says how many requests are no longer there, and its numbers
 });
 
 test.each([
-  ["limit=0", 'limit must be a whole number from 1 on, but is "0".'],
-  ["after=x", 'after must be a whole number from 0 on, but is "x".'],
-  ["wait=31", 'wait must be a whole number from 0 to 30, but is "31".'],
+  ["limit=0", 'limit must be an integer from 1 to 1000, but is "0".'],
+  ["after=x", 'after must be an integer from 0 to 9223372036854775807, but is "x".'],
+  ["wait=31", 'wait must be an integer from 0 to 30, but is "31".'],
   ["since=1", '"since" is not a parameter of GET /sandbox/requests; it has after, limit, wait.'],
 ])("%s is rejected with a sentence", async (query, message) => {
   const { status, json } = await sandbox.control("GET", `/requests?${query}`);
