@@ -5,7 +5,7 @@ import { afterAll, expect, test } from "bun:test";
 import { configurationError, usageError } from "../../support/configuration.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { TerminalProgram } from "../../support/output.ts";
-import { RawConnection, sendRaw } from "../../support/raw-connection.ts";
+import { sendRaw } from "../../support/raw-connection.ts";
 import { plantstore, RunningServer, run, runCommand, TemporaryFolder } from "../../support/server.ts";
 
 const password = "four random words it is";
@@ -174,28 +174,6 @@ test("a trusted proxy that is not an address is a configuration error", async ()
   }
   const { stdout } = await runCommand(["config"], { PLANTSTORE_TRUSTED_PROXIES: "127.0.0.1, fd00::/8" });
   expect(stdout).toMatch(/PLANTSTORE_TRUSTED_PROXIES +.*127\.0\.0\.1.*fd00::\/8/);
-});
-
-test("all bodies in flight have a limit together", async () => {
-  const url = await plain.adminUrl();
-  const head = [
-    "POST /console/api/plants HTTP/1.1",
-    "Host: localhost",
-    "Content-Type: application/json",
-    "X-Plantstore-Console: 1",
-    `Content-Length: ${16 * 2 ** 20}`,
-  ];
-  // Unfinished bodies of 40 MiB; 32 may be in flight.
-  const unfinished = await Promise.all(Array.from({ length: 5 }, () => RawConnection.open(url)));
-  for (const connection of unfinished)
-    connection.write(`${head.join("\r\n")}\r\n\r\n${" ".repeat(8 * 2 ** 20)}`);
-  const first = await Promise.race(unfinished.map(({ closed }) => closed));
-  expect(first).toStartWith("HTTP/1.1 503");
-  for (const connection of unfinished) connection.terminate();
-  // A client that disconnects before its body has arrived is not an internal error.
-  expect(await plain.metric("plantstore_internal_errors_total")).toBe(0);
-  const revoking = await new ConsoleClient(url).write("tokens/revoke", { name: "unknown" });
-  expect(revoking.status).toBe(404);
 });
 
 test("a password has a minimum length, and only plantstore password prints its hash", async () => {
