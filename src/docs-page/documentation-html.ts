@@ -16,7 +16,6 @@ interface Content {
 }
 
 interface DescribedResponse extends Described {
-  readonly headers?: Table<Described>;
   readonly content?: Content;
 }
 
@@ -48,7 +47,6 @@ interface Description {
   readonly paths: Table<Table<DescribedOperation>>;
   readonly components: {
     readonly schemas: Table<Schema>;
-    readonly headers: Table<Described>;
     readonly responses: Table<DescribedResponse>;
   };
 }
@@ -289,11 +287,7 @@ function renderResponses(
 ): string {
   return Object.entries(responses)
     .map(([status, response]) => {
-      const {
-        description: text = "",
-        headers = {},
-        content,
-      } = components.responses[nameOf(response)] ?? response;
+      const { description: text = "", content } = components.responses[nameOf(response)] ?? response;
       const [summary = "", ...rest] = text.split("\n\n");
       const { schema, examples = {} } = content?.["application/json"] ?? {};
       const bodies = Object.values(examples).map(
@@ -304,14 +298,9 @@ function renderResponses(
         schema === undefined || bodies.length > 0
           ? ""
           : `<p class="note">Body: <code>${escapeHTML(describeType(schema))}</code></p>`;
-      const fields = Object.entries(headers).map(
-        ([name, header]) =>
-          `<dt><code>${escapeHTML(name)}</code></dt><dd>${markdown((components.headers[nameOf(header)] ?? header).description ?? "")}</dd>`,
-      );
       return `<details id="${prefix}status-${status}">
             <summary><span class="status ${classOf(status)}">${escapeHTML(status)}</span> <span>${inline(summary)}</span></summary>
             ${markdown(rest.join("\n\n"))}${type}${bodies.join("")}
-            ${fields.length === 0 ? "" : `<h4>Headers</h4><dl>${fields.join("")}</dl>`}
           </details>`;
     })
     .join("");

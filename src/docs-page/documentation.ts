@@ -6,7 +6,7 @@ import type { Operation } from "../core/http/operation.ts";
 import { errorResponse } from "../core/http/responses.ts";
 import { staticFiles } from "../static-files.ts";
 import { describeOperations } from "./described-operations.ts";
-import { contentTypes, documentNames, OpenApiDocuments } from "./openapi-documents.ts";
+import { contentTypes, documentNames, openApiDocuments } from "./openapi-documents.ts";
 import scriptFile from "./page/page.js" with { type: "file" };
 import styleFile from "./page/style.css" with { type: "file" };
 
@@ -44,7 +44,7 @@ export function documentation({
   hasPage,
 }: DocumentationOptions): (next: Handler) => Handler {
   const documents = new Map(documentNames.map((name) => [`${basePath}/${name}`, name]));
-  const openApi = new OpenApiDocuments(operations);
+  const describe = openApiDocuments(operations);
   const pages = hasPage ? [basePath, `${basePath}/`] : [];
   const files = new Map([
     [`${basePath}/docs/page.js`, () => Bun.file(scriptFile).bytes()],
@@ -63,7 +63,7 @@ export function documentation({
     const url = publicUrl ?? requestUrl(request, origin) + basePath;
     const name = documents.get(path);
     if (name !== undefined)
-      return new Response(openApi.document(name, url), {
+      return new Response(describe(name, url), {
         headers: { "Content-Type": contentTypes[name], "Cache-Control": "no-store" },
       });
     // Loaded with the first visit: a server starts without it.

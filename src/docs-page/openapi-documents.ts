@@ -23,19 +23,15 @@ export const contentTypes: Readonly<Record<DocumentName, string>> = {
   "openapi-3.0.json": "application/json",
 };
 
-/** The description of openapi.yaml with further operations, in all formats. */
-export class OpenApiDocuments {
-  readonly #operations: readonly Operation[];
-  readonly #templates: Partial<Record<DocumentName, string>> = {};
-
-  constructor(operations: readonly Operation[]) {
-    this.#operations = operations;
-  }
-
-  document(name: DocumentName, url: string): string {
-    this.#templates[name] ??= makers[name](describeOperations(this.#operations));
-    return this.#templates[name].replaceAll(placeholder, () => escapeUrl(url));
-  }
+/** Returns the description of openapi.yaml with further operations, in all formats. */
+export function openApiDocuments(
+  operations: readonly Operation[],
+): (name: DocumentName, url: string) => string {
+  const templates: Partial<Record<DocumentName, string>> = {};
+  return (name, url) => {
+    templates[name] ??= makers[name](describeOperations(operations));
+    return templates[name].replaceAll(placeholder, () => escapeUrl(url));
+  };
 }
 
 /** Characters of a URL that JSON, YAML or a shell would read otherwise (RFC 3986, section 2.1). */

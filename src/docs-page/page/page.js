@@ -141,11 +141,3 @@ for (const code of document.querySelectorAll(".code-samples code")) {
   });
   code.closest("details")?.append(copy);
 }
-
-// A status that is linked to is opened.
-const openTarget = () => {
-  const target = document.getElementById(location.hash.slice(1));
-  if (target instanceof HTMLDetailsElement) target.open = true;
-};
-addEventListener("hashchange", openTarget);
-openTarget();
