@@ -13,6 +13,9 @@ const retryPauseMs = 100;
 /** A longer wait is reported. */
 const silentMsMax = 800;
 
+/** How long statements may still be sent after the signal was aborted. */
+const abortedMsMax = 500;
+
 interface RetryOptions {
   readonly isAborted: () => boolean;
   /** Called with the reason before each retry of work that has taken longer than 800 ms. */
@@ -55,6 +58,8 @@ export class Primary {
     this.#url = url;
     this.#wait = wait;
     this.#hosts = url.hosts.map((host) => new HostPool(host, url));
+    // Hosts that do not respond are no longer waited for; a batch that is being committed may end.
+    wait.signal?.addEventListener("abort", () => void setTimeout(() => this.close(), abortedMsMax).unref());
   }
 
   /**
@@ -92,18 +97,12 @@ export class Primary {
    */
   async #find(): Promise<HostPool> {
     const slow = setTimeout(() => this.#report("no response yet"), silentMsMax);
-    const { promise: interrupted, reject } = Promise.withResolvers<never>();
-    const { signal } = this.#wait;
-    const interrupt = () => reject(new ConnectionLost("interrupted"));
-    if (signal?.aborted) interrupt();
-    signal?.addEventListener("abort", interrupt);
     try {
-      return await Promise.race([interrupted, Promise.any(this.#hosts.map(checked))]);
+      return await Promise.any(this.#hosts.map(checked));
     } catch (error) {
       if (!(error instanceof AggregateError)) throw error;
       throw new ConnectionLost(error.errors.map(errorReason).join("; "));
     } finally {
-      signal?.removeEventListener("abort", interrupt);
       clearTimeout(slow);
     }
   }
