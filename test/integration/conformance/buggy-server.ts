@@ -24,7 +24,6 @@ interface BugState {
 /** What a bug may remember of a connection. */
 interface ConnectionState {
   isAccepted: boolean;
-  readonly id: string;
 }
 
 /** A response instead of that of the service; or no response at all. */
@@ -82,7 +81,7 @@ export async function startBuggyServer(
     let isBusy = false;
     let isEnded = false;
     let responses = 0;
-    const connection = { isAccepted: false, id: crypto.randomUUID() };
+    const connection = { isAccepted: false };
 
     const next = async () => {
       if (isBusy || !socket.writable) return;

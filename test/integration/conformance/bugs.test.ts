@@ -4,7 +4,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { levels } from "../../../src/conformance/rule.ts";
 import { rules } from "../../../src/conformance/rules.ts";
-import { documentation } from "../../../src/docs-page/documentation.ts";
 import { checkConformance, reportText, rulesNamed, rulesOf } from "../../support/conformance.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
 import { type Bug, startBuggyServer } from "./buggy-server.ts";
@@ -14,8 +13,7 @@ const resources = new AsyncDisposableStack();
 let start: (bug: Bug) => ReturnType<typeof startBuggyServer>;
 let token: string;
 beforeAll(async () => {
-  const wrapHandler = documentation({ basePath: "", publicUrl: undefined, hasPage: false });
-  const service = resources.use(await startInProcess({ wrapHandler }));
+  const service = resources.use(await startInProcess());
   token = await service.createToken();
   start = (bug) => startBuggyServer((request) => service.server.fetch(request), token, bug);
 });
