@@ -46,16 +46,6 @@ export const word = {
   hasFailed: 5,
 } as const;
 
-/**
- * How long the committing thread spins for the next batch after a batch of one plant, where the
- * last one came within `spinWaitMsMax`. A client that creates one plant after the other sends its
- * next one within this time, and need not wait for the thread to be scheduled: 1.18 times the
- * creates (13 interleaved rounds). Spinning after every batch makes 0.85 times with 64 clients, and
- * without the second limit 0.7 times where other programs need the processors.
- */
-const spinMsMax = 0.06;
-const spinWaitMsMax = 0.2;
-
 /** The place of the checkpoint thread's signals, after the words. */
 export const signalsAt = 64;
 const idsAt = 128;
@@ -227,8 +217,6 @@ export class BatchSender {
 export class BatchReceiver {
   /** The batch that `wait` has found. */
   readonly batch: BatchMemory;
-  /** How long the last batch was waited for. */
-  #waitedMs = Number.POSITIVE_INFINITY;
 
   /** @param buffer the sender's. */
   constructor(buffer: SharedArrayBuffer) {
@@ -238,25 +226,14 @@ export class BatchReceiver {
   /** Blocks the thread until there is a batch, or a message that it has not handled. */
   wait(messagesHandled: number): "batch" | "message" {
     const { words } = this.batch;
-    const startedAt = performance.now();
     for (;;) {
       const wakeWord = Atomics.load(words, word.wake);
       // The difference in 32 bits, as the word overflows. It is negative if a message was handled
       // before it was announced.
       if (((Atomics.load(words, word.messages) - messagesHandled) | 0) > 0) return "message";
-      if (Atomics.load(words, word.isInFlight) === 1) {
-        this.#waitedMs = performance.now() - startedAt;
-        return "batch";
-      }
-      if (words[word.plants] === 1 && this.#waitedMs < spinWaitMsMax) this.#spin(wakeWord);
+      if (Atomics.load(words, word.isInFlight) === 1) return "batch";
       Atomics.wait(words, word.wake, wakeWord);
     }
-  }
-
-  /** Waits without giving up the processor, until the thread is woken or the time is over. */
-  #spin(wakeWord: number): void {
-    const endsAt = performance.now() + spinMsMax;
-    while (Atomics.load(this.batch.words, word.wake) === wakeWord && performance.now() < endsAt);
   }
 
   /** Finishes the batch: its result has been written. */
