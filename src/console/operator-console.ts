@@ -60,7 +60,6 @@ type Env = { Bindings: { readonly peer: string } };
 
 export class OperatorConsole implements AdminRoutes {
   readonly paths = ["/", "/console", "/console/*"];
-  readonly isPaced = true;
   /** The sessions of those who have given the console's password. */
   readonly sessions: Sessions;
   readonly #options: ConsoleOptions;

@@ -74,7 +74,6 @@ type Env = { Bindings: { readonly peer: string } };
 export class Control implements AdminRoutes {
   readonly paths = basePaths.flatMap((path) => [path, `${path}/*`]);
   /** A test suite calls control between any two of its tests. */
-  readonly isPaced = false;
   readonly routes: ControlRoutes;
   readonly #app = new Hono<Env>();
   readonly #bodies = new RequestBodies(bodyLimits);

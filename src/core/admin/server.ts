@@ -6,15 +6,12 @@ import { prometheusContentType } from "../observability/prometheus-text.ts";
 import { errorMessage, OperatorError } from "../operator-error.ts";
 import { withinTime } from "../time-limit.ts";
 import { AdminError } from "./request-bodies.ts";
-import { RequestPacer } from "./request-pacer.ts";
 import { respond, respondError, respondText } from "./responses.ts";
 
 /** Further routes of the listener. */
 export interface AdminRoutes {
   /** As the `routes` of Bun.serve have them: `/own`, or `/own/*` for all paths below. */
   readonly paths: readonly string[];
-  /** Whether requests wait for their turn, see RequestPacer. */
-  readonly isPaced: boolean;
   /**
    * May throw an AdminError or OperatorError, which becomes the response.
    *
@@ -56,7 +53,6 @@ export function startAdminServer({
   routes,
   onInternalError,
 }: AdminOptions): Bun.Server<undefined> {
-  const pacer = new RequestPacer();
   const metricsText = new CoalescedWork(() => metrics.text());
   const livez = () => respondText(200, "live");
   const readyz = () =>
@@ -66,12 +62,8 @@ export function startAdminServer({
     );
   const renderMetrics = async () =>
     respond(await metricsText.run(), 200, { "Content-Type": prometheusContentType });
-  const handlerOf =
-    (extra: AdminRoutes) =>
-    (request: Request, server: Bun.Server<undefined>): Response | Promise<Response> => {
-      const handle = () => extra.handle(request, server.requestIP(request)?.address ?? "");
-      return extra.isPaced ? pacer.run(request, handle) : handle();
-    };
+  const handlerOf = (extra: AdminRoutes) => (request: Request, server: Bun.Server<undefined>) =>
+    extra.handle(request, server.requestIP(request)?.address ?? "");
   const notFound = () => respondText(404, "not found; there are GET /livez, GET /readyz and GET /metrics");
   return Bun.serve({
     hostname: host,
@@ -86,11 +78,11 @@ export function startAdminServer({
       ...Object.fromEntries(
         routes.flatMap((extra) => extra.paths.map((path) => [path, handlerOf(extra)] as const)),
       ),
-      "/livez": { GET: (request) => pacer.run(request, livez) },
-      "/readyz": { GET: (request) => pacer.run(request, readyz) },
-      "/metrics": { GET: (request) => pacer.run(request, renderMetrics) },
+      "/livez": { GET: livez },
+      "/readyz": { GET: readyz },
+      "/metrics": { GET: renderMetrics },
     },
-    fetch: (request) => pacer.run(request, notFound),
+    fetch: notFound,
     error(error) {
       if (error instanceof AdminError) return respondError(error.status, error.message, error.headers);
       if (error instanceof OperatorError) return respondError(503, error.message);

@@ -72,7 +72,6 @@ test.each([
 test("routes of the admin listener are beside those of the server", async () => {
   const adminRoutes = [
     {
-      isPaced: false,
       paths: ["/own/*"],
       handle: () => Response.json("own"),
     },
