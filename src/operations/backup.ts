@@ -42,7 +42,7 @@ export function backUp(database: string, file: string): number {
     'backup is for SQLite; for PostgreSQL use "pg_dump --format=custom --file=FILE DATABASE", or pg_basebackup for the whole cluster',
   );
   return describingErrors(`the store could not be backed up to ${file}`, [file, path], () => {
-    if (!existsSync(path))
+    if (statSync(path, { throwIfNoEntry: false }) === undefined)
       throw new OperatorError(`there is no store at ${path}; name the store with --database`);
     assertRegularFile(path);
     assertWritableName(file);
@@ -68,7 +68,8 @@ export function restore(database: string, backup: string, overwrite: boolean): n
     'restore is for SQLite; for PostgreSQL use "pg_restore --clean --if-exists --dbname=DATABASE FILE" with a file that pg_dump has written',
   );
   return describingErrors(`${backup} could not be restored`, [path], () => {
-    if (!existsSync(backup)) throw new OperatorError(`there is no backup ${backup}`);
+    if (statSync(backup, { throwIfNoEntry: false }) === undefined)
+      throw new OperatorError(`there is no backup ${backup}`);
     assertRegularFile(backup);
     assertWritableName(path);
     if (existsSync(path)) assertRegularFile(path);

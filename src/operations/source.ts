@@ -49,17 +49,24 @@ function readError(file: string, { code, message }: NodeJS.ErrnoException): Oper
 }
 
 function statOf(file: string): Stats {
-  const stat = statSync(file, { throwIfNoEntry: false });
-  if (stat === undefined)
-    throw new OperatorError(`there is no file ${file}; give its path, or - for standard input`);
+  const stat = readableStat(file);
   if (!stat.isFile() && !stat.isFIFO())
     throw new OperatorError(
       `${file} is neither a file nor a pipe; give the path of one, or - for standard input`,
     );
+  return stat;
+}
+
+function readableStat(file: string): Stats {
   try {
     accessSync(file, constants.R_OK);
-  } catch {
-    throw new OperatorError(`${file} is not readable; change its permissions, or name another file`);
+    return statSync(file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new OperatorError(
+      code === "ENOENT"
+        ? `there is no file ${file}; give its path, or - for standard input`
+        : `${file} is not readable (${code}); change the permissions of the file and its folder, or name another file`,
+    );
   }
-  return stat;
 }

@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { describe, expect, spyOn, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { progressText } from "../../../src/operations/progress.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
@@ -79,7 +79,7 @@ for (const engine of engines) {
   });
 }
 
-test("standard input is imported like a file, and a missing file is an error", async () => {
+test("standard input is imported like a file, and a missing or unreadable file is an error", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await createStore(database);
@@ -90,6 +90,13 @@ test("standard input is imported like a file, and a missing file is an error", a
   expect(existsSync(folder.file("stdin.rejected.ndjson"))).toBe(true);
   const none = await runCommand(["import", folder.file("none.ndjson"), "--database", database]);
   expect(none).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("there is no file") });
+  const loop = folder.file("loop.ndjson");
+  symlinkSync(loop, loop);
+  const unreadable = await runCommand(["import", loop, "--database", database]);
+  expect(unreadable).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(/^plantstore: .*loop\.ndjson is not readable \(ELOOP\); [^\n]*\n$/),
+  });
 });
 
 test("an import that fails says what it has done, and names its report", async () => {

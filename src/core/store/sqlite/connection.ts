@@ -19,6 +19,7 @@ export const walBytesKept = 64 * 2 ** 20;
  */
 export function openDatabase(path: string, mode: OpenMode): Database {
   // ":memory:" has no file; it is rejected once it is open, as it cannot have a WAL.
+  assertReachable(path);
   if (!existsSync(path) && path !== ":memory:") createFile(path, mode);
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
     throw new OperatorError(`${path} is a folder; name a file`);
@@ -50,6 +51,18 @@ export function openDatabase(path: string, mode: OpenMode): Database {
     if (error instanceof SQLiteError)
       throw new OperatorError(`cannot open the store ${path}: ${describeError(error, path)}`);
     throw error;
+  }
+}
+
+/** A store in a folder that this user may not enter is not a missing store. */
+function assertReachable(path: string): void {
+  try {
+    statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new OperatorError(
+      `cannot open the store ${resolve(path)} (${code}); check its path, and run the command as the user of the servers`,
+    );
   }
 }
 
