@@ -150,7 +150,7 @@ async function printServerStart(
     return await printLines(render(undefined));
   const issuing = issueToken(render(token), async () => {
     if (await store.tokens.add(record)) return;
-    const message = "the first token that was printed is void: another server has issued one meanwhile";
+    const message = "the first token that was printed is void: another server has issued one first";
     emit({ kind: "notice", message, fields: {} });
   });
   // Whoever reads the token may send it before it is stored.

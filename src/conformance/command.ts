@@ -23,7 +23,7 @@ export const options = {
   "--seed <number>": "repeat the ids of the run with this seed, on a server without its plants",
   "--list": "print the rules that would be checked, and check nothing",
   "--json <file>": "also write the report as JSON to this file; - prints it instead of the text",
-  "--ca <file>": "certificates in PEM to trust for https instead of those of the system",
+  "--ca <file>": "certificates in PEM to trust for https instead of the system's",
   "--response-seconds-max <seconds>":
     "time to connect, and for each response; a slower one is a failure (default: 5)",
   "--body-bytes-max <bytes>": "the server's limit of a body, for the rules of that limit (default: 1048576)",

@@ -10,7 +10,7 @@ import { type HttpResponse, ResponseParser, type ResponseProblem } from "./respo
 export interface Address {
   /** The base URL: http or https, without a query and without a slash at its end. */
   readonly url: URL;
-  /** Certificates in PEM to trust instead of those of the system. */
+  /** Certificates in PEM to trust instead of the system's. */
   readonly ca: string | undefined;
 }
 

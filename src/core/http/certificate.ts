@@ -33,7 +33,7 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
   const privateKey = parseFile(files.key, () => createPrivateKey(key));
   if (!x509.checkPrivateKey(privateKey)) {
     throw new OperatorError(
-      `the key ${files.key} is not that of the certificate ${files.certificate}; name the files of one pair`,
+      `the key ${files.key} does not belong to the certificate ${files.certificate}; name the files of one pair`,
     );
   }
   return {

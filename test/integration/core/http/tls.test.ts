@@ -67,7 +67,7 @@ describeIfInstalled("openssl", "TLS", () => {
     const { port } = new URL(tls.server.url);
     for (const [certificate, key, message, ...args] of [
       [tls.certificate, tls.folder.file("none.key"), "cannot be read (ENOENT); name a file in PEM"],
-      [tls.certificate, other.key, "is not that of the certificate"],
+      [tls.certificate, other.key, "does not belong to the certificate"],
       [tls.certificate, tls.folder.path, "name a file in PEM"],
       [chain, tls.key, "chain.crt cannot be used"],
       [tls.certificate, tls.key, "EADDRINUSE", "--port", port],
