@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { Target } from "./context.ts";
 import { formatJsonReport } from "./json-report.ts";
 import { type Basis, bases, describeBasis, levels, type Rule } from "./rule.ts";
-import { rules as allRules, isRuleName, selectRules } from "./rules.ts";
+import { isRuleName, selectRules } from "./rules.ts";
 import { type ConformanceReport, conforms, countOutcomes, runConformance } from "./run.ts";
 import { formatTextReport, uncheckedLines } from "./text-report.ts";
 
@@ -19,7 +19,6 @@ export const options = {
   "--basis <bases>": `check the rules of: ${bases.join(", ")}, separated by commas, or all (default: contract; all with --rule)`,
   "--rule <names>": `check only these rules, such as ids.limits, or these levels: ${levels.join(", ")}`,
   "--skip <names>": "leave these rules or levels out",
-  "--baseline <file>": "rules that are known to fail, one a line, each with the reason after a space",
   "--seed <number>": "repeat the ids of the run with this seed, on a server without its plants",
   "--list": "print the rules that would be checked, and check nothing",
   "--json <file>": "also write the report as JSON to this file; - prints it instead of the text",
@@ -47,9 +46,8 @@ so give a token that matters as
 PLANTSTORE_CONFORMANCE_TOKEN, or the name of a file with it as
 PLANTSTORE_CONFORMANCE_TOKEN_FILE.
 
-Exit codes: 0 if every rule that was checked holds or is in the baseline, 1 if
-one does not, 2 if the command was called incorrectly, 3 if the server could not
-be checked.`;
+Exit codes: 0 if every rule that was checked holds, 1 if one does not, 2 if the
+command was called incorrectly, 3 if the server could not be checked.`;
 
 export type OptionValues = Readonly<Partial<Record<OptionName, string | true>>>;
 
@@ -81,14 +79,11 @@ export async function runCommand(given: OptionValues, context: CommandContext): 
     return 0;
   }
   const target = targetOf(values);
-  const { baseline: path } = values;
-  const baseline = typeof path === "string" ? parseBaseline(readText(path, "--baseline")) : new Map();
   const timeoutMs = 1_000 * integerOf(values, "response-seconds-max", 5, 1, 600);
 
   const report = await runConformance({
     target,
     rules,
-    baseline,
     timeoutMs,
     seed: integerOf(values, "seed", randomInt(2 ** 32), 0, 2 ** 32 - 1),
   });
@@ -190,22 +185,6 @@ function urlOf(text: string): URL {
       `--url: ${JSON.stringify(text)} is not a base URL such as https://plants.example/v1, without a user, a query and a fragment`,
     );
   return new URL(text);
-}
-
-/** Parses a baseline: a rule and a reason a line. Empty lines and those with # are comments. */
-export function parseBaseline(text: string): ReadonlyMap<string, string> {
-  const lines = text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line !== "" && !line.startsWith("#"));
-  return new Map(
-    lines.map((line) => {
-      const [, id = "", reason = ""] = /^(\S+)\s*(.*)$/.exec(line) ?? [];
-      if (!allRules.some((rule) => rule.id === id))
-        throw new CommandError(`--baseline: there is no rule ${JSON.stringify(id)}; --list names them`);
-      return [id, reason === "" ? "in the baseline" : reason];
-    }),
-  );
 }
 
 function listLines(rules: readonly Rule[]): string[] {

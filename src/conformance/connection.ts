@@ -21,12 +21,6 @@ export interface ConnectionLimits {
   readonly responseBytesMax: number;
 }
 
-const partBytes = 65_536;
-
-export function isSentInParts(bytes: Uint8Array): boolean {
-  return bytes.length > partBytes;
-}
-
 export class Connection {
   readonly #socket: Socket;
   readonly #limits: ConnectionLimits;
@@ -103,29 +97,6 @@ export class Connection {
   write(bytes: Uint8Array): void {
     this.#sent.push(bytes);
     if (this.#socket.writable) this.#socket.write(bytes);
-  }
-
-  /**
-   * Sends a request as write does, but one with a large body in parts, until a response arrives: a
-   * server may reject it by its head, or by a part of the body, and close the connection, and a
-   * response that was not read before the next write is lost.
-   *
-   * @param earlyResponseMs How long a response to the head is waited for before the body is sent,
-   * and in total between the parts of the body.
-   */
-  async writeRequest(bytes: Uint8Array, earlyResponseMs: number): Promise<void> {
-    if (!isSentInParts(bytes)) return this.write(bytes);
-    const headEnd = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf("\r\n\r\n") + 4;
-    this.write(bytes.subarray(0, headEnd));
-    if (await this.receivesWithin(earlyResponseMs)) return;
-    const pauseMs = (earlyResponseMs * partBytes) / bytes.length;
-    for (let from = headEnd; from < bytes.length; from += partBytes) {
-      this.write(bytes.subarray(from, from + partBytes));
-      if (!(await this.flush())) return;
-      const isLast = from + partBytes >= bytes.length;
-      if (!isLast && (await this.receivesWithin(pauseMs))) return;
-      if (this.received.length > 0 || this.#isEnded) return;
-    }
   }
 
   end(): void {

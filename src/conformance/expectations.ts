@@ -160,7 +160,7 @@ export function expectHeader(response: HttpResponse, name: string, pattern: RegE
 }
 
 /** A value as JSON, at most a line long. */
-export function shorten(value: unknown): string {
+function shorten(value: unknown): string {
   if (value === undefined) return "none";
   try {
     const text = JSON.stringify(value);

@@ -10,16 +10,15 @@ import type { Rule } from "./rule.ts";
 import { PlantViolation, RuleSkipped, RuleViolation } from "./rule-ends.ts";
 import { reportText } from "./transcript-text.ts";
 
-/** A rule that fails or is blocked, and is in the baseline, is known to. */
-export type Outcome = "holds" | "fails" | "known" | "blocked" | "skipped";
+export type Outcome = "holds" | "fails" | "blocked" | "skipped";
 
 export interface RuleResult {
   readonly rule: Rule;
   readonly outcome: Outcome;
   readonly durationMs: number;
-  /** Why it was not checked, is a known failure, or was not checked in all cases. */
+  /** Why it was not checked, or not in all cases. */
   readonly reason: string | undefined;
-  /** Empty unless it fails, known or not. */
+  /** Empty unless it fails. */
   readonly failures: readonly RuleFailure[];
 }
 
@@ -33,15 +32,11 @@ export interface ConformanceReport {
   readonly durationMs: number;
   readonly ids: readonly IdRange[];
   readonly results: readonly RuleResult[];
-  /** Advice that concerns several rules. */
-  readonly hints: readonly string[];
 }
 
 export interface RunOptions {
   readonly target: Target;
   readonly rules: readonly Rule[];
-  /** Rules that are known to fail, by their ids, with the reasons. */
-  readonly baseline: ReadonlyMap<string, string>;
   /** Time to connect, and for each response, in milliseconds. */
   readonly timeoutMs: number;
   /** Chooses the ids. */
@@ -58,7 +53,7 @@ const responseBytesMin = 2 ** 20;
 
 /** Never rejects because of what the server does. */
 export async function runConformance(options: RunOptions): Promise<ConformanceReport | PreflightProblem> {
-  const { target, rules, baseline, timeoutMs, seed } = options;
+  const { target, rules, timeoutMs, seed } = options;
   const watches = rules.flatMap(({ id, every }): Watch[] =>
     every === undefined ? [] : [{ id, every, responses: 0, failures: new Map() }],
   );
@@ -87,14 +82,12 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
         : { rule, outcome: "blocked", durationMs: 0, reason: gone, failures: [] },
     );
   }
-  const results = ran
-    .map((result) =>
-      withWatch(
-        result,
-        watches.find(({ id }) => id === result.rule.id),
-      ),
-    )
-    .map((result) => withBaseline(result, baseline));
+  const results = ran.map((result) =>
+    withWatch(
+      result,
+      watches.find(({ id }) => id === result.rule.id),
+    ),
+  );
   return {
     url: reportText(target.url.href.replace(/\/$/, ""), state.secrets),
     version,
@@ -103,7 +96,6 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     results,
     startedAt: new Date(startedAt).toISOString(),
     durationMs: Date.now() - startedAt,
-    hints: baselineHints(results, baseline),
   };
 }
 
@@ -210,27 +202,13 @@ function withWatch(result: RuleResult, watch: Watch | undefined): RuleResult {
   return { ...result, outcome: "skipped", reason: result.reason ?? "no response of this run was one" };
 }
 
-function withBaseline(result: RuleResult, baseline: ReadonlyMap<string, string>): RuleResult {
-  const reason = baseline.get(result.rule.id);
-  return (result.outcome === "fails" || result.outcome === "blocked") && reason !== undefined
-    ? { ...result, outcome: "known", reason }
-    : result;
-}
-
-function baselineHints(results: readonly RuleResult[], baseline: ReadonlyMap<string, string>): string[] {
-  const held = results.filter(({ rule, outcome }) => outcome === "holds" && baseline.has(rule.id));
-  if (held.length === 0) return [];
-  const ids = held.map(({ rule }) => rule.id).join(", ");
-  return [`The baseline names rules that hold; remove them from it: ${ids}`];
-}
-
 export function countOutcomes(results: readonly RuleResult[]): Readonly<Record<Outcome | "rules", number>> {
-  const counts = { rules: results.length, holds: 0, fails: 0, known: 0, blocked: 0, skipped: 0 };
+  const counts = { rules: results.length, holds: 0, fails: 0, blocked: 0, skipped: 0 };
   for (const { outcome } of results) counts[outcome]++;
   return counts;
 }
 
-/** Whether no rule fails, or is blocked, that is not known to, and at least one was checked. */
+/** Whether no rule fails or is blocked, and at least one was checked. */
 export function conforms({ results }: Pick<ConformanceReport, "results">): boolean {
   const { rules, fails, blocked, skipped } = countOutcomes(results);
   return fails + blocked === 0 && skipped < rules;

@@ -13,7 +13,7 @@ const casesMax = 6;
 
 /** The lines of a report. */
 export function formatTextReport(report: ConformanceReport): string[] {
-  const { url, version, startedAt, seed, ids, results, hints, durationMs } = report;
+  const { url, version, startedAt, seed, ids, results, durationMs } = report;
   const ranges = ids.map(({ from, to }) => `${from} to ${to}`);
   const ofBasis = (basis: Basis) => results.filter(({ rule }) => rule.basis === basis);
   const present = bases.filter((basis) => ofBasis(basis).length > 0);
@@ -29,9 +29,8 @@ export function formatTextReport(report: ConformanceReport): string[] {
       ...(index < blocksMax ? [...blockLines(result).map((line) => `  ${line}`.trimEnd()), ""] : []),
     ]),
     ...(failed.length > blocksMax ? [`--rule ${failed.at(-1)?.rule.id} shows its requests.`, ""] : []),
-    ...(["known", "blocked", "skipped", "holds"] as const).flatMap((outcome) => otherLines(outcome, results)),
+    ...(["blocked", "skipped", "holds"] as const).flatMap((outcome) => otherLines(outcome, results)),
     "",
-    ...hints.flatMap((hint) => [hint, ""]),
     ...(present.length === 1 ? [] : present.map((basis) => `${basis}: ${sum(ofBasis(basis))}`)),
     `${sum(results)}, in ${seconds} s`,
   ];
@@ -64,7 +63,7 @@ function shortResponse(received: readonly string[]): string[] {
   return [`< ${start}`, ...(body === "" ? [] : [`< ${body.slice(0, 2 * lineLength)}`])];
 }
 
-const otherWords = { known: "known", blocked: "blocked", skipped: "skip", holds: "ok" } as const;
+const otherWords = { blocked: "blocked", skipped: "skip", holds: "ok" } as const;
 
 /** Rules with one outcome and one reason, on as few lines as they fill. */
 function otherLines(outcome: Exclude<Outcome, "fails">, all: readonly RuleResult[]): string[] {
@@ -88,13 +87,12 @@ function wrap(words: readonly string[]): string[] {
   return lines;
 }
 
-/** Such as "16 of 20 rules hold, 1 does not, 2 are known not to, 1 was skipped". */
+/** Such as "16 of 20 rules hold, 1 does not, 1 was skipped". */
 function sum(results: readonly RuleResult[]): string {
-  const { rules, holds, fails, known, blocked, skipped } = countOutcomes(results);
+  const { rules, holds, fails, blocked, skipped } = countOutcomes(results);
   return [
     `${holds} of ${rules} rules hold`,
     `${fails} ${fails === 1 ? "does" : "do"} not`,
-    ...(known === 0 ? [] : [`${known} ${known === 1 ? "is" : "are"} known not to`]),
     ...(blocked === 0 ? [] : [`${blocked} ${blocked === 1 ? "is" : "are"} blocked`]),
     ...(skipped === 0 ? [] : [`${skipped} ${skipped === 1 ? "was" : "were"} skipped`]),
   ].join(", ");

@@ -2,8 +2,6 @@
 // of the next one.
 
 import { expect, test } from "bun:test";
-import { createServer } from "node:net";
-import { Connection } from "../../../src/conformance/connection.ts";
 import type { Outcome } from "../../../src/conformance/run.ts";
 import { checkConformance, reportText, rulesNamed, rulesOf } from "../../support/conformance.ts";
 
@@ -193,28 +191,6 @@ test.each<
   });
   const id = "contract.required-members";
   expect(await runTwice(server.url.href, [id])).toEqual([{ [id]: outcome }, { [id]: outcome }]);
-});
-
-test("of a body that is rejected by its beginning no more is sent: the connection may be closed", async () => {
-  const server = createServer((socket) => {
-    let received = "";
-    socket.on("data", (chunk) => {
-      received += chunk.toString("latin1");
-      if (/\r\n\r\n./s.test(received)) socket.end("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const url = new URL(`http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`);
-  const limits = { timeoutMs: 5_000, responseBytesMax: 1_000 };
-  const connection = await Connection.open({ url, ca: undefined }, limits);
-  if ("problem" in connection) throw new Error(connection.problem);
-  const head = "POST /plants HTTP/1.1\r\nContent-Length: 100000\r\n\r\n";
-  await connection.writeRequest(Buffer.from(head + "[".repeat(100_000)), 500);
-  expect(connection.sent.length).toBe(head.length + 65_536);
-  expect(await connection.nextResponse("POST")).toMatchObject({ status: 400 });
-  connection.close();
-  server.close();
 });
 
 /** A server with a plant for every create, but for what `respond` returns. */

@@ -2,7 +2,7 @@
 // no report contains.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { rules } from "../../../src/conformance/rules.ts";
 import { makeCertificate } from "../../support/certificates.ts";
 import { reservePort } from "../../support/ports.ts";
@@ -23,33 +23,29 @@ afterAll(() => resources.disposeAsync());
 const conformance = (...args: string[]) =>
   runCommand(["conformance", "--url", server.url, ...args], { PLANTSTORE_CONFORMANCE_TOKEN: token });
 
-const baseline = new URL("../../../docs/known-failures.txt", import.meta.url).pathname;
 const levelIds = (level: string) => rules.filter((rule) => rule.level === level).map(({ id }) => id);
 
 /** A server that is wrong in its own way. */
 const serve = (fetch: (request: Request) => Response | Promise<Response>) =>
   Bun.serve({ hostname: "127.0.0.1", port: 0, fetch });
 
-test("below a base path rules hold but for a known failure, and the two reports agree", async () => {
+test("below a base path rules hold, and the two reports agree", async () => {
   const json = folder.file("report.json");
-  // Not http.pipelining, the other known failure: it holds if a response comes before more bytes.
-  const ids = [...levelIds("ids"), "errors.retry-after", "http.trailers"];
-  const all = ["--rule", ids.join(), "--baseline", baseline, "--json", json];
+  const ids = [...levelIds("ids"), "errors.retry-after"];
+  const all = ["--rule", ids.join(), "--json", json];
   const { exitCode, stdout, stderr } = await conformance(...all);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   expect(stdout).toStartWith(`Plant Store conformance of ${server.url}\n`);
   const holds = levelIds("ids").length;
   expect(stdout).toMatch(
-    new RegExp(
-      `\n${holds} of ${ids.length} rules hold, 0 do not, 1 is known not to, 1 was skipped, in \\S+ s\n$`,
-    ),
+    new RegExp(`\n${holds} of ${ids.length} rules hold, 0 do not, 1 was skipped, in \\S+ s\n$`),
   );
   expect(stdout).toMatch(/^contract: (\d+) of \1 rules hold, 0 do not$/m);
   const document = JSON.parse(readFileSync(json, "utf8"));
   expect(document).toMatchObject({
     conforms: true,
     url: server.url,
-    summary: { holds, fails: 0, known: 1, skipped: 1 },
+    summary: { holds, fails: 0, skipped: 1 },
   });
   expect(document.rules.map(({ id }: { id: string }) => id).toSorted()).toEqual(ids.toSorted());
 });
@@ -66,22 +62,6 @@ test("--list prints the rules that would be checked: without other options those
   const byDefault = await list();
   expect(byDefault).toHaveLength(rules.filter(({ basis }) => basis === "contract").length + 1);
   expect(byDefault.every((line) => line === "" || line.includes("  the contract  "))).toBe(true);
-});
-
-test("a rule of the baseline that holds is said, and one that fails is no failure", async () => {
-  const file = folder.file("baseline.txt");
-  writeFileSync(file, "# comment\n\nhttp.trailers the reason\n  http.date\n");
-  const names = ["--rule", "http.trailers,http.date", "--baseline", file];
-  const { exitCode, stdout } = await conformance(...names);
-  expect(exitCode).toBe(0);
-  expect(stdout).toMatch(/^known {3}http\.trailers \(the reason\)$/m);
-  expect(stdout).toContain("The baseline names rules that hold; remove them from it: http.date\n");
-  expect((await conformance(...names.slice(0, 2))).exitCode).toBe(1);
-  const known = await conformance("--rule", "http.trailers", "--baseline", file);
-  expect(known).toMatchObject({
-    exitCode: 0,
-    stdout: expect.stringContaining("0 of 1 rules hold, 0 do not, 1 is known not to"),
-  });
 });
 
 test("a rule that does not hold: exit code 1, and a command that shows the fault again", async () => {
@@ -231,7 +211,6 @@ const usageErrors: readonly (readonly [args: string[], message: string])[] = [
     "is not an integer from 1000 to",
   ],
   [["--url", "http://127.0.0.1", "--token", "x", "--seed", "x"], "is not an integer from 0 to"],
-  [["--url", "http://127.0.0.1", "--token", "x", "--baseline", "/nonexistent"], "--baseline: ENOENT"],
   [
     ["--url", "http://127.0.0.1", "--token", "x", "--response-seconds-max", "0"],
     "is not an integer from 1 to 600",
