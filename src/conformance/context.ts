@@ -403,7 +403,11 @@ export class RuleContext {
           if (++ready === bodies.length) release();
           await released;
           connection.write(bytes.subarray(-1));
-          return this.response(connection, parts);
+          const response = await this.#receive(connection, parts);
+          if (!("problem" in response)) return this.#notBusy(response);
+          // A server with the backlog of Python's http.server, 5, resets those that do not fit.
+          const hint = `one of ${bodies.length} connections at once; is the listen backlog shorter?`;
+          throw this.#violation({ problem: `${response.problem}: ${hint}` });
         },
         { isRaw: false, isConcurrent: true },
       );

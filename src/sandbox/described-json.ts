@@ -13,7 +13,9 @@ async function loadSchemas(): Promise<Ajv2020> {
   const ajv = new Ajv2020({
     strict: false,
     validateSchema: false,
-    formats: { int64: true, regex: isPattern },
+    formats: { regex: isPattern },
+    // It would warn of formats that it does not know, such as int64.
+    logger: false,
   });
   return ajv.addSchema({ ...document, $id: "control" });
 }
@@ -42,11 +44,12 @@ function toNumber(_: string, value: unknown): unknown {
 
 function describeError({ keyword, instancePath, schemaPath, message = "", params }: ErrorObject): string {
   const subject = instancePath === "" ? "The body" : instancePath.slice(1).replaceAll("/", ".");
-  const { additionalProperty, unevaluatedProperty, allowedValues } = params;
-  const detail: unknown = additionalProperty ?? unevaluatedProperty ?? allowedValues?.join(", ");
+  const unknown: unknown = params.additionalProperty ?? params.unevaluatedProperty;
+  if (unknown !== undefined) return `${subject} has an unknown member "${unknown}".`;
+  if (keyword === "enum") return `${subject} must be one of ${params.allowedValues.join(", ")}.`;
   if (keyword === "false schema")
     return `${subject} cannot be combined with ${/dependentSchemas\/(\w+)/.exec(schemaPath)?.[1]}.`;
-  return `${subject} ${message}${detail === undefined ? "" : `: ${detail}`}.`;
+  return `${subject} ${message}.`;
 }
 
 function isPattern(text: string): boolean {

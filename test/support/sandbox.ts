@@ -163,7 +163,7 @@ const { paths, components } = document as unknown as {
   readonly components: { readonly responses: Readonly<Record<string, DescribedResponse>> };
 };
 
-const ajv = new Ajv2020({ strict: false, validateSchema: false });
+const ajv = new Ajv2020({ strict: false, validateSchema: false, logger: false });
 ajv.addFormat("int64", {
   type: "number",
   validate: (value) => Number.isInteger(value) && Math.abs(value) <= 2 ** 63,

@@ -168,12 +168,17 @@ const parseOriginList = listOf(
   "is not *, off, or a list of origins such as https://docs.example, separated by commas",
 );
 
+export const operationNames = ["create", ...Object.keys(sampleOperations)];
+
 /** Operations by their names. The create is always one of them. */
-export const parseOperations = parser((text) => {
-  const names = text.split(",").map((name) => name.trim());
-  const isKnown = (name: string) => name === "create" || Object.hasOwn(sampleOperations, name);
-  return names.includes("create") && names.every(isKnown) ? [...new Set(names)] : undefined;
-}, `is not "create", or a list such as "create,list,delete"`);
+export const parseOperations = parser(
+  (text) => {
+    const names = text.split(",").map((name) => name.trim());
+    const isKnown = (name: string) => operationNames.includes(name);
+    return names.includes("create") && names.every(isKnown) ? [...new Set(names)] : undefined;
+  },
+  `is not create, or create with some of ${operationNames.slice(1).join(", ")}, separated by commas`,
+);
 
 export function parseOrigins(text: string): CorsOrigins {
   return text === "*" || text === "off" ? text : parseOriginList(text);

@@ -5,6 +5,7 @@ import { formatNames } from "../../operations/format.ts";
 import {
   integer,
   oneOf,
+  operationNames,
   parseAddressRanges,
   parseBasePath,
   parseDatabaseUrl,
@@ -82,7 +83,7 @@ const listener = {
   operations: {
     flag: "--operations <names>",
     default: "create",
-    description: "operations of the public listener, separated by commas: create, list, delete",
+    description: `operations of the public listener, separated by commas: ${operationNames.join(", ")}`,
     parse: parseOperations,
   },
   publicUrl: {

@@ -14,7 +14,7 @@ test("a server shows a banner and the first token, a line for each request but t
   const plain = (raw: string) => Bun.stripANSI(raw.replaceAll("\r\n", "\n"));
   const shownWith = (text: string) =>
     server.output.until((raw) => (plain(raw).includes(text) ? plain(raw) : undefined));
-  const banner = await shownWith('"tropical"}');
+  const banner = await shownWith("}'");
   const url = /Interface +(\S+)\/plants\n/.exec(banner)?.[1] ?? "";
   const token = /pst_[\w-]{43}/.exec(banner)?.[0] ?? "";
   const target = { url, token };
@@ -31,7 +31,7 @@ test("a server shows a banner and the first token, a line for each request but t
   const shown = await server.output.ended;
   expect(shown).toContain("\x1b[1mPlant Store");
   const lines = plain(shown)
-    .slice(banner.indexOf('"tropical"}'))
+    .slice(banner.indexOf("}'"))
     .split("\n")
     .map((line) => line.replace(/^(?:\^C)?\d\d:\d\d:\d\d /, "").replace(/ [\d.]+ ms/, ""));
   expect(lines.filter((line) => line !== "").slice(1)).toEqual([

@@ -95,6 +95,20 @@ test("a server that is gone during the run: the rules after that are blocked", a
   expect(conforms(report)).toBe(false);
 });
 
+test("a server that drops some of many connections at once: the failure asks about its backlog", async () => {
+  let requests = 0;
+  using server = serve((socket, request) => {
+    if (!request.includes("Content-Length") || ++requests < 20)
+      respondWith(json("200 OK", '{"name":"Monstera","tag":"tropical"}'))(socket);
+    else socket.terminate();
+  });
+  const rules = rulesNamed("idempotence.race-of-equal");
+  const report = await checkConformance(server.target, { rules });
+  expect(reportText(report)).toMatch(
+    /closed without a response.*50 connections at once; is the listen backlog/,
+  );
+});
+
 test("a server that does not read a large body is a failure, and does not hold the run up", async () => {
   using server = serve((socket, request) => {
     if (Number(/Content-Length: (\d+)/.exec(request)?.[1]) > 1_000) socket.pause();

@@ -23,7 +23,9 @@ for (const engine of engines) {
       ];
       await storeLines(place.database, lines.toReversed());
       const selected = async (...args: string[]) =>
-        (await runCommand(["export", "--database", place.database, ...args])).stdout.trimEnd().split("\n");
+        (await runCommand(["export", "--database", place.database, ...args])).stdout
+          .replace(/\n$/, "")
+          .split("\n");
       expect(await selected()).toEqual(lines);
       expect(await selected("--tag", "tropical")).toEqual([lines[3] ?? "", lines[6] ?? ""]);
       expect(await selected("--tag", "")).toEqual([lines[2] ?? ""]);

@@ -142,8 +142,8 @@ for (const engine of engines) {
       }
       const put = await request("PUT", "/plants");
       expect([put.status, put.headers.get("allow")]).toEqual([405, "POST, GET, HEAD"]);
-      const get = await request("GET", "/plants/1");
-      expect([get.status, get.headers.get("allow")]).toEqual([405, "DELETE"]);
+      const putOne = await request("PUT", "/plants/1");
+      expect([putOne.status, putOne.headers.get("allow")]).toEqual([405, expect.stringContaining("DELETE")]);
       const page = await request("GET", "/plants", { Origin: "https://docs.example" });
       expect(page.headers.get("access-control-expose-headers")).toContain("Link");
       const preflight = await send(`${target.url}/plants/1`, {

@@ -226,7 +226,8 @@ test("header fields of an outcome replace those of the response", async () => {
 
 test("examples of openapi.yaml are sent with the status and the fields of their response", async () => {
   const withTag = await send(limited, { prefer: "example=withTag" });
-  expect([withTag.status, withTag.body]).toEqual([200, '{"name":"Monstera deliciosa","tag":"tropical"}']);
+  expect(withTag.status).toBe(200);
+  expect(JSON.parse(withTag.body)).toMatchObject({ name: "Monstera deliciosa", tag: "tropical" });
   const plain = await send(limited, {});
   const names = ({ headers }: RawAnswer) =>
     [...headers.keys()].filter((name) => name !== "preference-applied").toSorted();

@@ -30,13 +30,14 @@ test("a later start is seven lines: the version, the addresses, the store, the s
   ]);
 });
 
-test("the first start adds the token and a command; no line is longer than 80 columns", () => {
+test("the first start adds the token and a command; no line but that of the fields is longer than 80 columns", () => {
   const lines = bannerLines(server, token, colours);
   expect(lines).toContain(`  ${token}`);
   expect(lines.join("\n")).toContain(
     `curl -i -w '\\n' http://127.0.0.1:8080/plants \\\n  -H 'Authorization: Bearer ${token}' \\`,
   );
-  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+  const others = lines.filter((line) => !line.startsWith("  -d "));
+  expect(Math.max(...others.map((line) => line.length))).toBeLessThanOrEqual(80);
 });
 
 test("what is disabled is off, and a public URL is shown", () => {

@@ -173,6 +173,10 @@ test("settings of other commands, PLANTSTORE_TEST_* and variables of other progr
 const secret = "xq7zj";
 const contradictions: readonly [args: string[], message: string][] = [
   [["--port", "x"], '--port: "x" is not an integer from 0 to 65535'],
+  [
+    ["--operations", "create,gett"],
+    '--operations: "create,gett" is not create, or create with some of list, delete',
+  ],
   [["--port", `\n\u001b[31m${"9".repeat(200)}`], `--port: "\\n\\u001b[31m${"9".repeat(54)}…" is not`],
   [["--token-burst", "5"], "--token-burst requires --token-rate; give both, or only --token-rate"],
   [["--in-flight-bytes-max", "5"], "--in-flight-bytes-max 5 is less than --body-bytes-max 1048576"],

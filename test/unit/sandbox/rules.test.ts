@@ -26,7 +26,7 @@ describe("validation", () => {
   test.each([
     [[], "The body must be object."],
     [{}, "The body must have required property 'outcome'."],
-    [{ outcome: overloaded, when: 1 }, "The body must NOT have additional properties: when."],
+    [{ outcome: overloaded, when: 1 }, 'The body has an unknown member "when".'],
     [{ outcome: overloaded, times: 0 }, "times must be >= 1."],
     [{ outcome: overloaded, match: { method: "post" } }, 'match.method must match pattern "^[A-Z-]{1,32}$".'],
     [
@@ -38,12 +38,9 @@ describe("validation", () => {
       "match.body.a must match exactly one schema in oneOf.",
     ],
     [{ outcome: overloaded, match: { id: 2n ** 63n } }, "match.id must be integer."],
-    [{ outcome: overloaded, match: { tga: "x" } }, "match must NOT have unevaluated properties: tga."],
+    [{ outcome: overloaded, match: { tga: "x" } }, 'match has an unknown member "tga".'],
     [{ outcome: {} }, "outcome must NOT have fewer than 1 properties."],
-    [
-      { outcome: { error: 500 } },
-      /^outcome\.error must be equal to one of the allowed values: 40000, 40001, .*50300\.$/,
-    ],
+    [{ outcome: { error: 500 } }, /^outcome\.error must be one of 40000, 40001, .*50300\.$/],
     [{ outcome: { delay: { seconds: [1] } } }, "outcome.delay.seconds must NOT have fewer than 2 items."],
     [{ outcome: { error: 50300, example: "conflict" } }, "outcome.example cannot be combined with error."],
     [
