@@ -28,7 +28,7 @@ const updates = ["off", "dry-run", "replace"] as const;
 /** Plants in one batch of an import: clients wait for at most one of them. */
 const batchPlantsMax = 512;
 
-/** Rejected lines that the page lists, and those that can be downloaded, in UTF-16 code units. */
+/** Rejected records that the page lists and that can be downloaded, in UTF-16 code units. */
 const listedMax = 100;
 const listedTextLength = 300;
 const reportCodeUnitsMax = 8 * 2 ** 20;

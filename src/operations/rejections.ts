@@ -86,7 +86,7 @@ export class RejectedFile {
       appendFileSync(this.#descriptor, this.#buffer);
     } catch (error) {
       throw new OperatorError(
-        `the rejected records cannot be written to ${this.#path} (${(error as NodeJS.ErrnoException).code}); free some space, or pipe the file to "plantstore import -" in another folder`,
+        `the rejected records cannot be written to ${this.#path} (${(error as NodeJS.ErrnoException).code}); give its folder free space and write permission, or pipe the file to "plantstore import -" in another folder`,
       );
     }
     this.#buffer = "";

@@ -1,4 +1,4 @@
-// The import dialog: a file is chosen or dropped, and sent, with the progress and the rejected lines.
+// The import dialog: a file is chosen or dropped, and sent, with the progress and the rejected records.
 
 import { type FieldValue, fieldNames, isRequired, titleField } from "../../core/contract/fields.ts";
 import { sampleBody } from "../../core/contract/plant.ts";
@@ -79,7 +79,7 @@ export function ImportDialog({
       return html`
         <${Result} ...${report} file=${file} />
         <div class="actions">
-          ${report.rejected > 0 && html`<button type="button" onClick=${() => downloadRejected(report, format)}>Download the rejected lines</button>`}
+          ${report.rejected > 0 && html`<button type="button" onClick=${() => downloadRejected(report, format)}>Download the rejected records</button>`}
           <button type="button" onClick=${() => setChosen(null)}>Import another file</button>
           ${
             report.update === "dry-run" && report.message === null
@@ -133,7 +133,7 @@ async function examine(file: File): Promise<Chosen> {
   };
 }
 
-/** Downloads the rejected lines, in the format of the report of `plantstore import`. */
+/** Downloads the rejected records, in the format of the report of `plantstore import`. */
 function downloadRejected({ report }: ImportReport, format: string) {
   const url = URL.createObjectURL(new Blob([report]));
   download(url, `rejected.${format}`);
@@ -182,8 +182,8 @@ function Result({ file, ...report }: ImportReport & { file: File }) {
     ${
       rejected > 0 &&
       html`
-        <h3>Rejected lines</h3>
-        <div class="scroll rejections" tabindex="0" role="region" aria-label="Rejected lines">
+        <h3>Rejected records</h3>
+        <div class="scroll rejections" tabindex="0" role="region" aria-label="Rejected records">
           <table class="list preview">
             <thead><tr><th scope="col" class="number">Line</th><th scope="col">Reason</th><th scope="col">Text</th></tr></thead>
             <tbody>

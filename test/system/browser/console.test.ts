@@ -356,10 +356,10 @@ test.concurrent("a file that is dropped is imported by the columns of its header
     expect((await server.command("get", "1000000")).stdout).toContain('"name":"Hoya"');
     await dialog.getByRole("button", { name: "Import, and replace 1 plant" }).click();
     await dialog.getByText("60,001 created, 0 already stored, 1 replaced, 1 rejected").waitFor();
-    const rejections = dialog.getByRole("region", { name: "Rejected lines" });
+    const rejections = dialog.getByRole("region", { name: "Rejected records" });
     expect(await rejections.getByRole("row").nth(1).textContent()).toContain("60,003");
     const download = page.waitForEvent("download");
-    await dialog.getByRole("button", { name: "Download the rejected lines" }).click();
+    await dialog.getByRole("button", { name: "Download the rejected records" }).click();
     const report = (await Bun.file(await (await download).path()).text()).trimEnd().split("\n");
     expect(report).toEqual([
       "tag;id;name;reason",

@@ -64,7 +64,7 @@ describeUnless(notMounted, "a full disk", () => {
         exitCode: 1,
         stdout: "",
         stderr: expect.stringMatching(
-          /^plantstore: the rejected records cannot be written to .*plants\.ndjson\.rejected\.ndjson \(ENOSPC\); free some space, [^\n]*\n$/,
+          /^plantstore: the rejected records cannot be written to .*plants\.ndjson\.rejected\.ndjson \(ENOSPC\); give its folder free space and write permission, [^\n]*\n$/,
         ),
       });
       rmSync(`${place}/ballast`);
