@@ -39,11 +39,6 @@ export class Connection {
     this.#parser = new ResponseParser(limits.responseBytesMax);
     socket.on("data", (chunk: Buffer) => {
       this.#parser.push(chunk);
-      if (this.received.length > receivedBytesMax(limits)) {
-        this.#problem = `more than ${receivedBytesMax(limits)} bytes were received`;
-        socket.destroy();
-        this.#isEnded = true;
-      }
       this.#wake();
     });
     socket.on("end", () => this.#end());
@@ -166,11 +161,6 @@ export class Connection {
     this.#isEnded = true;
     this.#wake();
   }
-}
-
-/** Chunks of one byte make a body five times as long. */
-function receivedBytesMax({ responseBytesMax }: ConnectionLimits): number {
-  return 8 * responseBytesMax + 2 ** 20;
 }
 
 /** The error of a host with several addresses has an empty message, and an error for each. */

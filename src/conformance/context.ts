@@ -56,7 +56,7 @@ export interface RunState {
   /** Requests without a response since the last response. */
   unanswered: number;
   /** Learnt from the server when a rule first needs it. */
-  conflict: Promise<Conflict> | undefined;
+  conflict: Conflict | undefined;
 }
 
 /** The rule of plain creates. */
@@ -83,9 +83,10 @@ const watchFailuresMax = 3;
 const busyRetriesMax = 3;
 const retryMsMax = 5_000;
 
-/** Fields that make a request another one than curl would send. */
-const isRawWith = ({ headers = {} }: RequestParts) =>
-  ["Transfer-Encoding", "Content-Length", "Expect", "Host"].some((name) => name in headers);
+/** Whether a request is another one than curl would send: malformed bytes, or with such fields. */
+const isRawRequest = (parts: RequestParts | undefined) =>
+  parts === undefined ||
+  ["Transfer-Encoding", "Content-Length", "Expect", "Host"].some((name) => name in (parts.headers ?? {}));
 
 export class RuleContext {
   readonly state: RunState;
@@ -261,13 +262,13 @@ export class RuleContext {
 
   /** Sends a request on a new connection, again if the server is busy. */
   send(parts: RequestParts): Promise<HttpResponse> {
-    return this.sendBytes(this.requestBytes(parts), parts, isRawWith(parts));
+    return this.sendBytes(this.requestBytes(parts), parts);
   }
 
   /** Sends bytes that may be malformed, unless they are made of parts. */
-  async sendBytes(bytes: Uint8Array, parts?: RequestParts, isRaw = true): Promise<HttpResponse> {
+  async sendBytes(bytes: Uint8Array, parts?: RequestParts): Promise<HttpResponse> {
     for (let retries = 0; ; retries++) {
-      const response = await this.#sendOnce(bytes, parts, isRaw);
+      const response = await this.#sendOnce(bytes, parts);
       const { status } = response;
       if (status !== 429 && status !== 503) return response;
       const waitMs = retryAfterMs(response);
@@ -281,8 +282,8 @@ export class RuleContext {
     }
   }
 
-  async #sendOnce(bytes: Uint8Array, parts: RequestParts | undefined, isRaw: boolean): Promise<HttpResponse> {
-    return await this.connected(
+  #sendOnce(bytes: Uint8Array, parts: RequestParts | undefined): Promise<HttpResponse> {
+    return this.connected(
       async (connection) => {
         connection.write(bytes);
         const received = await this.#receive(connection, parts);
@@ -290,7 +291,7 @@ export class RuleContext {
         if (connection.hasRest) throw new RuleViolation("bytes follow the response");
         return received;
       },
-      { isRaw },
+      { isRaw: isRawRequest(parts) },
     );
   }
 
@@ -314,13 +315,10 @@ export class RuleContext {
   async responseOrClose(connection: Connection, method = "POST"): Promise<HttpResponse | undefined> {
     const response = await this.#receive(connection, undefined, method);
     if (!("problem" in response)) return this.#notBusy(response);
-    if (!connection.hasRest && (await connection.closesWithin(0))) return this.#closed();
-    throw this.#violation(response);
-  }
-
-  /** A closed connection is a rejection. */
-  #closed(): undefined {
+    if (connection.hasRest || !(await connection.closesWithin(0))) throw this.#violation(response);
+    // A closed connection is a rejection.
     this.#isRejected = true;
+    return undefined;
   }
 
   /** Bytes cannot be sent again on the same connection. */
@@ -342,7 +340,7 @@ export class RuleContext {
     this.state.unanswered = 0;
     this.#isRejected ||= response.status >= 400;
     this.#isAccepted ||= response.status < 300;
-    connection.isRegular &&= parts !== undefined && !isRawWith(parts);
+    connection.isRegular &&= !isRawRequest(parts);
     if (connection.isRegular) this.#watch(response, parts ?? {}, connection);
     return response;
   }
@@ -438,12 +436,8 @@ export class RuleContext {
       );
   }
 
-  #conflict(): Promise<Conflict> {
-    this.state.conflict ??= learnConflict(new RuleContext(this.state)).catch((error) => {
-      // The next rule that needs it asks again.
-      this.state.conflict = undefined;
-      throw error;
-    });
+  async #conflict(): Promise<Conflict> {
+    this.state.conflict ??= await learnConflict(new RuleContext(this.state));
     return this.state.conflict;
   }
 
@@ -469,10 +463,14 @@ export class RuleContext {
 
   /**
    * Sends a body that must be rejected for what it is, and not because its id was changed to one
-   * that is taken.
+   * that is taken. Returns false if that is certain.
    */
-  async expectInvalid(body: string): Promise<void> {
-    await this.#expectInvalid(await this.create(body));
+  async expectInvalid(body: string): Promise<false | undefined> {
+    const response = await this.create(body);
+    expectClientError(response);
+    const isTaken = await this.isTaken(response);
+    expectThat(isTaken !== true, "expected the body to be rejected; its id was changed to one that is taken");
+    return isTaken;
   }
 
   /**
@@ -481,18 +479,10 @@ export class RuleContext {
    */
   async expectInvalidWithoutId(body: string): Promise<void> {
     await this.create(body);
-    const isTaken = await this.#expectInvalid(await this.create(body));
-    if (isTaken === undefined) throw new RuleSkipped(takenOrRejected);
+    if ((await this.expectInvalid(body)) === undefined) throw new RuleSkipped(takenOrRejected);
   }
 
-  async #expectInvalid(response: HttpResponse): Promise<boolean | undefined> {
-    expectClientError(response);
-    const isTaken = await this.isTaken(response);
-    expectThat(isTaken !== true, "expected the body to be rejected; its id was changed to one that is taken");
-    return isTaken;
-  }
-
-  async expectRejected(body: string | Uint8Array, error?: number): Promise<ErrorFields> {
+  async expectRejected(body: string | Uint8Array, error: number): Promise<ErrorFields> {
     return expectError(await this.create(body), 400, error);
   }
 }
