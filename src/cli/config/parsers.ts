@@ -168,7 +168,7 @@ const parseOriginList = listOf(
   "is not *, off, or a list of origins such as https://docs.example, separated by commas",
 );
 
-export const operationNames = ["create", ...Object.keys(sampleOperations)];
+const operationNames = ["create", ...Object.keys(sampleOperations)];
 
 /** Operations by their names. The create is always one of them. */
 export const parseOperations = parser(

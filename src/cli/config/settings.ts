@@ -5,7 +5,6 @@ import { formatNames } from "../../operations/format.ts";
 import {
   integer,
   oneOf,
-  operationNames,
   parseAddressRanges,
   parseBasePath,
   parseDatabaseUrl,
@@ -83,7 +82,7 @@ const listener = {
   operations: {
     flag: "--operations <names>",
     default: "create",
-    description: `operations of the public listener, separated by commas: ${operationNames.join(", ")}`,
+    description: "operations of the public listener, such as create,list,delete",
     parse: parseOperations,
   },
   publicUrl: {

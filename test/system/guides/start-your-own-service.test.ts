@@ -43,9 +43,15 @@ const suites = [
   "unit/core/contract/",
   "unit/console/",
   "unit/project/",
+  "unit/sandbox/",
+  "unit/cli/banner.test.ts",
+  "integration/cli/command-line.test.ts",
   "integration/cli/config.test.ts",
   "integration/client/create.test.ts",
   "integration/core/http/openapi.test.ts",
+  "integration/operations/export.test.ts",
+  "integration/sample-operations/",
+  "integration/sandbox/forced-errors.test.ts",
 ];
 const testArguments = isComplete ? [] : ["--", ...suites.map((suite) => `./test/${suite}`)];
 
