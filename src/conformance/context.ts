@@ -49,7 +49,7 @@ export interface RunState {
   /** Texts that no report may contain: the token, and tokens that were derived from it. */
   readonly secrets: Set<string>;
   readonly watches: readonly Watch[];
-  /** What goes wrong with plain creates, which blocks the rules that build on them. */
+  /** The fault of plain creates, which blocks the rules that build on them. */
   readonly plainFaults: Set<string>;
   /** Whether requests of each kind were sent, for the rules of every response. */
   areKindsProvoked: boolean;

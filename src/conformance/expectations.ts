@@ -26,7 +26,7 @@ export function expectStatus(response: HttpResponse, status: number): void {
   expectThat(response.status === status, `expected the status ${status}, received ${response.status}`);
 }
 
-/** What went wrong with a create: not accepted, or another Plant in return, with or without a tag. */
+/** Describes a create that was not accepted, or returned another Plant, with or without a tag. */
 function faultOf(fault: "rejected" | "altered", { tag }: PlantFields): string {
   return `${fault} ${tag === undefined ? "without" : "with"} a tag`;
 }

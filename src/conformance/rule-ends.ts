@@ -5,7 +5,7 @@ export class RuleViolation extends Error {}
 
 /** A create that was not accepted, or a Plant that is not the one that was created. */
 export class PlantViolation extends RuleViolation {
-  /** What went wrong with which plants: a plain create that goes wrong so blocks other rules. */
+  /** The fault of each plant: a plain create that fails blocks other rules. */
   readonly fault: string;
 
   constructor(message: string, fault: string) {

@@ -42,7 +42,7 @@ function headline({ rule, failures }: RuleResult): string {
   return `${rule.id}: ${first?.case === undefined ? "" : `${first.case}: `}${first?.message}`;
 }
 
-/** What is below the headline: the rule, its further cases, commands that show the fault again. */
+/** The lines below the headline: the rule, its further cases, and commands that repeat the fault. */
 function blockLines({ rule, failures }: RuleResult): string[] {
   const [first, ...others] = failures;
   const { commands = [], response = [] } = first ?? {};
@@ -98,7 +98,7 @@ function sum(results: readonly RuleResult[]): string {
   ].join(", ");
 }
 
-/** What a run leaves out that users may take for granted. */
+/** The subject of each basis, for the line that says what a run has left out. */
 const subjects: Readonly<Record<Basis, string>> = {
   contract: "what the contract says",
   standard: "HTTP and JSON",

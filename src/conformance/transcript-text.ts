@@ -2,7 +2,7 @@
 
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 
-/** What was sent on a connection and what came back. */
+/** The bytes that were sent on a connection, and those that came back. */
 export interface Transcript {
   readonly sent: Uint8Array;
   readonly received: Uint8Array;
