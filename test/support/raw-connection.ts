@@ -9,7 +9,7 @@ export class RawConnection {
   readonly #socket: Bun.Socket<RawConnection>;
   readonly #settle: (received: string) => void;
   readonly #received: Buffer[] = [];
-  #unsent = Buffer.alloc(0);
+  #unsent: Buffer = Buffer.alloc(0);
   #endsWhenSent = false;
   #isClosed = false;
   #news = Promise.withResolvers<void>();
@@ -49,10 +49,11 @@ export class RawConnection {
 
   /** Sends text, a byte a character, or bytes, in parts if the system takes no more at once. */
   write(bytes: string | Uint8Array): void {
-    this.#unsent = Buffer.concat([
-      this.#unsent,
-      typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes,
-    ]);
+    const more =
+      typeof bytes === "string"
+        ? Buffer.from(bytes, "latin1")
+        : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#unsent = this.#unsent.length === 0 ? more : Buffer.concat([this.#unsent, more]);
     this.#flush();
   }
 

@@ -7,6 +7,7 @@ import { createWriteStream, writeFileSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson } from "../../support/http.ts";
+import { Output } from "../../support/output.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { programPath } from "../../support/programs.ts";
 import { createStore, plantstore, run, TemporaryFolder } from "../../support/server.ts";
@@ -121,10 +122,11 @@ test("an import continues when the database is back within a minute", async () =
   const { child, sendRest } = await startImport(folder, database);
   await postgres.stop("SIGKILL");
   await sendRest();
-  // Longer than the engine retries.
-  await Bun.sleep(2_000);
+  const errors = new Output(child.stderr);
+  // The engine has given up.
+  await errors.until((text) => (text.includes("trying again for a minute") ? text : undefined));
   await postgres.run();
-  expect(await child.stderr.text()).toEndWith("0 already stored, 0 rejected\n");
+  expect(await errors.ended).toEndWith("0 already stored, 0 rejected\n");
   expect(await child.exited).toBe(0);
   expect(await storedCount(database)).toBe(lines.length);
 });
@@ -145,5 +147,21 @@ test("SIGINT ends an import that waits for a lost database", async () => {
   expect(await child.stderr.text()).toMatch(
     /^plantstore: interrupted; [\d,]+ created, 0 already stored, 0 rejected so far; run the same command again to continue\n$/m,
   );
+  expect(await child.exited).toBe(1);
+});
+
+test("SIGINT ends an import whose database hangs while no statement runs", async () => {
+  using folder = new TemporaryFolder();
+  await using postgres = await PostgresServer.start();
+  const database = postgres.address("postgres");
+  const { child } = await startImport(folder, database);
+  await eventually(
+    "two whole batches are stored",
+    () => storedCount(database),
+    (plants) => plants === 40_000,
+  );
+  postgres.freeze();
+  using _ = { [Symbol.dispose]: () => postgres.thaw() };
+  child.kill("SIGINT");
   expect(await child.exited).toBe(1);
 });

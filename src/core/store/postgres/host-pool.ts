@@ -122,11 +122,12 @@ export class HostPool implements Queries {
   }
 
   async #close(): Promise<void> {
-    const deadline = setTimeout(() => {
+    // Also where end() has resolved: it does not wait for idle connections, and a host that hangs
+    // never closes its side, so that the process would not end.
+    setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
-    }, closeMsMax);
+    }, closeMsMax).unref();
     await this.#pool.end();
-    clearTimeout(deadline);
   }
 
   async #use<Result>(
