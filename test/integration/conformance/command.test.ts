@@ -174,26 +174,6 @@ test("a report that cannot be written is an error after the printed one", async 
   );
 });
 
-test("a server that answers 201 has one fault", async () => {
-  const taken = new Set<string>();
-  using listener = serve(async (request) => {
-    const { id, name, tag } = (await request.json().catch(() => ({}))) as {
-      id?: string;
-      name?: string;
-      tag?: string;
-    };
-    if (taken.has(`${id}`)) return new Response(null, { status: 409 });
-    taken.add(`${id}`);
-    return Response.json({ name, tag }, { status: 201 });
-  });
-  const rules = "contract.create,contract.text-unchanged,ids.negative,idempotence.concurrent-stored";
-  const { exitCode, stdout } = await conformance("--url", listener.url.href, "--rule", rules);
-  expect(exitCode).toBe(1);
-  expect(stdout.match(/^FAIL .*/gm)).toEqual([
-    "FAIL contract.create: without a tag: expected the status 200, received 201",
-  ]);
-});
-
 const usageErrors: readonly (readonly [args: string[], message: string])[] = [
   [[], "--url is required"],
   [["--url", "http://127.0.0.1"], "--token is required; give it, or set PLANTSTORE_CONFORMANCE_TOKEN"],

@@ -227,16 +227,6 @@ describe("tokens and the clock", () => {
   });
 });
 
-test("rules are added, listed with their use, and removed", async () => {
-  const added = await sandbox.control("POST", "/rules", { outcome: { error: 50300 } });
-  const { id } = added.json as { id: string };
-  await create(1n);
-  const rules = [{ id, outcome: { error: 50300n }, applied: 1n }];
-  expect((await sandbox.control("GET", "/rules")).json).toEqual({ seed: 1n, rules });
-  expect((await sandbox.control("DELETE", `/rules/${id}`)).status).toBe(204);
-  expect((await sandbox.control("DELETE", `/rules/${id}`)).status).toBe(404);
-});
-
 test("the document of control is served, and is what the responses are validated against", async () => {
   const { status, text } = await sandbox.control("GET", "/openapi.json");
   expect([status, JSON.parse(text)]).toEqual([200, document]);

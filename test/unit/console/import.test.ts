@@ -118,45 +118,6 @@ test("a report has the first rejected lines", async () => {
   expect([lines.length, lines.at(-1)]).toEqual([reported, expect.stringContaining("xxx")]);
 });
 
-test("a file is imported by the columns of its header, and rejected lines are reported", async () => {
-  await using context = new MemoryContext();
-  const lines = ["tag;ID;Name"];
-  for (let id = 1_000; id < 4_000; id++) lines.push(`wax;${id};Hoya ${id} ״שלום״`);
-  lines.push("wax;nope;Hoya", 'wax;1000;"another"', ";4000;no tag", 'wax;4001;"two\nlines"', "wax;4002");
-  const csv = { format: "csv" };
-  // The pieces cut lines, and characters.
-  const { report, rejections, ...status } = await importText(context, csv, `${lines.join("\n")}\n`);
-  expect(status).toMatchObject({
-    created: 3_002,
-    unchanged: 0,
-    rejected: 3,
-    reported: 3,
-    message: null,
-  });
-  expect(rejections.map(({ line, error }) => [line, error])).toEqual([
-    [3_002, 40002],
-    [3_003, 40009],
-    [3_007, 40001],
-  ]);
-  expect(report.trimEnd().split("\n")).toEqual([
-    "tag;ID;Name;reason",
-    expect.stringMatching(/^wax;nope;Hoya;"line 3002: 40002 /),
-    expect.stringMatching(/^wax;1000;"another";"line 3003: 40009 /),
-    expect.stringMatching(/^wax;4002;line 3007: 40001 /),
-  ]);
-  expect(context.store.get(4_001n)).toEqual({ id: 4_001n, name: "two\nlines", tag: "wax" });
-  expect(context.store.get(4_000n)).toEqual({ id: 4_000n, name: "no tag" });
-  const again = await importText(context, csv, 'tag;ID;Name\nwax;4001;"two\nlines"\nwax;1001;x');
-  expect(again).toMatchObject({ created: 0, unchanged: 1, rejected: 1, message: null });
-});
-
-test("an import of a file with an open quote says its line", async () => {
-  await using context = new MemoryContext();
-  const csv = { format: "csv" };
-  const { message } = await importText(context, csv, 'id;name;tag\n1;"open\n2;x;y\n');
-  expect(message).toContain("line 2");
-});
-
 test("an import replaces plants that differ after a dry run that only counts, in one run of the history", async () => {
   const plants = Array.from({ length: 30 }, (_, index) => ({ id: BigInt(index), name: "Rosa" }));
   await using context = await MemoryContext.of(plants);

@@ -91,14 +91,9 @@ function findLayer(path: string): number {
 }
 
 function findImports(path: string, text: string): string[] {
-  return findRelativeImports(path, text).filter((imported) => /^(?:src|packages)\//.test(imported));
-}
-
-function findRelativeImports(path: string, text: string): string[] {
-  const specifiers = [...text.matchAll(/(?:from |import\()"(\.{1,2}\/[^"]+)"/g)].map(
-    ([, specifier]) => specifier ?? "",
-  );
-  return specifiers.map((specifier) => normalize(join(dirname(path), specifier)));
+  return [...text.matchAll(/(?:from |import\()"(\.{1,2}\/[^"]+)"/g)]
+    .map(([, specifier = ""]) => normalize(join(dirname(path), specifier)))
+    .filter((imported) => /^(?:src|packages)\//.test(imported));
 }
 
 test("imports point one way, from higher layers to lower ones", () => {
@@ -108,31 +103,6 @@ test("imports point one way, from higher layers to lower ones", () => {
       .map((imported) => `${path} -> ${imported}`),
   );
   expect(upward).toEqual([]);
-});
-
-/** Of the tests, benchmarks and scripts: what each folder imports beside itself and the product. */
-const toolLayers: Readonly<Record<string, readonly string[]>> = {
-  "test/support": [],
-  "test/unit": ["test/support", "bench", "scripts"],
-  "test/integration": ["test/support", "scripts"],
-  "test/system": ["test/support", "scripts"],
-  "test/long": ["test/support", "test/system"],
-  "test/runner": ["test/support"],
-  bench: ["test/support"],
-  scripts: ["test/support"],
-};
-
-test("tests, benchmarks and scripts share test/support, which imports none of them", async () => {
-  const files = await readFiles("{test,bench,scripts}/**/*.ts");
-  const strays = files.flatMap(({ path, text }) => {
-    const [folder = "", others = []] =
-      Object.entries(toolLayers).find(([folder]) => path.startsWith(`${folder}/`)) ?? [];
-    return findRelativeImports(path, text)
-      .filter((imported) => /^(?:test|bench|scripts)\//.test(imported))
-      .filter((imported) => !isWithin(imported, [folder, ...others]))
-      .map((imported) => `${path} -> ${imported}`);
-  });
-  expect(strays).toEqual([]);
 });
 
 test("there are no cycles between files, also not of types", () => {
