@@ -12,6 +12,7 @@ import {
   expectThat,
   type PlantFields,
   parseObject,
+  shorten,
 } from "./expectations.ts";
 import { groupFields, named, plantJson, tagged } from "./ids.ts";
 import { byContract, byDecision, byStandard, decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
@@ -75,7 +76,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
           const value = body[field];
           expectThat(
             typeof value === "string" || (value === undefined && field === groupField),
-            `expected the ${field} to be a string, received ${JSON.stringify(value) ?? "none"}`,
+            `expected the ${field} to be a string, received ${shorten(value)}`,
           );
         }
       },
