@@ -49,11 +49,18 @@ const copyLockMsMax = 50;
 /** Rows of one INSERT: the protocol counts the parameters, one a column and row, in 16 bits. */
 const insertRowsMax = Math.floor(60_000 / perRow);
 
+/** Attempts to create a plant that is deleted each time between the INSERT and the SELECT. */
+const attemptsMax = 5;
+
 /**
  * Commits a batch. Safe to repeat. Rejects with PostgreSQL's error, see classifyError. A plant that
- * another transaction has deleted between the INSERT and the SELECT is `unavailable`.
+ * is neither inserted nor found in all attempts is `unavailable`.
  */
-export async function commitBatch(pool: HostPool, batch: readonly NewEntry[]): Promise<Outcome[]> {
+export async function commitBatch(
+  pool: HostPool,
+  batch: readonly NewEntry[],
+  attempts = attemptsMax,
+): Promise<Outcome[]> {
   // Two batches that lock their rows in the same order cannot deadlock.
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
   // COPY reports no conflicts: INSERT then decides row by row.
@@ -65,13 +72,17 @@ export async function commitBatch(pool: HostPool, batch: readonly NewEntry[]): P
   const otherIds = rows.flatMap(({ plant: { id } }) => (createdIds.has(id) ? [] : [id]));
   const stored = otherIds.length === 0 ? new Map<bigint, NewPlant>() : await select(pool, otherIds);
   const rowById = new Map(rows.map(({ plant }) => [plant.id, plant]));
-  return batch.map(({ plant }) => {
+  const outcomes = batch.map(({ plant }): Outcome => {
     const isCreated = createdIds.has(plant.id);
     const row = rowById.get(plant.id);
     if (isCreated && row === plant) return "created";
     const found = isCreated ? row : stored.get(plant.id);
     return found === undefined ? "unavailable" : compareWithStored(found, plant);
   });
+  const lost = batch.filter((_, index) => outcomes[index] === "unavailable");
+  if (lost.length === 0 || attempts === 1) return outcomes;
+  const again = (await commitBatch(pool, lost, attempts - 1)).values();
+  return outcomes.map((outcome) => (outcome === "unavailable" ? (again.next().value ?? outcome) : outcome));
 }
 
 function isAscending(batch: readonly NewEntry[]): boolean {
