@@ -197,7 +197,7 @@ function parseVersions(plants: string): Map<bigint, string> {
   );
 }
 
-/** What a plant becomes: undefined if it is deleted, the plant itself if nothing changes. */
+/** The plant after a change: undefined if it is deleted, the plant itself if nothing changes. */
 function changed(plant: NewPlant, change: Change): NewPlant | undefined {
   if (change.kind === "delete") return undefined;
   if (change.kind === "replace") return plantsEqual(plant, change.replacement) ? plant : change.replacement;

@@ -18,7 +18,7 @@ const betweenMsMin = 2_000;
 
 interface Count {
   readonly plants: number;
-  /** What `changes` was when the count began. */
+  /** The value of `#changes` when the count began. */
   readonly changes: number;
   readonly endedAt: number;
   readonly durationMs: number;

@@ -3,6 +3,7 @@
 
 import { isStorable } from "../core/contract/field-types.ts";
 import { groupField, textFields } from "../core/contract/fields.ts";
+import { int64Max, int64Min } from "../core/contract/int64.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
 import { parseId } from "./parse-id.ts";
 import { BadRequestError } from "./responses.ts";
@@ -38,7 +39,7 @@ export interface Found {
 
 const searchCharactersMax = 100;
 
-const int64Range = [-(2n ** 63n), 2n ** 63n - 1n] as const;
+const int64Range = [int64Min, int64Max] as const;
 
 /** The time limit of a search; the next one continues where it ended. */
 const searchMsMax = 800;

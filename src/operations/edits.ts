@@ -1,6 +1,7 @@
 // Edits of plants under one run, and the history of edits: its entries, their undo, and its bounds.
 
 import { fieldNames, type PlantColumns } from "../core/contract/fields.ts";
+import { int64Max } from "../core/contract/int64.ts";
 import { type NewPlant, parseNewPlantJson, plantsEqual, toNewPlant } from "../core/contract/plant.ts";
 import { type EditOutcome, editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
@@ -255,7 +256,7 @@ async function* editsOfRun(
   sql: SqlConnection,
   { run, id }: { readonly run: string; readonly id?: bigint | undefined },
 ): AsyncGenerator<readonly HistoryEntry[]> {
-  let seqBefore: bigint | number | undefined = 2n ** 63n - 1n;
+  let seqBefore: bigint | number | undefined = int64Max;
   const place = `run = $1 AND seq < $2${id === undefined ? "" : " AND plant_id = $3"}`;
   do {
     const parameters = [run, seqBefore, ...(id === undefined ? [] : [id])];

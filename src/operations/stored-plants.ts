@@ -3,6 +3,7 @@
 // write-ahead log, and PostgreSQL not vacuum.
 
 import { type FieldName, fieldNames, groupField, type PlantColumns } from "../core/contract/fields.ts";
+import { int64Max, int64Min } from "../core/contract/int64.ts";
 import { type NewPlant, toNewPlant } from "../core/contract/plant.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 
@@ -30,9 +31,6 @@ type PlantRow = PlantColumns & {
   readonly created_at: bigint | null;
   readonly token: string | null;
 };
-
-const int64Min = -(2n ** 63n);
-const int64Max = 2n ** 63n - 1n;
 
 /**
  * Plants of a page, which is held in memory. A page after long plants has fewer: 2,600 of 100 kB took

@@ -9,7 +9,7 @@ import { AdminError, RequestBodies } from "../core/admin/request-bodies.ts";
 import { respond, respondError } from "../core/admin/responses.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
 import { toExactJson } from "../core/contract/exact-json.ts";
-import { parseInt64 } from "../core/contract/int64.ts";
+import { int64Max, int64Min, parseInt64 } from "../core/contract/int64.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";
 import document from "./openapi-control.yaml";
 
@@ -164,7 +164,7 @@ function parseQuery(
       `${JSON.stringify(unknown)} is not a parameter of ${req.method} ${req.path}; it has ${names.join(", ") || "none"}.`,
     );
   const values = parameters.map(({ name, schema }) => {
-    const { minimum = -(2n ** 63n), maximum = 2n ** 63n - 1n } = schema;
+    const { minimum = int64Min, maximum = int64Max } = schema;
     const text = query.get(name) ?? schema.default;
     if (text === undefined) return [name, undefined] as const;
     const value = parseInt64(String(text));

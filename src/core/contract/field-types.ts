@@ -6,7 +6,7 @@ import { parseInt64, parseJsonInt64 } from "./int64.ts";
 /** A value as the column of an engine has it. */
 export type ColumnValue = string | number | bigint | boolean | null;
 
-/** What a field of a type can do. `undefined` stands for a value that is not of the type. */
+/** The operations on the values of a type. `undefined` stands for a value that is not of the type. */
 export interface FieldType<Value> {
   /** The schema of OpenAPI, without description and examples. */
   readonly schema: Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 // Parses int64 from decimal text: a JavaScript number loses digits past 2^53.
 
-const int64Min = -(2n ** 63n);
-const int64Max = 2n ** 63n - 1n;
+export const int64Min = -(2n ** 63n);
+export const int64Max = 2n ** 63n - 1n;
 const int64DigitsMax = 19;
 
 // Accepts leading zeros: JSON.parse has rejected them in JSON.

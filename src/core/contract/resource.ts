@@ -1,5 +1,5 @@
-// What the service stores. Tables, validation, formats, the console and the interface description
-// derive from it.
+// Defines the resource that the service stores. Tables, validation, formats, the console and the
+// interface description derive from it.
 
 import { text } from "./field-types.ts";
 import { defineResource, optional, required } from "./resource-definition.ts";

@@ -12,7 +12,7 @@ import type { RateLimitResult } from "./rate-limit.ts";
 import { errorResponse, jsonResponse, plantResponse, type Reply } from "./responses.ts";
 import type { TickBudget } from "./tick-budget.ts";
 
-/** What an exchange knows of the way of its request. */
+/** The route of a request, as far as the log, metrics and traces need it. */
 export interface RequestRoute {
   readonly method: string;
   readonly path: string;

@@ -25,7 +25,7 @@ export interface Operation {
   readonly path: string;
   /** The text after the method and the path in the message of methodNotAllowed. */
   readonly advice: string;
-  /** What the interface description says; undefined if openapi.yaml describes the operation. */
+  /** The part of the interface description; undefined if openapi.yaml describes the operation. */
   readonly described?: DescribedOperation;
   /**
    * Settles the exchange. Never rejects.
