@@ -65,7 +65,10 @@ export class CitusDatabases implements AsyncDisposable {
 
   /** Distributes the plants of a store, as docs/scaling.md says. */
   async distribute(database: string): Promise<void> {
-    await this.coordinator.query(database, "SELECT create_distributed_table('plants', 'id')");
+    await this.coordinator.query(
+      database,
+      "SELECT create_distributed_table('plants', 'id', shard_count => 4)",
+    );
   }
 
   /** Leaves the nodes running: other tests use them. */

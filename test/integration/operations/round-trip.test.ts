@@ -9,7 +9,7 @@ import { anyNewPlant } from "../../support/random.ts";
 import { createStore, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { exported } from "../../support/stored-plants.ts";
 
-/** Enough that the PostgreSQL engine uses COPY instead of INSERT. */
+/** More than one batch of an import. */
 const plantsInFile = 3_000;
 
 /** Strings that formats and databases often get wrong. */

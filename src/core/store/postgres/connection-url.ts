@@ -22,14 +22,9 @@ export interface PostgresUrl {
   readonly statementMsMax: number;
   /** How long a batch is retried while the database cannot be written, in milliseconds. */
   readonly retryMsMax: number;
-  /** Batches with at least as many rows are inserted by COPY. */
-  readonly copyRowsMin: number;
   /** Whether batches go straight to the nodes of a Citus cluster. */
   readonly usesCitusNodes: boolean;
 }
-
-/** COPY inserts 500,000 rows a second, and INSERT 100,000. */
-const copyRowsMin = 2_000;
 
 const parameterDefaults = {
   sslmode: "disable",
@@ -78,7 +73,6 @@ export function parsePostgresUrl(rest: string): PostgresUrl {
     connectionsMax: wholeNumber(parameters, "pool_size"),
     statementMsMax: seconds(parameters, "statement_timeout"),
     retryMsMax: seconds(parameters, "retry_timeout"),
-    copyRowsMin,
     usesCitusNodes: oneOf(parameters, "citus", ["direct", "coordinator"]) === "direct",
   };
 }

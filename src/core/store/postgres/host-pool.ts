@@ -2,11 +2,11 @@
 
 import { Socket } from "node:net";
 import { withinTime } from "../../time-limit.ts";
-import type { HostConfig, PostgresUrl } from "./connection-url.ts";
+import type { HostConfig } from "./connection-url.ts";
 import { CopyIn } from "./copy-in.ts";
 import { type ClientBase, DatabaseError, Pool, type PoolClient, type QueryConfig } from "./driver.ts";
 import { classifyError, withConnectionLost } from "./errors.ts";
-import { openSession, type SessionTraits } from "./session.ts";
+import { openSession, type SessionLimits, type SessionTraits } from "./session.ts";
 
 export interface Statement extends QueryConfig {
   readonly rowMode?: "array";
@@ -29,7 +29,9 @@ interface TransactionOptions {
   readonly lockMs?: number;
 }
 
-type HostLimits = Pick<PostgresUrl, "connectionsMax" | "statementMsMax" | "copyRowsMin">;
+interface HostLimits extends SessionLimits {
+  readonly connectionsMax: number;
+}
 
 /** The client waits longer than the server by this much, so that the server ends the statement. */
 const graceMs = 1_000;
@@ -40,8 +42,6 @@ const closeMsMax = 1_000;
 export class HostPool implements Queries {
   /** Its host and port. */
   readonly name: string;
-  /** Batches with at least as many rows are inserted by COPY. */
-  readonly copyRowsMin: number;
   /** When a COPY has last failed. */
   copyFailedAt = Number.NEGATIVE_INFINITY;
   readonly #pool: Pool;
@@ -52,22 +52,21 @@ export class HostPool implements Queries {
   #traits: SessionTraits | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(config: HostConfig, { connectionsMax, statementMsMax, copyRowsMin }: HostLimits) {
+  constructor(config: HostConfig, limits: HostLimits) {
     this.name = `${config.host}:${config.port}`;
-    this.copyRowsMin = copyRowsMin;
     this.#connectMsMax = config.connectionTimeoutMillis;
-    this.#statementMsMax = statementMsMax;
+    this.#statementMsMax = limits.statementMsMax;
     this.#pool = new Pool({
       ...config,
       // One more than batches in flight, so that tokens and probes never wait for a batch; and as
       // many again while statements that were given up still run.
-      max: 2 * (connectionsMax + 1),
+      max: 2 * (limits.connectionsMax + 1),
       idleTimeoutMillis: 0,
       stream: () => this.#newSocket(),
       onConnect: async (client: ClientBase) => {
         // Its query rejects; without a listener "error" would end the process.
         client.on("error", () => undefined);
-        this.#traits = await openSession(client, statementMsMax);
+        this.#traits = await openSession(client, limits);
       },
     });
     this.#pool.on("error", () => undefined);

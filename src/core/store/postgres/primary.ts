@@ -6,6 +6,7 @@ import type { StoreWait } from "../plant-store.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { ConnectionLost, classifyError, errorReason } from "./errors.ts";
 import { HostPool } from "./host-pool.ts";
+import type { SessionLimits } from "./session.ts";
 
 /** The pause before a retry, so that a database that is down is not flooded. */
 const retryPauseMs = 100;
@@ -47,14 +48,14 @@ export async function retry<Result>(
 export type Commits = Pick<Primary, "once" | "withRetry">;
 
 export class Primary {
-  readonly #url: PostgresUrl;
+  readonly #url: PostgresUrl & SessionLimits;
   readonly #wait: StoreWait;
   readonly #hosts: readonly HostPool[];
   #found: Promise<HostPool> | undefined;
   #isReported = false;
 
   /** Connects at the first call. */
-  constructor(url: PostgresUrl, wait: StoreWait = {}) {
+  constructor(url: PostgresUrl & SessionLimits, wait: StoreWait = {}) {
     this.#url = url;
     this.#wait = wait;
     this.#hosts = url.hosts.map((host) => new HostPool(host, url));

@@ -17,8 +17,7 @@ const probePauseMs = 250;
 
 /**
  * Nothing is planned for each shard of a COPY. COPY for 4 plants or more made 1.4 times the creates
- * at 32 connections and 1.2 times at 64 that COPY for 16 or more made. On the coordinator small
- * batches are ten times slower by COPY, which opens a connection for each shard.
+ * at 32 connections and 1.2 times at 64 that COPY for 16 or more made.
  */
 const copyRowsMin = 4;
 
