@@ -1,7 +1,7 @@
 // The console's call for an import into the running server: the body of the request is the file,
 // which is read at the pace of the store, and the response is the report.
 
-import { AdminError } from "../core/admin/request-bodies.ts";
+import { AdminError } from "../admin-responses.ts";
 import { errorRegistry } from "../core/contract/errors.ts";
 import type { FieldValue } from "../core/contract/fields.ts";
 import type { NewPlant } from "../core/contract/plant.ts";

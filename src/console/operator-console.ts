@@ -3,13 +3,13 @@
 
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
+import { AdminError, respond, respondError } from "../admin-responses.ts";
 import type { TrustedProxies } from "../client-address.ts";
-import { AdminError, RequestBodies } from "../core/admin/request-bodies.ts";
-import { respond } from "../core/admin/responses.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
 import { randomBytes } from "../core/auth/token.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
+import { RequestBodies } from "../request-bodies.ts";
 import type { ConsoleContext } from "./context.ts";
 import { Imports } from "./import.ts";
 import { PlantChanges } from "./plant-changes.ts";
@@ -129,9 +129,7 @@ export class OperatorConsole implements AdminRoutes {
     });
 
     this.#app = new Hono<Env>()
-      .onError((error) => {
-        throw error;
-      })
+      .onError(respondError)
       .use(({ req }, next) => {
         checkHost(req.raw, options.names);
         return next();

@@ -1,7 +1,6 @@
 // The files of the page. Loaded when the page is first requested.
 
-import { AdminError } from "../core/admin/request-bodies.ts";
-import { securityHeaders } from "../core/admin/responses.ts";
+import { AdminError, securityHeaders } from "../admin-responses.ts";
 import { staticFiles } from "../static-files.ts";
 import iconImage from "./page/icon.svg" with { type: "file" };
 import indexPage from "./page/index.html" with { type: "file" };

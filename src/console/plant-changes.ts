@@ -1,6 +1,6 @@
 // The console's calls that create and edit plants, each edit in a run of the history, and its undo.
 
-import { AdminError } from "../core/admin/request-bodies.ts";
+import { AdminError } from "../admin-responses.ts";
 import { ApiError, statusOf } from "../core/contract/errors.ts";
 import { isStorable } from "../core/contract/field-types.ts";
 import { groupField } from "../core/contract/fields.ts";

@@ -1,7 +1,7 @@
 // Checks that a request comes from the page of the console: against DNS rebinding and cross-site
 // request forgery (CSRF). A check throws an AdminError for a request that it rejects.
 
-import { AdminError } from "../core/admin/request-bodies.ts";
+import { AdminError } from "../admin-responses.ts";
 
 /**
  * Sent with every write. A page of another site cannot send it without a CORS preflight, which is

@@ -6,7 +6,7 @@
 // a Uint8Array or a string for each response 2.1 to 3.3 GB more, DecompressionStream 1.4 GB,
 // Bun.file 5 MB and a second descriptor for each, a stream that is pulled from shared bytes 27 MB.
 
-import { AdminError } from "../core/admin/request-bodies.ts";
+import { AdminError } from "../admin-responses.ts";
 
 /** Creates streams within a bound of memory. */
 export class ResponseStreams {

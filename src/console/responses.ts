@@ -1,8 +1,7 @@
 // Responses of the console: JSON, lists, reports and downloads, which take bounded memory where a
 // client does not read them.
 
-import { AdminError } from "../core/admin/request-bodies.ts";
-import { respond } from "../core/admin/responses.ts";
+import { AdminError, respond } from "../admin-responses.ts";
 import { ResponseStreams } from "./response-streams.ts";
 
 type Headers = Readonly<Record<string, string>>;

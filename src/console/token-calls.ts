@@ -1,6 +1,6 @@
 // The console's calls that list, issue, rotate and revoke tokens.
 
-import { AdminError } from "../core/admin/request-bodies.ts";
+import { AdminError } from "../admin-responses.ts";
 import { isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
 import { CoalescedWork } from "../core/coalesced-work.ts";
 import { isStorable } from "../core/contract/field-types.ts";

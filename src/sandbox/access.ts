@@ -1,8 +1,8 @@
 // Decides who may use control: any client on this machine, and others with the console's password.
 
+import { AdminError } from "../admin-responses.ts";
 import type { TrustedProxies } from "../client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
-import { AdminError } from "../core/admin/request-bodies.ts";
 
 /** Fields that were accepted: one for each user name that came with the password. */
 const acceptedMax = 100;

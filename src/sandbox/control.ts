@@ -4,13 +4,13 @@
 import type { Context } from "hono";
 import { cors as allowOrigins } from "hono/cors";
 import { Hono } from "hono/tiny";
+import { AdminError, respond, respondError } from "../admin-responses.ts";
 import { checkHost, checkOrigin } from "../console/request-origin.ts";
-import { AdminError, RequestBodies } from "../core/admin/request-bodies.ts";
-import { respond, respondError } from "../core/admin/responses.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
 import { toExactJson } from "../core/contract/exact-json.ts";
 import { int64Max, int64Min, parseInt64 } from "../core/contract/int64.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";
+import { RequestBodies } from "../request-bodies.ts";
 import document from "./openapi-control.yaml";
 
 interface ControlRequest {
@@ -81,10 +81,7 @@ export class Control implements AdminRoutes {
   constructor(routes: ControlRoutes, { names, cors, authenticate }: ControlAccess) {
     this.routes = { "GET /sandbox/openapi.json": () => respondControl(document), ...routes };
     this.#app
-      .onError((error) => {
-        if (error instanceof AdminError) return respondError(error.status, error.message, error.headers);
-        throw error;
-      })
+      .onError(respondError)
       .use(({ req }, next) => {
         checkHost(req.raw, names);
         return next();

@@ -1,6 +1,6 @@
 // Control of the plants: reading them back.
 
-import { AdminError } from "../core/admin/request-bodies.ts";
+import { AdminError } from "../admin-responses.ts";
 import { countCodeUnits } from "../core/contract/fields.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
 import type { NewPlant } from "../core/contract/plant.ts";

@@ -1,7 +1,7 @@
 // Control of the rules, and those of the start.
 
 import type { Rule, RuleList } from "../../packages/sandbox/src/control-types.ts";
-import { AdminError } from "../core/admin/request-bodies.ts";
+import { AdminError } from "../admin-responses.ts";
 import { parseExactJson } from "../core/contract/exact-json.ts";
 import { errorMessage, OperatorError } from "../core/operator-error.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";

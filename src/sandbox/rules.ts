@@ -6,7 +6,7 @@ import type {
   StoredRule,
   TextCondition,
 } from "../../packages/sandbox/src/control-types.ts";
-import { AdminError } from "../core/admin/request-bodies.ts";
+import { AdminError } from "../admin-responses.ts";
 import { fieldNames } from "../core/contract/fields.ts";
 import { SeededRandom } from "./seeded-random.ts";
 

@@ -1,7 +1,7 @@
 // Control of the tokens, and of the clock by which they expire.
 
 import type { ClockChange, NewToken } from "../../packages/sandbox/src/control-types.ts";
-import { AdminError } from "../core/admin/request-bodies.ts";
+import { AdminError } from "../admin-responses.ts";
 import { hashToken, makeToken, randomBytes } from "../core/auth/token.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { parseDescribed } from "./described-json.ts";

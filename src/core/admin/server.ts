@@ -3,20 +3,14 @@
 import { CoalescedWork } from "../coalesced-work.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import { prometheusContentType } from "../observability/prometheus-text.ts";
-import { errorMessage, OperatorError } from "../operator-error.ts";
+import { errorMessage } from "../operator-error.ts";
 import { withinTime } from "../time-limit.ts";
-import { AdminError } from "./request-bodies.ts";
-import { respond, respondError, respondText } from "./responses.ts";
 
 /** Further routes of the listener. */
 export interface AdminRoutes {
   /** As the `routes` of Bun.serve have them: `/own`, or `/own/*` for all paths below. */
   readonly paths: readonly string[];
-  /**
-   * May throw an AdminError or OperatorError, which becomes the response.
-   *
-   * @param peer the address at the other end of the connection.
-   */
+  /** @param peer the address at the other end of the connection. */
   handle(request: Request, peer: string): Response | Promise<Response>;
 }
 
@@ -28,7 +22,7 @@ export interface AdminOptions {
   readonly assertReady: () => Promise<readonly string[]>;
   readonly metrics: Metrics;
   readonly routes: readonly AdminRoutes[];
-  /** Called with any other exception: otherwise Bun prints it and the process exits with 1. */
+  /** Called with an exception of a route: otherwise Bun prints it and the process exits with 1. */
   readonly onInternalError: (error: unknown) => void;
 }
 
@@ -54,17 +48,16 @@ export function startAdminServer({
   onInternalError,
 }: AdminOptions): Bun.Server<undefined> {
   const metricsText = new CoalescedWork(() => metrics.text());
-  const livez = () => respondText(200, "live");
+  const livez = () => respond(200, "live\n");
   const readyz = () =>
     withinTime(assertReady(), readinessMsMax, "the store").then(
-      (failures) => respondText(200, ["ready", ...failures].join("\n")),
-      (reason) => respondText(503, `not ready: ${errorMessage(reason)}`),
+      (failures) => respond(200, ["ready", ...failures, ""].join("\n")),
+      (reason) => respond(503, `not ready: ${errorMessage(reason)}\n`),
     );
-  const renderMetrics = async () =>
-    respond(await metricsText.run(), 200, { "Content-Type": prometheusContentType });
+  const renderMetrics = async () => respond(200, await metricsText.run(), prometheusContentType);
   const handlerOf = (extra: AdminRoutes) => (request: Request, server: Bun.Server<undefined>) =>
     extra.handle(request, server.requestIP(request)?.address ?? "");
-  const notFound = () => respondText(404, "not found; there are GET /livez, GET /readyz and GET /metrics");
+  const notFound = () => respond(404, "not found; there are GET /livez, GET /readyz and GET /metrics\n");
   return Bun.serve({
     hostname: host,
     port,
@@ -84,10 +77,12 @@ export function startAdminServer({
     },
     fetch: notFound,
     error(error) {
-      if (error instanceof AdminError) return respondError(error.status, error.message, error.headers);
-      if (error instanceof OperatorError) return respondError(503, error.message);
       onInternalError(error);
-      return respondError(500, "Internal error; see the server's log.");
+      return Response.json({ message: "Internal error; see the server's log." }, { status: 500 });
     },
   });
+}
+
+function respond(status: number, text: string, type = "text/plain; charset=utf-8"): Response {
+  return new Response(text, { status, headers: { "Content-Type": type, "Cache-Control": "no-store" } });
 }

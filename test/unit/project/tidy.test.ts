@@ -32,7 +32,7 @@ const layers: readonly (readonly string[])[] = [
   ["src/core/http", "src/core/admin"],
   ["src/core/server.ts"],
   ["src/product.ts"],
-  ["src/static-files.ts", "src/client-address.ts"],
+  ["src/static-files.ts", "src/client-address.ts", "src/admin-responses.ts", "src/request-bodies.ts"],
   ["src/docs-page"],
   ["src/operations"],
   ["src/sample-operations"],

@@ -1,21 +1,10 @@
-// Bodies of requests to the routes of the admin listener.
+// Bodies of requests to the console and to the sandbox's control.
 
-import { ApiError, statusOf } from "../contract/errors.ts";
-import { parseExactJson } from "../contract/exact-json.ts";
-import { decodeUtf8 } from "../contract/utf8.ts";
-import { type BodyLimits, BodyReader } from "../http/body-reader.ts";
-
-/** An error response: a status from 400 on, and a sentence that says what would be right. */
-export class AdminError extends Error {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
-    super(message);
-    this.status = status;
-    this.headers = headers;
-  }
-}
+import { AdminError } from "./admin-responses.ts";
+import { ApiError, statusOf } from "./core/contract/errors.ts";
+import { parseExactJson } from "./core/contract/exact-json.ts";
+import { decodeUtf8 } from "./core/contract/utf8.ts";
+import { type BodyLimits, BodyReader } from "./core/http/body-reader.ts";
 
 /** Reads bodies within limits. Throws an AdminError for one that it rejects. */
 export class RequestBodies {
