@@ -45,7 +45,8 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   // Loaded late, so that --help stays fast.
   const [
     { startServer },
-    serving,
+    { addressesOf },
+    starting,
     { Sandbox },
     { withSandboxPage },
     { createConsole },
@@ -54,6 +55,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   ] = await Promise.all([
     import("../core/server.ts"),
     import("./serve.ts"),
+    import("./start-server.ts"),
     import("../sandbox/sandbox.ts"),
     import("../sandbox/page.ts"),
     import("./serve-console.ts"),
@@ -86,14 +88,14 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   const sessions =
     console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
   const controlUrl = () => (server.adminUrl === undefined ? undefined : `${server.adminUrl}/sandbox`);
-  const { wrapHandler: withDocumentation, ...options } = serving.serverOptions(serveConfig);
+  const { wrapHandler: withDocumentation, ...options } = starting.serverOptions(serveConfig);
   const { arrivalSecondsMax, basePath } = config;
   const control = sandbox.control({
     sessions,
     reloadTokens: () => server.reloadTokens(),
     forgetPlants: () => console?.forgetPlants(),
   });
-  const server: RunningServer = await serving.withListenAdvice(() =>
+  const server: RunningServer = await starting.withListenAdvice(() =>
     startServer({
       ...options,
       ...parts,
@@ -112,12 +114,12 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   );
   resources.use(server);
   const { host: publicHost, port, drainSecondsMax } = config;
-  const listener = await serving.withListenAdvice(() =>
+  const listener = await starting.withListenAdvice(() =>
     sandbox.listen({ host: publicHost, port, basePath, respond: (request) => server.fetch(request) }),
   );
   resources.defer(() => listener.stop(drainSecondsMax * 1_000));
 
-  const addresses = serving.addressesOf(serveConfig, { url: sandbox.url, adminUrl: server.adminUrl });
+  const addresses = addressesOf(serveConfig, { url: sandbox.url, adminUrl: server.adminUrl });
   ownProcess.logStart(config, addresses);
   const { url, adminUrl = null } = addresses;
   const ready = { url, plantsUrl: `${url}/plants`, token, adminUrl, controlUrl: controlUrl() ?? null };

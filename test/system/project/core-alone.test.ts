@@ -41,7 +41,7 @@ test("without console, sandbox, conformance, documentation, operations and comma
 
 /**
  * An extra: its folders, the files of the command line that wire it, each named in a line of
- * serve.ts or main.ts, and what the line calls.
+ * start-server.ts or main.ts, and what the line calls.
  */
 const extras: Readonly<Record<string, { folders: string[]; wiring: string[]; called: string }>> = {
   // The sandbox parses messages as conformance does.
@@ -77,7 +77,7 @@ test("without one extra and the lines that wire it the others compile", async ()
     symlinkSync(`${root}node_modules`, `${copy}/node_modules`);
     for (const removed of folders) rmSync(`${copy}/src/${removed}`, { recursive: true });
     for (const removed of wiring) rmSync(`${copy}/src/cli/${removed}`);
-    for (const file of ["serve.ts", "main.ts"]) {
+    for (const file of ["start-server.ts", "main.ts"]) {
       const path = `${copy}/src/cli/${file}`;
       const lines = readFileSync(path, "utf8").split("\n");
       writeFileSync(path, lines.filter((line) => !new RegExp(`\\b(${called})\\b`).test(line)).join("\n"));

@@ -1,0 +1,84 @@
+// Starts the server that the settings describe, with its extras.
+
+import type { AdminRoutes } from "../core/admin/server.ts";
+import type { Certificate } from "../core/http/certificate.ts";
+import { OperatorError } from "../core/operator-error.ts";
+import { ListenError, type RunningServer, type ServerOptions, startServer } from "../core/server.ts";
+import { documentation } from "../docs-page/documentation.ts";
+import { sampleOperations } from "../sample-operations/index.ts";
+import type { ServeConfig, ServeSettings } from "./config/resolve.ts";
+import { createConsole } from "./serve-console.ts";
+
+/** A key that the identity provider removes is rejected after this time at the latest. */
+const keysAgeMsMax = 300_000;
+
+/** Routes of the admin listener. They are closed after the server, and before the store. */
+type AdminExtra = AdminRoutes & { close(): Promise<void> };
+
+/** The server's parts that do not come from settings. */
+interface ServerParts extends Required<Pick<ServerOptions, "store" | "events" | "now" | "wallNow">> {
+  readonly certificate: Certificate | undefined;
+}
+
+/** Starts the server; its extras and itself are closed with the resources. */
+export async function startConfigured(
+  config: ServeConfig,
+  { certificate, ...parts }: ServerParts,
+  resources: AsyncDisposableStack,
+): Promise<RunningServer> {
+  const extras: readonly (AdminExtra | undefined)[] = [
+    // Each in a line of its own.
+    createConsole(config, parts),
+  ];
+  const adminRoutes = extras.filter((extra) => extra !== undefined);
+  for (const extra of adminRoutes) resources.defer(() => extra.close());
+  const server = await withListenAdvice(() =>
+    startServer({
+      ...serverOptions(config),
+      ...parts,
+      listener: { host: config.host, port: config.port, certificate },
+      adminRoutes,
+    }),
+  );
+  return resources.use(server);
+}
+
+/** The server options that come from settings, except the public address. */
+export function serverOptions(config: ServeSettings): Omit<ServerOptions, "store"> {
+  const { adminHost, adminPort, tokenRate, tokenBurst } = config;
+  const operations = Object.entries(sampleOperations).flatMap(([name, operation]) =>
+    config.operations.includes(name) ? [operation] : [],
+  );
+  const { jwtIssuer: issuer, jwtAudience: audience, jwksUrl } = config;
+  return {
+    admin: adminPort === "off" ? undefined : { host: adminHost, port: adminPort },
+    basePath: config.basePath,
+    operations,
+    wrapHandler: documentation({ ...config, operations, hasPage: config.docs === "on" }),
+    cors: config.cors,
+    // The settings of limits have the names of the options.
+    limits: config,
+    rateLimit: tokenRate === 0 ? undefined : { createsPerSecond: tokenRate, burst: tokenBurst ?? tokenRate },
+    identityProvider:
+      issuer === undefined || audience === undefined
+        ? undefined
+        : { issuer, audience, jwksUrl, keysAgeMsMax },
+  };
+}
+
+/** Rejects with an OperatorError, with advice, if an address cannot be bound. */
+export async function withListenAdvice<Listener>(start: () => Promise<Listener>): Promise<Listener> {
+  try {
+    return await start();
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error;
+    const flag = error.listener === "admin" ? "--admin-port" : "--port";
+    throw new OperatorError(`${error.message}; ${listenAdvice(error.code, flag)}`);
+  }
+}
+
+function listenAdvice(code: string, flag: string): string {
+  if (code === "EACCES") return `this user may not open that port; choose one above 1023 with ${flag}`;
+  if (code === "EADDRINUSE") return `stop the program that uses it, or choose another with ${flag}`;
+  return `choose an address of this machine with ${flag.replace("port", "host")}`;
+}
