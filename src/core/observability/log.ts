@@ -1,6 +1,6 @@
 // The log: events as lines on standard error, without tokens and fields of plants.
 
-import pino from "pino";
+import { SonicBoom } from "sonic-boom";
 import { errorRegistry, isErrorCode } from "../contract/errors.ts";
 import { FixedWindowLimiter } from "./fixed-window-limiter.ts";
 import { formatEvent, formatRequest } from "./readable-lines.ts";
@@ -160,14 +160,8 @@ interface LineFormat {
 }
 
 function jsonFormat(stream: LogOutput["stream"]): LineFormat {
-  const logger = pino(
-    {
-      base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    stream,
-  );
+  const write = ({ level, fields, message: msg }: Line) =>
+    stream.write(`${JSON.stringify({ level, time: new Date(), ...fields, msg })}\n`);
   return {
     writeRequest(request, suppressed) {
       const { requestId, method, path, status, result, message, caller, startedAt, endedAt } = request;
@@ -181,9 +175,9 @@ function jsonFormat(stream: LogOutput["stream"]): LineFormat {
         ms: Number((endedAt - startedAt).toFixed(3)),
         suppressed,
       };
-      logger.info(fields, `${method} ${path} ${status}`);
+      write(line("info", `${method} ${path} ${status}`, fields));
     },
-    write: ({ level, fields, message }) => logger[level](fields, message),
+    write,
   };
 }
 
@@ -206,7 +200,7 @@ export interface LogOutput {
 }
 
 function openStandardError(): LogOutput {
-  const stream = pino.destination({ fd: 2, sync: false, maxLength: bufferedBytesMax });
+  const stream = new SonicBoom({ fd: 2, sync: false, maxLength: bufferedBytesMax });
   // The reader of the log may end, or its disk be full: the server continues without a log.
   let hasFailed = false;
   stream.on("error", () => {
@@ -221,8 +215,6 @@ function openStandardError(): LogOutput {
     else stream.end();
     const isWritten = await promise;
     clearTimeout(timer);
-    // Otherwise pino writes again when the process exits, which then waits for that.
-    stream.destroy();
     return isWritten;
   };
   return { stream, end };

@@ -46,7 +46,7 @@ const reserved: readonly [pattern: RegExp, only: string | readonly string[], ins
   [/"bun:sqlite"/, "src/core/store/sqlite/driver.ts", "import from ./driver.ts"],
   [/"bun:ffi"/, "", "use what Bun and node: offer"],
   [/"pg"/, "src/core/store/postgres/driver.ts", "import from ./driver.ts"],
-  [/"pino"/, "src/core/observability/log.ts", "emit a ServerEvent"],
+  [/"sonic-boom"/, "src/core/observability/log.ts", "emit a ServerEvent"],
   [
     /"hono(?:\/|")/,
     [
