@@ -1,12 +1,11 @@
 // The worker that copies the WAL into the database file on its own connection, during commits.
 
 import { fdatasyncSync } from "node:fs";
-import { checkpoint } from "./checkpoint.ts";
+import { checkpoint, restartPages } from "./checkpoint.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
 import type { Database } from "./driver.ts";
 import { batchFailure, isFailedFsync, recordDiskFailure } from "./errors.ts";
-import { restartPages } from "./wal.ts";
 import { notify, serveCalls } from "./worker-rpc.ts";
 
 /** The pause between two passes: each costs an fsync of the WAL. */
@@ -20,11 +19,6 @@ const pagesMin = 2_000;
  * tail is soon short enough.
  */
 const lastPagesMin = 500;
-
-/** The pause after an error, such as a full disk. */
-const errorIntervalMs = 1_000;
-
-let nextTryAt = 0;
 
 serveCalls(openCheckpoints);
 
@@ -58,10 +52,9 @@ export async function openCheckpoints(path: string, memory: SharedArrayBuffer, d
 }
 
 function copyIfLong(database: Database, descriptor: number): void {
-  if (performance.now() < nextTryAt) return;
   try {
-    const { pages, copied } = checkpoint(database, "NOOP");
-    if (pages - copied < (pages < restartPages ? pagesMin : lastPagesMin)) return;
+    const { pages, tail } = checkpoint(database, "NOOP");
+    if (tail < (pages < restartPages ? pagesMin : lastPagesMin)) return;
     checkpoint(database, "PASSIVE");
     // During commits SQLite never fsyncs the database file, and the commit that copies the rest
     // would do all of it.
@@ -69,6 +62,5 @@ function copyIfLong(database: Database, descriptor: number): void {
   } catch (error) {
     if (isFailedFsync(error)) throw error;
     notify(batchFailure(error).reason);
-    nextTryAt = performance.now() + errorIntervalMs;
   }
 }

@@ -105,7 +105,7 @@ function assertWritableFile(path: string): void {
 function makeDurable(database: Database, path: string): void {
   const [[journalMode] = []] = database.query("PRAGMA journal_mode = WAL").values();
   database.run("PRAGMA synchronous = FULL");
-  // wal.ts and the checkpoint thread run the checkpoints: SQLite does not report one of its own
+  // checkpoint.ts and the checkpoint thread run the checkpoints: SQLite does not report one of its own
   // that fails.
   database.run("PRAGMA wal_autocheckpoint = 0");
   database.run(`PRAGMA journal_size_limit = ${walBytesKept}`);

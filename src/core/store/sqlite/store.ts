@@ -7,6 +7,7 @@ import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
 import type { CommandStore, NewEntry, OnUnavailable, OpenMode, Outcome } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
 import type { TokenStore } from "../sql-tokens.ts";
+import { shortenWal } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
 import type { Database } from "./driver.ts";
@@ -25,7 +26,6 @@ import { SqlitePlants } from "./plants.ts";
 import { toSqlConnection } from "./sql-connection.ts";
 import { editPlants, openReader, type SqlCall, SqlRunner } from "./sql-statements.ts";
 import { SqliteTokens } from "./tokens.ts";
-import { Wal } from "./wal.ts";
 
 export class SqliteStore implements CommandStore {
   readonly engine = "sqlite";
@@ -37,7 +37,6 @@ export class SqliteStore implements CommandStore {
   readonly #onUnavailable: OnUnavailable;
   readonly #database: Database;
   readonly #files: OpenFiles;
-  readonly #wal: Wal;
   readonly #checkpointThread: CheckpointSignals | undefined;
   readonly #plants: SqlitePlants;
   readonly #sql: SqlRunner;
@@ -60,8 +59,9 @@ export class SqliteStore implements CommandStore {
     this.#database = openDatabase(path, mode);
     this.#checkpointThread = checkpointThread;
     this.#files = new OpenFiles(path);
-    this.#wal = new Wal(this.#database, onUnavailable, checkpointThread);
-    this.#plants = new SqlitePlants(this.#database, onUnavailable, () => this.#wal.shorten());
+    this.#plants = new SqlitePlants(this.#database, onUnavailable, () =>
+      shortenWal(this.#database, checkpointThread),
+    );
     this.tokens = new SqliteTokens(this.#database, (access, run) =>
       access === "read" ? this.#read(run) : this.#write(run),
     );
@@ -131,7 +131,7 @@ export class SqliteStore implements CommandStore {
   /** Runs a write, and keeps the WAL short: without creates only these calls grow it. */
   #write<T>(write: () => T): Promise<T> {
     return this.#read(() => {
-      this.#wal.shorten();
+      shortenWal(this.#database, this.#checkpointThread);
       return write();
     });
   }

@@ -2,16 +2,14 @@
 
 import { Database } from "bun:sqlite";
 import { expect, spyOn, test } from "bun:test";
-import { existsSync, openSync, readSync, writeSync } from "node:fs";
+import { existsSync } from "node:fs";
 import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
 import { toEntries } from "../../../../../src/core/store/plant-store.ts";
-import { checkpoint } from "../../../../../src/core/store/sqlite/checkpoint.ts";
 import { CheckpointSignals } from "../../../../../src/core/store/sqlite/checkpoint-signals.ts";
-import { openDatabase, walBytesKept } from "../../../../../src/core/store/sqlite/connection.ts";
+import { walBytesKept } from "../../../../../src/core/store/sqlite/connection.ts";
 import { DiskFailureError } from "../../../../../src/core/store/sqlite/errors.ts";
 import { BatchMemory } from "../../../../../src/core/store/sqlite/shared-batch.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
-import { Wal } from "../../../../../src/core/store/sqlite/wal.ts";
 import { eventually } from "../../../../support/eventually.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
 import { openedStore, storedCount, unexpected } from "../../../../support/stored-plants.ts";
@@ -65,39 +63,6 @@ test("a server's WAL is copied by the checkpoint thread, and restarts in the com
   await store[Symbol.asyncDispose]();
   expect(existsSync(`${path}-wal`)).toBe(false);
   expect(await storedCount(`sqlite:${path}`)).toBe(Number(id));
-});
-
-test("while another connection writes the index of the WAL, a WAL that a reader holds is not taken for restarted", () => {
-  using folder = new TemporaryFolder();
-  const path = folder.file("plants.db");
-  using database = openDatabase(path, "create");
-  const wal = new Wal(database, unexpected);
-  using other = new Database(path);
-  const reader = new Database(path);
-  reader.run("BEGIN");
-  reader.query("SELECT count(*) FROM plants").get();
-  // More than the 4,000 pages from which on commits copy the WAL.
-  other.run("INSERT INTO plants (id, name, created_at) VALUES (1, ?, 0)", ["x".repeat(17 * mebibyte)]);
-  wal.shorten();
-  const { toCopy } = walPages(path);
-  expect(toCopy).toBeGreaterThan(4_000);
-  reader.close();
-
-  // A connection that commits writes the second copy of the index's header, and then the first one.
-  // Left open: closing it would drop the locks of this process.
-  const index = openSync(`${path}-shm`, "r+");
-  const second = Buffer.alloc(48);
-  readSync(index, second, 0, 48, 48);
-  other.run("BEGIN IMMEDIATE");
-  writeSync(index, Buffer.alloc(48), 0, 48, 48);
-  expect(checkpoint(database, "NOOP").pages).toBe(-1);
-  wal.shorten();
-  writeSync(index, second, 0, 48, 48);
-  other.run("COMMIT");
-
-  wal.shorten();
-  // The next checkpoint is tried after 1,000 more pages, as the reader held back the last one.
-  expect(walPages(path).toCopy).toBe(toCopy);
 });
 
 test("a commit in flight while an fsync of the checkpoint thread fails is not acknowledged, nor anything after it", async () => {
