@@ -12,11 +12,10 @@ import type { Config, ServeSettings } from "./config/resolve.ts";
 import { serverSettingsWithout } from "./config/settings.ts";
 import { host } from "./host.ts";
 import { printError, printLines } from "./output.ts";
-import { ReadyFile } from "./ready-file.ts";
 
 /** The sandbox's own settings, and those of a server except for a kept store and TLS. */
 const settingNames = [
-  ...(["sandboxToken", "sandboxSeed", "sandboxRules", "sandboxReadyPath", "exitWithParent"] as const),
+  ...(["sandboxToken", "sandboxSeed", "sandboxRules", "exitWithParent"] as const),
   ...serverSettingsWithout("database", "migrate", "bootstrapToken", "tlsCertificate", "tlsKey"),
 ];
 type SandboxConfig = Config<(typeof settingNames)[number]>;
@@ -36,8 +35,6 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
     adminNames = [],
     trustedProxies = [],
   } = config;
-  using readyFile =
-    config.sandboxReadyPath === undefined ? undefined : new ReadyFile(config.sandboxReadyPath);
   printError(
     'A sandbox: nothing is kept, and all plants are gone when it ends. "plantstore serve" keeps them.',
   );
@@ -121,10 +118,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
 
   const addresses = addressesOf(serveConfig, { url: sandbox.url, adminUrl: server.adminUrl });
   ownProcess.logStart(config, addresses);
-  const { url, adminUrl = null } = addresses;
-  const ready = { url, plantsUrl: `${url}/plants`, token, adminUrl, controlUrl: controlUrl() ?? null };
-  readyFile?.write({ ...ready, pid: process.pid });
-  await printLines(startLines(config, addresses, ready.controlUrl));
+  await printLines(startLines(config, addresses, controlUrl()));
   await ownProcess.waitForStop(parent?.ended);
 }
 
@@ -132,7 +126,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
 function startLines(
   { sandboxToken, sandboxSeed, publicUrl }: SandboxConfig,
   { url, documentationUrl, consoleUrl }: ServerAddresses,
-  controlUrl: string | null,
+  controlUrl: string | undefined,
 ): string[] {
   const { output, environment } = host();
   const { columns } = output;

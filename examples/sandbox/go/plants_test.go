@@ -1,12 +1,11 @@
 package plants
 
 import (
+	"bufio"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,12 +18,14 @@ func TestMain(m *testing.M) {
 }
 
 func runWithSandbox(m *testing.M) int {
-	// The sandbox removes it when it ends.
-	readyFile := filepath.Join(os.TempDir(), fmt.Sprintf("sandbox-%d-%d", os.Getpid(), time.Now().UnixNano()))
 	command := exec.Command("plantstore", "sandbox", "--port", "0", "--admin-port", "0",
-		"--ready-file", readyFile, "--exit-with-parent", "--log-level", "warn")
+		"--exit-with-parent", "--log-level", "warn")
 	command.Stderr = os.Stderr
 	stdin, err := command.StdinPipe()
+	if err != nil {
+		panic(err)
+	}
+	stdout, err := command.StdoutPipe()
 	if err != nil {
 		panic(err)
 	}
@@ -33,17 +34,20 @@ func runWithSandbox(m *testing.M) int {
 	}
 	defer command.Wait()
 	defer stdin.Close()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if ready, err := os.ReadFile(readyFile); err == nil {
-			if err := json.Unmarshal(ready, &sandbox); err != nil {
-				panic(err)
-			}
+	// The first line is the base URL; the others are labels with their values.
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		switch row := strings.Fields(lines.Text()); row[0] {
+		case "Interface":
+			sandbox.PlantsURL = row[1]
+		case "Token":
+			sandbox.Token = row[1]
+		case "Control":
+			sandbox.ControlURL = row[1]
+		case "Store":
 			return m.Run()
 		}
-		if time.Now().After(deadline) {
-			panic("the sandbox did not start")
-		}
 	}
+	panic("the sandbox did not start")
 }
 
 type plant struct {

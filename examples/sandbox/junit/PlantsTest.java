@@ -14,7 +14,7 @@ class PlantsTest {
 
   @Test
   void theIdOfAPlantIsExact() throws Exception {
-    var created = SandboxExtension.send("POST", SandboxExtension.address("plantsUrl"), plant);
+    var created = SandboxExtension.send("POST", SandboxExtension.row("Interface"), plant);
     assertEquals(200, created.statusCode());
     assertEquals("{\"plants\":[" + plant + "],\"next\":null}", read("/plants"));
   }
@@ -23,9 +23,9 @@ class PlantsTest {
   @Order(1)
   void aCreateStillWaitsWhenItsTestEnds() throws Exception {
     var rule = "{\"outcome\":{\"delay\":{\"seconds\":0.2}}}";
-    SandboxExtension.send("POST", SandboxExtension.address("controlUrl") + "/rules", rule);
+    SandboxExtension.send("POST", SandboxExtension.row("Control") + "/rules", rule);
     // The reset closes the connection.
-    SandboxExtension.sendAsync("POST", SandboxExtension.address("plantsUrl"), plant);
+    SandboxExtension.sendAsync("POST", SandboxExtension.row("Interface"), plant);
     while (!read("/rules").contains("\"applied\":1")) {}
   }
 
@@ -38,6 +38,6 @@ class PlantsTest {
   }
 
   private static String read(String path) throws Exception {
-    return SandboxExtension.send("GET", SandboxExtension.address("controlUrl") + path, "").body();
+    return SandboxExtension.send("GET", SandboxExtension.row("Control") + path, "").body();
   }
 }

@@ -6,46 +6,41 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.UUID;
-import java.util.regex.Pattern;
+import java.util.HashMap;
+import java.util.Map;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 public class SandboxExtension implements BeforeEachCallback {
   private static final HttpClient client = HttpClient.newHttpClient();
-  private static String addresses;
+  private static final Map<String, String> rows = new HashMap<>();
 
   @Override
   public void beforeEach(ExtensionContext context) throws Exception {
     start();
-    send("POST", address("controlUrl") + "/reset", "");
+    send("POST", row("Control") + "/reset", "");
   }
 
   /** The sandbox ends with this process, which holds its standard input open. */
   private static synchronized void start() throws Exception {
-    if (addresses != null) return;
-    // The sandbox removes it when it ends.
-    Path readyFile = Path.of(System.getProperty("java.io.tmpdir"), "sandbox-" + UUID.randomUUID());
+    if (!rows.isEmpty()) return;
     Process process =
         new ProcessBuilder("plantstore", "sandbox", "--port", "0", "--admin-port", "0",
-                "--ready-file", readyFile.toString(), "--exit-with-parent", "--log-level", "warn")
-            .redirectOutput(Redirect.DISCARD)
+                "--exit-with-parent", "--log-level", "warn")
             .redirectError(Redirect.INHERIT)
             .start();
-    while (Files.notExists(readyFile)) {
-      if (!process.isAlive()) throw new IllegalStateException("the sandbox did not start");
-      Thread.sleep(10);
+    // The first line is the base URL; the others are labels with their values.
+    for (String line; (line = process.inputReader().readLine()) != null; ) {
+      String[] row = line.split(" +", 2);
+      if (row.length == 2) rows.put(row[0], row[1]);
+      if (row[0].equals("Store")) return;
     }
-    addresses = Files.readString(readyFile);
+    throw new IllegalStateException("the sandbox did not start");
   }
 
-  /** A member of the ready file: url, plantsUrl, token, adminUrl or controlUrl. */
-  public static String address(String name) {
-    var matcher = Pattern.compile("\"" + name + "\"\\s*:\\s*\"([^\"]*)\"").matcher(addresses);
-    if (!matcher.find()) throw new IllegalArgumentException(name);
-    return matcher.group(1);
+  /** A value that the sandbox prints at its start, such as that of Interface, Token or Control. */
+  public static String row(String label) {
+    return rows.get(label);
   }
 
   public static HttpResponse<String> send(String method, String url, String body)
@@ -60,7 +55,7 @@ public class SandboxExtension implements BeforeEachCallback {
   private static HttpRequest request(String method, String url, String body) {
     return HttpRequest.newBuilder(URI.create(url))
             .method(method, BodyPublishers.ofString(body))
-            .header("Authorization", "Bearer " + address("token"))
+            .header("Authorization", "Bearer " + row("Token"))
             .header("Content-Type", "application/json")
             .build();
   }

@@ -1,6 +1,4 @@
-import json
 import subprocess
-import time
 import urllib.request
 from types import SimpleNamespace
 
@@ -8,14 +6,16 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def running_sandbox(tmp_path_factory):
-    ready_file = tmp_path_factory.mktemp("sandbox") / "ready.json"
-    flags = ["--port", "0", "--admin-port", "0", "--ready-file", ready_file, "--exit-with-parent"]
-    with subprocess.Popen(["plantstore", "sandbox", *flags], stdin=subprocess.PIPE) as process:
-        while not ready_file.exists():
-            assert process.poll() is None, "the sandbox did not start"
-            time.sleep(0.01)
-        yield SimpleNamespace(**json.loads(ready_file.read_text()))
+def running_sandbox():
+    command = ["plantstore", "sandbox", "--port", "0", "--admin-port", "0", "--exit-with-parent"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        # The first line is the base URL; the others are labels with their values.
+        lines = [process.stdout.readline() for _ in range(8)]
+        rows = dict(line.split(maxsplit=1) for line in lines[1:] if line)
+        assert rows, "the sandbox did not start"
+        plants_url, token, control_url = (rows[label].strip() for label in ("Interface", "Token", "Control"))
+        yield SimpleNamespace(plantsUrl=plants_url, token=token, controlUrl=control_url)
         process.stdin.close()
 
 

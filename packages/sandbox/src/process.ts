@@ -16,6 +16,7 @@ export class SandboxProcess {
   readonly ended: Promise<void>;
   #child: ChildProcess;
   #output = "";
+  #printed = "";
   #end: string | undefined;
 
   /**
@@ -28,7 +29,7 @@ export class SandboxProcess {
     seeds: number | undefined,
     log: (line: string) => void,
   ) {
-    const stdio = ["pipe", "ignore", "pipe", ...(seeds === undefined ? [] : [seeds])] as const;
+    const stdio = ["pipe", "pipe", "pipe", ...(seeds === undefined ? [] : [seeds])] as const;
     this.#child = spawn(executable, args, { stdio: [...stdio], env: environment() });
     this.ended = new Promise((resolve) => {
       this.#child.once("error", ({ message }) => {
@@ -43,12 +44,24 @@ export class SandboxProcess {
     });
     // The process has ended; its end is reported by itself.
     this.#child.stdin?.on("error", () => undefined);
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      this.#printed += text;
+    });
     this.#readLines(log);
   }
 
   /** The exit code, the signal, or why it did not start. Undefined while it runs. */
   get end(): string | undefined {
     return this.#end;
+  }
+
+  /** What it wrote to its standard output: its addresses. */
+  get printed(): string {
+    return this.#printed;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
   }
 
   /** The end of what it wrote to its standard error. */
@@ -59,7 +72,7 @@ export class SandboxProcess {
   /** Lets the caller's process end while this one runs, which then ends as well. */
   unref(): void {
     this.#child.unref();
-    for (const stream of [this.#child.stdin, this.#child.stderr]) (stream as Socket | null)?.unref?.();
+    for (const stream of this.#child.stdio) (stream as Socket | null)?.unref?.();
   }
 
   /** Ends the process by closing its standard input; kills it if that takes too long. */
@@ -74,7 +87,8 @@ export class SandboxProcess {
   /** Ends the process at once. */
   async kill(): Promise<void> {
     this.#child.kill("SIGKILL");
-    // Otherwise a child of it, such as that of a script, may keep the pipe open.
+    // Otherwise a child of it, such as that of a script, may keep the pipes open.
+    this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
     await this.ended;
   }

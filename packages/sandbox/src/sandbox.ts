@@ -19,17 +19,14 @@ import type { SandboxProcess } from "./process.ts";
 const requestsPerPage = 1_000;
 
 /**
- * The content of the ready file.
+ * What the command prints when the sandbox is ready.
  * @internal
  */
-export interface ReadyState {
-  readonly url: string;
+export interface Addresses {
   readonly plantsUrl: string;
   readonly token: string;
-  /** Null without an admin listener, as controlUrl. */
-  readonly adminUrl: string | null;
-  readonly controlUrl: string | null;
-  readonly pid: number;
+  /** "off" without an admin listener. */
+  readonly controlUrl: string;
 }
 
 /** A plant of the sandbox. */
@@ -70,14 +67,14 @@ export class Sandbox implements AsyncDisposable {
   #closed: Promise<void> | undefined;
 
   /** @internal Use startSandbox. */
-  constructor({ url, plantsUrl, token, adminUrl, controlUrl, pid }: ReadyState, process: SandboxProcess) {
-    if (adminUrl === null || controlUrl === null)
+  constructor({ plantsUrl, token, controlUrl }: Addresses, process: SandboxProcess) {
+    if (controlUrl === "off")
       throw new SandboxStartError("The sandbox has no admin listener; start it without --admin-port off.");
-    this.url = url;
+    this.url = plantsUrl.replace(/\/plants$/, "");
     this.plantsUrl = plantsUrl;
     this.token = token;
-    this.adminUrl = adminUrl;
-    this.pid = pid;
+    this.adminUrl = new URL(controlUrl).origin;
+    this.pid = process.pid;
     this.#process = process;
     this.#control = new Control(controlUrl, (error) => this.#networkError(error));
   }

@@ -1,7 +1,7 @@
 // startSandbox: runs `plantstore sandbox`, and waits until it is ready.
 
 import { randomUUID } from "node:crypto";
-import { closeSync, openSync, readFileSync, rmSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 // Imported, since test runners replace the global functions with fake timers.
@@ -12,7 +12,7 @@ import { newPlantJson } from "../../client/src/plant.ts";
 import type { AnyId, Plant } from "./control-types.ts";
 import { SandboxStartError } from "./errors.ts";
 import { SandboxProcess } from "./process.ts";
-import { lastLine, type ReadyState, Sandbox } from "./sandbox.ts";
+import { type Addresses, lastLine, Sandbox } from "./sandbox.ts";
 
 /** A plant that a sandbox starts with, and has again after a reset. */
 export interface SeedPlant extends Plant {
@@ -44,18 +44,14 @@ const pollMs = 5;
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   assertKnown(options);
   const { executable = ownExecutable(), startTimeoutMs = 30_000 } = options;
-  // The sandbox removes it when it ends, so that nothing is left if this process is killed.
-  const readyFile = join(tmpdir(), `plantstore-sandbox-${randomUUID()}.json`);
-  const child = spawn(executable, readyFile, options);
+  const child = spawn(executable, options);
   try {
-    const sandbox = new Sandbox(await waitUntilReady(child, readyFile, startTimeoutMs), child);
+    const sandbox = new Sandbox(await waitUntilReady(child, startTimeoutMs), child);
     child.unref();
     return sandbox;
   } catch (error) {
     await child.kill();
     throw error;
-  } finally {
-    rmSync(readyFile, { force: true });
   }
 }
 
@@ -74,14 +70,14 @@ function assertKnown(options: object): void {
     throw new TypeError(`startSandbox has no option ${unknown}; it has ${optionNames.join(", ")}`);
 }
 
-function spawn(executable: string, readyFile: string, options: SandboxOptions): SandboxProcess {
+function spawn(executable: string, options: SandboxOptions): SandboxProcess {
   const { seed, flags = [], log = () => undefined } = options;
   const seeds = typeof seed === "object" ? openSeeds(seed) : undefined;
   const seedFile = typeof seed === "string" ? seed : "/dev/fd/3";
   const args = [
     ...["sandbox", "--port", "0", "--admin-port", "0"],
     // Requests without a response at the close belong to tests that have ended.
-    ...["--ready-file", readyFile, "--exit-with-parent", "--drain-seconds-max", "1"],
+    ...["--exit-with-parent", "--drain-seconds-max", "1"],
     ...(seed === undefined ? [] : ["--seed", seedFile]),
     ...flags,
   ];
@@ -104,18 +100,14 @@ function openSeeds(plants: readonly SeedPlant[]): number {
   return descriptor;
 }
 
-async function waitUntilReady(
-  sandbox: SandboxProcess,
-  readyFile: string,
-  timeoutMs: number,
-): Promise<ReadyState> {
+async function waitUntilReady(sandbox: SandboxProcess, timeoutMs: number): Promise<Addresses> {
   let isLate = false;
   setTimeout(() => {
     isLate = true;
   }, timeoutMs).unref();
   for (;;) {
-    const state = readState(readyFile);
-    if (state !== undefined) return state;
+    const addresses = readAddresses(sandbox.printed);
+    if (addresses !== undefined) return addresses;
     const { end, output } = sandbox;
     // The command's own line is its last one.
     const line = lastLine(output);
@@ -130,14 +122,12 @@ async function waitUntilReady(
   }
 }
 
-/** Reads the ready file; undefined while there is none. */
-function readState(readyFile: string): ReadyState | undefined {
-  try {
-    return JSON.parse(readFileSync(readyFile, "utf8"));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+/** Reads the rows that the command prints; undefined before the last one of these. */
+function readAddresses(printed: string): Addresses | undefined {
+  const read = (label: string) => new RegExp(`^${label} +(.*)\\n`, "m").exec(printed)?.[1];
+  const [plantsUrl, token, controlUrl] = [read("Interface"), read("Token"), read("Control")];
+  if (plantsUrl === undefined || token === undefined || controlUrl === undefined) return undefined;
+  return { plantsUrl, token, controlUrl };
 }
 
 /** The command of this package: three folders below, as source and as built. */

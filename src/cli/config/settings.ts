@@ -383,12 +383,6 @@ const commandSettings = {
       "rules that the sandbox starts with, and that a reset brings back: the JSON of PUT /sandbox/rules",
     parse: parseText,
   },
-  sandboxReadyPath: {
-    flag: "--ready-file <file>",
-    description:
-      "file that is written, as JSON with the addresses, when the sandbox is ready, and removed when it ends",
-    parse: parseText,
-  },
   exitWithParent: switchSetting(
     "--exit-with-parent",
     "end when standard input ends, as it does when the program that holds its other end exits or is killed",
