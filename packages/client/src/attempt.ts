@@ -82,7 +82,7 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
 /** Rejects as fetch does if the body does not arrive. */
 async function parseResponse<Result extends object>(
   response: Response,
-  { status: expectedStatus, expected, responseBytesMax: bytesMax, parse }: Call<Result>,
+  { status: expectedStatus, expected, parse }: Call<Result>,
 ): Promise<Result | PlantStoreError | PlantStoreInvalidResponseError> {
   const { status, headers } = response;
   const details = {
@@ -90,12 +90,7 @@ async function parseResponse<Result extends object>(
     contentType: headers.get("content-type") ?? "",
     retryAfterMs: parseRetryAfter(headers),
   };
-  const text = await readText(response, bytesMax);
-  if (text === undefined)
-    return new PlantStoreInvalidResponseError(
-      `The response is not the Plant Store's: status ${status} with over ${bytesMax} bytes. Check baseUrl, and any proxy in between.`,
-      details,
-    );
+  const text = await response.text();
   const json = parseJson(text);
   if (status === expectedStatus) {
     const result = parse(json, headers);
@@ -106,25 +101,6 @@ async function parseResponse<Result extends object>(
   }
   const wanted = status === expectedStatus ? expected : "an Error";
   return new PlantStoreInvalidResponseError(describe(details, text, wanted), details);
-}
-
-/** The text of a body; undefined, and the rest is not read, if it has more bytes. */
-async function readText({ body }: Response, bytesMax: number): Promise<string | undefined> {
-  const reader = body?.getReader();
-  const decoder = new TextDecoder();
-  let text = "";
-  for (let bytes = 0; reader !== undefined; ) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    bytes += value.length;
-    if (bytes > bytesMax) {
-      // An error of the connection does not matter any more.
-      reader.cancel().catch(() => undefined);
-      return undefined;
-    }
-    text += decoder.decode(value, { stream: true });
-  }
-  return text + decoder.decode();
 }
 
 function toError(json: unknown): { code: number; message: string } | undefined {

@@ -12,19 +12,9 @@ export interface Call<Result extends object> {
   readonly status: number;
   /** What a success has as its body, such as "a Plant". */
   readonly expected: string;
-  readonly responseBytesMax: number;
   /** Returns undefined for a response that is not the Plant Store's. */
   readonly parse: (json: unknown, headers: Headers) => Result | undefined;
 }
-
-/**
- * The bytes of a response that are always read: a Plant may have six for each UTF-16 code unit,
- * such as `\\u00e9`.
- */
-const responseBytesMin = 2 ** 20;
-
-/** A page has 1 MiB of texts, or one plant. */
-const pageBytesMax = 2 ** 24;
 
 export function createCall(plant: NewPlant): Call<Plant> {
   const body = newPlantJson(plant);
@@ -34,7 +24,6 @@ export function createCall(plant: NewPlant): Call<Plant> {
     body,
     status: 200,
     expected: "a Plant",
-    responseBytesMax: responseBytesMin + 6 * body.length,
     parse: parsePlant,
   };
 }
@@ -48,7 +37,6 @@ export function listCall(limit: number | undefined, after: bigint | number | und
     target: query.toString() === "" ? "" : `?${query}`,
     status: 200,
     expected: "an array of Plants",
-    responseBytesMax: pageBytesMax,
     parse(json, headers) {
       if (!Array.isArray(json)) return undefined;
       const plants = json.map(parsePlant).filter((plant) => plant !== undefined);
@@ -69,7 +57,6 @@ export function deleteCall(id: bigint | number): Call<object> {
     target: `/${exactId(id)}`,
     status: 204,
     expected: "empty",
-    responseBytesMax: responseBytesMin,
     parse: () => ({}),
   };
 }

@@ -9,7 +9,7 @@ interface ResponseDetails {
 export class ResponseError extends Error {
   /** The HTTP status; 0 if a browser hides it, as for a redirect. */
   readonly status: number;
-  /** The delay of Retry-After, in milliseconds; undefined without one. */
+  /** The seconds of Retry-After, in milliseconds; undefined without them. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, { status, retryAfterMs }: ResponseDetails) {

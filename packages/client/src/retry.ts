@@ -40,24 +40,8 @@ export function delay(ms: number, signal: AbortSignal | undefined): Promise<void
   });
 }
 
-/** Every HTTP-date begins with a day name; Date.parse alone would accept "-1" and "2.5" too. */
-const httpDate = /^[A-Za-z]{3,9},? /;
-
-/**
- * The delay of Retry-After (RFC 9110, section 10.2.3: seconds or an HTTP-date) in milliseconds;
- * undefined if there is none.
- */
+/** The delay of Retry-After in milliseconds; undefined if it is not a number of seconds. */
 export function parseRetryAfter(headers: Headers): number | undefined {
   const value = headers.get("retry-after")?.trim() ?? "";
-  if (/^\d+$/.test(value)) return Number(value) * 1_000;
-  const until = parseHttpDate(value);
-  // Uses the server's clock if it is visible (browsers hide Date across origins): ours may be
-  // wrong.
-  const now = parseHttpDate(headers.get("date") ?? "") ?? Date.now();
-  return until === undefined ? undefined : Math.max(0, until - now);
-}
-
-function parseHttpDate(text: string): number | undefined {
-  const ms = httpDate.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(ms) ? undefined : ms;
+  return /^\d+$/.test(value) ? Number(value) * 1_000 : undefined;
 }
