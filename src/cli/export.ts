@@ -14,7 +14,6 @@ import { withStore } from "./with-store.ts";
 
 const settingNames = [
   "format",
-  "delimiter",
   ...(groupField === undefined ? [] : (["group"] as const)),
   "sinceId",
   "withCreation",
@@ -41,14 +40,7 @@ and rounds ids of more than 15 digits.`,
 
 async function exportPlants(
   store: CommandStore,
-  {
-    format = "ndjson",
-    delimiter,
-    group,
-    sinceId,
-    withCreation,
-    quiet,
-  }: Config<(typeof settingNames)[number]>,
+  { format = "ndjson", group, sinceId, withCreation, quiet }: Config<(typeof settingNames)[number]>,
 ): Promise<void> {
   const selection = { group, sinceId };
   await using sql = await store.openSql("read");
@@ -65,7 +57,7 @@ async function exportPlants(
         progress.update(plants, total === undefined ? undefined : Math.min(1, plants / total));
       }
     }
-    await printStored(exportText(counted(), format, delimiter, withCreation), "the export", "run it again");
+    await printStored(exportText(counted(), format, withCreation), "the export", "run it again");
   }
   if (!isQuiet) printError(`${formatCount(plants)} exported`);
 }

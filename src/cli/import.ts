@@ -14,7 +14,7 @@ import {
 } from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
 import { Progress } from "../operations/progress.ts";
-import { RejectedFile } from "../operations/rejections.ts";
+import { RejectedFile, type RejectionReport } from "../operations/rejections.ts";
 import { openSource, type Source } from "../operations/source.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
@@ -28,15 +28,7 @@ import { withStore } from "./with-store.ts";
 /** The exit code of an import that rejected some records. */
 const someRejectedExitCode = 3;
 
-const settingNames = [
-  "format",
-  "delimiter",
-  "importUpdate",
-  "dryRun",
-  "database",
-  "quiet",
-  "bodyBytesMax",
-] as const;
+const settingNames = ["format", "importUpdate", "dryRun", "database", "quiet", "bodyBytesMax"] as const;
 type ImportConfig = Config<(typeof settingNames)[number]> & { readonly format: FormatName };
 
 export function importCommand(): Command {
@@ -98,9 +90,9 @@ async function runImport(
   signal: AbortSignal,
   name: string,
 ): Promise<void> {
-  const { database, quiet, importUpdate, delimiter, format } = config;
+  const { database, quiet, importUpdate, format } = config;
   const counts = newCounts();
-  const rejected = new RejectedFile(name, format, delimiter);
+  const rejected = new RejectedFile(name, format);
   let report: string | undefined;
   let runId: string | undefined;
   let unavailable: string | undefined;
@@ -149,14 +141,14 @@ async function runImport(
 
 /** Imports the records of a source, and shows the progress. */
 async function importRecords(
-  { format, delimiter, bodyBytesMax, quiet }: ImportConfig,
+  { format, bodyBytesMax, quiet }: ImportConfig,
   source: Source,
   store: Pick<PlantStore, "create">,
   options: ImportOptions,
-  onHeader?: (header: string) => void,
+  onHeader?: RejectionReport["onHeader"],
 ): Promise<void> {
   using progress = new Progress(quiet ? undefined : host().error);
-  const records = readRecords(format, source.chunks, { recordBytesMax: bodyBytesMax, delimiter, onHeader });
+  const records = readRecords(format, source.chunks, { recordBytesMax: bodyBytesMax, onHeader });
   await importPlants(records, store, {
     ...options,
     onBatch: () => progress.update(countAll(options.counts), source.fractionRead()),

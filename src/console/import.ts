@@ -7,7 +7,6 @@ import type { FieldValue } from "../core/contract/fields.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { Outcome, PlantStore } from "../core/store/plant-store.ts";
-import { delimiterNames } from "../operations/csv.ts";
 import { formatNames, readRecords } from "../operations/format.ts";
 import {
   type ImportCounts,
@@ -82,28 +81,24 @@ function parseSettings(parameters: URLSearchParams) {
   if (format === undefined) throw new BadRequestError("The format must be ndjson or csv.");
   const update = updates.find((one) => one === parameters.get("update"));
   if (update === undefined) throw new BadRequestError("The update must be off, dry-run or replace.");
-  const delimiter = parameters.get("delimiter") ?? ",";
-  if (![...delimiterNames.values()].includes(delimiter))
-    throw new BadRequestError("The delimiter must be a comma, a semicolon or a tab.");
-  return { format, update, delimiter };
+  return { format, update };
 }
 
 async function importFile(
   context: ConsoleContext,
   changes: PlantChanges,
-  { update, format, delimiter }: ReturnType<typeof parseSettings>,
+  { update, format }: ReturnType<typeof parseSettings>,
   file: ReadableStream<Uint8Array>,
   signal: AbortSignal,
   client: string,
 ) {
   const { bodyBytesMax, emit, reader } = context;
   const counts = newCounts();
-  const report = new ImportReport(new RejectionReport(format, delimiter), counts);
+  const report = new ImportReport(new RejectionReport(format), counts);
   // Also ends a read that waits for a client.
   const pieces = file.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal });
   const records = readRecords(format, pieces, {
     recordBytesMax: bodyBytesMax,
-    delimiter,
     onHeader: report.lines.onHeader,
   });
   const run = update === "replace" ? changes.startRun(client) : undefined;

@@ -65,7 +65,7 @@ export async function getPlant({ reader }: ConsoleContext, parameters: URLSearch
 export async function exportPlants({ reader }: ConsoleContext, parameters: URLSearchParams) {
   const format = formatNames.find((one) => one === parameters.get("format"));
   if (format === undefined) throw new BadRequestError("The format must be ndjson or csv.");
-  const texts = exportText(readPlants(await reader(), parseFilter(parameters)), format, ",");
+  const texts = exportText(readPlants(await reader(), parseFilter(parameters)), format);
   return respondDownload(encode(texts), exportedBytes, {
     "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
     "Content-Disposition": `attachment; filename="plants.${format}"`,

@@ -12,23 +12,22 @@ export type CsvCells = readonly (string | undefined)[] | { readonly error: strin
 /** Called for each record, with the index of its start and of its line end. */
 export type OnCsvRecord = (cells: CsvCells, start: number, end: number) => void;
 
-/** One ASCII character that does not occur in ids, quotes or line ends. */
-export type Delimiter = string;
+/** The delimiters of files. An export has commas; spreadsheets save others. */
+export const delimiters = [",", ";", "\t"] as const;
+
+export type Delimiter = (typeof delimiters)[number];
 
 const needsQuotes = /["\r\n]|^$/;
 
 /** The record of a plant, without a line end. */
-export function formatCsvRecord(
-  plant: Plant & { readonly id: bigint | string },
-  delimiter: Delimiter,
-): string {
+export function formatCsvRecord(plant: Plant & { readonly id: bigint | string }): string {
   let record = String(plant.id);
-  for (const field of fieldNames) record += delimiter + formatCsvCell(plant[field], delimiter);
+  for (const field of fieldNames) record += `,${formatCsvCell(plant[field])}`;
   return record;
 }
 
 /** A cell; an absent value is an empty cell, and an empty one is quoted. */
-export function formatCsvCell(value: FieldValue | undefined, delimiter: Delimiter): string {
+export function formatCsvCell(value: FieldValue | undefined, delimiter: Delimiter = ","): string {
   if (value === undefined) return "";
   if (typeof value !== "string") return String(value);
   const isPlain = !needsQuotes.test(value) && !value.includes(delimiter);

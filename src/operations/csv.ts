@@ -4,15 +4,14 @@ import { ApiError } from "../core/contract/errors.ts";
 import { fieldNames, isRequired } from "../core/contract/fields.ts";
 import { type NewPlantFields, parseNewPlantFields } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import { type CsvCells, type Delimiter, type OnCsvRecord, parseCsvRecords } from "./csv-records.ts";
+import {
+  type CsvCells,
+  type Delimiter,
+  delimiters,
+  type OnCsvRecord,
+  parseCsvRecords,
+} from "./csv-records.ts";
 import type { ImportRecord, RecordFormat } from "./record-reader.ts";
-
-/** The named delimiters of --delimiter. */
-export const delimiterNames: ReadonlyMap<string, Delimiter> = new Map([
-  ["comma", ","],
-  ["semicolon", ";"],
-  ["tab", "\t"],
-]);
 
 const columnNames = ["id", ...fieldNames] as const;
 
@@ -26,32 +25,29 @@ interface Columns extends ColumnIndexes {
 /** How a file is read. NDJSON has only a limit. */
 export interface ReadOptions {
   readonly recordBytesMax: number;
-  readonly delimiter: Delimiter;
   /** Called with the header of the file, unchanged. */
-  readonly onHeader?: ((header: string) => void) | undefined;
+  readonly onHeader?: ((header: string, delimiter: Delimiter) => void) | undefined;
 }
 
 export class Csv implements RecordFormat<CsvCells> {
   readonly #options: ReadOptions;
   #columns: Columns | undefined;
+  #delimiter: Delimiter = ",";
 
   constructor(options: ReadOptions) {
     this.#options = options;
   }
 
   parse(text: string, onRecord: OnCsvRecord): number {
-    return parseCsvRecords(text, this.#options.delimiter, onRecord);
-  }
-
-  invalid(): CsvCells {
-    return { error: "invalid UTF-8" };
+    if (this.#columns === undefined) this.#delimiter = findDelimiter(text);
+    return parseCsvRecords(text, this.#delimiter, onRecord);
   }
 
   toPlant(cells: CsvCells, text: string): ImportRecord["plant"] | undefined {
     if (text.trim() === "") return undefined;
     if (this.#columns === undefined) {
-      this.#columns = parseHeader(cells, text, this.#options.delimiter);
-      this.#options.onHeader?.(text);
+      this.#columns = parseHeader(cells);
+      this.#options.onHeader?.(text, this.#delimiter);
       return undefined;
     }
     return this.#parseCells(cells, this.#columns);
@@ -62,12 +58,11 @@ export class Csv implements RecordFormat<CsvCells> {
   }
 
   #parseCells(cells: CsvCells, columns: Columns): ImportRecord["plant"] {
-    if ("error" in cells)
-      return new ApiError("invalidJson", `The record is not CSV in UTF-8: ${cells.error}.`);
+    if ("error" in cells) return new ApiError("invalidJson", `The record is not CSV: ${cells.error}.`);
     if (cells.length !== columns.count) {
       return new ApiError(
         "invalidJson",
-        `The record has ${cells.length} cells, but the header has ${columns.count}: a cell that contains a ${delimiterName(this.#options.delimiter)}, a quote or a line end must be quoted.`,
+        `The record has ${cells.length} cells, but the header has ${columns.count}: a cell that contains the delimiter, a quote or a line end must be quoted.`,
       );
     }
     const fields: { -readonly [Field in keyof NewPlantFields]: NewPlantFields[Field] } = {};
@@ -80,39 +75,24 @@ const requiredColumns = ["id", ...fieldNames.filter(isRequired)];
 const optionalColumns = fieldNames.filter((field) => !isRequired(field));
 const headerAdvice = `its first line must name the columns ${requiredColumns.join(" and ")}, and may name ${optionalColumns.join(", ")}`;
 
-/** @param text The header as it is in the file. */
-function parseHeader(cells: CsvCells, text: string, delimiter: Delimiter): Columns {
-  const error = headerError(cells);
-  if (error !== undefined || "error" in cells) {
-    const other = [...delimiterNames].find(([, each]) => each !== delimiter && isHeader(text, each));
-    const advice =
-      other === undefined
-        ? headerAdvice
-        : `its columns are separated by ${other[0]}s: give --delimiter ${other[0]}`;
-    throw new OperatorError(`${error}; ${advice}`);
-  }
-  const names = trimmedNames(cells);
-  const indexes = Object.fromEntries(columnNames.map((name) => [name, names.indexOf(name)]));
-  return { ...(indexes as ColumnIndexes), count: names.length };
+/** The character that is most frequent in the header. */
+function findDelimiter(text: string): Delimiter {
+  const header = text.trimStart().split("\n", 1)[0] ?? "";
+  const count = (delimiter: string) => header.split(delimiter).length;
+  return delimiters.reduce((most, each) => (count(each) > count(most) ? each : most));
 }
 
-/** Why cells are not a header; undefined if they are one. */
-function headerError(cells: CsvCells): string | undefined {
-  if ("error" in cells) return `the header is not CSV in UTF-8: ${cells.error}`;
+function parseHeader(cells: CsvCells): Columns {
+  const invalid = (error: string) => new OperatorError(`${error}; ${headerAdvice}`);
+  if ("error" in cells) throw invalid(`the header is not CSV: ${cells.error}`);
   const names = trimmedNames(cells);
   const missing = requiredColumns.filter((name) => !names.includes(name));
   if (missing.length > 0)
-    return `the header has no column ${missing.join(" and no ")}; it has ${describeColumns(cells)}`;
+    throw invalid(`the header has no column ${missing.join(" and no ")}; it has ${describeColumns(cells)}`);
   const twice = columnNames.filter((name) => names.indexOf(name) !== names.lastIndexOf(name));
-  if (twice.length > 0) return `the header has the column ${twice.join(" and ")} twice`;
-  return undefined;
-}
-
-function isHeader(text: string, delimiter: Delimiter): boolean {
-  const records: CsvCells[] = [];
-  parseCsvRecords(text, delimiter, (cells) => records.push(cells));
-  const [cells] = records;
-  return cells !== undefined && headerError(cells) === undefined;
+  if (twice.length > 0) throw invalid(`the header has the column ${twice.join(" and ")} twice`);
+  const indexes = Object.fromEntries(columnNames.map((name) => [name, names.indexOf(name)]));
+  return { ...(indexes as ColumnIndexes), count: names.length };
 }
 
 /** Spreadsheets also write `ID` and ` Name`. trim removes a byte order mark too. */
@@ -130,9 +110,4 @@ function describeColumns(cells: readonly (string | undefined)[]): string {
   });
   const rest = cells.length > columnsMax ? ` and ${cells.length - columnsMax} more` : "";
   return `${cells.length === 1 ? "the one column" : "the columns"} ${shown.join(", ")}${rest}`;
-}
-
-function delimiterName(delimiter: Delimiter): string {
-  const [name] = [...delimiterNames].find(([, each]) => each === delimiter) ?? [JSON.stringify(delimiter)];
-  return name;
 }

@@ -2,25 +2,23 @@
 
 import { fieldNames } from "../core/contract/fields.ts";
 import { newPlantJson } from "../core/contract/plant.ts";
-import { type Delimiter, formatCsvCell, formatCsvRecord } from "./csv-records.ts";
+import { formatCsvCell, formatCsvRecord } from "./csv-records.ts";
 import type { FormatName } from "./format.ts";
 import type { StoredPlant } from "./stored-plants.ts";
 
 /**
  * The text of plants in a format, in chunks.
  *
- * @param delimiter The delimiter of CSV cells.
  * @param withCreation Adds fields of when and by whom a plant was created, which an import ignores.
  */
 export async function* exportText(
   plants: AsyncIterable<readonly StoredPlant[]>,
   format: FormatName,
-  delimiter: Delimiter,
   withCreation = false,
 ): AsyncGenerator<string> {
   const header = ["id", ...fieldNames, ...(withCreation ? ["createdAt", "token"] : [])];
-  if (format === "csv") yield `${header.join(delimiter)}\n`;
-  const formatPlant = formatter(format, delimiter, withCreation);
+  if (format === "csv") yield `${header.join()}\n`;
+  const formatPlant = formatter(format, withCreation);
   for await (const some of plants) {
     // Concatenated: 2 million plants take 0.37 s, and 0.7 s with an array and join.
     let text = "";
@@ -30,18 +28,14 @@ export async function* exportText(
 }
 
 /** Formats one plant, without a line end. */
-function formatter(
-  format: FormatName,
-  delimiter: Delimiter,
-  withCreation: boolean,
-): (plant: StoredPlant) => string {
+function formatter(format: FormatName, withCreation: boolean): (plant: StoredPlant) => string {
   if (format === "ndjson") return withCreation ? withCreationJson : newPlantJson;
-  if (!withCreation) return (plant) => formatCsvRecord(plant, delimiter);
+  if (!withCreation) return formatCsvRecord;
   return (plant) => {
     const { createdAt, token } = creationOf(plant);
     // The cell of an unknown value is empty.
-    const cells = [createdAt, token].map((value) => formatCsvCell(value ?? undefined, delimiter));
-    return [formatCsvRecord(plant, delimiter), ...cells].join(delimiter);
+    const cells = [createdAt, token].map((value) => formatCsvCell(value ?? undefined));
+    return [formatCsvRecord(plant), ...cells].join();
   };
 }
 

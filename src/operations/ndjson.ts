@@ -1,13 +1,13 @@
 // NDJSON: each line is a request body of the API.
 
-import { parseNewPlant, parseNewPlantJson } from "../core/contract/plant.ts";
-import type { ImportRecord, RecordFormat } from "./record-reader.ts";
+import { parseNewPlantJson } from "../core/contract/plant.ts";
+import type { RecordFormat } from "./record-reader.ts";
 
 const openingBrace = 0x7b;
 const byteOrderMark = 0xfeff;
 
 /** A line is parsed only when it becomes a plant, and a blank one is skipped. */
-export const ndjson: RecordFormat<ImportRecord["plant"] | undefined> = {
+export const ndjson: RecordFormat<undefined> = {
   parse(text, onRecord) {
     for (let start = 0; start < text.length; ) {
       const lineEnd = text.indexOf("\n", start);
@@ -17,11 +17,10 @@ export const ndjson: RecordFormat<ImportRecord["plant"] | undefined> = {
     }
     return text.length;
   },
-  invalid: parseNewPlant,
-  toPlant(invalid, text) {
+  toPlant(_, text) {
     // Almost every line starts with a brace, and checking one character first is free.
     if (text.charCodeAt(0) !== openingBrace && /^[ \t\r]*$/.test(text)) return undefined;
     // Like a request body, a line may start with a byte order mark.
-    return invalid ?? parseNewPlantJson(text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text);
+    return parseNewPlantJson(text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text);
   },
 };

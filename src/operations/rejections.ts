@@ -14,18 +14,18 @@ const reasonColumn = "reason";
 /** The text of a report, record by record. */
 export class RejectionReport {
   readonly #format: FormatName;
-  readonly #delimiter: Delimiter;
   /** The text before the next record. */
   #start = "";
+  #delimiter: Delimiter = ",";
 
-  constructor(format: FormatName, delimiter: Delimiter) {
+  constructor(format: FormatName) {
     this.#format = format;
-    this.#delimiter = delimiter;
   }
 
   /** Is told the header of the file, as it came. */
-  readonly onHeader = (header: string): void => {
-    this.#start = `${header}${this.#delimiter}${reasonColumn}\n`;
+  readonly onHeader = (header: string, delimiter: Delimiter): void => {
+    this.#delimiter = delimiter;
+    this.#start = `${header}${delimiter}${reasonColumn}\n`;
   };
 
   /** Formats a record with its line end, after the header if it is the first. */
@@ -58,8 +58,8 @@ export class RejectedFile {
   #buffer = "";
 
   /** @param input The path of the imported file. */
-  constructor(input: string, format: FormatName, delimiter: Delimiter) {
-    this.report = new RejectionReport(format, delimiter);
+  constructor(input: string, format: FormatName) {
+    this.report = new RejectionReport(format);
     this.#input = input;
     this.#format = format;
   }

@@ -17,10 +17,7 @@ const recordBytesMax = 64 * 2 ** 20;
  */
 export async function loadSeeds(file: string, store: Pick<PlantStore, "create">): Promise<void> {
   using source = openSource(file, new AbortController().signal);
-  for await (const records of readRecords(formatOfFile(file), source.chunks, {
-    recordBytesMax,
-    delimiter: ",",
-  })) {
+  for await (const records of readRecords(formatOfFile(file), source.chunks, { recordBytesMax })) {
     const plants: NewPlant[] = records.map(({ line, plant }) => {
       if (plant instanceof ApiError) throw invalidSeed(file, line, plant);
       return plant;

@@ -55,9 +55,7 @@ export async function editOne(
 
 /** All plants of a store, as `plantstore export` prints them. */
 export async function exported(database: string): Promise<string> {
-  const chunks = await reading(database, (sql) =>
-    Array.fromAsync(exportText(readPlants(sql), "ndjson", ",")),
-  );
+  const chunks = await reading(database, (sql) => Array.fromAsync(exportText(readPlants(sql), "ndjson")));
   return chunks.join("");
 }
 
@@ -87,9 +85,9 @@ const furtherFields = fieldNames.slice(fieldNames.indexOf("tag") + 1);
  * A line without its end, from the cells of the id, the name and the tag, and of what follows all
  * fields. The other optional fields are empty, and in the header, whose first cell is "id".
  */
-export function csvLine([id, name, tag, ...rest]: readonly string[], delimiter = ","): string {
+export function csvLine([id, name, tag, ...rest]: readonly string[]): string {
   const further = id === "id" ? furtherFields : furtherFields.map(() => "");
-  return [id, name, tag, ...further, ...rest].join(delimiter);
+  return [id, name, tag, ...further, ...rest].join();
 }
 
 /** What SQLite finds wrong with a store in a file: "ok" if nothing is. */

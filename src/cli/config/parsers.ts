@@ -9,7 +9,6 @@ import type { CorsOrigins } from "../../core/http/cors.ts";
 import { isConfidential } from "../../core/loopback.ts";
 import { OperatorError } from "../../core/operator-error.ts";
 import { storeAt } from "../../core/store/open-store.ts";
-import { delimiterNames } from "../../operations/csv.ts";
 import { parseDurationMs, parseTimestamp } from "../../operations/duration.ts";
 import { sampleOperations } from "../../sample-operations/index.ts";
 
@@ -85,12 +84,6 @@ export function oneOf<const Word extends string>(...words: readonly Word[]): (te
   const list = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(words);
   return parser((text) => words.find((word) => word === text), `is not ${list}`);
 }
-
-/** Excludes the characters of ids, quoted cells and line ends, and those of two bytes in UTF-8. */
-export const parseDelimiter = parser(
-  (text) => delimiterNames.get(text) ?? /^(?![A-Za-z0-9"\-\r\n\0])[\0-\x7f]$/.exec(text)?.[0],
-  "is not comma, semicolon, tab, or one ASCII character other than a letter, digit, quote or hyphen",
-);
 
 export const parseId = parser(parseInt64, "is not a 64-bit integer in decimal digits");
 

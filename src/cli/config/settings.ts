@@ -8,7 +8,6 @@ import {
   parseAddressRanges,
   parseBasePath,
   parseDatabaseUrl,
-  parseDelimiter,
   parseDuration,
   parseExpiry,
   parseHost,
@@ -331,12 +330,6 @@ const commandSettings = {
     flag: "--format <ndjson|csv>",
     description: "if not set, import uses the file's extension, and export prints ndjson",
     parse: oneOf(...formatNames),
-  },
-  delimiter: {
-    flag: "--delimiter <character>",
-    default: "comma",
-    description: "delimiter of CSV cells: comma, semicolon, tab or a single character",
-    parse: parseDelimiter,
   },
   group: {
     flag: `--${groupField ?? "group"} <${groupField ?? "group"}>`,

@@ -17,12 +17,7 @@ type ImportReport = Answer<Imports["run"]>;
 interface Chosen {
   file: File;
   format: "csv" | "ndjson";
-  delimiter: string;
 }
-
-const headerBytesMax = 4_096;
-
-const delimiters = [",", ";", "\t"];
 
 const columns = ["id", ...fieldNames.filter(isRequired)].join(" and ");
 const optionalColumns = fieldNames.filter((field) => !isRequired(field)).join(", ");
@@ -46,22 +41,21 @@ export function ImportDialog({
   /** Aborts the import of this page. */
   const abort = useRef(new AbortController());
 
-  const choose = (file: File) =>
-    call(async () => {
-      setChosen(await examine(file));
-      setReport(null);
-    });
+  const choose = (file: File) => {
+    setChosen({ file, format: formatOf(file) });
+    setReport(null);
+  };
   useEffect(() => {
-    if (dropped !== undefined) void choose(dropped);
+    if (dropped !== undefined) choose(dropped);
     return () => abort.current.abort();
   }, []);
 
-  const start = ({ file, format, delimiter }: Chosen, update = replaces ? "dry-run" : "off") =>
+  const start = ({ file, format }: Chosen, update = replaces ? "dry-run" : "off") =>
     call(async () => {
       abort.current = new AbortController();
       setReport(null);
       setSent(0);
-      const settings = { format, delimiter, update };
+      const settings = { format, update };
       setReport(await postFile<ImportReport>("import", settings, file, setSent, abort.current.signal));
       if (update !== "dry-run") onImported();
     });
@@ -116,21 +110,8 @@ export function ImportDialog({
   }
 }
 
-/** Reads the start of a file. Rejects for one that has changed since it was chosen. */
-async function examine(file: File): Promise<Chosen> {
-  const start = await file
-    .slice(0, headerBytesMax)
-    .text()
-    .catch(() => {
-      throw new Error("The browser cannot read this file; choose it again.");
-    });
-  const [header = ""] = start.split(/[\r\n]/, 1);
-  const count = (delimiter: string) => header.split(delimiter).length;
-  return {
-    file,
-    format: /\.(?:csv|tsv|txt)$/i.test(file.name) ? "csv" : "ndjson",
-    delimiter: delimiters.reduce((most, each) => (count(each) > count(most) ? each : most)),
-  };
+function formatOf(file: File): Chosen["format"] {
+  return /\.(?:csv|tsv|txt)$/i.test(file.name) ? "csv" : "ndjson";
 }
 
 /** Downloads the rejected records, in the format of the report of `plantstore import`. */

@@ -200,8 +200,6 @@ const usageErrors: readonly [args: string[], message: string][] = [
   ]),
   [["token", "rotate"], "missing required argument 'name'"],
   [["token", "rotate", "x", "--overlap", "1 day"], "is not a duration such as 7d, 12h or 0s"],
-  [["import", "x", "--delimiter", ",,"], "is not comma, semicolon, tab, or one ASCII character"],
-  [["export", "--delimiter", '"'], "is not comma, semicolon, tab, or one ASCII character"],
   [["get"], "missing required argument 'id'"],
   [["get", "1.5"], 'the id "1.5" is not a 64-bit integer'],
   [["export", "extra"], "too many arguments"],

@@ -118,7 +118,7 @@ describe("the console", () => {
     expect(conflict?.ms).toBeGreaterThan(0);
     expect(Math.abs(Date.parse(conflict?.at ?? "") - Date.now())).toBeLessThan(3_600_000);
 
-    const url = `${await server.adminUrl()}/console/api/import?format=csv&delimiter=;&update=off`;
+    const url = `${await server.adminUrl()}/console/api/import?format=csv&update=off`;
     const response = await fetch(url, {
       method: "POST",
       headers: { "X-Plantstore-Console": "1", "Content-Type": "application/octet-stream" },

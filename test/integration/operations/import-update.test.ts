@@ -113,8 +113,7 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
         file,
         '\ufeffTAG;ID;Name;Price\r\ntree;1;Ficus;3\r\n;twelve;"Aloe ""vera""";4\r\n"a\nb";9.0E+15;Hoya;"5;-"\r\n;4;x"y;6\r\n;5;Rosa\r\n',
       );
-      const command = (path: string) =>
-        runCommand(["import", path, "--delimiter", "semicolon", "--database", database]);
+      const command = (path: string) => runCommand(["import", path, "--database", database]);
       expect((await command(file)).stderr).toBe(`1 created, 0 already stored, 4 rejected; see ${rejected}\n`);
       const lines = readFileSync(rejected, "utf8");
       expect(lines).toStartWith(

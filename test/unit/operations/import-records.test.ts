@@ -21,13 +21,8 @@ type Read = (
   options: { readonly recordBytesMax: number },
 ) => AsyncIterable<readonly ImportRecord[]>;
 
-const csvRead =
-  (delimiter: string): Read =>
-  (chunks, options) =>
-    readRecords("csv", chunks, { ...options, delimiter });
-const commaRecords = csvRead(",");
-const ndjsonRecords: Read = (chunks, options) =>
-  readRecords("ndjson", chunks, { ...options, delimiter: "," });
+const csvRecords: Read = (chunks, options) => readRecords("csv", chunks, options);
+const ndjsonRecords: Read = (chunks, options) => readRecords("ndjson", chunks, options);
 
 const plentyBytes = 2 ** 20;
 const anyCuts = fc.array(fc.nat(200), { maxLength: 6 });
@@ -71,7 +66,7 @@ test("a line of NDJSON is parsed as a request body is, in chunks of any size", a
       .constantFrom("{}", "nope", '{"id":1,"name":"x"', '\ufeff{"id":1,"name":"x"}', '{"id":1.5,"name":"é"}')
       .map((text) => Buffer.from(text)),
     fc.constantFrom("", " ", "\t \r").map((text) => Buffer.from(text)),
-    fc.uint8Array({ maxLength: 8 }).map((bytes) => Buffer.from(bytes.filter((byte) => byte !== 0x0a))),
+    fc.string({ maxLength: 8 }).map((text) => Buffer.from(text.replaceAll(/[\n\ufeff]/g, ""))),
   );
   const anyFile = fc.tuple(
     fc.array(fc.tuple(anyLine, fc.constantFrom("\n", "\r\n")), { maxLength: 12 }),
@@ -98,14 +93,13 @@ test.each([" Id , NAME ,tag\r\n", '\ufeff"ID"," name ","TAG"\n'])(
   "the header %j of a spreadsheet is matched without regard to case and space",
   async (header) => {
     const plant = newPlantJson({ id: 1n, name: "Monstera", tag: "tropical" });
-    expect(summarize(await parseAll(commaRecords, `${header}1,Monstera,"tropical"\r\n`))).toEqual([
+    expect(summarize(await parseAll(csvRecords, `${header}1,Monstera,"tropical"\r\n`))).toEqual([
       [2, '1,Monstera,"tropical"', plant],
     ]);
   },
 );
 
-test("exported CSV with any delimiter is parsed to the same plants, in chunks of any size", async () => {
-  const anyDelimiter = fc.constantFrom(",", ";", "\t", "|", " ", "\u001f", "'", "\\");
+test("exported CSV is parsed to the same plants, in chunks of any size", async () => {
   const anyText = fc
     .array(fc.constantFrom("a", "é", ",", ";", "\t", "|", " ", "'", "\\", '"', "\n"))
     .map((parts) => parts.join(""));
@@ -114,23 +108,18 @@ test("exported CSV with any delimiter is parsed to the same plants, in chunks of
     fc.record({ id: anyInt64, name: anyText, tag: anyText }, { requiredKeys: ["id", "name"] }),
   );
   await fc.assert(
-    fc.asyncProperty(
-      anyDelimiter,
-      fc.array(anyPlant, { minLength: 1, maxLength: 8 }),
-      anyCuts,
-      async (delimiter, plants, cuts) => {
-        const texts = plants.map((plant) => `${formatCsvRecord(plant, delimiter)}\n`);
-        const text = texts.join("");
-        const header = ["id", ...fieldNames].join(delimiter);
-        const records = await parseAll(csvRead(delimiter), `${header}\n${text}`, cuts);
-        expect(summarize(records)).toEqual(
-          plants.map((plant, index) => {
-            const before = texts.slice(0, index).join("").split("\n").length;
-            return [1 + before, texts[index]?.slice(0, -1) ?? "", newPlantJson(plant)];
-          }),
-        );
-      },
-    ),
+    fc.asyncProperty(fc.array(anyPlant, { minLength: 1, maxLength: 8 }), anyCuts, async (plants, cuts) => {
+      const texts = plants.map((plant) => `${formatCsvRecord(plant)}\n`);
+      const text = texts.join("");
+      const header = ["id", ...fieldNames].join();
+      const records = await parseAll(csvRecords, `${header}\n${text}`, cuts);
+      expect(summarize(records)).toEqual(
+        plants.map((plant, index) => {
+          const before = texts.slice(0, index).join("").split("\n").length;
+          return [1 + before, texts[index]?.slice(0, -1) ?? "", newPlantJson(plant)];
+        }),
+      );
+    }),
     { numRuns: 500 },
   );
 });
@@ -162,14 +151,14 @@ test("the grammar is csv-parse's: the same cells, the same errors", () => {
 
 test("a missing, an empty and a quoted empty cell are different", async () => {
   const file = 'tag,id,ignored,name\n,1,x,a\n"",2,,"b"\nc,3,"",""\nd,4,,\n';
-  expect(summarize(await parseAll(commaRecords, file))).toEqual([
+  expect(summarize(await parseAll(csvRecords, file))).toEqual([
     [2, ",1,x,a", '{"id":1,"name":"a"}'],
     [3, '"",2,,"b"', '{"id":2,"name":"b","tag":""}'],
     [4, 'c,3,"",""', '{"id":3,"name":"","tag":"c"}'],
     [5, "d,4,,", "invalidPlant"],
   ]);
   // Without a tag column no plant has a tag.
-  expect(summarize(await parseAll(commaRecords, "name,id\r\na,1\r\n"))).toEqual([
+  expect(summarize(await parseAll(csvRecords, "name,id\r\na,1\r\n"))).toEqual([
     [2, "a,1", '{"id":1,"name":"a"}'],
   ]);
 });
@@ -177,7 +166,7 @@ test("a missing, an empty and a quoted empty cell are different", async () => {
 test("an id in CSV is its decimal digits", async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(anyInt64.map(String), fc.string(), fc.double().map(String)), async (id) => {
-      const [record] = await parseAll(commaRecords, `name,id\nx,"${id.replaceAll('"', '""')}"\n`);
+      const [record] = await parseAll(csvRecords, `name,id\nx,"${id.replaceAll('"', '""')}"\n`);
       const isId = /^-?[0-9]+$/.test(id) && BigInt(id) === BigInt.asIntN(64, BigInt(id));
       const expected = isId
         ? { id: BigInt(id), name: "x" }
@@ -198,26 +187,23 @@ test.each<[id: string, message: string]>([
   ["0x10", 'an integer (int64) in decimal digits, but is "0x10"'],
   ["x".repeat(50), `in decimal digits, but is "${"x".repeat(40)}…"`],
 ])("the id %s in CSV is rejected with its reason", async (id, message) => {
-  const [record] = await parseAll(commaRecords, `id,name\n"${id}",x\n`);
+  const [record] = await parseAll(csvRecords, `id,name\n"${id}",x\n`);
   expect(record?.plant).toMatchObject({ message: expect.stringContaining(message) });
 });
 
 test("an invalid CSV record is rejected alone, with its first line and its text", async () => {
-  const file = Buffer.concat([
-    Buffer.from('id,name,tag\n1,"two\nlines",t\n\n2,one,comma,too many\n3,quo"te,t\n4,"quo"te,t\r\n'),
-    Buffer.from("5,caf\xe9,t\n", "latin1"),
-    Buffer.from('6,"a\nb\x00",t\n7,café,t\n8,"last\none"'),
-  ]);
+  const file =
+    'id,name,tag\n1,"two\nlines",t\n\n2,one,comma,too many\n3,quo"te,t\n4,"quo"te,t\r\n' +
+    '6,"a\nb\x00",t\n7,café,t\n8,"last\none"';
   for (const cuts of [[], [20, 40, 60, 80], [15, 30, 75]]) {
-    expect(summarize(await parseAll(commaRecords, file, cuts))).toEqual([
+    expect(summarize(await parseAll(csvRecords, file, cuts))).toEqual([
       [2, '1,"two\nlines",t', '{"id":1,"name":"two\\nlines","tag":"t"}'],
       [5, "2,one,comma,too many", "invalidJson"],
       [6, '3,quo"te,t', "invalidJson"],
       [7, '4,"quo"te,t', "invalidJson"],
-      [8, "5,caf\ufffd,t", "invalidJson"],
-      [9, '6,"a\nb\x00",t', "unstorableText"],
-      [11, "7,café,t", '{"id":7,"name":"café","tag":"t"}'],
-      [12, '8,"last\none"', "invalidJson"],
+      [8, '6,"a\nb\x00",t', "unstorableText"],
+      [10, "7,café,t", '{"id":7,"name":"café","tag":"t"}'],
+      [11, '8,"last\none"', "invalidJson"],
     ]);
   }
 });
@@ -234,17 +220,16 @@ const invalidFiles: readonly [file: string | Uint8Array, message: string][] = [
   ],
   [`${"x".repeat(100)}\n`, `it has the one column "${"x".repeat(30)}…";`],
   ["ID,id,Name\n", "the header has the column id twice"],
-  ["ID;Name;Tag\n1;a;b\n", "its columns are separated by semicolons: give --delimiter semicolon"],
-  ["name\tID\r\n", "its columns are separated by tabs: give --delimiter tab"],
-  ['id,"na"me\n', "the header is not CSV in UTF-8"],
-  [Buffer.from("id,name,\xe9\n", "latin1"), "the header is not CSV in UTF-8: invalid UTF-8"],
+  ['id,"na"me\n', "the header is not CSV: text after"],
+  [Buffer.from("id,name,\xe9\n", "latin1"), "line 1 is not UTF-8; save the file as UTF-8"],
+  [Buffer.from('id,name\n1,"a\nb"\n\n2,caf\xe9\n', "latin1"), "line 5 is not UTF-8"],
   ['id,name\n1,x\n2,"never closed\n3,y\n', "the record in line 3 does not end: a quote is not closed"],
 ];
 test.each(invalidFiles)(
   "CSV without a valid header or with an open quote is an OperatorError: %p",
   async (file, message) => {
     for (const cuts of [[], [1, 5, 9, 13], Array.from({ length: 50 }, (_, index) => 5 * index)]) {
-      const error = await parseAll(commaRecords, file, cuts, 200).catch((reason) => reason);
+      const error = await parseAll(csvRecords, file, cuts, 200).catch((reason) => reason);
       expect(error).toBeInstanceOf(OperatorError);
       expect(error.message).toContain(message);
     }
@@ -255,8 +240,8 @@ test("a record longer than a request's body is rejected alone, and comes with al
   const long = "é".repeat(2_000);
   for (const [read, start, records] of [
     [ndjsonRecords, "", ['{"id":1,"name":"a"}', `{"id":2,"name":"${long}"}`, '{"id":3,"name":"c"}']],
-    [commaRecords, "id,name\n", ["1,a", `2,"${"x\n".repeat(1_000)}"`, "3,c"]],
-    [commaRecords, "id,name\n", ["1,a", `2,x"${long}"`, "3,c"]],
+    [csvRecords, "id,name\n", ["1,a", `2,"${"x\n".repeat(1_000)}"`, "3,c"]],
+    [csvRecords, "id,name\n", ["1,a", `2,x"${long}"`, "3,c"]],
   ] as const) {
     const file = `${start}${records.join("\n")}\n`;
     const cuts = fc.array(fc.nat(file.length), { maxLength: 30 });
@@ -282,7 +267,7 @@ test("a record that never ends is an OperatorError, after the records before it"
   }
   const read: ImportRecord[] = [];
   const reading = (async () => {
-    for await (const some of commaRecords(chunks(), { recordBytesMax: 100 })) read.push(...some);
+    for await (const some of csvRecords(chunks(), { recordBytesMax: 100 })) read.push(...some);
   })();
   expect(await settled(reading)).toThrow("the record in line 3 is longer than 16777216 bytes");
   expect(read.map(({ line }) => line)).toEqual([2]);
@@ -304,7 +289,7 @@ test.each([1, 50])(
       yield Buffer.from('\n3,c\n4,"open\n5,e\n');
     }
     const counts = newCounts();
-    const importing = importPlants(commaRecords(chunks(), { recordBytesMax: plentyBytes }), store, {
+    const importing = importPlants(csvRecords(chunks(), { recordBytesMax: plentyBytes }), store, {
       onRejected: () => expect.unreachable(),
       counts,
       signal: new AbortController().signal,
@@ -315,7 +300,14 @@ test.each([1, 50])(
   },
 );
 
-test("a file with another delimiter than the one given is parsed in linear time", () => {
+test.each([";", "\t"])("a file may have %j in place of commas", async (delimiter) => {
+  const file = 'Name,ID,Tag\n"a;b\tc",1,"d,e"\n'.replaceAll(/(?<=\w|"),(?=\w|")(?!e)/g, delimiter);
+  expect((await parseAll(csvRecords, file)).map(({ plant }) => plant)).toEqual([
+    { id: 1n, name: "a;b\tc", tag: "d,e" },
+  ]);
+});
+
+test("a file with another delimiter is parsed in linear time", () => {
   const text = '1;"é植"\n'.repeat(300_000);
   let records = 0;
   const parse = () => parseCsvRecords(text, ",", () => records++);
