@@ -2,7 +2,6 @@
 
 import packageJson from "../../package.json";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
-import { readCertificate } from "../core/http/certificate.ts";
 import type { Emit } from "../core/observability/server-event.ts";
 import { hasColours } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
@@ -11,6 +10,7 @@ import type { ServerStore } from "../core/store/group-commit.ts";
 import { openServerStore, storeAt } from "../core/store/open-store.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { bannerLines, plainLines, type ServerAddresses } from "./banner.ts";
+import { readCertificate } from "./certificate.ts";
 import { changedSettings, type ServeConfig } from "./config/resolve.ts";
 import { host } from "./host.ts";
 import { printLines } from "./output.ts";

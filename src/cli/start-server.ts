@@ -1,7 +1,7 @@
 // Starts the server that the settings describe, with its extras.
 
 import type { AdminRoutes } from "../core/admin/server.ts";
-import type { Certificate } from "../core/http/certificate.ts";
+import type { Certificate } from "../core/http/listener.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { ListenError, type RunningServer, type ServerOptions, startServer } from "../core/server.ts";
 import { documentation } from "../docs-page/documentation.ts";

@@ -10,13 +10,12 @@ import type { IdentityProvider } from "./auth/jwks.ts";
 import type { JwtVerifier } from "./auth/jwt-verifier.ts";
 import { TokenCache } from "./auth/token-cache.ts";
 import { BodyReader } from "./http/body-reader.ts";
-import type { Certificate } from "./http/certificate.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
 import { type CorsOrigins, withCors } from "./http/cors.ts";
 import { createPlantOperation } from "./http/create-plant.ts";
 import { internalError, requestIdMaker } from "./http/exchange.ts";
 import { createHandler, type Handler, inProcess, withTickBudget } from "./http/handler.ts";
-import { PublicListener } from "./http/listener.ts";
+import { type Certificate, PublicListener } from "./http/listener.ts";
 import type { Operation, OperationStore } from "./http/operation.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { errorResponse } from "./http/responses.ts";
@@ -192,6 +191,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     onExceeded: (open) => emit({ kind: "connectionsShed", open }),
   });
   resources.defer(() => connectionLimit.stop());
+  const { host = "127.0.0.1", port = 0, certificate } = options.listener || {};
   let isStopping = false;
   const startAdmin = (address: ListenerAddress) => {
     const gauges = {
@@ -199,6 +199,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       nodesUp: () => groupCommit.nodesUp,
       bodyBytesInFlight: () => bodyReader.memory.used,
       connections: () => connectionLimit.open,
+      certificateExpiresAt: () => certificate?.expiresAt ?? 0,
       storeBytes: () => store.bytesOnDisk(),
       walBytes: () => store.walBytes?.(),
     };
@@ -219,7 +220,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const admin = options.admin && listen("admin", options.admin, startAdmin);
   if (admin !== undefined) resources.defer(() => admin.stop(true));
 
-  const { host = "127.0.0.1", port = 0, certificate } = options.listener || {};
   const startPublic = (address: ListenerAddress) =>
     new PublicListener(handle, {
       ...address,
@@ -238,10 +238,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   resources.defer(() => listener?.stop(limits.drainSecondsMax * 1_000));
   const { shortage } = connectionLimit;
   if (shortage !== undefined) emit({ kind: "openFileLimitTooLow", ...shortage });
-  if (certificate !== undefined) {
-    const { subject, expiresAt } = certificate;
-    emit({ kind: "certificateLoaded", subject, expiresAt });
-  }
 
   const running = resources.move();
   let stopped: Promise<void> | undefined;

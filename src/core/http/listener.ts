@@ -1,10 +1,18 @@
 // The public listener: HTTP, or HTTPS with a certificate.
 
-import type { Certificate } from "./certificate.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
 import type { Handler, RequestContext } from "./handler.ts";
 import type { Operation } from "./operation.ts";
 import { hasFixedPath, type Route } from "./router.ts";
+
+export interface Certificate {
+  /** In PEM, followed by the certificates of intermediate authorities. */
+  readonly cert: string;
+  /** In PEM, without a passphrase. */
+  readonly key: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
 
 export interface ListenerOptions {
   readonly operations: readonly Operation[];

@@ -107,11 +107,6 @@ const lines: {
   configured: ({ version, changed }) =>
     line("info", "starting", { version, settings: changed.join(", ") || "defaults" }),
   listening: ({ listener, url }) => line("info", `the ${listener} listener is open`, { url }),
-  certificateLoaded: ({ subject, expiresAt }) =>
-    line("info", "certificate loaded", {
-      subject,
-      expires: new Date(expiresAt).toISOString(),
-    }),
   storeUnavailable: ({ reason }) =>
     throttled("store unavailable; creates get 503 until it can commit again", { reason }),
   storeWaiting: ({ waitingFor }) => throttled("waiting for the store", { reason: waitingFor }),

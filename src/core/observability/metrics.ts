@@ -14,6 +14,8 @@ export interface Gauges {
   readonly nodesUp: () => ReadonlyMap<string, boolean> | undefined;
   readonly bodyBytesInFlight: () => number;
   readonly connections: () => number | undefined;
+  /** Milliseconds since the epoch; 0 without a certificate. */
+  readonly certificateExpiresAt: () => number;
   /** Undefined if the engine cannot measure it. */
   readonly storeBytes: () => Promise<number | undefined>;
   /** Undefined if the engine has no write-ahead log of its own. */
@@ -48,7 +50,6 @@ export class Metrics {
   readonly #operatorPlants = { created: 0, unchanged: 0, deleted: 0 };
   #storeFailures = 0;
   #internalErrors = 0;
-  #certificateExpiresAt = 0;
 
   constructor(gauges: Gauges, buildInfo: BuildInfo) {
     this.#gauges = gauges;
@@ -75,9 +76,6 @@ export class Metrics {
         break;
       case "internalError":
         this.#internalErrors++;
-        break;
-      case "certificateLoaded":
-        this.#certificateExpiresAt = event.expiresAt;
         break;
     }
   }
@@ -139,7 +137,7 @@ export class Metrics {
       gauge(
         "plantstore_certificate_expiry_timestamp_seconds",
         "When the certificate of the public listener expires; 0 without one.",
-        this.#certificateExpiresAt / 1_000,
+        this.#gauges.certificateExpiresAt() / 1_000,
       ),
       gauge("plantstore_queue_plants", "Plants that are queued for a batch.", this.#gauges.queuedPlants()),
       gauge(

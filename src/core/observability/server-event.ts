@@ -13,8 +13,6 @@ export type ServerEvent =
   | { readonly kind: "requestCompleted"; readonly request: Readonly<RequestRecord> }
   | BatchCommitted
   | PlantsChanged
-  /** `expiresAt` is in milliseconds since the epoch. */
-  | { readonly kind: "certificateLoaded"; readonly subject: string; readonly expiresAt: number }
   | { readonly kind: "storeUnavailable"; readonly reason: string }
   /** A wait for a store that cannot be reached has lasted 800 ms. */
   | { readonly kind: "storeWaiting"; readonly waitingFor: string }

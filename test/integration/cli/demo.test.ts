@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
+import { readCertificate } from "../../../src/cli/certificate.ts";
 import { demoEdit, startDemoTraffic } from "../../../src/cli/demo-traffic.ts";
-import { readCertificate } from "../../../src/core/http/certificate.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { listEdits } from "../../../src/operations/edits.ts";
 import { makeCertificate } from "../../support/certificates.ts";

@@ -15,6 +15,7 @@ test("an exception of a route is answered 500 and reported, and does not change 
     nodesUp: fail,
     bodyBytesInFlight: fail,
     connections: fail,
+    certificateExpiresAt: fail,
     storeBytes: fail,
     walBytes: fail,
   };

@@ -1,20 +1,13 @@
 // The TLS certificate of the public listener, read from files at the start.
 
 import { readFile, stat } from "node:fs/promises";
-import { errorMessage, OperatorError } from "../operator-error.ts";
+import type { Certificate } from "../core/http/listener.ts";
+import { errorMessage, OperatorError } from "../core/operator-error.ts";
 
-export interface CertificateFiles {
+interface CertificateFiles {
   /** The certificate, followed by those of intermediate authorities. */
   readonly certificate: string;
   readonly key: string;
-}
-
-export interface Certificate {
-  readonly cert: string;
-  readonly key: string;
-  readonly subject: string;
-  /** Milliseconds since the epoch. */
-  readonly expiresAt: number;
 }
 
 const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
@@ -36,13 +29,7 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
       `the key ${files.key} does not belong to the certificate ${files.certificate}; name the files of one pair`,
     );
   }
-  return {
-    cert,
-    key,
-    // A certificate that only lists host names has no subject (RFC 5280, section 4.2.1.6).
-    subject: (x509.subject ?? x509.subjectAltName ?? "").replaceAll("\n", ", "),
-    expiresAt: Date.parse(x509.validTo),
-  };
+  return { cert, key, expiresAt: Date.parse(x509.validTo) };
 }
 
 /** Rejects a FIFO or a device before reading it: it may have no end. */
