@@ -236,8 +236,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
   const listener = options.listener === false ? undefined : listen("public", { host, port }, startPublic);
   resources.defer(() => listener?.stop(limits.drainSecondsMax * 1_000));
-  const { shortage } = connectionLimit;
-  if (shortage !== undefined) emit({ kind: "openFileLimitTooLow", ...shortage });
 
   const running = resources.move();
   let stopped: Promise<void> | undefined;

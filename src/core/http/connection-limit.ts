@@ -5,7 +5,6 @@
 // counted as the descriptors that the process has opened since its start.
 
 import { statSync } from "node:fs";
-import { openFilesMax } from "../observability/process-metrics.ts";
 
 export interface ConnectionLimitOptions {
   readonly connectionsMax: number;
@@ -15,9 +14,6 @@ export interface ConnectionLimitOptions {
 }
 
 const countIntervalMs = 500;
-
-/** Descriptors of the store and its threads, of certificates, and of connections to a database. */
-const descriptorsBeside = 128;
 
 export class ConnectionLimit {
   /** Whether connections are closed after their next response. A field: it is read each time. */
@@ -37,13 +33,6 @@ export class ConnectionLimit {
     const descriptors = openDescriptors();
     if (descriptors === undefined || this.#descriptorsAtStart === undefined) return undefined;
     return Math.max(0, descriptors - this.#descriptorsAtStart);
-  }
-
-  /** The limit on open files, and how many are needed; undefined if it suffices or is unknown. */
-  get shortage(): { readonly limit: number; readonly needed: number } | undefined {
-    const limit = openFilesMax();
-    const needed = this.#options.connectionsMax + descriptorsBeside;
-    return limit !== undefined && needed > limit ? { limit, needed } : undefined;
   }
 
   stop(): void {

@@ -117,12 +117,6 @@ const lines: {
     throttled("too many connections; idle ones are closed, others after their next response", {
       reason: `${open} are open`,
     }),
-  openFileLimitTooLow: ({ limit, needed }) =>
-    line(
-      "warn",
-      "the limit on open files is too low for --connections-max; raise the limit or lower --connections-max",
-      { limit, needed },
-    ),
   lastUsedWriteFailed: ({ reason }) =>
     line("warn", "writing the last use of tokens failed; nothing else depends on it", { reason }),
   jwksRefreshFailed: ({ reason }) => throttled("JWKS refresh failed; cached keys stay in use", { reason }),

@@ -45,7 +45,7 @@ export class ProcessMetrics {
 }
 
 /** The limit on open files; undefined if it is unknown. */
-export function openFilesMax(): number | undefined {
+function openFilesMax(): number | undefined {
   const limits = orUndefined(() => readFileSync("/proc/self/limits", "utf8")) ?? "";
   const [, limit] = /^Max open files +(\d+)/m.exec(limits) ?? [];
   return limit === undefined ? undefined : Number(limit);

@@ -20,8 +20,6 @@ export type ServerEvent =
   | { readonly kind: "storeFailed"; readonly reason: string }
   | { readonly kind: "tokenReloadFailed"; readonly reason: string }
   | { readonly kind: "connectionsShed"; readonly open: number }
-  /** The limit on open files is lower than the listeners need. */
-  | { readonly kind: "openFileLimitTooLow"; readonly limit: number; readonly needed: number }
   | { readonly kind: "traceExportFailed"; readonly reason: string }
   | { readonly kind: "lastUsedWriteFailed"; readonly reason: string }
   | { readonly kind: "jwksRefreshFailed"; readonly reason: string }
