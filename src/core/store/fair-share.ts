@@ -8,7 +8,7 @@
  */
 const timesFree = 7;
 
-/** Callers that are kept although they hold nothing. */
+/** Above this many callers, those that hold nothing are forgotten. */
 const callersMax = 1_024;
 
 /** Whether a caller may hold an amount, where `free` is what would remain. */
@@ -37,10 +37,13 @@ export class SharedBudget {
    * item may take all of the resource.
    */
   acquire(caller: string, amount: number, own = 0): boolean {
-    const held = this.#held.get(caller) ?? this.#add(caller);
+    if (amount === 0) return true;
+    const held = this.#held.get(caller);
+    const before = held?.amount ?? 0;
     const free = this.#max - this.#used - amount;
-    if (free < 0 || (held.amount > own && !isWithinShare(held.amount + amount, free))) return false;
-    held.amount += amount;
+    if (free < 0 || (before > own && !isWithinShare(before + amount, free))) return false;
+    if (held === undefined) this.#held.set(caller, { amount });
+    else held.amount += amount;
     this.#used += amount;
     return true;
   }
@@ -52,14 +55,6 @@ export class SharedBudget {
       throw new RangeError(`A caller released ${amount} and held ${held?.amount ?? 0}`);
     held.amount -= amount;
     this.#used -= amount;
-  }
-
-  /** Forgets callers that hold nothing first, if there are many. */
-  #add(caller: string): { amount: number } {
-    if (this.#held.size >= callersMax)
-      for (const [other, { amount }] of this.#held) if (amount === 0) this.#held.delete(other);
-    const held = { amount: 0 };
-    this.#held.set(caller, held);
-    return held;
+    if (held.amount === 0 && this.#held.size > callersMax) this.#held.delete(caller);
   }
 }
