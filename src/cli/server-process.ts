@@ -2,7 +2,12 @@
 
 import packageJson from "../../package.json";
 import { Log } from "../core/observability/log.ts";
-import { type Clock, type ServerEvent, ServerEvents } from "../core/observability/server-event.ts";
+import {
+  type Clock,
+  type Notice,
+  type ServerEvent,
+  ServerEvents,
+} from "../core/observability/server-event.ts";
 import { hasColours } from "../core/observability/terminal.ts";
 import { Tracing } from "../core/observability/tracing.ts";
 import type { StoreEvents } from "../core/store/plant-store.ts";
@@ -50,11 +55,13 @@ export class ServerProcess implements AsyncDisposable {
     const { emit } = this.events;
     this.events.subscribe((event) => this.#log.handle(event));
     this.resources.defer(async () => {
-      if (this.#isInOrder) emit({ kind: "stopped" });
+      if (this.#isInOrder) emit(notice("stopped"));
       // Log lines that are not read would keep the process running.
       if (!(await this.#log.end())) exit(this.#isInOrder ? 0 : 1);
     });
-    this.stopSignal = waitForStopSignal(signals, now, (signal) => this.#exit({ kind: "forcedExit", signal }));
+    this.stopSignal = waitForStopSignal(signals, now, (signal) =>
+      this.#exit(notice("second signal, exiting immediately", { signal })),
+    );
     this.storeEvents = {
       onUnavailable: (reason) => emit({ kind: "storeUnavailable", reason }),
       onFailed: ({ message }) => this.#exit({ kind: "storeFailed", reason: message }),
@@ -84,16 +91,16 @@ export class ServerProcess implements AsyncDisposable {
     if (this.#hasBanner) return;
     const { emit } = this.events;
     const changed = changedSettings(config).map(({ flag, source }) => `${flag} (${source})`);
-    emit({ kind: "configured", version: packageJson.version, changed });
-    if (adminUrl !== undefined) emit({ kind: "listening", listener: "admin", url: adminUrl });
-    emit({ kind: "listening", listener: "public", url });
+    emit(notice("starting", { version: packageJson.version, settings: changed.join(", ") || "defaults" }));
+    if (adminUrl !== undefined) emit(notice("the admin listener is open", { url: adminUrl }));
+    emit(notice("the public listener is open", { url }));
   }
 
   /** Waits for the reason to stop, and logs it. The process then ends even if a part hangs. */
   async waitForStop(stopRequest: Promise<string> = this.stopSignal): Promise<void> {
     const signal = await Promise.race([this.stopSignal, stopRequest]);
     const { emit } = this.events;
-    emit({ kind: "shuttingDown", signal });
+    emit(notice("shutting down, draining requests", { signal }));
     const reason = `it did not close within ${closeSecondsMax} seconds after the requests had their time`;
     const closeMsMax = (this.#config.drainSecondsMax + closeSecondsMax) * 1_000;
     this.#closeTimer = setTimeout(() => this.#exit({ kind: "storeFailed", reason }), closeMsMax).unref();
@@ -110,4 +117,8 @@ export class ServerProcess implements AsyncDisposable {
     await this.resources.disposeAsync();
     clearTimeout(this.#closeTimer);
   }
+}
+
+function notice(message: string, fields: Notice["fields"] = {}): Notice {
+  return { kind: "notice", message, fields };
 }

@@ -196,8 +196,8 @@ export class TokenCache {
       .map(([hash, { usedAt }]) => ({ hash, minute: startOfMinute(usedAt) }));
     try {
       await this.#store.recordUses(uses);
-    } catch (error) {
-      this.#emit({ kind: "lastUsedWriteFailed", reason: errorMessage(error) });
+    } catch {
+      // Nothing else depends on it.
     }
   }
 }

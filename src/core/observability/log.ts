@@ -104,9 +104,6 @@ type LoggedEvent = Exclude<
 const lines: {
   readonly [Kind in LoggedEvent["kind"]]: (event: Extract<LoggedEvent, { readonly kind: Kind }>) => Line;
 } = {
-  configured: ({ version, changed }) =>
-    line("info", "starting", { version, settings: changed.join(", ") || "defaults" }),
-  listening: ({ listener, url }) => line("info", `the ${listener} listener is open`, { url }),
   storeUnavailable: ({ reason }) =>
     throttled("store unavailable; creates get 503 until it can commit again", { reason }),
   storeWaiting: ({ waitingFor }) => throttled("waiting for the store", { reason: waitingFor }),
@@ -117,16 +114,11 @@ const lines: {
     throttled("too many connections; idle ones are closed, others after their next response", {
       reason: `${open} are open`,
     }),
-  lastUsedWriteFailed: ({ reason }) =>
-    line("warn", "writing the last use of tokens failed; nothing else depends on it", { reason }),
   jwksRefreshFailed: ({ reason }) => throttled("JWKS refresh failed; cached keys stay in use", { reason }),
   storeFailed: ({ reason }) => line("error", "store failed, the server exits", { reason }),
   notice: ({ message, fields }) => line("info", message, fields),
   internalError: ({ requestId, error }) =>
     throttled("internal error", { requestId, ...errorFields(error) }, "error"),
-  shuttingDown: ({ signal }) => line("info", "shutting down, draining requests", { signal }),
-  forcedExit: ({ signal }) => line("warn", "second signal, exiting immediately", { signal }),
-  stopped: () => line("info", "stopped", {}),
 };
 
 function toLine(event: LoggedEvent): Line {

@@ -3,13 +3,6 @@
 import type { ErrorCode } from "../contract/errors.ts";
 
 export type ServerEvent =
-  | {
-      readonly kind: "configured";
-      readonly version: string;
-      /** Settings that differ from their defaults, such as `--port 9000 (flag)`; without secrets. */
-      readonly changed: readonly string[];
-    }
-  | { readonly kind: "listening"; readonly listener: "public" | "admin"; readonly url: string }
   | { readonly kind: "requestCompleted"; readonly request: Readonly<RequestRecord> }
   | BatchCommitted
   | PlantsChanged
@@ -21,13 +14,9 @@ export type ServerEvent =
   | { readonly kind: "tokenReloadFailed"; readonly reason: string }
   | { readonly kind: "connectionsShed"; readonly open: number }
   | { readonly kind: "traceExportFailed"; readonly reason: string }
-  | { readonly kind: "lastUsedWriteFailed"; readonly reason: string }
   | { readonly kind: "jwksRefreshFailed"; readonly reason: string }
   | Notice
-  | { readonly kind: "internalError"; readonly requestId: string; readonly error: unknown }
-  | { readonly kind: "shuttingDown"; readonly signal: string }
-  | { readonly kind: "forcedExit"; readonly signal: string }
-  | { readonly kind: "stopped" };
+  | { readonly kind: "internalError"; readonly requestId: string; readonly error: unknown };
 
 /** Emits an event. Never throws, and never waits. */
 export type Emit = (event: ServerEvent) => void;
@@ -64,7 +53,7 @@ interface PlantsChanged {
   readonly endedAt: number;
 }
 
-/** A line for the log about what an operator did. */
+/** A line for the log: what an operator did, or how far a process has come. */
 export interface Notice {
   readonly kind: "notice";
   readonly message: string;

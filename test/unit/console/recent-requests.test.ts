@@ -23,7 +23,7 @@ test("the newest are stored, newest first", () => {
   const recent = new RecentRequests(3, () => 0);
   expect(list(recent)).toEqual({ ids: [], counts: {} });
   add(recent, record("1"), record("2"));
-  recent.handle({ kind: "stopped" });
+  recent.handle({ kind: "notice", message: "stopped", fields: {} });
   expect(list(recent)).toMatchObject({ ids: ["2", "1"] });
   add(recent, record("3"), record("4"), record("5"), record("6"), record("7"));
   expect(list(recent)).toMatchObject({ ids: ["7", "6", "5"], counts: { created: 3 } });
