@@ -5,7 +5,7 @@ import { checkpoint, restartPages } from "./checkpoint.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
 import type { Database } from "./driver.ts";
-import { batchFailure, isFailedFsync, recordDiskFailure } from "./errors.ts";
+import { failureReason, isFailedFsync, recordDiskFailure } from "./errors.ts";
 import { notify, serveCalls } from "./worker-rpc.ts";
 
 /** The pause between two passes: each costs an fsync of the WAL. */
@@ -60,7 +60,6 @@ function copyIfLong(database: Database, descriptor: number): void {
     // would do all of it.
     fdatasyncSync(descriptor);
   } catch (error) {
-    if (isFailedFsync(error)) throw error;
-    notify(batchFailure(error).reason);
+    notify(failureReason(error));
   }
 }

@@ -33,16 +33,10 @@ export function isLocked(error: unknown): boolean {
   return error instanceof SQLiteError && /^SQLITE_(?:BUSY|LOCKED)/.test(error.code ?? "");
 }
 
-/**
- * Why a batch was not committed, and whether single plants of it may still be: not after a wait for
- * a lock or on a broken disk, where each would wait again. Throws every other error, and an fsync
- * that failed.
- */
-export function batchFailure(error: unknown): { reason: string; mayCommitSingly: boolean } {
-  if (isFailedFsync(error)) throw error;
-  if (!(error instanceof SQLiteError)) throw error;
-  const mayCommitSingly = /^SQLITE_(?:FULL|TOOBIG|CONSTRAINT)/.test(error.code ?? "");
-  return { reason: `${error.message} (${error.code})`, mayCommitSingly };
+/** Why a batch was not committed. Throws an fsync that failed, and what is not SQLite's. */
+export function failureReason(error: unknown): string {
+  if (isFailedFsync(error) || !(error instanceof SQLiteError)) throw error;
+  return `${error.message} (${error.code})`;
 }
 
 /**

@@ -5,7 +5,7 @@ import { fieldNames, type PlantColumns, sample, titleField } from "../../contrac
 import { type NewPlant, toColumns, toNewPlant } from "../../contract/plant.ts";
 import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } from "../plant-store.ts";
 import type { Database } from "./driver.ts";
-import { batchFailure } from "./errors.ts";
+import { failureReason } from "./errors.ts";
 
 type PlantRow = PlantColumns & { readonly id: bigint };
 
@@ -40,7 +40,7 @@ export class SqlitePlants {
   }
 
   /**
-   * Commits a batch in one transaction, and if that fails each plant by itself. See
+   * Commits a batch in one transaction; if that fails, all of it is unavailable. See
    * PlantStore.create. Throws SQLite's own error if an fsync has failed; the connection must not be
    * used afterwards.
    */
@@ -49,10 +49,8 @@ export class SqlitePlants {
       this.#beforeCommit();
       return this.#commit(batch);
     } catch (error) {
-      const { reason, mayCommitSingly } = batchFailure(error);
-      this.#onUnavailable(reason);
-      const mayWrite = mayCommitSingly && batch.length > 1;
-      return batch.map((entry) => this.#commitSingly(entry, mayWrite));
+      this.#onUnavailable(failureReason(error));
+      return batch.map(() => "unavailable");
     }
   }
 
@@ -73,22 +71,6 @@ export class SqlitePlants {
   get(id: bigint): NewPlant | undefined {
     const row = this.#select.get(id);
     return row === null ? undefined : toNewPlant(row.id, row);
-  }
-
-  /**
-   * Commits one plant of a batch that failed. Replays and conflicts need no disk, and a small plant
-   * may fit where a large one does not.
-   */
-  #commitSingly(entry: NewEntry, mayWrite: boolean): Outcome {
-    const { plant } = entry;
-    try {
-      const stored = this.get(plant.id);
-      if (stored !== undefined) return compareWithStored(stored, plant);
-      return mayWrite ? (this.#commit([entry])[0] ?? "unavailable") : "unavailable";
-    } catch (error) {
-      this.#onUnavailable(batchFailure(error).reason);
-      return "unavailable";
-    }
   }
 
   #commit(batch: readonly NewEntry[]): Outcome[] {
