@@ -4,7 +4,7 @@ import { type NewPlant, type Plant, plantsEqual } from "../core/contract/plant.t
 import { printable } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { editsMax } from "../core/store/plant-edit.ts";
-import type { CommandStore } from "../core/store/plant-store.ts";
+import type { PlantStore } from "../core/store/plant-store.ts";
 import { type Editor, EditRun, storedPlants } from "../operations/edits.ts";
 import { describeChange } from "./describe-change.ts";
 import { host } from "./host.ts";
@@ -64,7 +64,7 @@ export function noSuchPlant(id: bigint): string {
 }
 
 /** A run of the history by the user of this process. */
-export function commandRun(store: Pick<CommandStore, "edit" | "engine">): EditRun {
+export function commandRun(store: Pick<PlantStore, "edit" | "engine">): EditRun {
   const { USER: user, SUDO_USER: sudoUser } = host().environment;
   const uid = process.getuid?.();
   const editor: Editor = {

@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import { groupField } from "../core/contract/fields.ts";
-import type { CommandStore } from "../core/store/plant-store.ts";
+import type { PlantStore } from "../core/store/plant-store.ts";
 import { exportText } from "../operations/export.ts";
 import { Progress } from "../operations/progress.ts";
 import { countPlants, readPlants } from "../operations/stored-plants.ts";
@@ -39,7 +39,7 @@ and rounds ids of more than 15 digits.`,
 }
 
 async function exportPlants(
-  store: CommandStore,
+  store: PlantStore,
   { format = "ndjson", group, sinceId, withCreation, quiet }: Config<(typeof settingNames)[number]>,
 ): Promise<void> {
   const selection = { group, sinceId };

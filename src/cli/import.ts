@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { fieldNames } from "../core/contract/fields.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import type { CommandStore, PlantStore } from "../core/store/plant-store.ts";
+import type { PlantStore } from "../core/store/plant-store.ts";
 import { type FormatName, formatOfFile, readRecords } from "../operations/format.ts";
 import {
   type ImportCounts,
@@ -62,7 +62,7 @@ an empty text.`,
 /** Prints what an import would do, and the first differences. */
 async function runDry(config: ImportConfig, source: Source, signal: AbortSignal): Promise<void> {
   const { database, quiet, importUpdate } = config;
-  const dryRun = async (store: CommandStore) => {
+  const dryRun = async (store: PlantStore) => {
     await using read = await store.openSql("read");
     const replacement = importUpdate ? new Replacement(read, undefined) : undefined;
     const counts = newCounts();
@@ -97,7 +97,7 @@ async function runImport(
   let runId: string | undefined;
   let unavailable: string | undefined;
 
-  const importInto = async (store: CommandStore) => {
+  const importInto = async (store: PlantStore) => {
     const options = { counts, signal, onRejected: rejected.add };
     const { onHeader } = rejected.report;
     try {

@@ -12,12 +12,8 @@ export function migrateCommand(): Command {
   );
   return withSettings(command, ["database"], async ({ database }) => {
     const { location } = storeAt(database);
-    await withStore(database, "create", async ({ wasCreated }) => {
-      printError(
-        wasCreated
-          ? `Created an empty store: ${location}. "plantstore serve" runs a server on it.`
-          : `The store ${location} exists, and its schema is up to date.`,
-      );
+    await withStore(database, "create", async () => {
+      printError(`The store ${location} is up to date. "plantstore serve" runs a server on it.`);
     });
   });
 }

@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import { isActive } from "../core/auth/token.ts";
-import type { CommandStore } from "../core/store/plant-store.ts";
+import type { PlantStore } from "../core/store/plant-store.ts";
 import { countPlants } from "../operations/stored-plants.ts";
 import { withSettings } from "./config/command-options.ts";
 import { formatTable, printLines } from "./output.ts";
@@ -10,7 +10,7 @@ import { withStore } from "./with-store.ts";
 
 export function statsCommand(): Command {
   const command = new Command("stats")
-    .description("print the number of plants, the size on disk, the tokens and the schema version")
+    .description("print the number of plants, the size on disk and the tokens")
     .addHelpText("after", "\nPlants are counted one by one, which takes about a second for 10 million.");
   return withSettings(command, ["json", "database"], ({ json, database }) =>
     withStore(database, "existing", async (store) => {
@@ -20,15 +20,15 @@ export function statsCommand(): Command {
   );
 }
 
-async function readStats(store: CommandStore) {
-  const { engine, schemaVersion } = store;
+async function readStats(store: PlantStore) {
+  const { engine } = store;
   await using sql = await store.openSql("read");
   const [plants, bytes] = [await countPlants(sql), await store.bytesOnDisk()];
   const all = await store.tokens.list();
   const active = all.filter((token) => isActive(token, Date.now())).length;
   const revoked = all.filter(({ revokedAt }) => revokedAt !== null).length;
   const tokens = { active, expired: all.length - active - revoked, revoked };
-  return { engine, plants, bytesOnDisk: bytes ?? null, tokens, schemaVersion };
+  return { engine, plants, bytesOnDisk: bytes ?? null, tokens };
 }
 
 function formatStats({
@@ -36,13 +36,11 @@ function formatStats({
   plants,
   bytesOnDisk,
   tokens,
-  schemaVersion,
 }: Awaited<ReturnType<typeof readStats>>): string[] {
   return formatTable([
     ["engine", engine],
     ["plants", plants.toLocaleString("en")],
     ["size on disk", bytesOnDisk === null ? "unknown" : `${bytesOnDisk.toLocaleString("en")} bytes`],
     ["tokens", `${tokens.active} active, ${tokens.expired} expired, ${tokens.revoked} revoked`],
-    ["schema version", String(schemaVersion)],
   ]);
 }

@@ -1,7 +1,7 @@
 // Opens the store for one command, and closes it at the end.
 
 import { storeAt } from "../core/store/open-store.ts";
-import type { CommandStore, OnUnavailable, OpenMode } from "../core/store/plant-store.ts";
+import type { OnUnavailable, OpenMode, PlantStore } from "../core/store/plant-store.ts";
 import { printError } from "./output.ts";
 
 interface WithStoreOptions {
@@ -17,7 +17,7 @@ interface WithStoreOptions {
 export async function withStore<Result>(
   database: string,
   mode: OpenMode,
-  use: (store: CommandStore) => Promise<Result>,
+  use: (store: PlantStore) => Promise<Result>,
   { quiet = false, onUnavailable = () => undefined, signal }: WithStoreOptions = {},
 ): Promise<Result> {
   const report = (waitingFor: string) => printError(`waiting for ${waitingFor}`);

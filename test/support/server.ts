@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeToken, randomBytes } from "../../src/core/auth/token.ts";
 import { storeAt } from "../../src/core/store/open-store.ts";
-import type { CommandStore, OpenMode } from "../../src/core/store/plant-store.ts";
+import type { OpenMode, PlantStore } from "../../src/core/store/plant-store.ts";
 import type { Target } from "./http.ts";
 import { InProcessCommand } from "./in-process-command.ts";
 import { type LogLine, logLines, Output } from "./output.ts";
@@ -77,7 +77,7 @@ export async function createStore(database: string): Promise<void> {
 export async function withStore<T>(
   database: string,
   mode: OpenMode,
-  use: (store: CommandStore) => Promise<T>,
+  use: (store: PlantStore) => Promise<T>,
 ): Promise<T> {
   await using store = await storeAt(database).open(mode, () => undefined);
   return await use(store);
@@ -268,7 +268,7 @@ export function startProgram(
 
 /** Adds a new token to a store. It expires after `lifetimeMs`, or never. */
 export async function addToken(
-  tokens: CommandStore["tokens"],
+  tokens: PlantStore["tokens"],
   name: string = crypto.randomUUID(),
   lifetimeMs?: number,
 ): Promise<string> {

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { OperatorError } from "../operator-error.ts";
 import type { ServerStore } from "./group-commit.ts";
-import type { CommandStore, OnUnavailable, OpenMode, StoreEvents, StoreWait } from "./plant-store.ts";
+import type { OnUnavailable, OpenMode, PlantStore, StoreEvents, StoreWait } from "./plant-store.ts";
 import { parsePostgresUrl, toLocation } from "./postgres/connection-url.ts";
 import { reservedSuffix } from "./sqlite/files.ts";
 
@@ -16,7 +16,7 @@ interface StoreAddress {
   /** Opens the store for a server. */
   openForServer(mode: OpenMode, events: StoreEvents, wait: StoreWait): Promise<ServerStore>;
   /** Opens the store for one command. */
-  open(mode: OpenMode, onUnavailable: OnUnavailable, wait?: StoreWait): Promise<CommandStore>;
+  open(mode: OpenMode, onUnavailable: OnUnavailable, wait?: StoreWait): Promise<PlantStore>;
 }
 
 // Parts of an engine are imported on first use: the PostgreSQL client takes 20 ms to load.

@@ -80,14 +80,6 @@ export interface PlantStore extends AsyncDisposable {
   openSql(access: SqlAccess): Promise<SqlConnection>;
 }
 
-/** A store that is open for one command. */
-export interface CommandStore extends PlantStore {
-  readonly schemaVersion: number;
-
-  /** Whether opening it created the store. */
-  readonly wasCreated: boolean;
-}
-
 /** Called with the reason whenever the engine could not commit. */
 export type OnUnavailable = (reason: string) => void;
 

@@ -81,16 +81,15 @@ export async function assertSchema(primary: Primary): Promise<void> {
 
 /**
  * Creates the schema or upgrades it to this version, once if several servers start. Writes nothing
- * if it has that version. Returns whether there was none before.
+ * if it has that version.
  */
-export async function migrate(primary: Primary): Promise<boolean> {
+export async function migrate(primary: Primary): Promise<void> {
   const version = await primary.withRetry(schemaVersion);
   assertNotNewer(version ?? 0);
-  if (version === newestVersion && missingFields(await primary.withRetry(plantColumns)).length === 0)
-    return false;
+  if (version === newestVersion && missingFields(await primary.withRetry(plantColumns)).length === 0) return;
   const options = { statementMs: statementMsMax, lockMs: statementMsMax };
   try {
-    return await primary.withRetry((pool) => pool.transaction(upgrade, options));
+    await primary.withRetry((pool) => pool.transaction(upgrade, options));
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     const advice =
@@ -118,8 +117,8 @@ async function plantColumns(connection: Queries): Promise<string[]> {
   return rows.map(({ attname }) => attname);
 }
 
-/** Runs the migrations that are missing. Returns whether there was no schema before. */
-async function upgrade(connection: Queries): Promise<boolean> {
+/** Runs the migrations that are missing. */
+async function upgrade(connection: Queries): Promise<void> {
   // A second server waits here, and then finds the newest version.
   await connection.query(`SELECT pg_advisory_xact_lock(${schemaLock})`);
   await connection.query(
@@ -139,7 +138,6 @@ async function upgrade(connection: Queries): Promise<boolean> {
      ON CONFLICT (only_row) DO UPDATE SET version = excluded.version`,
     [newestVersion],
   );
-  return version === 0;
 }
 
 function assertNotNewer(version: number): void {

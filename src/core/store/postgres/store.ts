@@ -3,31 +3,28 @@
 import { OperatorError } from "../../operator-error.ts";
 import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
 import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../plant-edit.ts";
-import type { CommandStore, NewEntry, OnUnavailable, OpenMode, Outcome, StoreWait } from "../plant-store.ts";
+import type { NewEntry, OnUnavailable, OpenMode, Outcome, StoreWait } from "../plant-store.ts";
 import type { SqlAccess } from "../sql-connection.ts";
 import { bytesOnNodes, openNodeQueues } from "./citus/citus.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
 import type { Queries } from "./host-pool.ts";
-import { assertSchema, migrate, newestVersion } from "./migrations.ts";
+import { assertSchema, migrate } from "./migrations.ts";
 import { createPlants, probe } from "./plants.ts";
 import { Primary } from "./primary.ts";
 import { PostgresSqlConnection } from "./sql-connection.ts";
 import { runWork } from "./sql-work.ts";
 import { PostgresTokens } from "./tokens.ts";
 
-export class PostgresStore implements CommandStore, ServerStore {
+export class PostgresStore implements ServerStore {
   readonly engine = "postgres";
-  readonly schemaVersion = newestVersion;
-  readonly wasCreated: boolean;
   readonly tokens: PostgresTokens;
   readonly batchesInFlightMax: number;
   readonly #onUnavailable: OnUnavailable;
   readonly #url: PostgresUrl;
   readonly #primary: Primary;
 
-  private constructor(url: PostgresUrl, primary: Primary, wasCreated: boolean, onUnavailable: OnUnavailable) {
-    this.wasCreated = wasCreated;
+  private constructor(url: PostgresUrl, primary: Primary, onUnavailable: OnUnavailable) {
     this.batchesInFlightMax = url.connectionsMax;
     this.#onUnavailable = onUnavailable;
     this.#url = url;
@@ -48,9 +45,8 @@ export class PostgresStore implements CommandStore, ServerStore {
     const url = parsePostgresUrl(address);
     const primary = new Primary(url, wait);
     try {
-      const wasCreated = mode === "create" ? await migrate(primary) : false;
-      if (mode !== "create") await assertSchema(primary);
-      return new PostgresStore(url, primary, wasCreated, onUnavailable);
+      await (mode === "create" ? migrate : assertSchema)(primary);
+      return new PostgresStore(url, primary, onUnavailable);
     } catch (error) {
       await primary.close();
       if (error instanceof OperatorError || classifyError(error) === "internalError") throw error;

@@ -1,10 +1,9 @@
 // The SQLite engine in the thread that opens it. Its promises are settled when they are returned:
 // every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
 
-import { existsSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
-import type { CommandStore, NewEntry, OnUnavailable, OpenMode, Outcome } from "../plant-store.ts";
+import type { NewEntry, OnUnavailable, OpenMode, Outcome, PlantStore } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
 import type { TokenStore } from "../sql-tokens.ts";
 import { shortenWal } from "./checkpoint.ts";
@@ -20,18 +19,15 @@ import {
   recordDiskFailure,
 } from "./errors.ts";
 import { bytesOnDisk } from "./files.ts";
-import { newestVersion } from "./migrations.ts";
 import { OpenFiles } from "./open-files.ts";
 import { SqlitePlants } from "./plants.ts";
 import { toSqlConnection } from "./sql-connection.ts";
 import { editPlants, openReader, type SqlCall, SqlRunner } from "./sql-statements.ts";
 import { SqliteTokens } from "./tokens.ts";
 
-export class SqliteStore implements CommandStore {
+export class SqliteStore implements PlantStore {
   readonly engine = "sqlite";
   readonly batchesInFlightMax = 1;
-  readonly schemaVersion = newestVersion;
-  readonly wasCreated: boolean;
   readonly tokens: TokenStore;
   readonly #path: string;
   readonly #onUnavailable: OnUnavailable;
@@ -54,7 +50,6 @@ export class SqliteStore implements CommandStore {
     checkpointThread?: CheckpointSignals,
   ) {
     this.#path = path;
-    this.wasCreated = !existsSync(path);
     this.#onUnavailable = onUnavailable;
     this.#database = openDatabase(path, mode);
     this.#checkpointThread = checkpointThread;
