@@ -8,6 +8,7 @@ import type { OpenMode } from "../plant-store.ts";
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
 import { describeError, isFailedFsync, recoverFromFailure, writeFailureMarker } from "./errors.ts";
 import { fileId, fsyncDirectory, fsyncFile, resolvedPath } from "./files.ts";
+import { retryWhileLocked } from "./immediate-transaction.ts";
 import { isUpToDate, migrate, newestVersion, schemaVersion } from "./migrations.ts";
 
 /** A WAL that grew during a long export is truncated to this size when it is restarted. */
@@ -103,7 +104,10 @@ function assertWritableFile(path: string): void {
 }
 
 function makeDurable(database: Database, path: string): void {
-  const [[journalMode] = []] = database.query("PRAGMA journal_mode = WAL").values();
+  // SQLite does not wait for the lock to change the mode, and processes that create a store at the
+  // same time all want it.
+  const toWal = () => database.query("PRAGMA journal_mode = WAL").values();
+  const [[journalMode] = []] = retryWhileLocked(toWal, lockWaitMs);
   database.run("PRAGMA synchronous = FULL");
   // checkpoint.ts and the checkpoint thread run the checkpoints: SQLite does not report one of its own
   // that fails.

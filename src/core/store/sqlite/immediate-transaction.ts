@@ -24,18 +24,23 @@ export function runImmediateTransaction<T>(database: Database, change: () => T):
 
 function retryWhileBusy<T>(database: Database, change: () => T): T {
   const transaction = database.transaction(change);
-  const deadline = performance.now() + immediateWaitMs;
   database.run("PRAGMA busy_timeout = 0");
   try {
-    for (;;) {
-      try {
-        return transaction.immediate();
-      } catch (error) {
-        if (!isLocked(error) || performance.now() > deadline) throw error;
-        Bun.sleepSync(1);
-      }
-    }
+    return retryWhileLocked(() => transaction.immediate(), immediateWaitMs);
   } finally {
     database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
+  }
+}
+
+/** Runs work again every millisecond while another connection has the lock. */
+export function retryWhileLocked<T>(work: () => T, waitMsMax: number): T {
+  const deadline = performance.now() + waitMsMax;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isLocked(error) || performance.now() > deadline) throw error;
+      Bun.sleepSync(1);
+    }
   }
 }

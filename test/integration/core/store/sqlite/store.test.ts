@@ -43,6 +43,16 @@ test("a commit is on stable storage: WAL mode, synchronous=FULL, STRICT tables",
   ).toEqual([]);
 });
 
+test("a store that another process is creating at the same time is opened when it has its lock", () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  using other = new Database(path);
+  other.run("BEGIN IMMEDIATE");
+  using sleep = spyOn(Bun, "sleepSync").mockImplementation(() => void other.run("COMMIT"));
+  using _ = openDatabase(path, "create");
+  expect(sleep).toHaveBeenCalledTimes(1);
+});
+
 test("on a full disk a batch that does not fit is unavailable, and one that needs no space is not", () => {
   using folder = new TemporaryFolder();
   using database = openDatabase(folder.file("plants.db"), "create");
