@@ -163,7 +163,7 @@ function plotOptions(
   return {
     width: container.clientWidth,
     height,
-    padding: [8, 14, 0, 0],
+    padding: [8, 18, 0, 0],
     legend: { show: false },
     cursor: {
       y: false,
@@ -179,7 +179,7 @@ function plotOptions(
       {
         ...axis,
         size: 24,
-        space: 64,
+        space: 44,
         values: (_, ticks, __, ___, step) => ticks.map((tick) => formatAxisTime(tick, step)),
       },
       {

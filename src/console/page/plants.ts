@@ -29,9 +29,6 @@ const filterExamples = [
   "created:2026-11-01..2026-11-07",
 ];
 
-const searchPlaceholder =
-  groupField === undefined ? "Words, or an id" : `Words, an id, or ${withGroup("", groupExample)}`;
-
 /** The fields whose words a search finds, such as "name or tag". */
 const searchedFields = textFields.map((field) => labelOf(field).toLowerCase()).join(" or ");
 
@@ -105,7 +102,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
           type="search"
           aria-label="Search plants"
           aria-describedby="search-help"
-          placeholder=${searchPlaceholder}
+          placeholder="Words or an id"
           value=${query}
           autocomplete="off"
           spellcheck=${false}

@@ -110,13 +110,7 @@ function Row({ token, onOpen }: { token: TokenSummary; onOpen: (opened: Opened) 
   const { name, state } = token;
   return html`
     <li>
-      <div class="grow">
-        <span class="name cut" title=${name}>${untrustedText(name)}</span>
-        <small>
-          <span class=${`state ${state in stateLabels ? state : "active"}`}>${stateLabels[state] ?? "Active"}</span>
-          ${tokenFacts(token).map((fact) => html` · ${fact}`)}
-        </small>
-      </div>
+      <span class="name grow">${untrustedText(name)}</span>
       ${
         state === "active" &&
         html`<button type="button" class="quiet" aria-label=${`Rotate ${name}`} onClick=${() => onOpen({ kind: "rotate", name })}>Rotate</button>`
@@ -125,6 +119,10 @@ function Row({ token, onOpen }: { token: TokenSummary; onOpen: (opened: Opened) 
         !hasEnded(token) &&
         html`<button type="button" class="quiet" aria-label=${`Revoke ${name}`} onClick=${() => onOpen({ kind: "revoke", name })}>Revoke</button>`
       }
+      <small>
+        <span class=${`state ${state in stateLabels ? state : "active"}`}>${stateLabels[state] ?? "Active"}</span>
+        ${tokenFacts(token).map((fact) => html` · ${fact}`)}
+      </small>
     </li>
   `;
 }
