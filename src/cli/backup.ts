@@ -12,9 +12,8 @@ export function backupCommand(): Command {
       "after",
       '\nFor PostgreSQL use pg_dump or pg_basebackup.\n"plantstore restore FILE" restores a backup.',
     );
-  return withSettings(command, ["database", "quiet"], async ({ database, quiet }, file: string) => {
+  return withSettings(command, ["database"], async ({ database }, file: string) => {
     const { backUp } = await import("../operations/backup.ts");
-    const plants = backUp(database, file);
-    if (!quiet) printError(`${file}: ${formatCount(plants)}, verified.`);
+    printError(`${file}: ${formatCount(backUp(database, file))}, verified.`);
   });
 }

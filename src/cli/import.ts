@@ -28,7 +28,7 @@ import { withStore } from "./with-store.ts";
 /** The exit code of an import that rejected some records. */
 const someRejectedExitCode = 3;
 
-const settingNames = ["format", "importUpdate", "dryRun", "database", "quiet", "bodyBytesMax"] as const;
+const settingNames = ["format", "importUpdate", "dryRun", "database", "bodyBytesMax"] as const;
 type ImportConfig = Config<(typeof settingNames)[number]> & { readonly format: FormatName };
 
 export function importCommand(): Command {
@@ -61,7 +61,7 @@ an empty text.`,
 
 /** Prints what an import would do, and the first differences. */
 async function runDry(config: ImportConfig, source: Source, signal: AbortSignal): Promise<void> {
-  const { database, quiet, importUpdate } = config;
+  const { database, importUpdate } = config;
   const dryRun = async (store: PlantStore) => {
     await using read = await store.openSql("read");
     const replacement = importUpdate ? new Replacement(read, undefined) : undefined;
@@ -80,7 +80,7 @@ async function runDry(config: ImportConfig, source: Source, signal: AbortSignal)
     ]);
     if (counts.rejected > 0) host().setExitCode(someRejectedExitCode);
   };
-  await withStore(database, "existing", dryRun, { quiet, signal });
+  await withStore(database, "existing", dryRun, { signal });
 }
 
 /** @param name begins the name of the report of rejected records. */
@@ -90,7 +90,7 @@ async function runImport(
   signal: AbortSignal,
   name: string,
 ): Promise<void> {
-  const { database, quiet, importUpdate, format } = config;
+  const { database, importUpdate, format } = config;
   const counts = newCounts();
   const rejected = new RejectedFile(name, format);
   let report: string | undefined;
@@ -112,7 +112,7 @@ async function runImport(
     }
   };
   const onUnavailable = (reason: string) => {
-    if (!quiet && unavailable === undefined)
+    if (unavailable === undefined)
       printError(`the store cannot be written: ${reason}; trying again for a minute`);
     unavailable = reason;
   };
@@ -123,7 +123,7 @@ async function runImport(
   };
   const resumable = () => `${summary(" so far")}; run the same command again to continue`;
   try {
-    await withStore(database, "writable", importInto, { quiet, signal, onUnavailable });
+    await withStore(database, "writable", importInto, { signal, onUnavailable });
   } catch (error) {
     const isUnavailable = error instanceof StoreUnavailable;
     if (!isUnavailable && !(error instanceof OperatorError)) throw error;
@@ -133,21 +133,19 @@ async function runImport(
       throw countAll(counts) === 0 ? error : new OperatorError(`${error.message}; ${summary(" so far")}`);
   }
   if (signal.aborted) throw new OperatorError(`interrupted; ${resumable()}`);
-  if (!quiet) printError(summary());
-  // Its name may have a number.
-  else if (report !== undefined) printError(`The rejected records are in ${report}.`);
+  printError(summary());
   host().setExitCode(counts.rejected > 0 ? someRejectedExitCode : 0);
 }
 
 /** Imports the records of a source, and shows the progress. */
 async function importRecords(
-  { format, bodyBytesMax, quiet }: ImportConfig,
+  { format, bodyBytesMax }: ImportConfig,
   source: Source,
   store: Pick<PlantStore, "create">,
   options: ImportOptions,
   onHeader?: RejectionReport["onHeader"],
 ): Promise<void> {
-  using progress = new Progress(quiet ? undefined : host().error);
+  using progress = new Progress(host().error);
   const records = readRecords(format, source.chunks, { recordBytesMax: bodyBytesMax, onHeader });
   await importPlants(records, store, {
     ...options,

@@ -8,16 +8,11 @@ export function restoreCommand(): Command {
   const command = new Command("restore")
     .description("replace the store with a backup; no server may have the store open")
     .argument("<file>", 'a file that "plantstore backup" has written');
-  return withSettings(
-    command,
-    ["database", "force", "quiet"],
-    async ({ database, force, quiet }, file: string) => {
-      const { restore } = await import("../operations/backup.ts");
-      const plants = restore(database, file, force);
-      if (!quiet)
-        printError(
-          `Restored ${formatCount(plants)} and the tokens of the backup; revoke again those that were revoked since.`,
-        );
-    },
-  );
+  return withSettings(command, ["database", "force"], async ({ database, force }, file: string) => {
+    const { restore } = await import("../operations/backup.ts");
+    const plants = restore(database, file, force);
+    printError(
+      `Restored ${formatCount(plants)} and the tokens of the backup; revoke again those that were revoked since.`,
+    );
+  });
 }

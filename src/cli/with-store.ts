@@ -5,8 +5,6 @@ import type { OnUnavailable, OpenMode, PlantStore } from "../core/store/plant-st
 import { printError } from "./output.ts";
 
 interface WithStoreOptions {
-  /** Whether nothing is printed while the command waits for a database. */
-  readonly quiet?: boolean;
   /** Called with the reason when a plant cannot be created. */
   readonly onUnavailable?: OnUnavailable;
   /** Ends the wait for a database that cannot be reached. */
@@ -18,11 +16,11 @@ export async function withStore<Result>(
   database: string,
   mode: OpenMode,
   use: (store: PlantStore) => Promise<Result>,
-  { quiet = false, onUnavailable = () => undefined, signal }: WithStoreOptions = {},
+  { onUnavailable = () => undefined, signal }: WithStoreOptions = {},
 ): Promise<Result> {
   const report = (waitingFor: string) => printError(`waiting for ${waitingFor}`);
   await using store = await storeAt(database).open(mode, onUnavailable, {
-    ...(quiet ? {} : { report }),
+    report,
     ...(signal === undefined ? {} : { signal }),
   });
   return await use(store);

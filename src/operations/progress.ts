@@ -1,7 +1,6 @@
-// Progress of an import or an export, on standard error.
+// Progress of an import, on the terminal of standard error.
 
-const barEveryMs = 100;
-const linesEveryMs = 5_000;
+const redrawMs = 100;
 const clearLine = "\r\x1b[K";
 
 interface ProgressStream {
@@ -9,29 +8,27 @@ interface ProgressStream {
   write(text: string): unknown;
 }
 
-/** Redraws one line of a terminal, or prints a line every 5 seconds; nothing without a stream. */
+/** Redraws one line of a terminal. */
 export class Progress implements Disposable {
-  readonly #stream: ProgressStream | undefined;
+  readonly #stream: ProgressStream;
   readonly #start = performance.now();
   #last = this.#start;
 
-  constructor(stream: ProgressStream | undefined) {
+  constructor(stream: ProgressStream) {
     this.#stream = stream;
   }
 
   /** @param fraction the completed part, from 0 to 1; undefined if the whole is not known. */
   update(plants: number, fraction: number | undefined): void {
-    const stream = this.#stream;
     const now = performance.now();
-    if (stream === undefined || now - this.#last < (stream.isTTY ? barEveryMs : linesEveryMs)) return;
+    if (!this.#stream.isTTY || now - this.#last < redrawMs) return;
     this.#last = now;
-    const text = progressText(plants, fraction, (now - this.#start) / 1_000);
-    stream.write(stream.isTTY ? `${clearLine}${text}` : `${text}\n`);
+    this.#stream.write(clearLine + progressText(plants, fraction, (now - this.#start) / 1_000));
   }
 
   /** Clears the line. */
   [Symbol.dispose](): void {
-    if (this.#stream?.isTTY) this.#stream.write(clearLine);
+    if (this.#stream.isTTY) this.#stream.write(clearLine);
   }
 }
 

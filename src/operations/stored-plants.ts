@@ -92,17 +92,10 @@ function codeUnitsOf(rows: readonly PlantRow[]): number {
   return codeUnits;
 }
 
-/** Counts a selection. Rejects with an OperatorError. */
-export async function countPlants(sql: SqlConnection, { group, sinceId }: Selection = {}): Promise<number> {
-  const conditions = [sql.inTime];
-  const parameters: (bigint | string)[] = [];
-  if (sinceId !== undefined) conditions.push(`id > $${parameters.push(sinceId)}`);
-  if (group !== undefined) conditions.push(`${groupField} = $${parameters.push(group)}`);
-  const [row] = await sql.query<{ plants: bigint }>(
-    `SELECT count(*) AS plants FROM plants WHERE ${conditions.join(" AND ")}`,
-    parameters,
-    countMsMax,
-  );
+/** Counts all plants. Rejects with an OperatorError. */
+export async function countPlants(sql: SqlConnection): Promise<number> {
+  const statement = `SELECT count(*) AS plants FROM plants WHERE ${sql.inTime}`;
+  const [row] = await sql.query<{ plants: bigint }>(statement, [], countMsMax);
   return Number(row?.plants);
 }
 

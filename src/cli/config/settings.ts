@@ -322,7 +322,6 @@ const commandSettings = {
     description: "how long older tokens of the name stay valid; 0s ends them at once",
     parse: parseDuration,
   },
-  quiet: switchSetting("--quiet", "print nothing but errors"),
   json: switchSetting("--json", "print JSON instead of a table, one line per row"),
   all: switchSetting("--all", "include tokens that have ended"),
   force: switchSetting("--force", "replace an existing store"),

@@ -121,7 +121,7 @@ for (const engine of engines) {
       ["ndjson", stdout],
       ["csv", csv.stdout],
     ] as const) {
-      const importing = ["import", "-", "--format", format, "--quiet"];
+      const importing = ["import", "-", "--format", format];
       const imported = await runCommand([...importing, "--database", other.database], {}, text);
       expect(imported).toMatchObject({ exitCode: 0 });
     }

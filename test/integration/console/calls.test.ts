@@ -91,7 +91,7 @@ for (const engine of engines)
       expect(await exported("format=csv&group=export")).toBe(
         rows.map((cells) => `${csvLine(cells)}\n`).join(""),
       );
-      expect(await exported("format=ndjson")).toBe((await server.command("export", "--quiet")).stdout);
+      expect(await exported("format=ndjson")).toBe((await server.command("export")).stdout);
       expect((await fetch(`${url}?format=xml`)).status).toBe(400);
     });
   });

@@ -1,7 +1,6 @@
 // plantstore export on every engine: selections, output and failures.
 
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { TerminalProgram } from "../../support/output.ts";
@@ -47,24 +46,6 @@ for (const engine of engines) {
         csvLine(["4", "backslash", "\\'; --"]),
         csvLine(["9223372036854775807", "last", "tropical"]),
       ]);
-    });
-
-    test("progress is printed on standard error if the output is a file; not for a pipe, and not with --quiet", async () => {
-      using folder = new TemporaryFolder();
-      await using place = await engine.createTestStore();
-      await storeLines(place.database, [plantJson(1n, "Monstera")]);
-      for (const [args, told] of [
-        [[], "1 plant exported\n"],
-        [["--quiet"], ""],
-      ] as const) {
-        const child = Bun.spawn([plantstore, "export", "--database", place.database, ...args], {
-          stdout: Bun.file(folder.file("out.ndjson")),
-          stderr: "pipe",
-        });
-        expect(await child.stderr.text()).toBe(told);
-        expect(readFileSync(folder.file("out.ndjson"), "utf8")).toBe(`${plantJson(1n, "Monstera")}\n`);
-      }
-      expect((await runCommand(["export", "--database", place.database])).stderr).toBe("");
     });
 
     test("an export has every plant that was stored when it began, whatever is created, and waits for a slow reader", async () => {

@@ -62,7 +62,7 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
         '{"id":-1,"name":"same","tag":""}\n{"id":1,"name":"Rosa rugosa","tag":"wild"}\n' +
           '{"id":2,"name":"Ficus"}\n{"id":3,"name":"newer"}\n',
       );
-      const again = await command("--update", "--quiet");
+      const again = await command("--update");
       expect(again.exitCode).toBe(3);
       expect(await exported(database)).toBe(after);
 
@@ -84,7 +84,7 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
       await storeLines(database, lines("tpyo"));
       const file = folder.file("plants.ndjson");
       writeFileSync(file, lines("typo").join("\n"));
-      const args = ["import", file, "--update", "--quiet", "--database", database];
+      const args = ["import", file, "--update", "--database", database];
       await withStore(database, "existing", async (store) => {
         await using sql = await store.openSql("read");
         const child = Bun.spawn([plantstore, ...args], { stdin: "ignore", stderr: "ignore" });

@@ -296,13 +296,6 @@ const cells: readonly Cell[] = [
       },
     }),
   ),
-  {
-    commands: ["import - --quiet < wrong.ndjson"],
-    when: "a report has been written with --quiet",
-    outcome: "its name is printed",
-    exitCode: 3,
-    says: "The rejected records are in stdin.rejected.ndjson.",
-  },
 ];
 
 function makeStoreReadOnly(folder: string): Disposable | undefined {

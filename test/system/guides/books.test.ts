@@ -134,7 +134,7 @@ describeIfInstalled("git", "books", () => {
         for (const operationId of ["listBooks", "deleteBook", "getBook"])
           expect(page).toContain(`data-response="${operationId}-response"`);
         expect(page).toContain("&quot;price&quot;: 19.9");
-        expect(await command("export", "--format", "csv", "--quiet")).toBe(
+        expect(await command("export", "--format", "csv")).toBe(
           "id,title,author,pages,price,in_print\n9007199254740993,Dune,Frank Herbert,612,19.90,true\n",
         );
         const rules = ["--basis", "contract,decision"];

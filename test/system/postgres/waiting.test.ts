@@ -82,9 +82,3 @@ test.concurrent("a server that starts logs what it waits for, and stops on a sig
     expect(await stderr.ended).not.toContain("secret");
   }
 });
-
-test.concurrent("--quiet prints only the result of the wait", async () => {
-  const database = `postgres://127.0.0.1:${reservePort()}/plants?retry_timeout=1`;
-  const { stderr } = await runCommand(["export", "--quiet", "--database", database]);
-  expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
-});

@@ -165,7 +165,7 @@ test.each(unknownNames)("%s is an unknown setting, and the nearest one is sugges
 });
 
 test("settings of other commands, PLANTSTORE_TEST_* and variables of other programs are not errors", () => {
-  const others = file("PLANTSTORE_TOKEN_NAME=ci\nPLANTSTORE_QUIET=on\n");
+  const others = file("PLANTSTORE_TOKEN_NAME=ci\nPLANTSTORE_JSON=on\n");
   const env = { PLANTSTORE_TOKEN_EXPIRES: "90d", PLANTSTORE_TEST_URL: "x", PLANT_STORE: "x", PORT: "x" };
   configured(["--config", others], { ...env, PLANTSTORE_CONFORMANCE_TOKEN_FILE: "x" });
 });
