@@ -5,7 +5,8 @@ import { printable } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { editsMax } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
-import { type Editor, EditRun, storedPlants } from "../operations/edits.ts";
+import { type Editor, EditRun } from "../operations/edits.ts";
+import { findPlants } from "../operations/stored-plants.ts";
 import { describeChange } from "./describe-change.ts";
 import { host } from "./host.ts";
 import { printError } from "./output.ts";
@@ -27,7 +28,7 @@ export async function replacePlants(
     const left: string[] = [];
     for (let at = 0; at < ids.length; at += editsMax) {
       const some = ids.slice(at, at + editsMax);
-      const stored = await storedPlants(sql, some);
+      const stored = await findPlants(sql, some);
       const edits = some.flatMap((id) => {
         const expected = stored.get(id);
         if (expected === undefined) left.push(noSuchPlant(id));

@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { newPlantJson } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { withCreationJson } from "../operations/export.ts";
-import { findPlant } from "../operations/stored-plants.ts";
+import { findPlants } from "../operations/stored-plants.ts";
 import { withSettings } from "./config/command-options.ts";
 import { parseIdArgument } from "./config/parsers.ts";
 import { noSuchPlant } from "./edit-plants.ts";
@@ -22,7 +22,7 @@ export function getCommand(): Command {
       const id = parseIdArgument(text);
       await withStore(database, "existing", async (store) => {
         await using sql = await store.openSql("read");
-        const plant = await findPlant(sql, id);
+        const plant = (await findPlants(sql, [id])).get(id);
         if (plant === undefined) throw new OperatorError(noSuchPlant(id));
         await printStoredLines([withCreation ? withCreationJson(plant) : newPlantJson(plant)]);
       });

@@ -3,7 +3,7 @@
 
 import { AdminError } from "../admin-responses.ts";
 import { errorRegistry } from "../core/contract/errors.ts";
-import type { FieldValue } from "../core/contract/fields.ts";
+import { type FieldValue, fieldNames, fieldValue } from "../core/contract/fields.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { Outcome, PlantStore } from "../core/store/plant-store.ts";
@@ -171,12 +171,12 @@ class ImportReport {
 
 /** A plant as the page shows it. */
 function shortened(plant: NewPlant): Readonly<Record<string, FieldValue>> {
-  const { id: _, ...fields } = plant;
   return Object.fromEntries(
-    Object.entries(fields).map(([field, value]: [string, FieldValue]) => [
-      field,
-      typeof value === "string" ? value.slice(0, listedTextLength) : value,
-    ]),
+    fieldNames.flatMap((field) => {
+      const value = fieldValue(plant, field);
+      if (value === undefined) return [];
+      return [[field, typeof value === "string" ? value.slice(0, listedTextLength) : value]];
+    }),
   );
 }
 

@@ -20,9 +20,9 @@ import {
   type HistoryCursor,
   type HistoryEntry,
   listEdits,
-  storedPlants,
   undoRun,
 } from "../operations/edits.ts";
+import { findPlants } from "../operations/stored-plants.ts";
 import type { ConsoleContext } from "./context.ts";
 import { parseId } from "./parse-id.ts";
 import { versionOf } from "./plant-rows.ts";
@@ -87,7 +87,7 @@ export class PlantChanges {
     try {
       for (let at = 0; at < shown.length; at += editsMax) {
         const some = shown.slice(at, at + editsMax);
-        const stored = await storedPlants(
+        const stored = await findPlants(
           sql,
           some.map(([id]) => id),
         );

@@ -5,7 +5,7 @@ import { isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
 import { CoalescedWork } from "../core/coalesced-work.ts";
 import { isStorable } from "../core/contract/field-types.ts";
 import type { TokenStore } from "../core/store/sql-tokens.ts";
-import { parseDurationMs, parseTimestamp } from "../operations/duration.ts";
+import { parseDurationMs, parseExpiry } from "../operations/duration.ts";
 import { type TokenSummary, toIsoString, toTokenSummary } from "../operations/token-summary.ts";
 import { BadRequestError } from "./responses.ts";
 
@@ -32,7 +32,7 @@ export class TokenCalls {
     const now = this.#wallNow();
     if (!isTokenName(name))
       throw new BadRequestError("A name must be one line of text, without control characters.");
-    const expiresAt = parseExpiry(expires, now);
+    const expiresAt = expiryOf(expires, now);
     const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });
     const isAdded = await this.#store.add(record);
     if (isAdded) return { token };
@@ -53,7 +53,7 @@ export class TokenCalls {
     const now = this.#wallNow();
     const overlapMs = parseDurationMs(overlap);
     if (Number.isNaN(overlapMs)) throw new BadRequestError("The overlap must be a duration: 1d, 12h or 0s.");
-    const expiresAt = expires === "same" ? undefined : parseExpiry(expires, now);
+    const expiresAt = expires === "same" ? undefined : expiryOf(expires, now);
     const { token, record } = makeToken({ name, expiresAt: null }, { now, randomBytes });
     const rotation = { hash: record.hash, name, rotatedAt: now, expiresAt, overlapEndsAt: now + overlapMs };
     const outcome = await this.#store.rotate(rotation);
@@ -74,10 +74,9 @@ export class TokenCalls {
 }
 
 /** Milliseconds since the epoch, null for never. Throws a BadRequestError. */
-function parseExpiry(expires: string, now: number): number | null {
-  const expiresAt = expires === "" ? null : parseTimestamp(expires, now);
-  if (expiresAt === undefined)
-    throw new BadRequestError("The expiry must be in the future: 90d, 12h, or a date such as 2027-01-31.");
+function expiryOf(expires: string, now: number): number | null {
+  const expiresAt = expires === "" ? null : parseExpiry(expires, now);
+  if (expiresAt === undefined) throw new BadRequestError("The lifetime must be a duration: 90d or 12h.");
   return expiresAt;
 }
 

@@ -1,12 +1,11 @@
 // Edits of plants under one run, and the history of edits: its entries, their undo, and its bounds.
 
-import { fieldNames, type PlantColumns } from "../core/contract/fields.ts";
 import { int64Max } from "../core/contract/int64.ts";
-import { type NewPlant, parseNewPlantJson, plantsEqual, toNewPlant } from "../core/contract/plant.ts";
+import { type NewPlant, parseNewPlantJson, plantsEqual } from "../core/contract/plant.ts";
 import { type EditOutcome, editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
-import { list } from "../core/store/sql-work.ts";
+import { findPlants } from "./stored-plants.ts";
 
 /**
  * Who edits: an operator in the console, a command with the user of the operating system, or a
@@ -83,19 +82,6 @@ export type EditCounts = Readonly<EditRun["made"]>;
 function newRunId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(10));
   return Array.from(bytes, (byte) => runCharacters[byte % runCharacters.length]).join("");
-}
-
-/** The plants that are stored under some ids, at most editsMax. */
-export async function storedPlants(
-  sql: SqlConnection,
-  ids: readonly bigint[],
-): Promise<Map<bigint, NewPlant>> {
-  if (ids.length === 0) return new Map();
-  const rows = await sql.query<PlantColumns & { id: bigint }>(
-    `SELECT id, ${fieldNames.join(", ")} FROM plants WHERE id IN ${list(ids)}`,
-    ids,
-  );
-  return new Map(rows.map((row) => [row.id, toNewPlant(row.id, row)]));
 }
 
 /** An edit in the history. */
@@ -237,7 +223,7 @@ export async function undoRun(
     );
     const ids = entries.flatMap(({ id }, index) => (outcomes[index] === "done" ? [] : [id]));
     undone += entries.length - ids.length;
-    const stored = await storedPlants(sql, ids);
+    const stored = await findPlants(sql, ids);
     // The entries come latest first, so the first edit of a plant decides.
     for (const [index, { id, before }] of entries.entries()) {
       if (outcomes[index] === "done") others.delete(id);

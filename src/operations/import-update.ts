@@ -10,8 +10,9 @@ import {
   type PlantStore,
 } from "../core/store/plant-store.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
-import { type EditRun, storedPlants } from "./edits.ts";
+import type { EditRun } from "./edits.ts";
 import type { ImportRecord } from "./record-reader.ts";
+import { findPlants } from "./stored-plants.ts";
 
 /** Differences that a dry run shows. */
 const differencesMax = 10;
@@ -53,7 +54,7 @@ export class Replacement {
     /** The plants of earlier records. */
     const replaced = new Map<bigint, NewPlant>();
     for (const some of parts(updating)) {
-      const stored = await storedPlants(
+      const stored = await findPlants(
         this.#sql,
         some.map(({ plant }) => plant.id),
       );
@@ -86,7 +87,7 @@ export function dryStore(sql: SqlConnection): Pick<PlantStore, "create"> {
       const outcomes: Outcome[] = [];
       const created = new Map<bigint, NewPlant>();
       for (const some of parts(batch)) {
-        const stored = await storedPlants(
+        const stored = await findPlants(
           sql,
           some.map(({ plant }) => plant.id),
         );

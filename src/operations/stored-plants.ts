@@ -6,6 +6,7 @@ import { type FieldName, fieldNames, groupField, type PlantColumns } from "../co
 import { int64Max, int64Min } from "../core/contract/int64.ts";
 import { type NewPlant, toNewPlant } from "../core/contract/plant.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
+import { list } from "../core/store/sql-work.ts";
 
 /** Which plants are read; without a property all of them. */
 export interface Selection {
@@ -46,13 +47,17 @@ const countMsMax = 10 * 60_000;
 const columns = `plants.id, ${fieldNames.map((field) => `plants.${field}`).join(", ")}, created_at, creators.name AS token`;
 const joinCreators = "LEFT JOIN creators ON creators.id = creator";
 
-/** One plant; undefined if there is none. Rejects with an OperatorError. */
-export async function findPlant(sql: SqlConnection, id: bigint): Promise<StoredPlant | undefined> {
-  const [row] = await sql.query<PlantRow>(
-    `SELECT ${columns} FROM plants ${joinCreators} WHERE plants.id = $1`,
-    [id],
+/** The plants that are stored under some ids, at most editsMax. Rejects with an OperatorError. */
+export async function findPlants(
+  sql: SqlConnection,
+  ids: readonly bigint[],
+): Promise<Map<bigint, StoredPlant>> {
+  if (ids.length === 0) return new Map();
+  const rows = await sql.query<PlantRow>(
+    `SELECT ${columns} FROM plants ${joinCreators} WHERE plants.id IN ${list(ids)}`,
+    ids,
   );
-  return row && toStoredPlant(row);
+  return new Map(rows.map((row) => [row.id, toStoredPlant(row)]));
 }
 
 /**

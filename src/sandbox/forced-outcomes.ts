@@ -33,7 +33,7 @@ export interface ForcedOutcomesOptions {
   readonly basePath: string;
   /** The operations besides the create. */
   readonly operations: readonly Operation[];
-  /** How long a rule that depends on the body waits for it. */
+  /** How long the rules wait for a body. */
   readonly arrivalMsMax: number;
   /** The rate of the server; undefined where it has none. */
   readonly rateLimit: { readonly createsPerSecond: number; readonly burst: number } | undefined;
@@ -93,7 +93,6 @@ export class ForcedOutcomes {
     return response;
   }
 
-  /** Waits for the body only where a rule depends on it. */
   async #choose(
     { method, headers }: Request,
     { segments }: Route,
@@ -105,8 +104,7 @@ export class ForcedOutcomes {
       return { outcome, forced: { prefer: preferences }, applied: isMet ? preferences : undefined };
     }
     const { rules, arrivalMsMax } = this.#options;
-    const dependsOnBody = method === "POST" && rules.dependOnBody({ method, headers });
-    const members = dependsOnBody ? membersOf(await received.body(arrivalMsMax)) : undefined;
+    const members = method === "POST" ? membersOf(await received.body(arrivalMsMax)) : undefined;
     const id = parseInt64(String(members?.["id"] ?? segments["id"] ?? ""));
     const rule = rules.match({ method, headers, members, id });
     return rule === undefined ? {} : { outcome: rule.outcome, forced: { rule: rule.id } };

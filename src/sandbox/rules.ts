@@ -64,16 +64,6 @@ export class Rules {
     return true;
   }
 
-  /** Whether the body of a request must be read to know which rule matches. Draws nothing. */
-  dependOnBody(subject: Pick<RuleSubject, "method" | "headers">): boolean {
-    return this.#rules.some(
-      (rule) =>
-        (["id", "body", ...fieldNames] as const).some((field) => rule.match?.[field] !== undefined) &&
-        !isUsedUp(rule) &&
-        matchesHead(rule, subject),
-    );
-  }
-
   /** Applies the first rule that matches. Draws from the sequence for each share that counts. */
   match(subject: RuleSubject): Pick<StoredRule, "id" | "outcome"> | undefined {
     const rule = this.#rules.find(

@@ -11,7 +11,7 @@ import { type PlantStore, toEntries } from "../../src/core/store/plant-store.ts"
 import type { SqlConnection } from "../../src/core/store/sql-connection.ts";
 import { EditRun } from "../../src/operations/edits.ts";
 import { exportText } from "../../src/operations/export.ts";
-import { countPlants, findPlant, readPlants, type StoredPlant } from "../../src/operations/stored-plants.ts";
+import { countPlants, findPlants, readPlants, type StoredPlant } from "../../src/operations/stored-plants.ts";
 import { withStore } from "./server.ts";
 
 /** Creates the store if there is none, and its plants, which must be new. */
@@ -65,7 +65,7 @@ export async function storedPlants(database: string): Promise<StoredPlant[]> {
 }
 
 export function storedPlant(database: string, id: bigint): Promise<StoredPlant | undefined> {
-  return reading(database, (sql) => findPlant(sql, id));
+  return reading(database, async (sql) => (await findPlants(sql, [id])).get(id));
 }
 
 export function storedCount(database: string): Promise<number> {

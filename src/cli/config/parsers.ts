@@ -9,7 +9,7 @@ import type { CorsOrigins } from "../../core/http/cors.ts";
 import { isConfidential } from "../../core/loopback.ts";
 import { OperatorError } from "../../core/operator-error.ts";
 import { storeAt } from "../../core/store/open-store.ts";
-import { parseDurationMs, parseTimestamp } from "../../operations/duration.ts";
+import { parseDurationMs, parseExpiry as parseExpiryFrom } from "../../operations/duration.ts";
 import { sampleOperations } from "../../sample-operations/index.ts";
 
 /** The message follows the value: `"99999"` + ` is not an integer from 0 to 65535`. */
@@ -179,8 +179,8 @@ export function parseOrigins(text: string): CorsOrigins {
 
 /** Milliseconds since the epoch, or never. */
 export const parseExpiry = parser<number | "never">(
-  (text) => (text === "never" ? text : parseTimestamp(text, Date.now())),
-  "is not never, or a time in the future such as 90d, 12h or 2027-01-31, at most 100 years away",
+  (text) => (text === "never" ? text : parseExpiryFrom(text, Date.now())),
+  "is not never, or a duration such as 90d or 12h, at most 100 years",
 );
 
 /** Milliseconds. */

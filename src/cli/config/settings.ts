@@ -311,9 +311,9 @@ const commandSettings = {
     parse: parseTokenName,
   },
   tokenExpires: {
-    flag: "--expires <when>",
+    flag: "--expires <duration>",
     description:
-      "expiry of the token: 90d, 12h, a date such as 2027-01-31, or never; if not set, never, and for rotate the lifetime of the previous token",
+      "lifetime of the token: 90d, 12h or never; if not set, never, and for rotate the lifetime of the previous token",
     parse: parseExpiry,
   },
   tokenOverlap: {

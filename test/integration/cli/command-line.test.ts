@@ -187,8 +187,8 @@ const usageErrors: readonly [args: string[], message: string][] = [
     ["token", "create", "--name", name],
     "is not one line of text that a terminal shows as it is",
   ]),
-  [["token", "create", "--name", "x", "--expires", "2099-02-30"], "is not never, or a time in the future"],
-  [["token", "create", "--name", "x", "--expires", "999999w"], "is not never, or a time in the future"],
+  [["token", "create", "--name", "x", "--expires", "2099-01-31"], "is not never, or a duration"],
+  [["token", "create", "--name", "x", "--expires", "999999w"], "is not never, or a duration"],
   [["serve", "--database", "mongodb://x"], "must be sqlite:FILE or postgres:"],
   [
     ["serve", "--database", "sqlite://x.db"],
@@ -207,10 +207,6 @@ const usageErrors: readonly [args: string[], message: string][] = [
   [["restore", "x", "--database", "postgres://plantstore@127.0.0.1:1/none"], "pg_restore"],
   [["ready", "--admin-port", "off", "--port", "0"], "--port 0 is a port that only the server knows"],
   [["token", "create"], "--name is required; give it, or set PLANTSTORE_TOKEN_NAME"],
-  [
-    ["token", "create", "--name", "x", "--expires", "yesterday"],
-    "is not never, or a time in the future such as 90d",
-  ],
 ];
 test.each(usageErrors)("%j is a usage error: exit code 2 and one line", async (args, message) => {
   const { exitCode, stderr } = await runCommand(args);

@@ -9,9 +9,9 @@ import {
   EditRun,
   type HistoryFilter,
   listEdits,
-  storedPlants,
   undoRun,
 } from "../../../src/operations/edits.ts";
+import { findPlants } from "../../../src/operations/stored-plants.ts";
 import { engines } from "../../support/engines.ts";
 import { editOne, exported, openedStore } from "../../support/stored-plants.ts";
 
@@ -99,7 +99,7 @@ for (const engine of engines) {
     test("edits beside creates of the same ids lose nothing that was acknowledged", async () => {
       const plants = Array.from({ length: 8 }, (_, index) => ({ id: BigInt(index), name: "0" }));
       await withPlants(plants, async ({ store, sql }) => {
-        const read = async (id: bigint) => (await storedPlants(sql, [id])).get(id);
+        const read = async (id: bigint) => (await findPlants(sql, [id])).get(id);
         // Each plant counts up in its name, by two editors at a time, while creates of the first and
         // of a new plant arrive.
         const done = new Map(plants.map(({ id }) => [id, 0]));
@@ -120,7 +120,7 @@ for (const engine of engines) {
           expect(outcomes.at(-1)).toBe("created");
           for (const outcome of outcomes.slice(0, -1)) expect(outcome).toBeOneOf(["unchanged", "conflict"]);
         }
-        for (const { id } of plants) expect(await read(id)).toEqual({ id, name: String(done.get(id)) });
+        for (const { id } of plants) expect(await read(id)).toMatchObject({ id, name: String(done.get(id)) });
       });
     });
 
@@ -177,7 +177,7 @@ for (const engine of engines) {
           unchanged: 2,
           left: [2n],
         });
-        const stored = await storedPlants(sql, [1n, 2n, 3n, 4n, 5n]);
+        const stored = await findPlants(sql, [1n, 2n, 3n, 4n, 5n]);
         expect([...stored.values()].map(({ name }) => name).toSorted()).toEqual([
           "Rosa 1",
           "Rosa 3",

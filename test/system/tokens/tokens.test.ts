@@ -94,12 +94,12 @@ for (const engine of engines) {
       expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expires ?? ""));
       expect(await statuses(newest)).toEqual([200, 200]);
 
-      const now = await rotate("overlap", "--overlap", "0s", "--expires", "2099-01-31");
+      const now = await rotate("overlap", "--overlap", "0s", "--expires", "300d");
       expect(now.stderr).toEndWith("The previous token is rejected within 2 seconds.\n");
       await isRejected(newest);
       expect(await statuses(printed(now))).toEqual([200, 200]);
       const listed = (await listedTokens(database)).findLast(({ name }) => name === "overlap");
-      expect(listed?.expires).toBe("2099-01-31T00:00:00.000Z");
+      expect((Date.parse(listed?.expires ?? "") - Date.now()) / 86_400_000).toBeCloseTo(300, 1);
     });
 
     test(`a killed rotation is complete or absent, ${kills} times (PLANTSTORE_TEST_SEED=${seed})`, async () => {

@@ -137,14 +137,6 @@ describe("matching", () => {
     expect(ids).toEqual([undefined, undefined, "r1", undefined]);
     expect(rules.describe()).toMatchObject([{ after: 2, applied: 1 }]);
   });
-
-  test("the body is needed only for a rule that may match by it", () => {
-    const rules = rulesOf({ match: { headers: { a: "b" }, tag: "x" }, times: 1, outcome: overloaded });
-    expect(rules.dependOnBody(request({ a: "b" }))).toBe(true);
-    expect(rules.dependOnBody(request({ a: "c" }))).toBe(false);
-    rules.match(request({ a: "b" }, { id: 1n, name: "", tag: "x" }));
-    expect(rules.dependOnBody(request({ a: "b" }))).toBe(false);
-  });
 });
 
 describe("the random sequence", () => {

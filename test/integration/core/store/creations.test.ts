@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { toEntries } from "../../../../src/core/store/plant-store.ts";
-import { findPlant } from "../../../../src/operations/stored-plants.ts";
+import { findPlants } from "../../../../src/operations/stored-plants.ts";
 import { MemoryStore } from "../../../../src/sandbox/memory-store.ts";
 import { engines } from "../../../support/engines.ts";
 import { editOne, openedStore, storedPlants, unexpected } from "../../../support/stored-plants.ts";
@@ -86,6 +86,6 @@ test("a store in memory knows the creators also after its plants were replaced",
     store.replace(empty);
     await store.create([{ plant: { id, name: "Ficus" }, creator }]);
     const sql = await store.openSql("read");
-    expect(await findPlant(sql, id)).toMatchObject({ id, creation: { token: "gardener" } });
+    expect((await findPlants(sql, [id])).get(id)).toMatchObject({ id, creation: { token: "gardener" } });
   }
 });
