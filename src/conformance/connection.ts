@@ -4,7 +4,7 @@
 import { once } from "node:events";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { type HttpResponse, ResponseParser, type ResponseProblem } from "./response-parser.ts";
+import { type HttpResponse, parseResponse, type ResponseProblem } from "./response-parser.ts";
 
 /** The address of a server under test. */
 export interface Address {
@@ -24,7 +24,9 @@ export interface ConnectionLimits {
 export class Connection {
   readonly #socket: Socket;
   readonly #limits: ConnectionLimits;
-  readonly #parser: ResponseParser;
+  #received = Buffer.alloc(0);
+  /** The index after the last response that was read. */
+  #at = 0;
   readonly #sent: Uint8Array[] = [];
   /** Whether nothing was sent that an HTTP parser may reject. */
   isRegular = true;
@@ -36,9 +38,8 @@ export class Connection {
   private constructor(socket: Socket, limits: ConnectionLimits) {
     this.#socket = socket;
     this.#limits = limits;
-    this.#parser = new ResponseParser(limits.responseBytesMax);
     socket.on("data", (chunk: Buffer) => {
-      this.#parser.push(chunk);
+      this.#received = Buffer.concat([this.#received, chunk]);
       this.#wake();
     });
     socket.on("end", () => this.#end());
@@ -80,12 +81,12 @@ export class Connection {
   }
 
   get received(): Uint8Array {
-    return this.#parser.received;
+    return this.#received;
   }
 
-  /** Whether bytes were received that do not belong to a complete response. */
+  /** Whether bytes were received after the last response that was read. */
   get hasRest(): boolean {
-    return !this.#parser.isBetweenResponses;
+    return this.#at < this.#received.length;
   }
 
   /** Sends bytes. If the server has closed the connection, its response shows that. */
@@ -111,10 +112,15 @@ export class Connection {
 
   /** The next final response, or why there is none. */
   async nextResponse(method: string): Promise<HttpResponse | ResponseProblem> {
-    const response = await this.#until(() => this.#parser.next(method, this.#isEnded));
-    if (response === undefined) return { problem: this.#timeoutProblem() };
-    if (!("problem" in response) || this.#problem === undefined) return response;
-    return { problem: `${response.problem} (${this.#problem})` };
+    const bodyBytesMax = this.#limits.responseBytesMax;
+    const parsed = await this.#until(() =>
+      parseResponse(this.#received.subarray(this.#at), { method, isEnded: this.#isEnded, bodyBytesMax }),
+    );
+    if (parsed === undefined) return { problem: this.#timeoutProblem() };
+    if ("problem" in parsed)
+      return this.#problem === undefined ? parsed : { problem: `${parsed.problem} (${this.#problem})` };
+    this.#at += parsed.end;
+    return parsed.part;
   }
 
   /** Whether any byte arrives within milliseconds, before the server closes the connection. */

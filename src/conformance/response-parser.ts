@@ -1,4 +1,4 @@
-// Parses HTTP/1.x responses as they arrive, byte by byte exact: what a client library would hide or
+// Parses HTTP/1.x responses, byte by byte exact: what a client library would hide or
 // repair is a problem here. That is why it is not http-parser-js or node:http, which accept more
 // than RFC 9112 does and drop the bytes.
 
@@ -29,136 +29,91 @@ export function headerOf({ headers }: Pick<HttpResponse, "headers">, name: strin
   return values.length === 0 ? undefined : values.join(", ");
 }
 
-/** Parses the responses on one connection, one after another. */
-export class ResponseParser {
-  readonly #bodyBytesMax: number;
-  #buffer = Buffer.alloc(4_096);
-  #length = 0;
-  /** The index of the first byte that is not yet parsed. */
-  #at = 0;
-  #head: Head | undefined;
-  #chunks: Uint8Array[] = [];
-  #chunkBytes = 0;
+/** How the bytes of a connection are read. */
+interface Expected {
+  /** Of the request, on which the framing depends. */
+  readonly method: string;
+  /** Whether no more bytes follow. */
+  readonly isEnded: boolean;
+  /** A longer body is a problem: a response may have no end. */
+  readonly bodyBytesMax: number;
+}
 
-  /** @param bodyBytesMax a longer body is a problem: a response may have no end. */
-  constructor(bodyBytesMax: number) {
-    this.#bodyBytesMax = bodyBytesMax;
-  }
+/** A part of a response, and the index after its last byte. */
+interface Parsed<Part> {
+  readonly part: Part;
+  readonly end: number;
+}
 
-  push(chunk: Uint8Array): void {
-    if (this.#length + chunk.length > this.#buffer.length) {
-      const larger = Buffer.alloc(Math.max(2 * this.#buffer.length, this.#length + chunk.length));
-      this.#buffer.copy(larger, 0, 0, this.#length);
-      this.#buffer = larger;
-    }
-    this.#buffer.set(chunk, this.#length);
-    this.#length += chunk.length;
-  }
+type Parsing<Part> = Parsed<Part> | ResponseProblem | undefined;
 
-  /** The number of bytes received after the last complete response. */
-  get restBytes(): number {
-    return this.#length - this.#at;
-  }
+/** The first final response, what is wrong with it, or undefined while more bytes are needed. */
+export function parseResponse(bytes: Buffer, expected: Expected): Parsing<HttpResponse> {
+  const head = parseHead(bytes, expected.method);
+  if (head === undefined && expected.isEnded)
+    return {
+      problem: `the connection was closed ${bytes.length === 0 ? "without a response" : "in the head of the response"}`,
+    };
+  if (head === undefined || "problem" in head) return head;
+  const { status, headers, framing } = head.part;
+  const rest = bytes.subarray(head.end);
+  if (status < 200) return after(head.end, parseResponse(rest, expected));
+  const body = framing === "chunked" ? parseChunks(rest, expected) : takeBody(rest, framing, expected);
+  if (body === undefined && expected.isEnded)
+    return { problem: `the connection was closed in the body of the response ${status}` };
+  if (body === undefined) return undefined;
+  if ("problem" in body) return { problem: `the body of the response ${status} ${body.problem}` };
+  return { part: { status, headers, body: body.part }, end: head.end + body.end };
+}
 
-  /** All bytes received, from the first. */
-  get received(): Uint8Array {
-    return this.#buffer.subarray(0, this.#length);
-  }
+function after<Part>(end: number, parsed: Parsing<Part>): Parsing<Part> {
+  return parsed === undefined || "problem" in parsed ? parsed : { ...parsed, end: end + parsed.end };
+}
 
-  /** Whether every byte received belongs to a complete response. */
-  get isBetweenResponses(): boolean {
-    return this.restBytes === 0 && this.#head === undefined;
-  }
+function takeBody(
+  bytes: Buffer,
+  framing: Exclude<Head["framing"], "chunked">,
+  { isEnded, bodyBytesMax }: Expected,
+): Parsing<Uint8Array> {
+  const end = framing === "close" ? bytes.length : framing.bytes;
+  if (end > bodyBytesMax) return tooLong(bodyBytesMax);
+  const isWhole = framing === "close" ? isEnded : end <= bytes.length;
+  return isWhole ? { part: bytes.subarray(0, end), end } : undefined;
+}
 
-  /**
-   * The next final response, what is wrong with it, or undefined while more bytes are needed.
-   *
-   * @param method of the request, on which the framing depends.
-   * @param isEnded whether no more bytes follow.
-   */
-  next(method: string, isEnded: boolean): HttpResponse | ResponseProblem | undefined {
-    for (;;) {
-      const head = this.#head ?? this.#nextHead(method);
-      if (head !== undefined && "problem" in head) return head;
-      this.#head = head;
-      const body = head && this.#nextBody(head, isEnded);
-      if (head === undefined || body === undefined) return isEnded ? this.#truncated() : undefined;
-      if ("problem" in body) return body;
-      this.#head = undefined;
-      if (head.status >= 200) return { status: head.status, headers: head.headers, body };
-    }
-  }
+function tooLong(bodyBytesMax: number): ResponseProblem {
+  return { problem: `has more than ${bodyBytesMax} bytes` };
+}
 
-  #truncated(): ResponseProblem {
-    if (this.#head !== undefined)
-      return { problem: `the connection was closed in the body of the response ${this.#head.status}` };
-    const where = this.isBetweenResponses ? "without a response" : "in the head of the response";
-    return { problem: `the connection was closed ${where}` };
-  }
-
-  #nextHead(method: string): Head | ResponseProblem | undefined {
-    const bytes = this.#buffer.subarray(this.#at, Math.min(this.#length, this.#at + headBytesMax));
-    const text = bytes.toString("latin1");
-    if (!start.startsWith(text.slice(0, start.length)))
-      return { problem: `what was received does not start with ${start}: ${quoted(text)}` };
-    const end = text.indexOf(headEnd);
-    if (end === -1)
-      return bytes.length < headBytesMax
+/** RFC 9112, section 7.1. */
+function parseChunks(bytes: Buffer, { bodyBytesMax }: Expected): Parsing<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for (let at = 0; ; ) {
+    const lineEnd = bytes.indexOf("\r\n", at);
+    const line = bytes.toString("latin1", at, lineEnd === -1 ? at + headBytesMax : lineEnd);
+    // Reported at once: a server that does not send chunks may never send a line end.
+    const [, digits = ""] = /^([\dA-Fa-f]{0,8})(?:[ \t]*;.*)?\r?$/.exec(line) ?? [];
+    const isBroken = lineEnd === -1 ? digits === "" && line.trim() !== "" : digits === "";
+    if (isBroken || line.length >= headBytesMax)
+      return { problem: `has ${quoted(line)} in place of the size of a chunk` };
+    if (lineEnd === -1) return undefined;
+    const size = Number.parseInt(digits, 16);
+    if (size === 0) {
+      // Trailers end with an empty line, of which the line end is the first half if there are none.
+      const trailersEnd = bytes.indexOf(headEnd, lineEnd);
+      return trailersEnd === -1
         ? undefined
-        : { problem: `the head of the response has more than ${headBytesMax} bytes` };
-    const head = parseHead(text.slice(0, end), method);
-    if (!("problem" in head)) this.#at += end + headEnd.length;
-    return head;
-  }
-
-  #nextBody({ framing, status }: Head, isEnded: boolean): Uint8Array | ResponseProblem | undefined {
-    if (framing === "chunked") return this.#nextChunks(status);
-    const bytes = framing === "close" ? this.restBytes : framing.bytes;
-    if (bytes > this.#bodyBytesMax) return this.#tooLong(status);
-    return this.restBytes < bytes || (framing === "close" && !isEnded) ? undefined : this.#take(bytes);
-  }
-
-  #tooLong(status: number): ResponseProblem {
-    return { problem: `the body of the response ${status} has more than ${this.#bodyBytesMax} bytes` };
-  }
-
-  #take(bytes: number): Uint8Array {
-    this.#at += bytes;
-    return this.#buffer.slice(this.#at - bytes, this.#at);
-  }
-
-  /** RFC 9112, section 7.1. Every chunk is parsed once, however the bytes arrive. */
-  #nextChunks(status: number): Uint8Array | ResponseProblem | undefined {
-    for (;;) {
-      const text = this.#buffer.toString("latin1", this.#at, Math.min(this.#length, this.#at + headBytesMax));
-      const lineEnd = text.indexOf("\r\n");
-      const line = text.slice(0, lineEnd === -1 ? undefined : lineEnd);
-      // Reported at once: a server that does not send chunks may never send a line end.
-      const [, digits = ""] = /^([\dA-Fa-f]{0,8})(?:[ \t]*;.*)?\r?$/.exec(line) ?? [];
-      const isBroken = lineEnd === -1 ? digits === "" && line.trim() !== "" : digits === "";
-      if (isBroken || line.length === headBytesMax)
-        return { problem: `${quoted(line)} is not the size of a chunk` };
-      if (lineEnd === -1) return undefined;
-      const bytes = Number.parseInt(digits, 16);
-      const from = lineEnd + 2;
-      if (this.#chunkBytes + bytes > this.#bodyBytesMax) return this.#tooLong(status);
-      if (bytes === 0) {
-        // Trailers end with an empty line, of which the line end is the first half if there are none.
-        const trailersEnd = text.indexOf(headEnd, lineEnd);
-        if (trailersEnd === -1) return undefined;
-        this.#at += trailersEnd + headEnd.length;
-        const body = Buffer.concat(this.#chunks);
-        this.#chunks = [];
-        this.#chunkBytes = 0;
-        return body;
-      }
-      if (this.restBytes < from + bytes + 2) return undefined;
-      this.#at += from;
-      this.#chunks.push(this.#take(bytes));
-      this.#chunkBytes += bytes;
-      if (Buffer.from(this.#take(2)).toString("latin1") !== "\r\n")
-        return { problem: `a chunk of ${bytes} bytes does not end with CRLF` };
+        : { part: Buffer.concat(chunks), end: trailersEnd + headEnd.length };
     }
+    length += size;
+    if (length > bodyBytesMax) return tooLong(bodyBytesMax);
+    const from = lineEnd + 2;
+    at = from + size + 2;
+    if (bytes.length < at) return undefined;
+    chunks.push(bytes.subarray(from, from + size));
+    if (bytes.toString("latin1", at - 2, at) !== "\r\n")
+      return { problem: `has a chunk of ${size} bytes that does not end with CRLF` };
   }
 }
 
@@ -170,8 +125,16 @@ const quoted = (text: string) => JSON.stringify(text.slice(0, 80));
  */
 const fieldLine = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)(?:(?<![ \t])[ \t]+)?$/;
 
-function parseHead(text: string, method: string): Head | ResponseProblem {
-  const [statusLine = "", ...lines] = text.split("\r\n");
+function parseHead(bytes: Buffer, method: string): Parsing<Head> {
+  const text = bytes.toString("latin1", 0, headBytesMax);
+  if (!start.startsWith(text.slice(0, start.length)))
+    return { problem: `what was received does not start with ${start}: ${quoted(text)}` };
+  const end = text.indexOf(headEnd);
+  if (end === -1)
+    return text.length < headBytesMax
+      ? undefined
+      : { problem: `the head of the response has more than ${headBytesMax} bytes` };
+  const [statusLine = "", ...lines] = text.slice(0, end).split("\r\n");
   const [, digits] = /^HTTP\/1\.[01] (\d{3})(?: .*)?$/.exec(statusLine) ?? [];
   if (digits === undefined) return { problem: `${quoted(statusLine)} is not a status line` };
   const headers: [string, string][] = [];
@@ -182,7 +145,8 @@ function parseHead(text: string, method: string): Head | ResponseProblem {
   }
   const status = Number(digits);
   const framing = framingOf(status, method, headers);
-  return typeof framing === "object" && "problem" in framing ? framing : { status, headers, framing };
+  if (typeof framing === "object" && "problem" in framing) return framing;
+  return { part: { status, headers, framing }, end: end + headEnd.length };
 }
 
 /** RFC 9112, section 6.3. */

@@ -1,6 +1,6 @@
 // TCP connections that send and receive raw bytes, and the responses in them.
 
-import { ResponseParser } from "../../src/conformance/response-parser.ts";
+import { parseResponse } from "../../src/conformance/response-parser.ts";
 import type { Target } from "./http.ts";
 
 export class RawConnection {
@@ -155,14 +155,13 @@ export interface RawAnswers {
 
 /** Parses the responses of a server that was not asked for HEAD. */
 export function rawAnswers(received: string): RawAnswers {
-  const parser = new ResponseParser(received.length);
-  parser.push(Buffer.from(received, "latin1"));
   const answers: RawAnswer[] = [];
-  for (;;) {
-    const rest = received.slice(received.length - parser.restBytes);
-    const response = parser.next("POST", true);
-    if (response === undefined || "problem" in response) return { answers, rest };
-    const { status, headers, body } = response;
+  for (let rest = Buffer.from(received, "latin1"); ; ) {
+    const expected = { method: "POST", isEnded: true, bodyBytesMax: received.length };
+    const parsed = parseResponse(rest, expected);
+    if (parsed === undefined || "problem" in parsed) return { answers, rest: rest.toString("latin1") };
+    const { status, headers, body } = parsed.part;
     answers.push({ status, headers: new Map(headers), body: Buffer.from(body).toString("latin1") });
+    rest = rest.subarray(parsed.end);
   }
 }
