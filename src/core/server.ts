@@ -123,9 +123,6 @@ const defaultLimits: ServerLimits = {
 /** Enough for full batches; otherwise the first plant in a batch waits for the last. */
 const batchPlantsMax = 1_024;
 
-/** Texts in the queue, in UTF-16 code units: 64 MiB. */
-const queueCodeUnitsMax = 32 * 2 ** 20;
-
 /** Longer than a database takes to fail over: Bun closes an idle connection without a response. */
 const idleSecondsMin = 30;
 
@@ -151,11 +148,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 
   const { queuePlantsMax } = limits;
-  const groupCommit = await openCreateQueue(
-    store,
-    { queuePlantsMax, queueCodeUnitsMax, batchPlantsMax },
-    { now, emit },
-  );
+  const groupCommit = await openCreateQueue(store, { queuePlantsMax, batchPlantsMax }, { now, emit });
   resources.defer(() => groupCommit.close());
 
   const makeRequestId = requestIdMaker();

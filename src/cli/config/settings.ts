@@ -199,7 +199,8 @@ const limits = {
   queuePlantsMax: {
     flag: "--queue-plants-max <plants>",
     default: "10000",
-    description: "maximum number of plants waiting for a commit; further ones are rejected with 503",
+    description:
+      "maximum number of plants waiting for a commit, where each 4,096 characters count as one more; further ones are rejected with 503",
     parse: integer(1, 1_000_000),
   },
   tokenRate: {

@@ -45,10 +45,11 @@ export interface CreateQueue {
 }
 
 export interface QueueLimits {
-  /** Plants in the queue; a plant past it, or past its caller's share of it, is `overloaded`. */
+  /**
+   * Plants in the queue, where a long one counts as several; a plant past it, or past its caller's
+   * share of it, is `overloaded`.
+   */
   readonly queuePlantsMax: number;
-  /** UTF-16 code units of plants in the queue, beyond which a plant is `overloaded`. */
-  readonly queueCodeUnitsMax: number;
   /** Plants in one batch. */
   readonly batchPlantsMax: number;
 }
@@ -67,11 +68,8 @@ export interface QueueContext {
   readonly schedule?: (start: () => void) => void;
 }
 
-/** The part of a caller in the queue. */
-interface Share {
-  plants: number;
-  codeUnits: number;
-}
+/** A plant counts once more for each so many UTF-16 code units of its texts, which limits memory. */
+const codeUnitsPerPlant = 4_096;
 
 /** How long a batch is held back beside a larger one. */
 const holdMsMax = 20;
@@ -84,9 +82,10 @@ export class GroupCommit implements CreateQueue {
   /** Commits without a plant. Probes that ask at the same time share one. */
   readonly #probe: CoalescedWork<void>;
   #queue: PendingCreate[] = [];
-  #queueCodeUnits = 0;
-  /** By caller; only callers with plants in the queue. */
-  readonly #shares = new Map<string, Share>();
+  /** How many plants those in the queue count as. */
+  #size = 0;
+  /** The parts of callers in that, of those with plants in the queue. */
+  readonly #shares = new Map<string, { size: number }>();
   #batchesInFlight = 0;
   #lastBatchLength = Number.POSITIVE_INFINITY;
   /** Runs while a batch is held back. */
@@ -113,12 +112,10 @@ export class GroupCommit implements CreateQueue {
   }
 
   isFullFor(callerKey: string): boolean {
-    const freePlants = this.#limits.queuePlantsMax - this.#queue.length;
-    const freeCodeUnits = this.#limits.queueCodeUnitsMax - this.#queueCodeUnits;
-    if (freePlants <= 0 || freeCodeUnits <= 0) return true;
+    const free = this.#limits.queuePlantsMax - this.#size;
+    if (free <= 0) return true;
     const share = this.#shares.get(callerKey);
-    if (share === undefined) return false;
-    return !isWithinShare(share.plants + 1, freePlants - 1) || !isWithinShare(share.codeUnits, freeCodeUnits);
+    return share !== undefined && !isWithinShare(share.size + 1, free - 1);
   }
 
   create(pending: PendingCreate): void {
@@ -128,12 +125,12 @@ export class GroupCommit implements CreateQueue {
   }
 
   #enqueue(pending: PendingCreate): void {
-    const codeUnits = countCodeUnits(pending.plant);
+    const size = sizeOf(pending);
+    const share = this.#shares.get(pending.callerKey);
     this.#queue.push(pending);
-    this.#queueCodeUnits += codeUnits;
-    const share = this.#shareOf(pending.callerKey);
-    share.plants++;
-    share.codeUnits += codeUnits;
+    this.#size += size;
+    if (share === undefined) this.#shares.set(pending.callerKey, { size });
+    else share.size += size;
     if (this.#isLoneClient()) this.#commitQueue();
     else this.#scheduleCommit();
   }
@@ -147,15 +144,6 @@ export class GroupCommit implements CreateQueue {
     this.#isClosed = true;
     this.#resolveIfIdle();
     return this.#idle.promise;
-  }
-
-  #shareOf(callerKey: string): Share {
-    let share = this.#shares.get(callerKey);
-    if (share === undefined) {
-      share = { plants: 0, codeUnits: 0 };
-      this.#shares.set(callerKey, share);
-    }
-    return share;
   }
 
   /**
@@ -204,21 +192,21 @@ export class GroupCommit implements CreateQueue {
     if (this.#queue.length <= this.#limits.batchPlantsMax) {
       const batch = this.#queue;
       this.#queue = [];
-      this.#queueCodeUnits = 0;
+      this.#size = 0;
       this.#shares.clear();
       return batch;
     }
     const batch = this.#queue.splice(0, this.#limits.batchPlantsMax);
-    for (const { plant, callerKey } of batch) this.#release(callerKey, countCodeUnits(plant));
+    for (const pending of batch) this.#release(pending);
     return batch;
   }
 
-  #release(callerKey: string, codeUnits: number): void {
-    this.#queueCodeUnits -= codeUnits;
-    const share = this.#shareOf(callerKey);
-    share.plants--;
-    share.codeUnits -= codeUnits;
-    if (share.plants === 0) this.#shares.delete(callerKey);
+  #release(pending: PendingCreate): void {
+    const size = sizeOf(pending);
+    const share = this.#shares.get(pending.callerKey);
+    this.#size -= size;
+    if (share === undefined || share.size === size) this.#shares.delete(pending.callerKey);
+    else share.size -= size;
   }
 
   async #commit(batch: readonly PendingCreate[]): Promise<void> {
@@ -257,6 +245,11 @@ export class GroupCommit implements CreateQueue {
   #resolveIfIdle(): void {
     if (this.#isClosed && this.#batchesInFlight === 0 && this.#queue.length === 0) this.#idle.resolve();
   }
+}
+
+/** How many plants one counts as. */
+function sizeOf({ plant }: PendingCreate): number {
+  return 1 + Math.floor(countCodeUnits(plant) / codeUnitsPerPlant);
 }
 
 /** A store as a server uses it. */

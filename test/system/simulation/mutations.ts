@@ -99,7 +99,7 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
         }),
     },
   },
-  queuesWithoutEnd: { mutation: { limits: { queuePlantsMax: 1_000_000, queueCodeUnitsMax: 1_000_000_000 } } },
+  queuesWithoutEnd: { mutation: { limits: { queuePlantsMax: 1_000_000 } } },
   dropsTags: {
     mutation: {
       store: (store) =>

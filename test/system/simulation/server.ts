@@ -13,7 +13,7 @@ import type { GroupCommitCalls, ProcessStore, SimulationParts } from "./environm
 import type { SqliteEnvironment } from "./sqlite-environment.ts";
 
 /** Small, so that they are reached. */
-const limits = { queuePlantsMax: 4, queueCodeUnitsMax: 900, batchPlantsMax: 3 };
+const limits = { queuePlantsMax: 4, batchPlantsMax: 3 };
 const bodyLimits = { bodyBytesMax: 2_000, inFlightBytesMax: 8_000, arrivalMsMax: 2_000 };
 
 /** An exception of an engine that no code expects. */

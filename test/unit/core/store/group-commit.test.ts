@@ -12,7 +12,6 @@ import { create, ManualEngine, settled } from "./manual-engine.ts";
 
 const limits: GroupCommitLimits = {
   queuePlantsMax: 4,
-  queueCodeUnitsMax: 100,
   batchPlantsMax: 3,
   batchesInFlightMax: 1,
 };
@@ -123,28 +122,24 @@ test("each batch that is committed is emitted once, before any create of it reso
   ]);
 });
 
-test("code units in the queue are limited as well, and are released when their batch starts", async () => {
-  const { engine, commit } = start();
-  void create(commit, plant(1));
-  void create(commit, plant(2, "x".repeat(100)));
-  expect(await create(commit, plant(3))).toBe("overloaded");
-  await engine.end();
-  void create(commit, plant(4, "x".repeat(100)));
-  expect(await create(commit, plant(5))).toBe("overloaded");
-});
+test("a long plant counts as several, for the queue and for its caller, until its batch starts", async () => {
+  const { engine, commit } = start({ queuePlantsMax: 80 });
+  void create(commit, plant(0), "one");
+  // Counts as 10 plants: seven leave a caller no more than seven times what is free.
+  const long = "x".repeat(9 * 4_096);
+  for (let id = 1; id <= 7; id++) void create(commit, plant(id, long), "one");
+  expect(await create(commit, plant(8), "one")).toBe("overloaded");
+  for (let id = 9; id <= 13; id++) void create(commit, plant(id), "two");
+  expect(commit.isFullFor("three")).toBe(false);
+  void create(commit, plant(14, long), "three");
+  expect(commit.isFullFor("four")).toBe(true);
 
-test("code units are released when a batch takes a part of the queue", async () => {
-  const { engine, commit } = start();
-  void create(commit, plant(1));
-  for (const id of [2, 3, 4]) void create(commit, plant(id, "x".repeat(30)));
-  void create(commit, plant(5, "x".repeat(9)));
   await engine.end();
-  expect(engine.batches.at(-1)).toEqual([2, 3, 4]);
-  // 9 of 100 code units are in the queue.
-  void create(commit, plant(6, "x".repeat(90)));
-  expect(commit.isFullFor("anyone")).toBe(false);
-  void create(commit, plant(7, "x"));
-  expect(commit.isFullFor("anyone")).toBe(true);
+  expect(engine.batches.at(-1)).toEqual([1, 2, 3]);
+  expect([commit.isFullFor("four"), commit.isFullFor("one")]).toEqual([false, false]);
+  while (commit.queuedPlants > 0) await engine.end();
+  void create(commit, plant(15), "one");
+  expect(commit.isFullFor("one")).toBe(false);
 });
 
 test("a caller may fill seven eighths of the queue, and the rest is left to other callers", async () => {
@@ -166,26 +161,6 @@ test("a caller may fill seven eighths of the queue, and the rest is left to othe
   expect(commit.isFullFor("one")).toBe(true);
   for (let batch = 0; batch < 10; batch++) await engine.end();
   expect(commit.isFullFor("one")).toBe(false);
-});
-
-test("a caller's code units may fill seven eighths of the queue, and are released", async () => {
-  const { engine, commit } = start({ queuePlantsMax: 1_000, queueCodeUnitsMax: 80 });
-  void create(commit, plant(0), "one");
-  let sent = 0;
-  while (!commit.isFullFor("one")) void create(commit, plant(++sent, "12345"), "one");
-  expect(sent).toBe(15);
-  expect(commit.isFullFor("two")).toBe(false);
-  await engine.end();
-  while (commit.queuedPlants > 0) await engine.end();
-  expect(commit.isFullFor("one")).toBe(false);
-
-  // Also while the caller always has some plants in the queue.
-  for (let id = 0; id < 9; id++) void create(commit, plant(id, "12345"), "one");
-  for (let batch = 0; batch < 30; batch++) {
-    await engine.end();
-    for (let id = 0; id < 3; id++) void create(commit, plant(id, "12345"), "one");
-    expect(commit.isFullFor("one")).toBe(false);
-  }
 });
 
 /** The whole table of states and calls: how each is entered, and what a create and a close do. */

@@ -31,16 +31,13 @@ export class NodeQueues implements CreateQueue {
   readonly #retired = new Map<NodeQueue, Promise<void>>();
   #nodeOf: (id: bigint) => string = () => "";
 
-  /** @param limits `queuePlantsMax` and `queueCodeUnitsMax` are divided equally among the nodes. */
+  /** @param limits `queuePlantsMax` is divided equally among the nodes. */
   constructor(limits: GroupCommitLimits, context: QueueContext) {
-    const shareOf = (limit: number) => Math.max(1, Math.floor(limit / Math.max(1, this.#queues.size)));
+    const nodes = () => Math.max(1, this.#queues.size);
     this.#limits = {
       ...limits,
       get queuePlantsMax() {
-        return shareOf(limits.queuePlantsMax);
-      },
-      get queueCodeUnitsMax() {
-        return shareOf(limits.queueCodeUnitsMax);
+        return Math.max(1, Math.floor(limits.queuePlantsMax / nodes()));
       },
     };
     this.#context = context;

@@ -7,7 +7,6 @@ import { create as createPlant, ManualEngine } from "../manual-engine.ts";
 
 const limits: GroupCommitLimits = {
   queuePlantsMax: 20,
-  queueCodeUnitsMax: 1_000,
   batchPlantsMax: 3,
   batchesInFlightMax: 1,
 };
@@ -88,16 +87,6 @@ test("a caller is refused before its body is read once every queue is full for i
   expect(queued(queues)).toBe(16);
   expect(queues.isFullFor("one")).toBe(true);
   expect(queues.isFullFor("two")).toBe(false);
-});
-
-test("code units are divided among the nodes as well", async () => {
-  const { queues } = start();
-  void create(queues, 0, "one");
-  void create(queues, 2, undefined, "x".repeat(500));
-  expect(await create(queues, 4)).toBe("overloaded");
-  void create(queues, 1);
-  void create(queues, 3);
-  expect(queued(queues)).toBe(2);
 });
 
 test("nodes come and go: queued plants are committed by the node that they were queued for, which is then closed", async () => {
