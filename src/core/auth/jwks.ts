@@ -1,7 +1,8 @@
-// The keys of an identity provider (RFC 7517): jose's key set, refreshed at an interval. A provider
-// that is away leaves the keys as they are.
+// The keys of an identity provider (RFC 7517), fetched at an interval. A provider that is away leaves
+// the keys as they are: jose's remote key set rejects every token beyond a maximum age then, and
+// contacts the provider for each token with an unknown key after a failure.
 
-import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from "jose";
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { isConfidential } from "../loopback.ts";
 import type { Emit } from "../observability/server-event.ts";
 import { errorMessage } from "../operator-error.ts";
@@ -30,8 +31,8 @@ export class ProviderKeys {
   readonly #intervalMsMin: number;
   readonly #emit: Emit;
   readonly #onChanged: () => void;
-  /** Undefined until its address is known. */
-  #remote: { readonly url: URL; readonly keys: ReturnType<typeof createRemoteJWKSet> } | undefined;
+  /** Undefined before the first fetch. */
+  #keys: JWTVerifyGetKey | undefined;
   #text = "";
   /** Resolves with whether the fetch succeeded. */
   #fetching: Promise<boolean> | undefined;
@@ -61,8 +62,8 @@ export class ProviderKeys {
 
   /** Finds the key of a token. Rejects with JWKSNoMatchingKey if there is none. */
   readonly getKey: JWTVerifyGetKey = async (header, token) => {
-    if (this.#remote?.keys.jwks() === undefined) throw new errors.JWKSNoMatchingKey();
-    return this.#remote.keys(header, token);
+    if (this.#keys === undefined) throw new errors.JWKSNoMatchingKey();
+    return this.#keys(header, token);
   };
 
   /**
@@ -90,65 +91,47 @@ export class ProviderKeys {
   }
 
   async #fetchOnce(): Promise<boolean> {
+    const { issuer, jwksUrl } = this.#provider;
+    let url = jwksUrl ?? issuer;
     try {
-      this.#remote ??= await this.#open();
-      await this.#remote.keys.reload();
-      const text = JSON.stringify(this.#remote.keys.jwks());
-      if (text !== this.#text) this.#onChanged();
-      this.#text = text;
+      url = jwksUrl ?? (await discoverJwksUrl(issuer));
+      const keys = (await fetchJson(url)) as JSONWebKeySet;
+      const text = JSON.stringify(keys);
+      if (text !== this.#text) {
+        this.#keys = createLocalJWKSet(keys);
+        this.#text = text;
+        this.#onChanged();
+      }
       this.#hasFailed = false;
     } catch (error) {
       this.#hasFailed = true;
-      const reason = `${this.#remote?.url ?? this.#provider.issuer}: ${errorMessage(error)}`;
-      if (!this.#isStopped) this.#emit({ kind: "jwksRefreshFailed", reason });
+      if (!this.#isStopped)
+        this.#emit({ kind: "jwksRefreshFailed", reason: `${url}: ${errorMessage(error)}` });
     }
     return !this.#hasFailed;
   }
-
-  async #open() {
-    const { issuer, jwksUrl } = this.#provider;
-    const url = new URL(jwksUrl ?? (await discoverJwksUrl(issuer)));
-    // Fetches are this class's: jose rejects every token beyond its maximum age while the provider
-    // is away, and contacts it for each token with an unknown key after a failure.
-    const never = Number.POSITIVE_INFINITY;
-    const keys = createRemoteJWKSet(url, {
-      timeoutDuration: fetchMsMax,
-      cacheMaxAge: never,
-      cooldownDuration: never,
-      [customFetch]: fetchDirectly,
-    });
-    return { url, keys };
-  }
 }
 
-/** http is for loopback only, and would leave the machine through a proxy of the environment. */
-function fetchDirectly(url: string, init: RequestInit): Promise<Response> {
-  return fetch(url, { ...init, ...(new URL(url).protocol === "http:" && { proxy: false }) });
-}
-
-/** OpenID Connect Discovery 1.0, section 4, appends a path; RFC 8414, section 3, inserts one. */
+/** OpenID Connect Discovery 1.0, section 4. */
 async function discoverJwksUrl(issuer: string): Promise<string> {
-  const { origin, pathname } = new URL(issuer);
-  const path = pathname.replace(/\/$/, "");
-  const urls = [
-    `${origin}${path}/.well-known/openid-configuration`,
-    `${origin}/.well-known/oauth-authorization-server${path}`,
-  ];
-  for (const url of urls) {
-    const signal = AbortSignal.timeout(fetchMsMax);
-    const response = await fetchDirectly(url, { signal, redirect: "manual" });
-    if (response.status >= 400 && response.status < 500) continue;
-    if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
-    const metadata = (await response.json()) as { issuer?: unknown; jwks_uri?: unknown } | null;
-    // OpenID Connect Discovery 1.0, section 4.3: otherwise one tenant could impersonate another.
-    if (metadata?.issuer !== issuer)
-      throw new Error(`${url} has the issuer ${JSON.stringify(metadata?.issuer)}; expected ${issuer}`);
-    const jwksUrl = URL.parse(String(metadata.jwks_uri));
-    if (jwksUrl === null || !isConfidential(jwksUrl))
-      throw new Error(
-        `${url} has the jwks_uri ${JSON.stringify(metadata.jwks_uri)}, which is not an https URL`,
-      );
-    return jwksUrl.href;
-  }
-  throw new Error(`no metadata at ${urls.join(" or ")}; set --jwks-url to the address of the keys`);
+  const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  const metadata = (await fetchJson(url)) as { issuer?: unknown; jwks_uri?: unknown } | null;
+  // Section 4.3: otherwise one tenant could impersonate another.
+  if (metadata?.issuer !== issuer)
+    throw new Error(`${url} has the issuer ${JSON.stringify(metadata?.issuer)}; expected ${issuer}`);
+  const jwksUrl = URL.parse(String(metadata.jwks_uri));
+  if (jwksUrl === null || !isConfidential(jwksUrl))
+    throw new Error(
+      `${url} has the jwks_uri ${JSON.stringify(metadata.jwks_uri)}, which is not an https URL`,
+    );
+  return jwksUrl.href;
+}
+
+async function fetchJson(url: string): Promise<unknown> {
+  // http is for loopback only, and would leave the machine through a proxy of the environment.
+  const direct = url.startsWith("http:") && { proxy: false };
+  const signal = AbortSignal.timeout(fetchMsMax);
+  const response = await fetch(url, { signal, redirect: "manual", ...direct });
+  if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
+  return await response.json();
 }

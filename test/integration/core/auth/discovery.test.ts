@@ -16,32 +16,16 @@ import { RunningServer } from "../../../support/server.ts";
 
 const key = new SigningKey();
 
-/** Makes the provider return its metadata at one path only. */
-function serveMetadata(provider: KeyServer, issuer: string, path: string): void {
-  provider.instead = (requested) =>
-    requested === path ? Response.json({ issuer, jwks_uri: provider.jwksUrl }) : undefined;
-}
-
 test.each(["", "/"])("an issuer with a path, and %p at its end", async (end) => {
   await using provider = new KeyServer(key);
   const issuer = `${provider.issuer}/realms/plants${end}`;
-  serveMetadata(provider, issuer, "/realms/plants/.well-known/openid-configuration");
+  provider.instead = (path) =>
+    path === "/realms/plants/.well-known/openid-configuration"
+      ? Response.json({ issuer, jwks_uri: provider.jwksUrl })
+      : undefined;
   await using identity = await startWithIdentity(issuer);
   expect((await identity.create(key.sign(claimsOf(issuer)))).status).toBe(200);
   expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(notAccepted);
-});
-
-test("OAuth metadata (RFC 8414) where there is no OpenID discovery", async () => {
-  await using provider = new KeyServer(key);
-  const issuer = `${provider.issuer}/tenant`;
-  serveMetadata(provider, issuer, "/.well-known/oauth-authorization-server/tenant");
-  await using identity = await startWithIdentity(issuer);
-  expect((await identity.create(key.sign(claimsOf(issuer)))).status).toBe(200);
-  expect(provider.requests.slice(0, 3)).toEqual([
-    "/tenant/.well-known/openid-configuration",
-    "/.well-known/oauth-authorization-server/tenant",
-    "/keys",
-  ]);
 });
 
 test.each([
