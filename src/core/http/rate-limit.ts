@@ -7,7 +7,7 @@ import type { Clock } from "../observability/server-event.ts";
 /** The name of the policy in both fields. */
 const policyName = '"token"';
 
-/** Windows in a generation: two generations, at some 150 bytes a window, take 30 MB. */
+/** 15 MB, at some 150 bytes a window. Beyond it all callers start anew. */
 const windowsMax = 100_000;
 
 /** The creates of one caller in its window. */
@@ -31,14 +31,8 @@ export class RateLimit {
   readonly #burst: number;
   readonly #windowMs: number;
   readonly #now: Clock;
-  /**
-   * Windows in two generations, so that ended windows are dropped without a timer or a search: a
-   * generation lasts as long as a window, and when a third one starts, every window of the first
-   * has ended. Deleting the oldest of one Map took 146 µs with 100,000 callers.
-   */
-  #current = new Map<string, Window>();
-  #previous = new Map<string, Window>();
-  #currentEndsAt = Number.NEGATIVE_INFINITY;
+  /** By caller. */
+  readonly #windows = new Map<string, Window>();
 
   /**
    * Counts each caller separately, in the memory of this server. `burst` creates are allowed in a
@@ -67,15 +61,11 @@ export class RateLimit {
   }
 
   #getWindow(key: string, now: number): Window {
-    const known = this.#current.get(key) ?? this.#previous.get(key);
+    const known = this.#windows.get(key);
     if (known !== undefined && now < known.endsAt) return known;
-    if (now >= this.#currentEndsAt || this.#current.size >= windowsMax) {
-      this.#previous = this.#current;
-      this.#current = new Map();
-      this.#currentEndsAt = now + this.#windowMs;
-    }
+    if (this.#windows.size === windowsMax) this.#windows.clear();
     const window = { creates: 0, endsAt: now + this.#windowMs };
-    this.#current.set(key, window);
+    this.#windows.set(key, window);
     return window;
   }
 
