@@ -1,6 +1,6 @@
 // Output of commands: results go to standard output, everything else to standard error.
 
-import { terminalLines } from "../core/observability/terminal.ts";
+import { printable } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { nameCommands } from "./command-name.ts";
 import { host } from "./host.ts";
@@ -37,6 +37,16 @@ async function print(texts: Texts, name = "standard output", retry = "try again"
     if (syscall !== "write") throw error;
     throw new OperatorError(`${name} could not be written (${code}); free some space, and ${retry}`);
   }
+}
+
+/** Lines from clients, for a terminal. Escapes are those of JSON, so it keeps its meaning. */
+export function terminalLines(text: string): string {
+  return text.replace(/[^\n\t]+/g, (part) => printable(part));
+}
+
+/** Whether text has colours: on a terminal, unless it is dumb or NO_COLOR is set (no-color.org). */
+export function hasColours(onTerminal: boolean, { NO_COLOR = "", TERM }: NodeJS.ProcessEnv): boolean {
+  return onTerminal && NO_COLOR === "" && TERM !== "dumb";
 }
 
 async function* escapeAll(texts: Texts): AsyncGenerator<string> {

@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import packageJson from "../../package.json";
 import { randomBytes } from "../core/auth/token.ts";
-import { hasColours, printable } from "../core/observability/terminal.ts";
+import { printable } from "../core/observability/terminal.ts";
 import type { RunningServer } from "../core/server.ts";
 import { productName } from "../product.ts";
 import { formatBanner, plainRows, type ServerAddresses } from "./banner.ts";
@@ -11,7 +11,7 @@ import { withSettings } from "./config/command-options.ts";
 import type { Config, ServeSettings } from "./config/resolve.ts";
 import { serverSettingsWithout } from "./config/settings.ts";
 import { host } from "./host.ts";
-import { printError, printLines } from "./output.ts";
+import { hasColours, printError, printLines } from "./output.ts";
 
 /** The sandbox's own settings, and those of a server except for a kept store and TLS. */
 const settingNames = [

@@ -3,7 +3,6 @@
 import packageJson from "../../package.json";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
 import type { Emit } from "../core/observability/server-event.ts";
-import { hasColours } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { RunningServer } from "../core/server.ts";
 import type { ServerStore } from "../core/store/group-commit.ts";
@@ -13,7 +12,7 @@ import { bannerLines, plainLines, type ServerAddresses } from "./banner.ts";
 import { readCertificate } from "./certificate.ts";
 import { changedSettings, type ServeConfig } from "./config/resolve.ts";
 import { host } from "./host.ts";
-import { printLines } from "./output.ts";
+import { hasColours, printLines } from "./output.ts";
 import { issueToken } from "./print-token.ts";
 import { ServerProcess } from "./server-process.ts";
 

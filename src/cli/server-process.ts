@@ -8,12 +8,12 @@ import {
   type ServerEvent,
   ServerEvents,
 } from "../core/observability/server-event.ts";
-import { hasColours } from "../core/observability/terminal.ts";
 import { Tracing } from "../core/observability/tracing.ts";
 import type { StoreEvents } from "../core/store/plant-store.ts";
 import { redactPasswords } from "./config/redact.ts";
 import { type AnyConfig, changedSettings, type ServeSettings } from "./config/resolve.ts";
 import { host } from "./host.ts";
+import { hasColours } from "./output.ts";
 import { waitForStopSignal } from "./signals.ts";
 
 /** Time to close the store, which may wait for a database or a disk that hangs. */

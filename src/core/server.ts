@@ -5,7 +5,7 @@
 import packageJson from "../../package.json";
 import { type AdminRoutes, startAdminServer } from "./admin/server.ts";
 import { Authenticator } from "./auth/authenticator.ts";
-import { Creators } from "./auth/creators.ts";
+import { creatorFinder } from "./auth/creators.ts";
 import type { IdentityProvider } from "./auth/jwks.ts";
 import type { JwtVerifier } from "./auth/jwt-verifier.ts";
 import { TokenCache } from "./auth/token-cache.ts";
@@ -161,7 +161,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const service = createHandler({
     operations,
     authenticator: new Authenticator(tokens, jwts),
-    creators: new Creators(store.tokens, emit),
+    findCreator: creatorFinder(store.tokens, emit),
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit, now),
     bodyReader,
     groupCommit,

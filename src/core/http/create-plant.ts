@@ -22,7 +22,7 @@ export const createPlantOperation: Operation = {
  */
 async function createPlant(
   exchange: Exchange,
-  { authenticator, creators, rateLimit, bodyReader, groupCommit }: OperationServices,
+  { authenticator, findCreator, rateLimit, bodyReader, groupCommit }: OperationServices,
 ): Promise<void> {
   try {
     const { headers } = exchange.request;
@@ -48,7 +48,7 @@ async function createPlant(
       if (plant instanceof ApiError) return exchange.reject(plant);
       exchange.plant = plant;
       if (caller.creator === undefined) {
-        const unavailable = await creators.find(caller);
+        const unavailable = await findCreator(caller);
         if (unavailable !== undefined) return exchange.reject(unavailable);
       }
     } catch (error) {

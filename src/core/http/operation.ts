@@ -3,7 +3,7 @@
 
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Creators } from "../auth/creators.ts";
+import type { FindCreator } from "../auth/creators.ts";
 import { ApiError, unavailable } from "../contract/errors.ts";
 import { toExactJson } from "../contract/exact-json.ts";
 import { OperatorError } from "../operator-error.ts";
@@ -42,7 +42,7 @@ export interface Operation {
 /** The parts of the server that operations use. */
 export interface OperationServices {
   readonly authenticator: Pick<Authenticator, "authenticate">;
-  readonly creators: Pick<Creators, "find">;
+  readonly findCreator: FindCreator;
   /** Undefined where callers have no rate. */
   readonly rateLimit: Pick<RateLimit, "consume"> | undefined;
   readonly bodyReader: Pick<BodyReader, "start" | "end" | "read" | "memory">;

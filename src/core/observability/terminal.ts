@@ -1,10 +1,5 @@
 // Text for people: colours, and characters that a terminal cannot show.
 
-/** Whether text has colours: on a terminal, unless it is dumb or NO_COLOR is set (no-color.org). */
-export function hasColours(onTerminal: boolean, { NO_COLOR = "", TERM }: NodeJS.ProcessEnv): boolean {
-  return onTerminal && NO_COLOR === "" && TERM !== "dumb";
-}
-
 /** The codes of ECMA-48, Select Graphic Rendition. */
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
 
@@ -19,16 +14,8 @@ const unprintable = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
 
 /** The text on one line; what would move the cursor, or colour or reorder it, is escaped. */
 export function printable(text: string): string {
-  return text.replaceAll(unprintable, escapeCharacter);
-}
-
-/** Lines from clients, for a terminal. Escapes are those of JSON, so it keeps its meaning. */
-export function terminalLines(text: string): string {
-  return text.replaceAll(unprintable, (character) =>
-    character === "\n" || character === "\t" ? character : escapeCharacter(character),
+  return text.replaceAll(
+    unprintable,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-}
-
-function escapeCharacter(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

@@ -63,7 +63,7 @@ export class SimulatedServer {
       operations: [createPlantOperation],
       store: undefined,
       authenticator: new Authenticator(this.#tokens, undefined),
-      creators: { find: async () => undefined },
+      findCreator: async () => undefined,
       groupCommit: this.#creating,
       bodyReader: this.#bodyReader,
       rateLimit: undefined,

@@ -27,7 +27,7 @@ function handlerWith(createOutcome: CreateOutcome | Error, arrivalMsMax = 20_000
       operations: [createPlantOperation],
       store: undefined,
       authenticator: { authenticate } as Authenticator,
-      creators: { find: async () => undefined },
+      findCreator: async () => undefined,
       rateLimit: undefined,
       bodyReader: new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 10_000, arrivalMsMax }),
       groupCommit: {
