@@ -10,7 +10,7 @@ import { randomBytes } from "../core/auth/token.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { RequestBodies } from "../request-bodies.ts";
-import type { ConsoleContext } from "./context.ts";
+import type { ConsoleContext, ConsoleEvent } from "./context.ts";
 import { Imports } from "./import.ts";
 import { PlantChanges } from "./plant-changes.ts";
 import { PlantCount } from "./plant-count.ts";
@@ -78,13 +78,21 @@ export class OperatorConsole implements AdminRoutes {
     // Opened at once: on SQLite it is a thread, and Bun exits if a thread starts when no descriptor
     // is free. A failure is reported by the call that needs the connection.
     reader().catch(() => undefined);
-    const context: ConsoleContext = { store, reader, emit: events.emit, now, bodyBytesMax };
+    const emit = (event: ConsoleEvent) => {
+      if (event.kind === "plantsChanged") count(event);
+      else events.emit(event);
+    };
+    const context: ConsoleContext = { store, reader, emit, now, bodyBytesMax };
 
     this.#history = new RecentSamples(now(), Date.now());
     const requests = new RecentRequests(recentRequestsMax, now);
     this.#count = new PlantCount(context);
-    for (const counter of [this.#history, requests, this.#count])
-      events.subscribe((event) => counter.handle(event));
+    const count = (event: ConsoleEvent) => {
+      this.#history.handle(event);
+      this.#count.handle(event);
+    };
+    events.subscribe(count);
+    events.subscribe((event) => requests.handle(event));
 
     const changes = new PlantChanges(context);
     const imports = new Imports(context, changes);

@@ -1,7 +1,6 @@
 // Counts all plants, in parts, so that no other read waits for more than one of them.
 
-import type { ServerEvent } from "../core/observability/server-event.ts";
-import type { ConsoleContext } from "./context.ts";
+import type { ConsoleContext, ConsoleEvent } from "./context.ts";
 
 /** Plants of one part, which takes some 20 ms. */
 const partPlants = 200_000;
@@ -35,7 +34,7 @@ export class PlantCount {
     this.#context = context;
   }
 
-  handle(event: ServerEvent): void {
+  handle(event: ConsoleEvent): void {
     if (event.kind === "requestCompleted" && event.request.result === "created") this.#changes++;
     else if (event.kind === "plantsChanged") this.#changes += event.created - event.deleted;
   }

@@ -2,7 +2,8 @@
 
 import { createHistogram } from "node:perf_hooks";
 import { errorRegistry, isErrorCode } from "../core/contract/errors.ts";
-import type { RequestRecord, ServerEvent } from "../core/observability/server-event.ts";
+import type { RequestRecord } from "../core/observability/server-event.ts";
+import type { ConsoleEvent } from "./context.ts";
 
 export const sampleMs = 5_000;
 
@@ -80,7 +81,7 @@ export class RecentSamples {
     this.#endsAt = this.#startOf(this.#number + 1);
   }
 
-  handle(event: ServerEvent): void {
+  handle(event: ConsoleEvent): void {
     if (event.kind === "requestCompleted") this.#countRequest(event.request);
     else if (event.kind === "batchCommitted") {
       this.#endSamples(event.endedAt);

@@ -1,8 +1,7 @@
 // A client of the console's API that sends the requests of its page.
 
-import type { ConsoleContext } from "../../src/console/context.ts";
+import type { ConsoleContext, ConsoleEvent } from "../../src/console/context.ts";
 import type { NewPlant } from "../../src/core/contract/plant.ts";
-import type { ServerEvent } from "../../src/core/observability/server-event.ts";
 import { toEntries } from "../../src/core/store/plant-store.ts";
 import { MemoryStore } from "../../src/sandbox/memory-store.ts";
 import { type Answer, send } from "./http.ts";
@@ -27,11 +26,11 @@ export function consoleContext({
 export class MemoryContext implements ConsoleContext, AsyncDisposable {
   readonly store = new MemoryStore(() => undefined);
   readonly bodyBytesMax = 1_000;
-  readonly emitted: ServerEvent[] = [];
+  readonly emitted: ConsoleEvent[] = [];
   readonly #reader = this.store.openSql("read");
 
   readonly reader = () => this.#reader;
-  readonly emit = (event: ServerEvent) => void this.emitted.push(event);
+  readonly emit = (event: ConsoleEvent) => void this.emitted.push(event);
   readonly now = () => performance.now();
 
   /** Stores plants, in one batch. */

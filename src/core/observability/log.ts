@@ -56,7 +56,7 @@ export class Log {
   handle(event: ServerEvent): void {
     if (this.#hasEnded) return;
     if (event.kind === "requestCompleted") this.#logRequest(event.request);
-    else if (event.kind !== "batchCommitted" && event.kind !== "plantsChanged") this.#write(event);
+    else if (event.kind !== "batchCommitted") this.#write(event);
   }
 
   /** Writes the buffered lines, for at most a second; resolves with whether all were written. */
@@ -96,10 +96,7 @@ interface Line {
   readonly isThrottled?: boolean;
 }
 
-type LoggedEvent = Exclude<
-  ServerEvent,
-  { readonly kind: "requestCompleted" | "batchCommitted" | "plantsChanged" }
->;
+type LoggedEvent = Exclude<ServerEvent, { readonly kind: "requestCompleted" | "batchCommitted" }>;
 
 const lines: {
   readonly [Kind in LoggedEvent["kind"]]: (event: Extract<LoggedEvent, { readonly kind: Kind }>) => Line;

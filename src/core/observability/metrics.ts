@@ -47,7 +47,6 @@ export class Metrics {
   readonly #createSeconds = new Histogram(secondsBounds);
   readonly #commitSeconds = new Histogram(secondsBounds);
   readonly #batchPlants = new Histogram(plantsBounds);
-  readonly #operatorPlants = { created: 0, unchanged: 0, deleted: 0 };
   #storeFailures = 0;
   #internalErrors = 0;
 
@@ -64,11 +63,6 @@ export class Metrics {
         break;
       case "batchCommitted":
         this.#countBatch(event);
-        break;
-      case "plantsChanged":
-        this.#operatorPlants.created += event.created;
-        this.#operatorPlants.unchanged += event.unchanged;
-        this.#operatorPlants.deleted += event.deleted;
         break;
       case "storeUnavailable":
       case "tokenReloadFailed":
@@ -89,11 +83,6 @@ export class Metrics {
         "plantstore_creates_total",
         "Creates with status 200, by outcome.",
         (["created", "unchanged"] as const).map((outcome) => [labels({ outcome }), this.#count(outcome)]),
-      ),
-      counter(
-        "plantstore_operator_plants_total",
-        "Plants that the console's operators and imports created, deleted, or found stored already.",
-        Object.entries(this.#operatorPlants).map(([outcome, plants]) => [labels({ outcome }), plants]),
       ),
       counter(
         "plantstore_operations_total",

@@ -5,7 +5,6 @@ import type { ErrorCode } from "../contract/errors.ts";
 export type ServerEvent =
   | { readonly kind: "requestCompleted"; readonly request: Readonly<RequestRecord> }
   | BatchCommitted
-  | PlantsChanged
   | { readonly kind: "storeUnavailable"; readonly reason: string }
   /** A wait for a store that cannot be reached has lasted 800 ms. */
   | { readonly kind: "storeWaiting"; readonly waitingFor: string }
@@ -40,16 +39,6 @@ export interface BatchCommitted {
   readonly kind: "batchCommitted";
   readonly plants: number;
   readonly startedAt: number;
-  readonly endedAt: number;
-}
-
-/** Plants were created or deleted by an operator or an import, not by a client's request. */
-interface PlantsChanged {
-  readonly kind: "plantsChanged";
-  readonly created: number;
-  /** Plants to be created that were stored already. */
-  readonly unchanged: number;
-  readonly deleted: number;
   readonly endedAt: number;
 }
 
