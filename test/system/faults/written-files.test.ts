@@ -181,7 +181,7 @@ const cells: readonly Cell[] = [
     when: "the store cannot be written",
     outcome: "exit code 1, and nothing is changed",
     exitCode: 1,
-    says: "it cannot be written (E",
+    says: "and that this user may write both",
     before: makeStoreReadOnly,
     skipped: notReadOnly,
     after: assertUnchanged,

@@ -1,8 +1,8 @@
 // Opens SQLite files so that a commit is on stable storage when it returns, also while other
 // processes have them open.
 
-import { accessSync, closeSync, constants, existsSync, openSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { accessSync, closeSync, constants, openSync, statSync } from "node:fs";
+import { resolve } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
@@ -20,11 +20,7 @@ export const walBytesKept = 64 * 2 ** 20;
  */
 export function openDatabase(path: string, mode: OpenMode): Database {
   // ":memory:" has no file; it is rejected once it is open, as it cannot have a WAL.
-  assertReachable(path);
-  if (!existsSync(path) && path !== ":memory:") createFile(path, mode);
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
-    throw new OperatorError(`${path} is a folder; name a file`);
-  if (mode !== "existing") assertWritableFile(path);
+  if (path !== ":memory:") prepareFile(path, mode);
   const id = fileId(path);
   // A restore may replace the file at this moment; the file that was opened has no name then.
   const assertNotReplaced = () => {
@@ -55,50 +51,28 @@ export function openDatabase(path: string, mode: OpenMode): Database {
   }
 }
 
-/** A store in a folder that this user may not enter is not a missing store. */
-function assertReachable(path: string): void {
-  try {
-    statSync(path, { throwIfNoEntry: false });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new OperatorError(
-      `cannot open the store ${resolve(path)} (${code}); check its path, and run the command as the user of the servers`,
-    );
-  }
-}
-
 /**
  * Creates the file before SQLite would, so that its replacement by a restore can be seen. It is
  * readable by its owner only; SQLite gives the sidecar files the same mode.
  */
-function createFile(path: string, mode: OpenMode): void {
-  if (mode !== "create")
-    throw new OperatorError(
-      `there is no store at ${resolve(path)}; name yours with --database, or create one there with "plantstore migrate"`,
-    );
-  if (!existsSync(dirname(path)))
-    throw new OperatorError(
-      `cannot create the store ${path}: the folder ${dirname(path)} does not exist; create it first`,
-    );
+function prepareFile(path: string, mode: OpenMode): void {
   try {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat?.isDirectory()) throw new OperatorError(`${path} is a folder; name a file`);
+    if (stat === undefined && mode !== "create")
+      throw new OperatorError(
+        `there is no store at ${resolve(path)}; name yours with --database, or create one there with "plantstore migrate"`,
+      );
     // The flag "a" follows a link to a file that does not exist yet, and does not truncate what
     // another process creates.
-    closeSync(openSync(path, "a", 0o600));
+    if (stat === undefined) closeSync(openSync(path, "a", 0o600));
+    // SQLite would open a file without write permission for reading, and fail at the first plant.
+    else if (mode !== "existing") accessSync(path, constants.W_OK);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new OperatorError(`cannot create the store ${path} (${code}); check its folder`);
-  }
-}
-
-/** SQLite would open a file without write permission for reading, and fail at the first plant. */
-function assertWritableFile(path: string): void {
-  if (!existsSync(path)) return;
-  try {
-    accessSync(path, constants.W_OK);
-  } catch (error) {
+    if (error instanceof OperatorError) throw error;
     const { code } = error as NodeJS.ErrnoException;
     throw new OperatorError(
-      `cannot open the store ${path}: it cannot be written (${code}); check its permissions and its file system`,
+      `cannot open the store ${resolve(path)} (${code}); check that its folder exists, and that this user may write both`,
     );
   }
 }

@@ -185,7 +185,7 @@ test("files that are not stores are rejected with advice, and not changed", () =
     expect(openingError(folder.file("loop.db"), mode)).toMatch(
       /^cannot open the store .*loop\.db \(ELOOP\); /,
     );
-  expect(openingError(folder.file("no/such/folder.db"))).toContain("does not exist; create it first");
+  expect(openingError(folder.file("no/such/folder.db"))).toContain("(ENOENT); check that its folder exists");
   expect(openingError(folder.path)).toEndWith("is a folder; name a file");
   expect(openingError(":memory:")).toContain("cannot be kept durable (its journal mode is memory)");
 
