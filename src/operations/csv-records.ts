@@ -60,7 +60,14 @@ export function parseCsvRecords(text: string, delimiter: Delimiter, onRecord: On
 
 /** The cells of a line that contains no quotes. */
 function plainCells(line: string, delimiter: Delimiter): CsvCells {
-  return line.split(delimiter).map((cell) => (cell === "" ? undefined : cell));
+  const cells: (string | undefined)[] = [];
+  for (let start = 0; ; ) {
+    const next = line.indexOf(delimiter, start);
+    const end = next === -1 ? line.length : next;
+    cells.push(end === start ? undefined : line.slice(start, end));
+    if (next === -1) return cells;
+    start = next + 1;
+  }
 }
 
 /** Parses a record with quotes, and returns the index of the next one, if no quote is open. */

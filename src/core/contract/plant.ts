@@ -147,22 +147,20 @@ export function parseNewPlantFields(texts: NewPlantFields): NewPlant | ApiError 
   const errors: string[] = [];
   const id = texts.id === undefined ? undefined : parseInt64(texts.id);
   if (texts.id === undefined) errors.push(missing("id"));
-  else if (!/^-?[0-9]+$/.test(texts.id)) errors.push(notDecimalDigits(texts.id));
-  else if (id === undefined) errors.push(mismatch("id", shorten(texts.id)));
-  const values: Partial<Record<FieldName, FieldValue>> = {};
+  else if (id === undefined)
+    errors.push(/^-?[0-9]+$/.test(texts.id) ? mismatch("id", shorten(texts.id)) : notDecimalDigits(texts.id));
+  const plant: Record<string, unknown> = { id };
   for (const field of fieldNames) {
     const text = texts[field];
     const type = typeOf(field);
     // Programs that quote every cell also quote the empty cell of a value that is no text.
     const isAbsent = text === undefined || (text === "" && type.parse("") === undefined);
     const value = isAbsent ? undefined : type.parse(text);
-    if (value !== undefined) values[field] = value as FieldValue;
+    if (value !== undefined) plant[field] = value;
     else if (!isAbsent) errors.push(mismatch(field, JSON.stringify(shorten(text))));
     else if (isRequired(field)) errors.push(missing(field));
   }
-  return id === undefined || errors.length > 0
-    ? invalidPlant(errors)
-    : storable({ id, ...(values as unknown as Plant) });
+  return errors.length > 0 ? invalidPlant(errors) : storable(plant as unknown as NewPlant);
 }
 
 /** The error of an id that is not decimal digits, such as a spreadsheet's 9.0072E+15. */
