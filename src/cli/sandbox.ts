@@ -90,7 +90,6 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   const control = sandbox.control({
     sessions,
     reloadTokens: () => server.reloadTokens(),
-    forgetPlants: () => console?.forgetPlants(),
   });
   const server: RunningServer = await starting.withListenAdvice(() =>
     startServer({

@@ -193,15 +193,14 @@ function importErrorMessage(error: unknown): string {
 }
 
 /** A store that creates the plants of an import in batches, between those of clients. */
-function smallBatches({ store, emit, now }: ConsoleContext): Pick<PlantStore, "create"> {
+function smallBatches({ store, countCreated }: ConsoleContext): Pick<PlantStore, "create"> {
   return {
     async create(entries) {
       const outcomes: Outcome[] = [];
       for (let at = 0; at < entries.length; at += batchPlantsMax) {
         const some = await store.create(entries.slice(at, at + batchPlantsMax));
         const count = (outcome: Outcome) => some.filter((each) => each === outcome).length;
-        const [created, unchanged] = [count("created"), count("unchanged")];
-        emit({ kind: "plantsChanged", created, unchanged, deleted: 0, endedAt: now() });
+        countCreated(count("created"), count("unchanged"));
         for (const outcome of some) outcomes.push(outcome);
       }
       return outcomes;

@@ -10,7 +10,7 @@ import { randomBytes } from "../core/auth/token.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { RequestBodies } from "../request-bodies.ts";
-import type { ConsoleContext, ConsoleEvent } from "./context.ts";
+import type { ConsoleContext } from "./context.ts";
 import { Imports } from "./import.ts";
 import { PlantChanges } from "./plant-changes.ts";
 import { PlantCount } from "./plant-count.ts";
@@ -64,7 +64,6 @@ export class OperatorConsole implements AdminRoutes {
   readonly sessions: Sessions;
   readonly #options: ConsoleOptions;
   readonly #history: RecentSamples;
-  readonly #count: PlantCount;
   readonly #resources = new AsyncDisposableStack();
   readonly #app: Hono<Env>;
 
@@ -78,22 +77,14 @@ export class OperatorConsole implements AdminRoutes {
     // Opened at once: on SQLite it is a thread, and Bun exits if a thread starts when no descriptor
     // is free. A failure is reported by the call that needs the connection.
     reader().catch(() => undefined);
-    const emit = (event: ConsoleEvent) => {
-      if (event.kind === "plantsChanged") count(event);
-      else events.emit(event);
-    };
-    const context: ConsoleContext = { store, reader, emit, now, bodyBytesMax };
-
     this.#history = new RecentSamples(now(), Date.now());
     const requests = new RecentRequests(recentRequestsMax, now);
-    this.#count = new PlantCount(context);
-    const count = (event: ConsoleEvent) => {
-      this.#history.handle(event);
-      this.#count.handle(event);
-    };
-    events.subscribe(count);
-    events.subscribe((event) => requests.handle(event));
+    for (const counter of [this.#history, requests]) events.subscribe((event) => counter.handle(event));
 
+    const countCreated = (created: number, unchanged: number) =>
+      this.#history.countImported(created, unchanged, now());
+    const context: ConsoleContext = { store, reader, emit: events.emit, countCreated, now, bodyBytesMax };
+    const count = new PlantCount(context);
     const changes = new PlantChanges(context);
     const imports = new Imports(context, changes);
     const tokens = new TokenCalls(store.tokens, options.wallNow);
@@ -119,7 +110,7 @@ export class OperatorConsole implements AdminRoutes {
     read("/history", (parameters) => this.#samples(parameters));
     read("/plants", (parameters) => listPlants(context, parameters));
     read("/plant", (parameters) => getPlant(context, parameters));
-    read("/count", () => this.#count.read());
+    read("/count", () => count.read());
     read("/edits", (parameters) => changes.history(parameters));
     read("/export", (parameters) => exportPlants(context, parameters));
     read("/requests", (parameters) => requests.list(parameters));
@@ -159,11 +150,6 @@ export class OperatorConsole implements AdminRoutes {
 
   handle(request: Request, peer: string): Response | Promise<Response> {
     return this.#app.fetch(request, { peer });
-  }
-
-  /** Call it when all plants were replaced. */
-  forgetPlants(): void {
-    this.#count.clear();
   }
 
   /** Call it when the server has stopped, before the store is closed. */

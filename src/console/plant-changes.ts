@@ -4,37 +4,22 @@ import { AdminError } from "../admin-responses.ts";
 import { ApiError, statusOf } from "../core/contract/errors.ts";
 import { isStorable } from "../core/contract/field-types.ts";
 import { groupField } from "../core/contract/fields.ts";
-import {
-  type NewPlant,
-  newPlantJson,
-  type Plant,
-  parseNewPlantJson,
-  plantsEqual,
-} from "../core/contract/plant.ts";
+import { type NewPlant, type Plant, parseNewPlantJson, plantsEqual } from "../core/contract/plant.ts";
 import { toApiError } from "../core/http/exchange.ts";
 import type { Notice } from "../core/observability/server-event.ts";
 import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
-import {
-  type EditCounts,
-  EditRun,
-  type HistoryCursor,
-  type HistoryEntry,
-  listEdits,
-  undoRun,
-} from "../operations/edits.ts";
+import { type EditCounts, EditRun, type HistoryEntry, listEdits, undoRun } from "../operations/edits.ts";
 import { findPlants } from "../operations/stored-plants.ts";
 import type { ConsoleContext } from "./context.ts";
 import { parseId } from "./parse-id.ts";
 import { versionOf } from "./plant-rows.ts";
 import { BadRequestError } from "./responses.ts";
 
-const entriesPerPage = 50;
+/** Edits of a plant that are listed; the command lists all. */
+const editsListedMax = 100;
 
 /** Plants that can be edited at once. */
 const plantsMax = 10_000;
-
-/** Ids in a response, of those that are named. */
-const namedMax = 20;
 
 /** A change of plants. `group` sets the field that groups plants; "" removes it. */
 type Change =
@@ -60,12 +45,11 @@ export class PlantChanges {
     }
     if (outcome === "unchanged") return;
     this.#notice("plant created", { id: String(plant.id), client });
-    this.#count(1, 0);
+    this.#context.countCreated(1, 0);
   }
 
   /**
-   * Edits plants. A plant that is no longer the one that was shown stays as it is, and so does one
-   * that would become larger than a client may send.
+   * Edits plants. A plant that is no longer the one that was shown stays as it is.
    *
    * @param plants each an id, a colon and the version that was shown; separated by spaces.
    * @param change `delete`, `group`, or `replace` for one plant.
@@ -78,12 +62,9 @@ export class PlantChanges {
     const parsed = this.#parseChange(change, value);
     if (parsed.kind === "replace" && (shown.length !== 1 || shown[0]?.[0] !== parsed.replacement.id))
       throw new BadRequestError("The id of a plant cannot be changed.");
-    const { bodyBytesMax, reader } = this.#context;
-    const sql = await reader();
+    const sql = await this.#context.reader();
     const run = this.startRun(client);
-    let unchanged = 0;
     const changedMeanwhile: bigint[] = [];
-    const tooLarge: bigint[] = [];
     try {
       for (let at = 0; at < shown.length; at += editsMax) {
         const some = shown.slice(at, at + editsMax);
@@ -99,10 +80,7 @@ export class PlantChanges {
             continue;
           }
           const replacement = changed(expected, parsed);
-          if (replacement === expected) unchanged++;
-          else if (replacement !== undefined && Buffer.byteLength(newPlantJson(replacement)) > bodyBytesMax)
-            tooLarge.push(id);
-          else made.push({ id, expected, replacement });
+          if (replacement !== expected) made.push({ id, expected, replacement });
         }
         const outcomes = await run.edit(made);
         changedMeanwhile.push(...made.flatMap(({ id }, index) => (outcomes[index] === "done" ? [] : [id])));
@@ -110,22 +88,14 @@ export class PlantChanges {
     } finally {
       this.reportRun(run, client);
     }
-    return {
-      run: run.id,
-      edited: run.made.updated + run.made.deleted,
-      unchanged,
-      changedMeanwhile: counted(changedMeanwhile),
-      tooLarge: { ...counted(tooLarge), bodyBytesMax },
-    };
+    return { run: run.id, edited: run.made.updated + run.made.deleted, changedMeanwhile };
   }
 
   /** Lists the edits of a plant, the latest first. */
   async history(parameters: URLSearchParams) {
     const id = parseId(parameters.get("id") ?? "");
-    const before = parameters.get("before");
-    const after = before === null ? undefined : decodeCursor(before);
-    const { entries, next } = await listEdits(await this.#context.reader(), { id, after }, entriesPerPage);
-    return { edits: entries.map(toShown), next: next === undefined ? null : encodeCursor(next) };
+    const { entries, next } = await listEdits(await this.#context.reader(), { id }, editsListedMax);
+    return { edits: entries.map(toShown), isComplete: next === undefined };
   }
 
   /**
@@ -152,15 +122,15 @@ export class PlantChanges {
     const { updated, deleted, restored } = made;
     if (updated + deleted + restored === 0) return;
     this.#notice("plants edited", { run: id, updated, deleted, restored, client });
-    this.#count(restored, deleted);
+    this.#context.countCreated(restored, 0);
   }
 
   #parseChange(change: string, value: string): Change {
     if (change === "delete") return { kind: "delete" };
     if (change === "replace") return { kind: "replace", replacement: this.#parsePlant(value) };
     if (change !== "group" || groupField === undefined) throw new BadRequestError("There is no such change.");
-    if (!isStorable(value))
-      throw new BadRequestError(`The ${groupField} has a character that cannot be stored.`);
+    if (!isStorable(value) || Buffer.byteLength(value) > this.#context.bodyBytesMax)
+      throw new BadRequestError(`The ${groupField} is too long, or has a character that cannot be stored.`);
     return { kind: "group", group: value === "" ? undefined : value };
   }
 
@@ -178,12 +148,6 @@ export class PlantChanges {
 
   #notice(message: string, fields: Notice["fields"]): void {
     this.#context.emit({ kind: "notice", message, fields: { by: "console", ...fields } });
-  }
-
-  #count(created: number, deleted: number): void {
-    if (created + deleted === 0) return;
-    const { emit, now } = this.#context;
-    emit({ kind: "plantsChanged", created, unchanged: 0, deleted, endedAt: now() });
   }
 }
 
@@ -206,10 +170,6 @@ function changed(plant: NewPlant, change: Change): NewPlant | undefined {
   return (change.group === undefined ? ungrouped : { ...ungrouped, [groupField]: change.group }) as NewPlant;
 }
 
-function counted(ids: readonly bigint[]) {
-  return { count: ids.length, ids: ids.slice(0, namedMax) };
-}
-
 function toShown({ run, editedAt, editor, before, after }: HistoryEntry) {
   return {
     run,
@@ -222,14 +182,4 @@ function toShown({ run, editedAt, editor, before, after }: HistoryEntry) {
 
 function withoutId({ id: _, ...fields }: NewPlant): Plant {
   return fields;
-}
-
-function encodeCursor({ editedAt, run, seq }: HistoryCursor): string {
-  return `${editedAt}.${run}.${seq}`;
-}
-
-function decodeCursor(text: string): HistoryCursor {
-  const [, editedAt, run, seq] = /^(\d{1,15})\.(\w{1,40})\.(\d{1,15})$/.exec(text) ?? [];
-  if (run === undefined) throw new BadRequestError("There is no such page of the history.");
-  return { editedAt: Number(editedAt), run, seq: Number(seq) };
 }

@@ -1,27 +1,24 @@
 // The console's calls that read plants: a page of a search, one plant, and the export of a search.
 
-import { countCodeUnits } from "../core/contract/fields.ts";
-import type { NewPlant } from "../core/contract/plant.ts";
+import { respond } from "../admin-responses.ts";
+import { type NewPlant, toNewPlant } from "../core/contract/plant.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { exportText } from "../operations/export.ts";
 import { formatNames } from "../operations/format.ts";
 import type { ConsoleContext } from "./context.ts";
 import { parseId } from "./parse-id.ts";
-import { findPlant, inFull, type PlantSummary, summaries, versionOf } from "./plant-rows.ts";
+import { type PlantRow, readPlants, versionOf } from "./plant-rows.ts";
 import { type Filter, findPlants, parseFilter } from "./plant-search.ts";
-import { BadRequestError, respondDownload } from "./responses.ts";
+import { BadRequestError } from "./responses.ts";
 
-/** Plants of one read: on SQLite its result crosses threads. */
-const plantsPerRead = 500;
+/** Plants of one read: on SQLite its result crosses threads, and a plant may have a MiB. */
+const plantsPerRead = 50;
 
-/**
- * Memory that an export is counted with: a page, or a plant of the largest body, unless that limit
- * is configured.
- */
-const exportedBytes = 2 ** 20;
+/** Ids of one search of an export. */
+const idsPerRead = 500;
 
-/** UTF-16 code units of plants that are read before they are sent. */
-const chunkCodeUnitsMax = 2 ** 18;
+/** Longer texts are cut in a list, in UTF-16 code units. */
+const listedLength = 300;
 
 /** A page of a search, from the highest id down. It is short where the search has reached its time limit. */
 export async function listPlants({ reader }: ConsoleContext, parameters: URLSearchParams) {
@@ -37,11 +34,9 @@ export async function listPlants({ reader }: ConsoleContext, parameters: URLSear
     // One more tells whether there is a next page.
     plantsMax: count + 1,
   });
-  const plants = [];
-  for (const plant of await summaries(sql, ids.slice(0, count)))
-    plants.push({ ...plant, version: versionOf(await inFull(sql, plant)) });
+  const plants = await readPlants(sql, ids.slice(0, count));
   return {
-    plants,
+    plants: plants.map((plant) => shortened(versioned(plant))),
     /** The id from which the next page, or the rest of this one, continues. */
     next: (ids.length > count ? ids[count - 1] : next) ?? null,
     compared,
@@ -50,12 +45,20 @@ export async function listPlants({ reader }: ConsoleContext, parameters: URLSear
 
 /** One plant in full, or null. */
 export async function getPlant({ reader }: ConsoleContext, parameters: URLSearchParams) {
-  const id = parseId(parameters.get("id") ?? "");
-  const sql = await reader();
-  const plant = await findPlant(sql, id);
-  if (plant === undefined) return null;
-  const { isTruncated: _, ...shown } = plant;
-  return { ...shown, version: versionOf(await inFull(sql, plant)) };
+  const [plant] = await readPlants(await reader(), [parseId(parameters.get("id") ?? "")]);
+  return plant === undefined ? null : versioned(plant);
+}
+
+function versioned(plant: PlantRow) {
+  return { ...plant, version: versionOf(toNewPlant(plant.id, plant)) };
+}
+
+function shortened<Shown extends PlantRow>(plant: Shown): Shown {
+  const shown = Object.entries(plant).map(([name, value]) => [
+    name,
+    typeof value === "string" ? value.slice(0, listedLength) : value,
+  ]);
+  return Object.fromEntries(shown);
 }
 
 /**
@@ -65,11 +68,26 @@ export async function getPlant({ reader }: ConsoleContext, parameters: URLSearch
 export async function exportPlants({ reader }: ConsoleContext, parameters: URLSearchParams) {
   const format = formatNames.find((one) => one === parameters.get("format"));
   if (format === undefined) throw new BadRequestError("The format must be ndjson or csv.");
-  const texts = exportText(readPlants(await reader(), parseFilter(parameters)), format);
-  return respondDownload(encode(texts), exportedBytes, {
+  const texts = exportText(readAll(await reader(), parseFilter(parameters)), format);
+  return respond(streamOf(encode(texts)), 200, {
     "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
     "Content-Disposition": `attachment; filename="plants.${format}"`,
   });
+}
+
+/** A stream whose pieces are made when the client has read those before. */
+function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await pieces.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: () => void pieces.return(undefined),
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 async function* encode(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
@@ -77,31 +95,18 @@ async function* encode(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array>
   for await (const text of texts) if (text !== "") yield encoder.encode(text);
 }
 
-async function* readPlants(sql: SqlConnection, filter: Filter): AsyncGenerator<NewPlant[]> {
+async function* readAll(sql: SqlConnection, filter: Filter): AsyncGenerator<NewPlant[]> {
   let after: bigint | undefined;
   do {
     const { ids, next } = await findPlants(sql, filter, {
       after,
       isDescending: false,
-      plantsMax: plantsPerRead,
+      plantsMax: idsPerRead,
     });
-    yield* allInFull(sql, await summaries(sql, ids));
+    for (let at = 0; at < ids.length; at += plantsPerRead) {
+      const plants = await readPlants(sql, ids.slice(at, at + plantsPerRead));
+      yield plants.map((plant) => toNewPlant(plant.id, plant));
+    }
     after = next;
   } while (after !== undefined);
-}
-
-async function* allInFull(sql: SqlConnection, found: readonly PlantSummary[]): AsyncGenerator<NewPlant[]> {
-  let plants: NewPlant[] = [];
-  let codeUnits = 0;
-  for (const summary of found) {
-    const plant = await inFull(sql, summary);
-    if (plant === undefined) continue;
-    plants.push(plant);
-    codeUnits += countCodeUnits(plant);
-    if (codeUnits < chunkCodeUnitsMax) continue;
-    yield plants;
-    plants = [];
-    codeUnits = 0;
-  }
-  if (plants.length > 0) yield plants;
 }

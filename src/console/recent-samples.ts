@@ -2,8 +2,7 @@
 
 import { createHistogram } from "node:perf_hooks";
 import { errorRegistry, isErrorCode } from "../core/contract/errors.ts";
-import type { RequestRecord } from "../core/observability/server-event.ts";
-import type { ConsoleEvent } from "./context.ts";
+import type { RequestRecord, ServerEvent } from "../core/observability/server-event.ts";
 
 export const sampleMs = 5_000;
 
@@ -81,17 +80,20 @@ export class RecentSamples {
     this.#endsAt = this.#startOf(this.#number + 1);
   }
 
-  handle(event: ConsoleEvent): void {
+  handle(event: ServerEvent): void {
     if (event.kind === "requestCompleted") this.#countRequest(event.request);
     else if (event.kind === "batchCommitted") {
       this.#endSamples(event.endedAt);
       this.#counts.batches++;
       this.#counts.batchPlants += event.plants;
-    } else if (event.kind === "plantsChanged") {
-      this.#endSamples(event.endedAt);
-      this.#counts.imported += event.created;
-      this.#counts.unchanged += event.unchanged;
     }
+  }
+
+  /** Counts plants that the console has created, or found stored. */
+  countImported(created: number, unchanged: number, now: number): void {
+    this.#endSamples(now);
+    this.#counts.imported += created;
+    this.#counts.unchanged += unchanged;
   }
 
   /** The samples that have ended, from a number on. */

@@ -2,7 +2,6 @@
 
 import { AdminError } from "../admin-responses.ts";
 import { isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
-import { CoalescedWork } from "../core/coalesced-work.ts";
 import { isStorable } from "../core/contract/field-types.ts";
 import type { TokenStore } from "../core/store/sql-tokens.ts";
 import { parseDurationMs, parseExpiry } from "../operations/duration.ts";
@@ -12,10 +11,6 @@ import { BadRequestError } from "./responses.ts";
 export class TokenCalls {
   readonly #store: TokenStore;
   readonly #wallNow: () => number;
-  readonly #list = new CoalescedWork(async () => {
-    const now = this.#wallNow();
-    return (await this.#store.list()).map((token) => toTokenSummary(token, now));
-  });
 
   /** @param wallNow milliseconds since the epoch. */
   constructor(store: TokenStore, wallNow: () => number) {
@@ -23,8 +18,9 @@ export class TokenCalls {
     this.#wallNow = wallNow;
   }
 
-  list(): Promise<readonly TokenSummary[]> {
-    return this.#list.run();
+  async list(): Promise<readonly TokenSummary[]> {
+    const now = this.#wallNow();
+    return (await this.#store.list()).map((token) => toTokenSummary(token, now));
   }
 
   /** Issues a token. No other response shows it. */

@@ -38,7 +38,6 @@ export interface SandboxOptions {
 export interface SandboxServer {
   readonly sessions: Sessions;
   readonly reloadTokens: () => Promise<void>;
-  readonly forgetPlants: () => void;
 }
 
 export class Sandbox {
@@ -99,7 +98,7 @@ export class Sandbox {
 
   /** The routes of control. */
   control(server: SandboxServer): Control {
-    const { sessions, reloadTokens, forgetPlants } = server;
+    const { sessions, reloadTokens } = server;
     const { store, clock } = this;
     const { token, adminNames, cors, trustedProxies } = this.#options;
     const parts: SandboxPart[] = [
@@ -112,7 +111,6 @@ export class Sandbox {
       this.#listener?.discardUnfinished();
       await this.#gate.reset(async () => {
         store.replace(this.#start);
-        forgetPlants();
         await Promise.all(parts.map((part) => part.reset?.()));
       });
       return respondDone();

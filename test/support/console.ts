@@ -1,7 +1,8 @@
 // A client of the console's API that sends the requests of its page.
 
-import type { ConsoleContext, ConsoleEvent } from "../../src/console/context.ts";
+import type { ConsoleContext } from "../../src/console/context.ts";
 import type { NewPlant } from "../../src/core/contract/plant.ts";
+import type { ServerEvent } from "../../src/core/observability/server-event.ts";
 import { toEntries } from "../../src/core/store/plant-store.ts";
 import { MemoryStore } from "../../src/sandbox/memory-store.ts";
 import { type Answer, send } from "./http.ts";
@@ -16,6 +17,7 @@ export function consoleContext({
     store: store as ConsoleContext["store"],
     reader: () => Promise.reject(new Error("nothing is read")),
     emit: () => undefined,
+    countCreated: () => undefined,
     now: () => performance.now(),
     bodyBytesMax: 1_000,
     ...given,
@@ -26,11 +28,15 @@ export function consoleContext({
 export class MemoryContext implements ConsoleContext, AsyncDisposable {
   readonly store = new MemoryStore(() => undefined);
   readonly bodyBytesMax = 1_000;
-  readonly emitted: ConsoleEvent[] = [];
+  readonly emitted: ServerEvent[] = [];
+  created = 0;
   readonly #reader = this.store.openSql("read");
 
   readonly reader = () => this.#reader;
-  readonly emit = (event: ConsoleEvent) => void this.emitted.push(event);
+  readonly emit = (event: ServerEvent) => void this.emitted.push(event);
+  readonly countCreated = (created: number) => {
+    this.created += created;
+  };
   readonly now = () => performance.now();
 
   /** Stores plants, in one batch. */

@@ -5,8 +5,8 @@ import type { PlantChanges } from "../plant-changes.ts";
 import { type Answer, get, post } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
 import { formatCount, formatDate, html, untrustedText } from "./format.ts";
-import { useCall } from "./hooks.ts";
-import { useEffect, useState } from "./library.js";
+import { useCall, useLoaded } from "./hooks.ts";
+import { useState } from "./library.js";
 
 type Edit = Answer<PlantChanges["history"]>["edits"][number];
 
@@ -33,16 +33,14 @@ export async function undo(run: string, id: string) {
 
 /** `plant` is what is stored: the list is loaded again when it changes. */
 export function History({ id, plant, onUndone }: { id: string; plant: unknown; onUndone: () => void }) {
-  const [edits, setEdits] = useState<Edit[]>([]);
-  const [next, setNext] = useState<string | null>(null);
+  const { data, error: loadError } = useLoaded(
+    () => get<Answer<PlantChanges["history"]>>("edits", { id }),
+    [plant],
+  );
   const [done, setDone] = useState("");
-  const { isBusy, error, call } = useCall();
-  const load = async (shown: Edit[], parameters: Record<string, string>) => {
-    const page: Answer<PlantChanges["history"]> = await get("edits", { id, ...parameters });
-    setEdits([...shown, ...page.edits]);
-    setNext(page.next);
-  };
-  useEffect(() => void call(() => load([], {})), [plant]);
+  const { isBusy, error: undoError, call } = useCall();
+  const error = undoError === "" ? loadError : undoError;
+  const { edits = [], isComplete = true } = data ?? {};
   const undoEdit = ({ run }: Edit) => {
     setDone("");
     return call(async () => {
@@ -68,7 +66,7 @@ export function History({ id, plant, onUndone }: { id: string; plant: unknown; o
         `,
       )}
     </ul>
-    ${next !== null && html`<button type="button" class="link" onClick=${() => call(() => load(edits, { before: next }))}>Show older edits</button>`}
+    ${!isComplete && html`<p class="note">“plantstore history ${id}” lists older edits.</p>`}
   `;
 }
 

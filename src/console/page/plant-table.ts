@@ -63,7 +63,7 @@ export function PlantTable({
         </thead>
         <tbody>
           ${plants.map(
-            ({ id, version: _, isTruncated, createdAt, token, ...values }) => html`
+            ({ id, version: _, createdAt, token, ...values }) => html`
               <tr key=${id} onClick=${(event: MouseEvent) => openRow(event, id)}>
                 <td class="check">
                   <input type="checkbox" aria-label=${`Select plant ${id}`} checked=${selected.has(id)} onChange=${() => onSelect(selected.symmetricDifference(new Set([id])))} />
@@ -71,7 +71,7 @@ export function PlantTable({
                 <td class="number id">
                   <a href=${linkOf(id)} aria-label=${`Plant ${id}`} onClick=${(event: MouseEvent) => openLink(event, id)}>${id}</a>
                 </td>
-                <td class="text main"><span title=${String(values[titleField])}>${untrustedText(String(values[titleField]))}${isTruncated && html`<span class="faint"> …</span>`}</span></td>
+                <td class="text main"><span title=${String(values[titleField])}>${untrustedText(String(values[titleField]))}</span></td>
                 ${groupField !== undefined && html`<td class="text tag">${groupChip(values[groupField])}</td>`}
                 ${otherFields.map((field) => html`<td class="text">${shownValue(values[field])}</td>`)}
                 <td class="text created">

@@ -4,7 +4,7 @@
 import type { PlantChanges } from "../plant-changes.ts";
 import { type Answer, get, post } from "./api.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
-import { formatCount, formatDate, html, onSubmit, untrustedText } from "./format.ts";
+import { formatDate, html, onSubmit, untrustedText } from "./format.ts";
 import { History } from "./history.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
@@ -13,9 +13,6 @@ import { bodyOf, type Draft, draftOf, FieldInputs, type Fields, labelOf } from "
 type Plant = Fields & { id: string; createdAt: string | null; token: string | null; version: string };
 
 type Mode = "shown" | "edited" | "deleted";
-
-/** Characters of a text that the dialog shows; the export has all. */
-const shownCharactersMax = 100_000;
 
 export function PlantDialog({
   id,
@@ -48,11 +45,9 @@ export function PlantDialog({
         change,
         value,
       });
-      if (made.tooLarge.count > 0)
-        throw new Error(`The plant is larger than the ${made.tooLarge.bodyBytesMax} bytes of a body.`);
       await loaded.reload();
       // The next attempt is compared with what is stored now. What was typed stays.
-      if (made.changedMeanwhile.count > 0)
+      if (made.changedMeanwhile.length > 0)
         throw new Error(`Plant ${id} has changed since you opened it. Nothing was saved.`);
       onEdited();
       setMode("shown");
@@ -112,19 +107,11 @@ function Shown({ id: _id, version: _version, createdAt, token, ...fields }: Plan
     <dl>
       ${Object.entries(fields).map(
         ([field, value]) => html`
-          <dt>${labelOf(field)} <span class="faint">${typeof value === "string" ? formatLength(value) : ""}</span></dt>
-          <dd class="full-text" tabindex="0" dir="auto">${value === null ? html`<span class="faint">none</span>` : untrustedText(String(value).slice(0, shownCharactersMax))}</dd>
+          <dt>${labelOf(field)}</dt>
+          <dd class="full-text" tabindex="0" dir="auto">${value === null ? html`<span class="faint">none</span>` : untrustedText(String(value))}</dd>
         `,
       )}
       ${createdAt !== null && html`<dt>Created</dt><dd>${formatDate(createdAt)}${token !== null && html` with the token ${untrustedText(token)}`}</dd>`}
     </dl>
   `;
-}
-
-function formatLength(text: string) {
-  const truncated =
-    text.length > shownCharactersMax
-      ? `, the first ${shownCharactersMax.toLocaleString("en-US")} are shown`
-      : "";
-  return `${formatCount(Array.from(text).length, "character")}${truncated}`;
 }

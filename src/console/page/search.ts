@@ -23,10 +23,8 @@ export interface Page {
   error: string;
 }
 
+/** At most what the server returns at once. */
 const plantsPerPage = 50;
-
-/** Plants of one request for all that are found. */
-const plantsPerPart = 500;
 
 export function isFull({ plants }: Page) {
   return plants.length >= plantsPerPage;
@@ -84,7 +82,7 @@ export async function findAll(query: string, plantsMax: number) {
   const found: ListedPlant[] = [];
   let next: string | null = "";
   while (next !== null && found.length < plantsMax) {
-    const part: Part = await loadPart(query, next, Math.min(plantsPerPart, plantsMax - found.length));
+    const part: Part = await loadPart(query, next, Math.min(plantsPerPage, plantsMax - found.length));
     found.push(...part.plants);
     next = part.next;
   }

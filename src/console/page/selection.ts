@@ -18,6 +18,9 @@ type Change = "delete" | "group";
 /** Plants that can be edited at once. */
 const plantsMax = 10_000;
 
+/** Plants that a sentence names. */
+const namedMax = 20;
+
 /** `query` is the search that is shown, `versions` those of the plants that were shown. */
 export function Selection({
   ids,
@@ -61,17 +64,11 @@ export function Selection({
       change: chosen,
       value: group,
     });
-    const { edited, unchanged, changedMeanwhile, tooLarge } = result;
-    const parts = [
-      `${formatCount(edited, "plant")} ${chosen === "delete" ? "deleted" : "changed"}`,
-      ...(unchanged > 0 ? [`${formatCount(unchanged, "plant")} left as they were`] : []),
-    ];
-    const sentences = [
-      `${parts.join(", ")}, in the run ${result.run}.`,
-      leftText(changedMeanwhile, "had changed meanwhile"),
-      leftText(tooLarge, `would have become larger than the ${tooLarge.bodyBytesMax} bytes of a body`),
-    ];
-    setNote(sentences.join(""));
+    const { edited, changedMeanwhile } = result;
+    const done = chosen === "delete" ? "deleted" : "changed";
+    setNote(
+      `${formatCount(edited, "plant")} ${done}, in the run ${result.run}.${leftText(changedMeanwhile)}`,
+    );
     setRun(edited > 0 ? result.run : "");
     onSelect(new Set());
     onEdited();
@@ -132,8 +129,8 @@ export function Selection({
 }
 
 /** A sentence that counts and names plants that were not edited; "" if there are none. */
-function leftText({ count, ids }: { count: number; ids: string[] }, reason: string) {
-  if (count === 0) return "";
-  const named = `${ids.join(", ")}${count > ids.length ? ", …" : ""}`;
-  return ` ${formatCount(count, "plant")} ${reason} and ${count === 1 ? "was left as it is" : "were left as they are"}: ${named}.`;
+function leftText(ids: string[]) {
+  if (ids.length === 0) return "";
+  const named = ids.slice(0, namedMax).join(", ") + (ids.length > namedMax ? ", …" : "");
+  return ` Changed meanwhile and left as they are: ${formatCount(ids.length, "plant")}, ${named}.`;
 }

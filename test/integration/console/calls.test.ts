@@ -39,7 +39,6 @@ for (const engine of engines)
       expect([ids.length, ...ids.slice(0, 3)]).toEqual([50, max, middle, "59"]);
       expect(first.plants[0]).toMatchObject({
         name: "x".repeat(300),
-        isTruncated: true,
         createdAt: expect.any(String),
         token: "ci",
       });
@@ -136,7 +135,7 @@ describe("the console", () => {
     const client = await ConsoleClient.of(server);
     const bad = [
       "plants",
-      "plants?count=501",
+      "plants?count=51",
       `plants?count=1&word=${"x".repeat(101)}`,
       "plants?count=1&word=%00",
       "plants?count=1&group=%00",

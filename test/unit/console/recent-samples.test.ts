@@ -24,7 +24,7 @@ test("each event is in the sample of its time, and errors by their number", () =
   recent.handle(completed("created", 1_000));
   recent.handle({ kind: "batchCommitted", plants: 7, startedAt: 1_000, endedAt: 1_001 });
   recent.handle({ kind: "batchCommitted", plants: 3, startedAt: 1_001, endedAt: 4_999 });
-  recent.handle({ kind: "plantsChanged", created: 40, unchanged: 2, deleted: 1, endedAt: 4_999 });
+  recent.countImported(40, 2, 4_999);
   recent.handle(completed("conflict", 4_999));
   recent.handle(completed("conflict", 4_999));
   recent.handle(completed("tooManyRequests", 4_999));
