@@ -2,8 +2,7 @@
 
 import openapi from "../../openapi.yaml";
 import { errorRegistry } from "../core/contract/errors.ts";
-import type { Operation } from "../core/http/operation.ts";
-import type { Parameters } from "../core/http/parameters.ts";
+import type { DescribedParameters, Operation } from "../core/http/operation.ts";
 import { codeSamples } from "./code-samples.ts";
 
 /** The address in openapi.yaml that is replaced by this server's. */
@@ -96,7 +95,7 @@ function describe({ operationId, method, path, described }: Operation): object {
 }
 
 /** A path with values for its parameters, and with the query parameters that are required. */
-function sampleTarget(path: string, parameters: Parameters): string {
+function sampleTarget(path: string, parameters: DescribedParameters): string {
   const query = new URLSearchParams();
   let target = path;
   for (const [name, { schema, whenAbsent }] of Object.entries(parameters)) {

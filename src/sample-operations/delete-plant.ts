@@ -1,8 +1,8 @@
 // DELETE {base}/plants/{id}: safe to retry, as the create is.
 
-import { defineOperation } from "../core/http/operation.ts";
-import { int64 } from "../core/http/parameters.ts";
 import { EditRun } from "../operations/edits.ts";
+import { defineOperation } from "./define-operation.ts";
+import { int64 } from "./parameters.ts";
 
 export const deletePlant = defineOperation({
   operationId: "deletePlant",

@@ -2,8 +2,8 @@
 
 import { fieldNames, type PlantColumns } from "../core/contract/fields.ts";
 import { toJsonPlant, toNewPlant } from "../core/contract/plant.ts";
-import { defineOperation } from "../core/http/operation.ts";
-import { int32, int64, optional } from "../core/http/parameters.ts";
+import { defineOperation } from "./define-operation.ts";
+import { int32, int64, optional } from "./parameters.ts";
 
 /** Names and tags of a page, unless it is one plant; a page that is cut short has a Link. */
 const pageBytesMax = 2 ** 20;

@@ -3,10 +3,10 @@
 import { expect, test } from "bun:test";
 import openapi from "../../../openapi.yaml";
 import { sampleBody } from "../../../src/core/contract/plant.ts";
-import { defineOperation } from "../../../src/core/http/operation.ts";
-import { int32, int64, optional } from "../../../src/core/http/parameters.ts";
 import { describeOperations } from "../../../src/docs-page/described-operations.ts";
 import { documentationOf } from "../../../src/docs-page/documentation-html.ts";
+import { defineOperation } from "../../../src/sample-operations/define-operation.ts";
+import { int32, int64, optional } from "../../../src/sample-operations/parameters.ts";
 
 const place = { prefix: "", url: "http://plants.example" };
 

@@ -1,7 +1,7 @@
 // Parameters of an operation's path and query: their types, and the error of one that is not valid.
 
-import { ApiError } from "../contract/errors.ts";
-import { parseInt64 } from "../contract/int64.ts";
+import { ApiError } from "../core/contract/errors.ts";
+import { parseInt64 } from "../core/contract/int64.ts";
 
 /** A parameter: one of the path if the path names it in braces, otherwise one of the query. */
 export interface Parameter<Value> {

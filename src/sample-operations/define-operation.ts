@@ -1,0 +1,129 @@
+// Defines an operation: what it takes and returns, and the way of its requests. The create has a
+// faster way of its own, in create-plant.ts.
+
+import type { Caller } from "../core/auth/caller.ts";
+import { ApiError, unavailable } from "../core/contract/errors.ts";
+import { toExactJson } from "../core/contract/exact-json.ts";
+import { checkMediaType } from "../core/http/body-reader.ts";
+import type { Exchange } from "../core/http/exchange.ts";
+import type {
+  DescribedOperation,
+  Operation,
+  OperationServices,
+  OperationStore,
+} from "../core/http/operation.ts";
+import type { Reply } from "../core/http/responses.ts";
+import { OperatorError } from "../core/operator-error.ts";
+import { type Parameters, type ParameterValues, parseParameters } from "./parameters.ts";
+
+interface OperationOptions<Declared extends Parameters, Body>
+  extends Pick<Operation, "operationId" | "method" | "path">,
+    Pick<DescribedOperation, "summary" | "description" | "responses"> {
+  readonly parameters: Declared;
+  /** Undefined if no body is read. */
+  readonly body?: {
+    /** The schema of OpenAPI. */
+    readonly schema: object;
+    readonly parse: (bytes: Uint8Array) => Body | ApiError;
+  };
+  /** Memory for the response; it is reserved until the client has received the response. */
+  readonly replyBytesMax: number;
+  /** Rejects with an OperatorError if the store cannot be used now: the client gets a 503. */
+  readonly handle: (call: {
+    readonly caller: Caller;
+    readonly parameters: ParameterValues<Declared>;
+    readonly body: Body;
+    /** The path of the request. */
+    readonly path: string;
+    readonly store: OperationStore;
+  }) => Promise<Reply | ApiError>;
+}
+
+/** Makes an operation that authenticates, validates, and responds with what its handler returns. */
+export function defineOperation<const Declared extends Parameters, Body = undefined>(
+  options: OperationOptions<Declared, Body>,
+): Operation {
+  const { operationId, method, path, summary, description, parameters, body, responses } = options;
+  return {
+    operationId,
+    method,
+    path,
+    advice: "",
+    described: { summary, description, parameters, body: body?.schema, responses },
+    async run(exchange, services, segments) {
+      try {
+        const result = await respond(options, exchange, services, segments);
+        if (result instanceof ApiError) exchange.reject(result);
+      } catch (error) {
+        if (error instanceof OperatorError) exchange.reject(unavailable("The store cannot be used now"));
+        else if (exchange.request.signal.aborted) exchange.abort();
+        else exchange.fail(error);
+      }
+    },
+  };
+}
+
+/** Replies, or returns the error to reply with. */
+async function respond<Declared extends Parameters, Body>(
+  { parameters: declared, body, replyBytesMax, handle }: OperationOptions<Declared, Body>,
+  exchange: Exchange,
+  { authenticator, rateLimit, bodyReader, store }: OperationServices,
+  segments: Readonly<Record<string, string>>,
+): Promise<ApiError | undefined> {
+  const { request } = exchange;
+  const caller = await authenticator.authenticate(request.headers);
+  if (caller instanceof ApiError) return caller;
+  exchange.caller = caller;
+  exchange.rateLimit = rateLimit?.consume(caller);
+  if (exchange.rateLimit?.error !== undefined) return exchange.rateLimit.error;
+
+  const parameters = parseParameters(declared, segments, request.url);
+  if (parameters instanceof ApiError) return parameters;
+  let parsed: Body | undefined;
+  if (body !== undefined) {
+    const bytes = checkMediaType(request.headers) ?? (await bodyReader.read(request, caller));
+    const result = bytes instanceof ApiError ? bytes : body.parse(bytes);
+    if (result instanceof ApiError) return result;
+    parsed = result;
+  }
+
+  if (store === undefined) throw new Error("The server was started without a store for operations");
+  if (!bodyReader.memory.acquire(caller.key, replyBytesMax))
+    return unavailable("The server is overloaded and did not run the operation");
+  let isHeld = false;
+  try {
+    const reply = await handle({ caller, parameters, body: parsed as Body, path: exchange.path, store });
+    if (reply instanceof ApiError) return reply;
+    const text = reply.json === undefined ? null : toExactJson(reply.json);
+    isHeld = text !== null && text.length > heldCodeUnitsMin && request.method !== "HEAD";
+    const release = () => bodyReader.memory.release(caller.key, replyBytesMax);
+    exchange.reply(reply, isHeld && text !== null ? untilReceived(text, release) : text);
+  } finally {
+    if (!isHeld) bodyReader.memory.release(caller.key, replyBytesMax);
+  }
+  return undefined;
+}
+
+/** Shorter responses fit into the buffers of the kernel, so their memory is released at once. */
+const heldCodeUnitsMin = 16_384;
+
+/** A body that calls `release` when the client has received it, or is gone. */
+function untilReceived(text: string, release: () => void): ReadableStream<Uint8Array> {
+  let isSent = false;
+  return new ReadableStream<Uint8Array>(
+    {
+      // Called again when the socket has taken the first chunk.
+      pull(controller) {
+        if (isSent) {
+          release();
+          controller.close();
+          return;
+        }
+        isSent = true;
+        controller.enqueue(new TextEncoder().encode(text));
+      },
+      cancel: release,
+    },
+    { highWaterMark: 0 },
+  );
+}
