@@ -28,7 +28,7 @@ export function formatTextReport(report: ConformanceReport): string[] {
       `FAIL ${headline(result)}`,
       ...(index < blocksMax ? [...blockLines(result).map((line) => `  ${line}`.trimEnd()), ""] : []),
     ]),
-    ...(failed.length > blocksMax ? [`--rule ${failed.at(-1)?.rule.id} shows its requests.`, ""] : []),
+    ...(failed.length > blocksMax ? [`--rule ${failed.at(-1)?.rule.id} shows its requests.`] : []),
     ...(["blocked", "skipped", "holds"] as const).flatMap((outcome) => otherLines(outcome, results)),
     "",
     ...(present.length === 1 ? [] : present.map((basis) => `${basis}: ${sum(ofBasis(basis))}`)),

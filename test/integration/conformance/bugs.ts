@@ -481,14 +481,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
   ),
   readsOnePacket: { breaks: ["http.request-in-parts"], incomplete: "firstPacket" },
   ignoresExpect: { breaks: ["http.expect-continue"], ignoresExpect: true },
-  comparesTheNamesOfFields: rejects(["http.field-names-any-case"], 40100, ({ headers }) =>
-    headers.some(([name]) => name === "AUTHORIZATION"),
-  ),
-  keepsWhiteSpaceOfFields: rejects(["http.field-white-space"], 40101, ({ headers }) =>
-    headers.some(([, value]) => value !== value.trim()),
-  ),
   routesByTheQuery: rejects(["http.query-ignored"], 40400, ({ start }) => start.includes("/plants?")),
-  routesByTheTarget: rejects(["http.absolute-target"], 40400, ({ start }) => start.includes("http://")),
   needsNoHost: altersRequestHeader(["http.malformed-request"], "Host", ([first]) => first ?? "localhost"),
   takesTheLastLength: altersRequestHeader(
     ["http.malformed-request", "http.equal-lengths"],

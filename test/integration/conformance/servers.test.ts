@@ -25,17 +25,11 @@ describeIfInstalled(
     });
     afterAll(() => resources.disposeAsync());
 
-    test.each(levels)(
-      "the rules of %s hold but for tabs after a value, which nginx rejects",
-      async (level) => {
-        const rules = keptRules.filter((rule) => rule.level === level);
-        const report = await checkConformance(target, { rules });
-        const failed = report.results.filter(({ outcome }) => outcome === "fails");
-        const cases = failed.flatMap(({ rule, failures }) => failures.map((each) => [rule.id, each.case]));
-        if (cases.length > 1) throw new Error(reportText(report));
-        expect(cases).toEqual(level === "http" ? [["http.field-white-space", "tabs"]] : []);
-      },
-    );
+    test.each(levels)("the rules of %s hold", async (level) => {
+      const rules = keptRules.filter((rule) => rule.level === level);
+      const report = await checkConformance(target, { rules });
+      if (report.results.some(({ outcome }) => outcome === "fails")) throw new Error(reportText(report));
+    });
   },
   "nginx-light",
 );
