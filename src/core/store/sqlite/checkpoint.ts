@@ -3,7 +3,7 @@
 
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { walBytesKept } from "./connection.ts";
-import { type Database, lockWaitMs } from "./driver.ts";
+import type { Database } from "./driver.ts";
 
 const mebibyte = 2 ** 20;
 
@@ -42,8 +42,8 @@ interface Checkpoint {
 
 /**
  * Runs a checkpoint, or with NOOP only measures. PASSIVE copies what no reader's snapshot holds
- * back, while others commit; FULL takes the write lock, if it gets it, so that none can. Throws
- * SQLite's own error.
+ * back, while others commit; FULL takes the write lock, if it gets it, so that none can. None of
+ * them waits, as busy_timeout is 0. Throws SQLite's own error.
  */
 export function checkpoint(database: Database, mode: "NOOP" | "PASSIVE" | "FULL"): Checkpoint {
   const [[, pages, copied] = []] = database.query(`PRAGMA wal_checkpoint(${mode})`).values();
@@ -74,13 +74,7 @@ export function shortenWal(database: Database, thread?: CheckpointSignals): void
     }
     if (tail > tailPagesMax) return;
   }
-  // FULL keeps other processes from committing; it must not wait for them.
-  database.run("PRAGMA busy_timeout = 0");
-  try {
-    checkpoint(database, "FULL");
-  } finally {
-    database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
-  }
+  checkpoint(database, "FULL");
 }
 
 function pagesIn(bytes: number): number {

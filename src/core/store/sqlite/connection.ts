@@ -40,6 +40,8 @@ export function openDatabase(path: string, mode: OpenMode): Database {
     makeDurable(database, path);
     if (mode === "create") migrate(database, path);
     assertNotReplaced();
+    // Transactions wait in retryWhileLocked, and checkpoints must not wait.
+    database.run("PRAGMA busy_timeout = 0");
     return database;
   } catch (error) {
     database?.close();

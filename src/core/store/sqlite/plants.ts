@@ -15,21 +15,24 @@ const probeName = "x".repeat(100);
 export class SqlitePlants {
   readonly #database: Database;
   readonly #onUnavailable: OnUnavailable;
-  readonly #beforeCommit: () => void;
-  // Prepared once: to parse the first two took 11 µs a batch. Closing the database finalizes what
+  readonly #begin: () => void;
+  // Prepared once: to parse BEGIN and COMMIT took 11 µs a batch. Closing the database finalizes what
   // `query` has prepared; another open statement would keep SQLite from removing the WAL.
-  readonly #begin;
-  readonly #commitTransaction;
+  readonly #commit;
   readonly #insert;
   readonly #select;
 
-  /** @param beforeCommit may throw SQLite's own error. */
-  constructor(database: Database, onUnavailable: OnUnavailable, beforeCommit: () => void = () => undefined) {
+  /** @param runBegin begins a transaction by calling its argument; may throw SQLite's own error. */
+  constructor(
+    database: Database,
+    onUnavailable: OnUnavailable,
+    runBegin: (begin: () => unknown) => void = (begin) => begin(),
+  ) {
     this.#database = database;
     this.#onUnavailable = onUnavailable;
-    this.#beforeCommit = beforeCommit;
-    this.#begin = database.query("BEGIN IMMEDIATE");
-    this.#commitTransaction = database.query("COMMIT");
+    const begin = database.query("BEGIN IMMEDIATE");
+    this.#begin = () => runBegin(() => begin.run());
+    this.#commit = database.query("COMMIT");
     this.#insert = database.query<never, [bigint, bigint, number | null, ...ColumnValue[]]>(
       `INSERT INTO plants (id, created_at, creator, ${fieldNames.join(", ")})
        VALUES (?, ?, ?${", ?".repeat(fieldNames.length)}) ON CONFLICT (id) DO NOTHING`,
@@ -46,8 +49,10 @@ export class SqlitePlants {
    */
   create(batch: readonly NewEntry[]): Outcome[] {
     try {
-      this.#beforeCommit();
-      return this.#commit(batch);
+      return this.#inTransaction(() => {
+        const createdAt = BigInt(Date.now());
+        return batch.map((entry) => this.#insertOne(entry, createdAt));
+      });
     } catch (error) {
       this.#onUnavailable(failureReason(error));
       return batch.map(() => "unavailable");
@@ -57,7 +62,7 @@ export class SqlitePlants {
   /** Commits what a create writes, and leaves no plant behind. Throws SQLite's own error. */
   probe(): void {
     const id = crypto.getRandomValues(new BigInt64Array(1))[0] ?? 0n;
-    const commit = this.#database.transaction(() => {
+    this.#inTransaction(() => {
       const outcome = this.#insertOne(
         { plant: { ...sample({ [titleField]: probeName }), id }, creator: null },
         BigInt(Date.now()),
@@ -65,7 +70,6 @@ export class SqlitePlants {
       // A plant may have this id by chance.
       if (outcome === "created") this.#database.run("DELETE FROM plants WHERE id = ?", [id]);
     });
-    commit.immediate();
   }
 
   get(id: bigint): NewPlant | undefined {
@@ -73,13 +77,12 @@ export class SqlitePlants {
     return row === null ? undefined : toNewPlant(row.id, row);
   }
 
-  #commit(batch: readonly NewEntry[]): Outcome[] {
-    this.#begin.run();
+  #inTransaction<Result>(write: () => Result): Result {
+    this.#begin();
     try {
-      const createdAt = BigInt(Date.now());
-      const outcomes = batch.map((entry) => this.#insertOne(entry, createdAt));
-      this.#commitTransaction.run();
-      return outcomes;
+      const result = write();
+      this.#commit.run();
+      return result;
     } catch (error) {
       // After some errors, such as a full disk, SQLite has already rolled back.
       if (this.#database.inTransaction) this.#database.run("ROLLBACK");

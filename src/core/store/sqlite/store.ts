@@ -9,7 +9,7 @@ import type { TokenStore } from "../sql-tokens.ts";
 import { shortenWal } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
-import type { Database } from "./driver.ts";
+import { type Database, lockWaitMs } from "./driver.ts";
 import {
   type DiskFailureError,
   diskFailure,
@@ -19,6 +19,7 @@ import {
   recordDiskFailure,
 } from "./errors.ts";
 import { bytesOnDisk } from "./files.ts";
+import { retryWhileLocked } from "./immediate-transaction.ts";
 import { OpenFiles } from "./open-files.ts";
 import { SqlitePlants } from "./plants.ts";
 import { toSqlConnection } from "./sql-connection.ts";
@@ -54,9 +55,10 @@ export class SqliteStore implements PlantStore {
     this.#database = openDatabase(path, mode);
     this.#checkpointThread = checkpointThread;
     this.#files = new OpenFiles(path);
-    this.#plants = new SqlitePlants(this.#database, onUnavailable, () =>
-      shortenWal(this.#database, checkpointThread),
-    );
+    this.#plants = new SqlitePlants(this.#database, onUnavailable, (begin) => {
+      shortenWal(this.#database, checkpointThread);
+      retryWhileLocked(begin, lockWaitMs);
+    });
     this.tokens = new SqliteTokens(this.#database, (access, run) =>
       access === "read" ? this.#read(run) : this.#write(run),
     );
@@ -81,7 +83,7 @@ export class SqliteStore implements PlantStore {
   }
 
   assertWritable(): Promise<void> {
-    return this.#write(() => this.#plants.probe());
+    return this.#read(() => this.#plants.probe());
   }
 
   async bytesOnDisk(): Promise<number> {

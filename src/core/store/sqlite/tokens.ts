@@ -1,6 +1,7 @@
 // Runs the statements on tokens.
 
 import { SqlTokens } from "../sql-tokens.ts";
+import type { SqlWork } from "../sql-work.ts";
 import type { Database } from "./driver.ts";
 import { runImmediateTransaction } from "./immediate-transaction.ts";
 import { runWork } from "./sql-statements.ts";
@@ -10,11 +11,8 @@ type Guard = <Result>(access: "read" | "write", run: () => Result) => Promise<Re
 
 export class SqliteTokens extends SqlTokens {
   constructor(database: Database, guard: Guard = async (_, run) => run()) {
-    super({
-      read: (work) => guard("read", () => runWork(database, work())),
-      change: (work) =>
-        guard("write", () => runImmediateTransaction(database, () => runWork(database, work()))),
-      record: (work) => guard("write", database.transaction(() => runWork(database, work())).immediate),
-    });
+    const change = <Result>(work: () => SqlWork<Result>) =>
+      guard("write", () => runImmediateTransaction(database, () => runWork(database, work())));
+    super({ read: (work) => guard("read", () => runWork(database, work())), change, record: change });
   }
 }

@@ -75,7 +75,6 @@ test("while another process holds the write lock, plants are unavailable", () =>
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   using database = openDatabase(path, "create");
-  database.run("PRAGMA busy_timeout = 50");
   const reasons: string[] = [];
   const plants = new SqlitePlants(database, (reason) => reasons.push(reason));
   const other = new Database(path);
