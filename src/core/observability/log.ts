@@ -19,7 +19,7 @@ export interface LogOptions {
   readonly output?: LogOutput | undefined;
 }
 
-/** A line that may come with every batch or request is logged at most once in this time. */
+/** A warning or an error with the same message is logged at most once in this time. */
 const throttledIntervalMs = 10_000;
 
 /** The buffer for a slow reader of the log; further lines are dropped. */
@@ -74,17 +74,18 @@ export class Log {
   }
 
   #write(event: LoggedEvent): void {
-    const line = toLine(event);
-    if (!this.#levels.includes(line.level)) return;
-    if (!line.isThrottled) {
-      this.#format.write(line);
-      return;
-    }
-    const limiter = this.#throttles.get(line.message) ?? new FixedWindowLimiter(1, throttledIntervalMs);
-    this.#throttles.set(line.message, limiter);
-    const suppressed = limiter.tryAcquire(this.#now());
+    const { level, message, fields } = toLine(event);
+    if (!this.#levels.includes(level)) return;
+    const suppressed = level === "info" ? 0 : this.#throttle(message);
     if (suppressed === undefined) return;
-    this.#format.write({ ...line, fields: { ...line.fields, suppressed: suppressed || undefined } });
+    this.#format.write({ level, message, fields: { ...fields, suppressed: suppressed || undefined } });
+  }
+
+  /** Returns how many lines with this message were suppressed, or undefined if this one is too. */
+  #throttle(message: string): number | undefined {
+    const limiter = this.#throttles.get(message) ?? new FixedWindowLimiter(1, throttledIntervalMs);
+    this.#throttles.set(message, limiter);
+    return limiter.tryAcquire(this.#now());
   }
 }
 
@@ -92,8 +93,6 @@ interface Line {
   readonly level: LogOptions["level"];
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Whether a line with this message is logged at most once in `throttledIntervalMs`. */
-  readonly isThrottled?: boolean;
 }
 
 type LoggedEvent = Exclude<ServerEvent, { readonly kind: "requestCompleted" | "batchCommitted" }>;
@@ -102,20 +101,20 @@ const lines: {
   readonly [Kind in LoggedEvent["kind"]]: (event: Extract<LoggedEvent, { readonly kind: Kind }>) => Line;
 } = {
   storeUnavailable: ({ reason }) =>
-    throttled("store unavailable; creates get 503 until it can commit again", { reason }),
-  storeWaiting: ({ waitingFor }) => throttled("waiting for the store", { reason: waitingFor }),
+    line("warn", "store unavailable; creates get 503 until it can commit again", { reason }),
+  storeWaiting: ({ waitingFor }) => line("warn", "waiting for the store", { reason: waitingFor }),
   tokenReloadFailed: ({ reason }) =>
-    throttled("the tokens cannot be read; those that are known stay accepted", { reason }),
-  traceExportFailed: ({ reason }) => throttled("trace export failed; the spans are lost", { reason }),
+    line("warn", "the tokens cannot be read; those that are known stay accepted", { reason }),
+  traceExportFailed: ({ reason }) => line("warn", "trace export failed; the spans are lost", { reason }),
   connectionsShed: ({ open }) =>
-    throttled("too many connections; idle ones are closed, others after their next response", {
+    line("warn", "too many connections; idle ones are closed, others after their next response", {
       reason: `${open} are open`,
     }),
-  jwksRefreshFailed: ({ reason }) => throttled("JWKS refresh failed; cached keys stay in use", { reason }),
+  jwksRefreshFailed: ({ reason }) => line("warn", "JWKS refresh failed; cached keys stay in use", { reason }),
   storeFailed: ({ reason }) => line("error", "store failed, the server exits", { reason }),
   notice: ({ message, fields }) => line("info", message, fields),
   internalError: ({ requestId, error }) =>
-    throttled("internal error", { requestId, ...errorFields(error) }, "error"),
+    line("error", "internal error", { requestId, ...errorFields(error) }),
 };
 
 function toLine(event: LoggedEvent): Line {
@@ -125,11 +124,6 @@ function toLine(event: LoggedEvent): Line {
 
 function line(level: Line["level"], message: string, fields: Line["fields"]): Line {
   return { level, message, fields };
-}
-
-/** A line that may come with every batch or request. */
-function throttled(message: string, fields: Line["fields"], level: Line["level"] = "warn"): Line {
-  return { ...line(level, message, fields), isThrottled: true };
 }
 
 interface LineFormat {
