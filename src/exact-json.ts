@@ -1,13 +1,5 @@
 // JSON whose integers keep all of their digits, which numbers of JavaScript lose past 2^53.
 
-// https://github.com/tc39/proposal-json-parse-with-source
-declare global {
-  interface JSON {
-    /** A value that JSON.stringify writes as this text. */
-    rawJSON(text: string): object;
-  }
-}
-
 /** Parses JSON; an integer that is not safe becomes a bigint. */
 export function parseExactJson(text: string): unknown {
   const reviver = (_: string, value: unknown, ...[context]: { source?: string }[]) => {

@@ -2,9 +2,9 @@
 
 import { AdminError } from "./admin-responses.ts";
 import { ApiError, statusOf } from "./core/contract/errors.ts";
-import { parseExactJson } from "./core/contract/exact-json.ts";
 import { decodeUtf8 } from "./core/contract/utf8.ts";
 import { type BodyLimits, BodyReader } from "./core/http/body-reader.ts";
+import { parseExactJson } from "./exact-json.ts";
 
 /** Reads bodies within limits. Throws an AdminError for one that it rejects. */
 export class RequestBodies {

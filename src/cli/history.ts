@@ -1,9 +1,9 @@
 // plantstore history: lists the edits of plants, and undoes those of a run.
 
 import { Command } from "commander";
-import { toExactJson } from "../core/contract/exact-json.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
+import { toExactJson } from "../exact-json.ts";
 import {
   type Editor,
   type HistoryCursor,

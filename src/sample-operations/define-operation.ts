@@ -3,7 +3,6 @@
 
 import type { Caller } from "../core/auth/caller.ts";
 import { ApiError, unavailable } from "../core/contract/errors.ts";
-import { toExactJson } from "../core/contract/exact-json.ts";
 import { checkMediaType } from "../core/http/body-reader.ts";
 import type { Exchange } from "../core/http/exchange.ts";
 import type {
@@ -14,6 +13,7 @@ import type {
 } from "../core/http/operation.ts";
 import type { Reply } from "../core/http/responses.ts";
 import { OperatorError } from "../core/operator-error.ts";
+import { toExactJson } from "../exact-json.ts";
 import { type Parameters, type ParameterValues, parseParameters } from "./parameters.ts";
 
 interface OperationOptions<Declared extends Parameters, Body>

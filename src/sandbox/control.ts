@@ -7,9 +7,9 @@ import { Hono } from "hono/tiny";
 import { AdminError, respond, respondError } from "../admin-responses.ts";
 import { checkHost, checkOrigin } from "../console/request-origin.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
-import { toExactJson } from "../core/contract/exact-json.ts";
 import { int64Max, int64Min, parseInt64 } from "../core/contract/int64.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";
+import { toExactJson } from "../exact-json.ts";
 import { RequestBodies } from "../request-bodies.ts";
 import document from "./openapi-control.yaml";
 

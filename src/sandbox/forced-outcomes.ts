@@ -4,7 +4,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Caller } from "../core/auth/caller.ts";
 import { ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
-import { parseExactJson, toExactJson } from "../core/contract/exact-json.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
 import type { Plant } from "../core/contract/plant.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
@@ -17,6 +16,7 @@ import { plantResponse } from "../core/http/responses.ts";
 import { type Route, routerOf } from "../core/http/router.ts";
 import { TickBudget } from "../core/http/tick-budget.ts";
 import type { Clock, Emit } from "../core/observability/server-event.ts";
+import { parseExactJson, toExactJson } from "../exact-json.ts";
 import { drawDelayMs, type Example, errorCodes, exampleOf, examples, type Outcome } from "./outcome.ts";
 import { parsePreferredOutcome } from "./prefer.ts";
 import type { ReceivedRequest } from "./received-request.ts";

@@ -2,8 +2,8 @@
 
 import type { Rule, RuleList } from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../admin-responses.ts";
-import { parseExactJson } from "../core/contract/exact-json.ts";
 import { errorMessage, OperatorError } from "../core/operator-error.ts";
+import { parseExactJson } from "../exact-json.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { parseDescribed } from "./described-json.ts";
 import type { Rules } from "./rules.ts";

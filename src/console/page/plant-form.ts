@@ -1,7 +1,6 @@
 // The fields of a plant as an operator types them: their labels, their inputs, and the plant of what
 // was typed.
 
-import { toExactJson } from "../../core/contract/exact-json.ts";
 import {
   type FieldName,
   type FieldValue,
@@ -11,6 +10,7 @@ import {
   titleField,
   typeOf,
 } from "../../core/contract/fields.ts";
+import { toExactJson } from "../../exact-json.ts";
 import { html } from "./format.ts";
 import { Choice, TextField } from "./text-field.ts";
 

@@ -1,8 +1,8 @@
 // The rules of a sandbox: a list, and a form that adds one as JSON, from an example.
 
 import type { StoredRule } from "../../../packages/sandbox/src/control-types.ts";
-import { toExactJson } from "../../core/contract/exact-json.ts";
 import { groupField, sample } from "../../core/contract/fields.ts";
+import { toExactJson } from "../../exact-json.ts";
 import { control } from "./api.ts";
 import { ActionDialog, ErrorMessage } from "./dialogs.ts";
 import { formatCount, html, untrustedText } from "./format.ts";

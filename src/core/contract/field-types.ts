@@ -3,6 +3,14 @@
 
 import { parseInt64, parseJsonInt64 } from "./int64.ts";
 
+// https://github.com/tc39/proposal-json-parse-with-source
+declare global {
+  interface JSON {
+    /** A value that JSON.stringify writes as this text. */
+    rawJSON(text: string): object;
+  }
+}
+
 /** A value as the column of an engine has it. */
 export type ColumnValue = string | number | bigint | boolean | null;
 
