@@ -11,10 +11,17 @@ import type {
   OperationServices,
   OperationStore,
 } from "../core/http/operation.ts";
-import type { Reply } from "../core/http/responses.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { toExactJson } from "../exact-json.ts";
 import { type Parameters, type ParameterValues, parseParameters } from "./parameters.ts";
+
+/** What an operation responds with: JSON, or no body. */
+interface Reply {
+  readonly status: number;
+  /** A bigint becomes a number with all of its digits. */
+  readonly json?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 interface OperationOptions<Declared extends Parameters, Body>
   extends Pick<Operation, "operationId" | "method" | "path">,
@@ -97,7 +104,10 @@ async function respond<Declared extends Parameters, Body>(
     const text = reply.json === undefined ? null : toExactJson(reply.json);
     isHeld = text !== null && text.length > heldCodeUnitsMin && request.method !== "HEAD";
     const release = () => bodyReader.memory.release(caller.key, replyBytesMax);
-    exchange.reply(reply, isHeld && text !== null ? untilReceived(text, release) : text);
+    const content = isHeld && text !== null ? untilReceived(text, release) : text;
+    const contentType = text === null ? undefined : { "Content-Type": "application/json" };
+    const headers = { ...contentType, "Cache-Control": "no-store", ...reply.headers };
+    exchange.reply(new Response(content, { status: reply.status, headers }));
   } finally {
     if (!isHeld) bodyReader.memory.release(caller.key, replyBytesMax);
   }

@@ -9,7 +9,7 @@ import type { Clock, Emit, RequestRecord, Result } from "../observability/server
 import type { CreateOutcome, PendingCreate } from "../store/group-commit.ts";
 import { type BodyOwner, noSlot } from "./body-reader.ts";
 import type { RateLimitResult } from "./rate-limit.ts";
-import { errorResponse, jsonResponse, plantResponse, type Reply } from "./responses.ts";
+import { errorResponse, plantResponse } from "./responses.ts";
 import type { TickBudget } from "./tick-budget.ts";
 
 /** The route of a request, as far as the log, metrics and traces need it. */
@@ -105,13 +105,14 @@ export class Exchange implements PendingCreate, BodyOwner {
     else this.reject(toApiError(outcome, this.plant));
   }
 
-  /** Responds with what an operation other than a create returns. */
-  reply(reply: Omit<Reply, "json">, body: string | ReadableStream | null): void {
+  /** Responds to an operation other than a create. */
+  reply(response: Response): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
+    response.headers.set("X-Request-Id", this.requestId);
     this.#paced(() => {
-      this.#complete(reply.status, "completed", undefined);
-      this.#send(jsonResponse(reply, body, this.requestId));
+      this.#complete(response.status, "completed", undefined);
+      this.#send(response);
     });
   }
 

@@ -12,25 +12,6 @@ export function plantResponse(plant: Plant, requestId: string): Response {
   return new Response(JSON.stringify(toJsonPlant(plant)), { headers });
 }
 
-/** What an operation responds with: JSON, or no body. */
-export interface Reply {
-  readonly status: number;
-  /** A bigint becomes a number with all of its digits. */
-  readonly json?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** A reply with its JSON as text. */
-export function jsonResponse(
-  { status, headers }: Omit<Reply, "json">,
-  body: string | ReadableStream | null,
-  requestId: string,
-): Response {
-  const contentType = body === null ? undefined : { "Content-Type": "application/json" };
-  const common = { "Cache-Control": "no-store", "X-Request-Id": requestId };
-  return new Response(body, { status, headers: { ...contentType, ...common, ...headers } });
-}
-
 /** The Error body, with the status and the header fields that belong to its code. */
 export function errorResponse(error: ApiError, requestId?: string): Response {
   const { code, message } = error;
