@@ -2,19 +2,12 @@
 // which is read at the pace of the store, and the response is the report.
 
 import { AdminError } from "../admin-responses.ts";
-import { errorRegistry } from "../core/contract/errors.ts";
 import { type FieldValue, fieldNames, fieldValue } from "../core/contract/fields.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { Outcome, PlantStore } from "../core/store/plant-store.ts";
 import { formatNames, readRecords } from "../operations/format.ts";
-import {
-  type ImportCounts,
-  importPlants,
-  newCounts,
-  type RejectedRecord,
-  StoreUnavailable,
-} from "../operations/import.ts";
+import { importPlants, newCounts, type RejectedRecord, StoreUnavailable } from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
 import { RejectionReport } from "../operations/rejections.ts";
 import type { ConsoleContext } from "./context.ts";
@@ -27,18 +20,9 @@ const updates = ["off", "dry-run", "replace"] as const;
 /** Plants in one batch of an import: clients wait for at most one of them. */
 const batchPlantsMax = 512;
 
-/** Rejected records that the page lists and that can be downloaded, in UTF-16 code units. */
-const listedMax = 100;
-const listedTextLength = 300;
+/** A report of rejected records, and the texts of a difference, in UTF-16 code units. */
 const reportCodeUnitsMax = 8 * 2 ** 20;
-
-/** A rejected line as the page lists it. */
-interface ListedRejection {
-  readonly line: number;
-  readonly error: number;
-  readonly message: string;
-  readonly text: string;
-}
+const listedTextLength = 300;
 
 /** One at a time: two at once would only wait for each other's commits. */
 export class Imports {
@@ -94,12 +78,22 @@ async function importFile(
 ) {
   const { bodyBytesMax, emit, reader } = context;
   const counts = newCounts();
-  const report = new ImportReport(new RejectionReport(format), counts);
+  const rejections = new RejectionReport(format);
+  let report = "";
+  let reported = 0;
+  const onRejected = (record: RejectedRecord) => {
+    const line = rejections.add(record);
+    // Only the first ones, also where a later one would fit.
+    const isFull = reported + 1 < counts.rejected;
+    if (isFull || report.length + line.length > reportCodeUnitsMax) return;
+    report += line;
+    reported++;
+  };
   // Also ends a read that waits for a client.
   const pieces = file.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal });
   const records = readRecords(format, pieces, {
     recordBytesMax: bodyBytesMax,
-    onHeader: report.lines.onHeader,
+    onHeader: rejections.onHeader,
   });
   const run = update === "replace" ? changes.startRun(client) : undefined;
   let replacement: Replacement | undefined;
@@ -107,7 +101,6 @@ async function importFile(
   try {
     if (update !== "off") replacement = new Replacement(await reader(), run);
     const store = update === "dry-run" ? dryStore(await reader()) : smallBatches(context);
-    const onRejected = (record: RejectedRecord) => report.add(record);
     await importPlants(records, store, { counts, replacement, onRejected, signal });
     if (signal.aborted) failure = cancelled;
   } catch (error) {
@@ -132,41 +125,9 @@ async function importFile(
       after: shortened(after),
     })),
     message: failure ?? null,
-    rejections: report.listed,
-    reported: report.reported,
-    report: report.text,
+    reported,
+    report,
   };
-}
-
-/** The rejected records: those that the page lists, and a file of those that are to be corrected. */
-class ImportReport {
-  readonly listed: ListedRejection[] = [];
-  readonly lines: RejectionReport;
-  text = "";
-  reported = 0;
-  readonly #counts: ImportCounts;
-
-  constructor(lines: RejectionReport, counts: ImportCounts) {
-    this.lines = lines;
-    this.#counts = counts;
-  }
-
-  add(record: RejectedRecord): void {
-    const { line, error, text } = record;
-    if (this.listed.length < listedMax)
-      this.listed.push({
-        line,
-        error: errorRegistry[error.code].error,
-        message: error.message,
-        text: text.slice(0, listedTextLength),
-      });
-    const reportLine = this.lines.add(record);
-    // Only the first ones, also where a later one would fit.
-    const isFull = this.reported + 1 < this.#counts.rejected;
-    if (isFull || this.text.length + reportLine.length > reportCodeUnitsMax) return;
-    this.text += reportLine;
-    this.reported++;
-  }
 }
 
 /** A plant as the page shows it. */

@@ -5,7 +5,7 @@ import { get, RequestError } from "./api.ts";
 import { Charts } from "./charts.ts";
 import { ExportDialog } from "./export.ts";
 import { html } from "./format.ts";
-import { useListener, useTicks } from "./hooks.ts";
+import { useTicks } from "./hooks.ts";
 import { ImportDialog } from "./import.ts";
 import { useEffect, useState } from "./library.js";
 import { Plants } from "./plants.ts";
@@ -25,12 +25,6 @@ const engineNames: Record<string, string> = {
   memory: "in memory: a sandbox, nothing is kept",
 };
 
-/** The dialog that is open, with the file that was dropped to be imported. */
-interface Opened {
-  kind: "add" | "import" | "export";
-  file?: File;
-}
-
 /** `onLoggedOut` is called when the session has ended elsewhere. */
 export function Console({
   onLogOut,
@@ -43,8 +37,7 @@ export function Console({
   const [tick, setTick] = useState(0);
   const [about, setAbout] = useState<About | null>(null);
   const [history, setHistory] = useState(emptyHistory);
-  const [dialog, open] = useState<Opened | null>(null);
-  const [isDropTarget, setDropTarget] = useState(false);
+  const [dialog, open] = useState<"add" | "import" | "export" | null>(null);
 
   const loadHistory = async () => {
     const since = String(history.first + history.samples.length);
@@ -62,21 +55,6 @@ export function Console({
   useEffect(() => void loadHistory(), []);
   useTicks(() => loadHistory().then(reload));
 
-  // A file may be dropped anywhere on the page.
-  const onDrag = (isTarget: boolean, event: DragEvent) => {
-    if (!event.dataTransfer?.types.includes("Files")) return;
-    event.preventDefault();
-    if (dialog === null) setDropTarget(isTarget);
-  };
-  useListener<DragEvent>(document, "dragover", (event) => onDrag(true, event));
-  useListener<DragEvent>(document, "dragleave", (event) => {
-    if (event.relatedTarget === null) setDropTarget(false);
-  });
-  useListener<DragEvent>(document, "drop", (event) => {
-    onDrag(false, event);
-    const [file] = event.dataTransfer?.files ?? [];
-    if (file !== undefined && dialog === null) open({ kind: "import", file });
-  });
   const onClose = () => open(null);
 
   const isSandbox = about?.engine === "memory";
@@ -88,14 +66,14 @@ export function Console({
         <i aria-hidden="true"></i>${isReachable ? "Live" : "The server is unreachable; retrying."}
       </p>
       <nav aria-label="Actions">
-        <button type="button" onClick=${() => open({ kind: "import" })}>Import</button>
-        <button type="button" onClick=${() => open({ kind: "export" })}>Export</button>
+        <button type="button" onClick=${() => open("import")}>Import</button>
+        <button type="button" onClick=${() => open("export")}>Export</button>
         ${onLogOut !== undefined && html`<button type="button" class="quiet" onClick=${onLogOut}>Log out</button>`}
       </nav>
     </header>
     <main>
       <div class=${`columns ${isSandbox ? "with-sandbox" : ""}`}>
-        <${Plants} tick=${tick} onAdd=${() => open({ kind: "add" })} />
+        <${Plants} tick=${tick} onAdd=${() => open("add")} />
         <div class="side">
           <${Charts} history=${history} />
           <${Tokens} tick=${tick} />
@@ -104,10 +82,9 @@ export function Console({
         ${about !== null && !isSandbox && html`<${Requests} tick=${tick} />`}
       </div>
     </main>
-    ${isDropTarget && html`<div class="drop-anywhere" aria-hidden="true">Drop the file to import it</div>`}
-    ${dialog?.kind === "import" && html`<${ImportDialog} file=${dialog.file} onImported=${reload} onClose=${onClose} />`}
-    ${dialog?.kind === "export" && html`<${ExportDialog} onClose=${onClose} />`}
-    ${dialog?.kind === "add" && html`<${AddPlant} onCreated=${reload} onClose=${onClose} />`}
+    ${dialog === "import" && html`<${ImportDialog} onImported=${reload} onClose=${onClose} />`}
+    ${dialog === "export" && html`<${ExportDialog} onClose=${onClose} />`}
+    ${dialog === "add" && html`<${AddPlant} onCreated=${reload} onClose=${onClose} />`}
   `;
 }
 

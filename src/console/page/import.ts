@@ -1,4 +1,4 @@
-// The import dialog: a file is chosen or dropped, and sent, with the progress and the rejected records.
+// The import dialog: a file is chosen and sent, with the progress and the rejected records.
 
 import { type FieldValue, fieldNames, isRequired, titleField } from "../../core/contract/fields.ts";
 import { sampleBody } from "../../core/contract/plant.ts";
@@ -6,32 +6,21 @@ import type { Imports } from "../import.ts";
 import { type Answer, download, postFile } from "./api.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
 import { formatBytes, formatCount, html, onSubmit, untrustedText } from "./format.ts";
-import { useCall, useListener } from "./hooks.ts";
+import { useCall } from "./hooks.ts";
 import { useEffect, useRef, useState } from "./library.js";
 
 type Content = Record<string, FieldValue>;
 
 type ImportReport = Answer<Imports["run"]>;
 
-/** A file, and how it is read. */
-interface Chosen {
-  file: File;
-  format: "csv" | "ndjson";
-}
+/** Characters of the rejected records that are shown; the download has more. */
+const shownRejectionsMax = 16_384;
 
 const columns = ["id", ...fieldNames.filter(isRequired)].join(" and ");
 const optionalColumns = fieldNames.filter((field) => !isRequired(field)).join(", ");
 
-export function ImportDialog({
-  file: dropped,
-  onImported,
-  onClose,
-}: {
-  file: File | undefined;
-  onImported: () => void;
-  onClose: () => void;
-}) {
-  const [chosen, setChosen] = useState<Chosen | null>(null);
+export function ImportDialog({ onImported, onClose }: { onImported: () => void; onClose: () => void }) {
+  const [chosen, setChosen] = useState<File | null>(null);
   /** Whether plants that differ are replaced, of which a dry run tells first. */
   const [replaces, setReplaces] = useState(false);
   const [report, setReport] = useState<ImportReport | null>(null);
@@ -42,44 +31,40 @@ export function ImportDialog({
   const abort = useRef(new AbortController());
 
   const choose = (file: File) => {
-    setChosen({ file, format: formatOf(file) });
+    setChosen(file);
     setReport(null);
   };
-  useEffect(() => {
-    if (dropped !== undefined) choose(dropped);
-    return () => abort.current.abort();
-  }, []);
+  useEffect(() => () => abort.current.abort(), []);
 
-  const start = ({ file, format }: Chosen, update = replaces ? "dry-run" : "off") =>
+  const start = (file: File, update = replaces ? "dry-run" : "off") =>
     call(async () => {
       abort.current = new AbortController();
       setReport(null);
       setSent(0);
-      const settings = { format, update };
+      const settings = { format: formatOf(file), update };
       setReport(await postFile<ImportReport>("import", settings, file, setSent, abort.current.signal));
       if (update !== "dry-run") onImported();
     });
 
   return html`
     <${Dialog} title="Import plants" isWide isPinned=${isRunning} onClose=${onClose}>
-      ${chosen === null ? html`<${DropZone} onChoose=${choose} />` : content(chosen)}
+      ${chosen === null ? html`<${FileField} onChoose=${choose} />` : content(chosen)}
       <${ErrorMessage} text=${error} />
     <//>
   `;
 
-  function content(choice: Chosen) {
-    const { file, format } = choice;
+  function content(file: File) {
     if (report !== null)
       return html`
         <${Result} ...${report} file=${file} />
         <div class="actions">
-          ${report.rejected > 0 && html`<button type="button" onClick=${() => downloadRejected(report, format)}>Download the rejected records</button>`}
+          ${report.rejected > 0 && html`<button type="button" onClick=${() => downloadRejected(report, formatOf(file))}>Download the rejected records</button>`}
           <button type="button" onClick=${() => setChosen(null)}>Import another file</button>
           ${
             report.update === "dry-run" && report.message === null
               ? html`
                   <button type="button" onClick=${onClose}>Cancel</button>
-                  <button type="button" class="main" autofocus onClick=${() => start(choice, "replace")}>Import, and replace ${formatCount(report.replaced, "plant")}</button>
+                  <button type="button" class="main" autofocus onClick=${() => start(file, "replace")}>Import, and replace ${formatCount(report.replaced, "plant")}</button>
                 `
               : html`<button type="button" class="main" autofocus onClick=${onClose}>Done</button>`
           }
@@ -94,7 +79,7 @@ export function ImportDialog({
         <p role="status">${sent < file.size ? "Sending and importing…" : "Importing the rest…"}</p>
       `;
     return html`
-      <form onSubmit=${onSubmit(() => start(choice))}>
+      <form onSubmit=${onSubmit(() => start(file))}>
         <p class="file"><b class="cut" title=${file.name}>${untrustedText(file.name)}</b> <span class="faint">${formatBytes(file.size)}</span>
           <button type="button" class="link" onClick=${() => setChosen(null)}>Choose another</button>
         </p>
@@ -110,7 +95,7 @@ export function ImportDialog({
   }
 }
 
-function formatOf(file: File): Chosen["format"] {
+function formatOf(file: File) {
   return /\.(?:csv|tsv|txt)$/i.test(file.name) ? "csv" : "ndjson";
 }
 
@@ -121,22 +106,16 @@ function downloadRejected({ report }: ImportReport, format: string) {
   URL.revokeObjectURL(url);
 }
 
-function DropZone({ onChoose }: { onChoose: (file: File) => void }) {
-  const choose = (files: FileList | null | undefined) => {
-    const [file] = files ?? [];
+/** The field takes a file that is dropped on it, too. */
+function FileField({ onChoose }: { onChoose: (file: File) => void }) {
+  const choose = ({ currentTarget }: Event & { currentTarget: HTMLInputElement }) => {
+    const [file] = currentTarget.files ?? [];
     if (file !== undefined) onChoose(file);
   };
-  useListener<DragEvent>(document, "drop", ({ dataTransfer }) => choose(dataTransfer?.files));
   return html`
-    <label class="drop">
-      <b>Drop a CSV or NDJSON file here</b>
-      <span class="faint">or choose one</span>
-      <input
-        type="file"
-        accept=".csv,.tsv,.txt,.ndjson,.jsonl,text/csv"
-        autofocus
-        onChange=${(event: Event & { currentTarget: HTMLInputElement }) => choose(event.currentTarget.files)}
-      />
+    <label>
+      <span>Choose a CSV or NDJSON file, or drop it here</span>
+      <input class="drop" type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,text/csv" autofocus onChange=${choose} />
     </label>
     <p class="note">
       The first line of CSV names the columns: ${columns}, and optionally ${optionalColumns}. Each line of
@@ -147,43 +126,25 @@ function DropZone({ onChoose }: { onChoose: (file: File) => void }) {
 }
 
 /** How an import has ended, with the lines that were rejected. */
-function Result({ file, ...report }: ImportReport & { file: File }) {
-  const { message, rejected, rejections, reported, replaced, run } = report;
-  const isDryRun = report.update === "dry-run";
+function Result({ file, ...result }: ImportReport & { file: File }) {
+  const { message, rejected, report, reported, replaced, run } = result;
+  const isDryRun = result.update === "dry-run";
   const what = isDryRun ? "Dry run" : "Import";
   return html`
     <div class=${`response ${message === null ? "ok" : ""}`} role="status">
       <p><b>${what} ${message === null ? "complete" : "failed"}: ${untrustedText(file.name)}</b></p>
-      <p>${countsText(report)}</p>
+      <p>${countsText(result)}</p>
       ${message !== null && html`<p>${untrustedText(message)}</p>`}
       ${run !== null && replaced > 0 && html`<p>“plantstore history --undo ${run}” brings the replaced plants back.</p>`}
       ${message !== null && !isDryRun && html`<p class="faint">What was created is stored. Import the file again to continue.</p>`}
     </div>
-    <${Differences} ...${report} />
+    <${Differences} ...${result} />
     ${
       rejected > 0 &&
       html`
         <h3>Rejected records</h3>
-        <div class="scroll rejections" tabindex="0" role="region" aria-label="Rejected records">
-          <table class="list preview">
-            <thead><tr><th scope="col" class="number">Line</th><th scope="col">Reason</th><th scope="col">Text</th></tr></thead>
-            <tbody>
-              ${rejections.map(
-                ({ line, error, message: reason, text }) => html`
-                  <tr>
-                    <td class="number">${line.toLocaleString("en-US")}</td>
-                    <td class="main" title=${`Error ${error}`}>${untrustedText(plainReason(reason))}</td>
-                    <td class="text"><span title=${text}>${untrustedText(text)}</span></td>
-                  </tr>
-                `,
-              )}
-            </tbody>
-          </table>
-        </div>
-        ${
-          rejections.length < rejected &&
-          html`<p class="note">The first ${formatCount(rejections.length, "line")} of ${rejected.toLocaleString("en-US")}.${reported < rejected ? ` The download has the first ${reported.toLocaleString("en-US")}; correct those, and import the file again for the others.` : ""}</p>`
-        }
+        <pre tabindex="0" role="region" aria-label="Rejected records">${untrustedText(report.slice(0, shownRejectionsMax))}</pre>
+        ${reported < rejected && html`<p class="note">The download has the first ${reported.toLocaleString("en-US")}; correct those, and import the file again for the others.</p>`}
       `
     }
   `;
@@ -212,10 +173,4 @@ function countsText({ created, unchanged, replaced, rejected, update }: ImportRe
   const toBe = update === "dry-run" ? "to be " : "";
   const differing = replaced > 0 ? `${counts[2]} ${toBe}replaced, ` : "";
   return `${counts[0]} ${toBe}created, ${counts[1]} already stored, ${differing}${counts[3]} rejected`;
-}
-
-/** Why a line is rejected, without what is said of a request. */
-function plainReason(message: string) {
-  const reason = message.replace(/^The body is not a NewPlant: /, "");
-  return `${reason.slice(0, 1).toUpperCase()}${reason.slice(1)}`;
 }

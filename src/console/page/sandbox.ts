@@ -23,13 +23,15 @@ const hourSeconds = 3_600;
 
 /** `onChanged` is called when plants, tokens or requests may be others. */
 export function Sandbox({ tick, onChanged }: { tick: number; onChanged: () => void }) {
-  const loaded = useLoaded(async () => {
+  const load = async () => {
     const [sandbox, rules] = await Promise.all([
       control<SandboxState>("GET", ""),
       control<RuleList>("GET", "/rules"),
     ]);
     return { sandbox, rules };
-  }, [tick]);
+  };
+  // It never ends: requests appear as they come.
+  const loaded = useLoaded(load, [tick], () => true);
   const [done, setDone] = useState("");
   const [isResetting, setResetting] = useState(false);
   const { isBusy, error, call } = useCall();

@@ -324,7 +324,7 @@ test.concurrent("the form adds plants by the keyboard alone, and says what is wr
   });
 });
 
-test.concurrent("a file that is dropped is imported by the columns of its header, and plants that differ are replaced after a dry run", async () => {
+test.concurrent("a file is imported by the columns of its header, and plants that differ are replaced after a dry run", async () => {
   await withPage(browser, { look: "narrow" }, async ({ page, server, target, console }) => {
     await post(target, plantJson(1_000_000n, "Hoya", "wax"));
     const csv = [
@@ -335,16 +335,10 @@ test.concurrent("a file that is dropped is imported by the columns of its header
       ";2000000;\u202eevil",
     ].join("\r\n");
     await page.goto(console);
-    const file = await page.evaluateHandle(`(() => {
-      const transfer = new DataTransfer();
-      transfer.items.add(new File([${JSON.stringify(csv)}], "plants.csv", { type: "text/csv" }));
-      return transfer;
-    })()`);
-    await page.getByRole("heading", { name: "Tokens" }).waitFor();
-    await page.dispatchEvent("main", "dragover", { dataTransfer: file });
-    await page.getByText("Drop the file to import it").waitFor();
-    await page.dispatchEvent("main", "drop", { dataTransfer: file });
+    await page.getByRole("button", { name: "Import", exact: true }).click();
     const dialog = page.getByRole("dialog");
+    const file = { name: "plants.csv", mimeType: "text/csv", buffer: Buffer.from(csv) };
+    await dialog.getByLabel("Choose a CSV or NDJSON file").setInputFiles(file);
     await dialog.getByLabel("Replace plants that differ").check();
     expect(await accessibilityFaults(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Dry run" }).click();
@@ -356,7 +350,7 @@ test.concurrent("a file that is dropped is imported by the columns of its header
     await dialog.getByRole("button", { name: "Import, and replace 1 plant" }).click();
     await dialog.getByText("60,001 created, 0 already stored, 1 replaced, 1 rejected").waitFor();
     const rejections = dialog.getByRole("region", { name: "Rejected records" });
-    expect(await rejections.getByRole("row").nth(1).textContent()).toContain("60,003");
+    expect(await rejections.textContent()).toContain("wax;x;no number;");
     const download = page.waitForEvent("download");
     await dialog.getByRole("button", { name: "Download the rejected records" }).click();
     const report = (await Bun.file(await (await download).path()).text()).trimEnd().split("\n");
