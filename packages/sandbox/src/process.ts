@@ -19,18 +19,9 @@ export class SandboxProcess {
   #printed = "";
   #end: string | undefined;
 
-  /**
-   * @param seeds A descriptor that the process has as 3.
-   * @param log Called with each line of its standard error.
-   */
-  constructor(
-    executable: string,
-    args: readonly string[],
-    seeds: number | undefined,
-    log: (line: string) => void,
-  ) {
-    const stdio = ["pipe", "pipe", "pipe", ...(seeds === undefined ? [] : [seeds])] as const;
-    this.#child = spawn(executable, args, { stdio: [...stdio], env: environment() });
+  /** @param log Called with each line of its standard error. */
+  constructor(executable: string, args: readonly string[], log: (line: string) => void) {
+    this.#child = spawn(executable, args, { stdio: "pipe", env: environment() });
     this.ended = new Promise((resolve) => {
       this.#child.once("error", ({ message }) => {
         this.#end ??= message;

@@ -1,7 +1,7 @@
 // startSandbox: runs `plantstore sandbox`, and waits until it is ready.
 
 import { randomUUID } from "node:crypto";
-import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 // Imported, since test runners replace the global functions with fake timers.
@@ -44,7 +44,8 @@ const pollMs = 5;
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   assertKnown(options);
   const { executable = ownExecutable(), startTimeoutMs = 30_000 } = options;
-  const child = spawn(executable, options);
+  const seedFile = typeof options.seed === "object" ? writeSeeds(options.seed) : options.seed;
+  const child = spawn(executable, seedFile, options);
   try {
     const sandbox = new Sandbox(await waitUntilReady(child, startTimeoutMs), child);
     child.unref();
@@ -52,6 +53,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   } catch (error) {
     await child.kill();
     throw error;
+  } finally {
+    if (seedFile !== undefined && seedFile !== options.seed) rmSync(seedFile);
   }
 }
 
@@ -70,34 +73,27 @@ function assertKnown(options: object): void {
     throw new TypeError(`startSandbox has no option ${unknown}; it has ${optionNames.join(", ")}`);
 }
 
-function spawn(executable: string, options: SandboxOptions): SandboxProcess {
-  const { seed, flags = [], log = () => undefined } = options;
-  const seeds = typeof seed === "object" ? openSeeds(seed) : undefined;
-  const seedFile = typeof seed === "string" ? seed : "/dev/fd/3";
+function spawn(
+  executable: string,
+  seedFile: string | undefined,
+  { flags = [], log = () => undefined }: SandboxOptions,
+): SandboxProcess {
   const args = [
     ...["sandbox", "--port", "0", "--admin-port", "0"],
     // Requests without a response at the close belong to tests that have ended.
     ...["--exit-with-parent", "--drain-seconds-max", "1"],
-    ...(seed === undefined ? [] : ["--seed", seedFile]),
+    ...(seedFile === undefined ? [] : ["--seed", seedFile]),
     ...flags,
   ];
-  try {
-    return new SandboxProcess(executable, args, seeds, log);
-  } finally {
-    if (seeds !== undefined) closeSync(seeds);
-  }
+  return new SandboxProcess(executable, args, log);
 }
 
-/** A descriptor of a file with the plants as NDJSON, which is gone when all have closed it. */
-function openSeeds(plants: readonly SeedPlant[]): number {
-  const text = plants.map((plant) => `${newPlantJson(plant)}\n`).join("");
+/** Writes plants as NDJSON, and returns the file's path. */
+function writeSeeds(plants: readonly SeedPlant[]): string {
   const file = join(tmpdir(), `plantstore-sandbox-${randomUUID()}.ndjson`);
-  const descriptor = openSync(file, "wx+", 0o600);
-  unlinkSync(file);
-  const bytes = new TextEncoder().encode(text);
-  // At a position: the offset that the sandbox starts to read from stays 0.
-  for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at, bytes.length - at, at);
-  return descriptor;
+  const text = plants.map((plant) => `${newPlantJson(plant)}\n`).join("");
+  writeFileSync(file, text, { mode: 0o600, flag: "wx" });
+  return file;
 }
 
 async function waitUntilReady(sandbox: SandboxProcess, timeoutMs: number): Promise<Addresses> {
