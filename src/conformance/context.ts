@@ -261,14 +261,9 @@ export class RuleContext {
   }
 
   /** Sends a request on a new connection, again if the server is busy. */
-  send(parts: RequestParts): Promise<HttpResponse> {
-    return this.sendBytes(this.requestBytes(parts), parts);
-  }
-
-  /** Sends bytes that may be malformed, unless they are made of parts. */
-  async sendBytes(bytes: Uint8Array, parts?: RequestParts): Promise<HttpResponse> {
+  async send(parts: RequestParts): Promise<HttpResponse> {
     for (let retries = 0; ; retries++) {
-      const response = await this.#sendOnce(bytes, parts);
+      const response = await this.#sendOnce(parts);
       const { status } = response;
       if (status !== 429 && status !== 503) return response;
       const waitMs = retryAfterMs(response);
@@ -282,10 +277,10 @@ export class RuleContext {
     }
   }
 
-  #sendOnce(bytes: Uint8Array, parts: RequestParts | undefined): Promise<HttpResponse> {
+  #sendOnce(parts: RequestParts): Promise<HttpResponse> {
     return this.connected(
       async (connection) => {
-        connection.write(bytes);
+        connection.write(this.requestBytes(parts));
         const received = await this.#receive(connection, parts);
         if ("problem" in received) throw this.#violation(received);
         if (connection.hasRest) throw new RuleViolation("bytes follow the response");

@@ -143,13 +143,6 @@ function quote(text: string): string {
  * settings may be in files that it cannot read.
  */
 function assertConsistent(config: Partial<ServeConfig>): void {
-  const { bodyBytesMax = 0, inFlightBytesMax = bodyBytesMax } = config;
-  if (inFlightBytesMax < bodyBytesMax) {
-    throw new OperatorError(
-      `--in-flight-bytes-max ${inFlightBytesMax} is less than --body-bytes-max ${bodyBytesMax}; raise the first or lower the second`,
-      2,
-    );
-  }
   if (config.tokenBurst !== undefined && config.tokenRate === 0)
     throw new OperatorError("--token-burst requires --token-rate; give both, or only --token-rate", 2);
   if ("tlsKey" in config && (config.tlsCertificate === undefined) !== (config.tlsKey === undefined))

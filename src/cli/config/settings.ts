@@ -215,12 +215,6 @@ const limits = {
       "creates that a token may send at once, above its rate for a short time; --token-rate if not set",
     parse: integer(1, 100_000_000),
   },
-  inFlightBytesMax: {
-    flag: "--in-flight-bytes-max <bytes>",
-    default: String(64 * MiB),
-    description: "memory for the bodies of all requests in flight; further ones are rejected with 503",
-    parse: integer(1, 64 * 1_024 * MiB),
-  },
   arrivalSecondsMax: {
     flag: "--arrival-seconds-max <seconds>",
     default: "20",

@@ -68,7 +68,7 @@ export class BodyReader {
       this.end(owner);
       owner.reject(error);
     });
-    this.memory = new SharedBudget(limits.inFlightBytesMax);
+    this.memory = new SharedBudget(Math.max(limits.inFlightBytesMax, limits.bodyBytesMax));
   }
 
   /**

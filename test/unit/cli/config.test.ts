@@ -167,7 +167,7 @@ test.each(unknownNames)("%s is an unknown setting, and the nearest one is sugges
 test("settings of other commands, PLANTSTORE_TEST_* and variables of other programs are not errors", () => {
   const others = file("PLANTSTORE_TOKEN_NAME=ci\nPLANTSTORE_JSON=on\n");
   const env = { PLANTSTORE_TOKEN_EXPIRES: "90d", PLANTSTORE_TEST_URL: "x", PLANT_STORE: "x", PORT: "x" };
-  configured(["--config", others], { ...env, PLANTSTORE_CONFORMANCE_TOKEN_FILE: "x" });
+  configured(["--config", others], { ...env, PLANTSTORE_CONFORMANCE_TOKEN: "x" });
 });
 
 const secret = "xq7zj";
@@ -179,7 +179,6 @@ const contradictions: readonly [args: string[], message: string][] = [
   ],
   [["--port", `\n\u001b[31m${"9".repeat(200)}`], `--port: "\\n\\u001b[31m${"9".repeat(54)}…" is not`],
   [["--token-burst", "5"], "--token-burst requires --token-rate; give both, or only --token-rate"],
-  [["--in-flight-bytes-max", "5"], "--in-flight-bytes-max 5 is less than --body-bytes-max 1048576"],
   [["--tls-key", "live.key"], "--tls-certificate and --tls-key require each other"],
   [["--tls-certificate", "live.crt"], "--tls-certificate and --tls-key require each other"],
   [["--jwt-issuer", "https://id.example/"], "--jwt-audience is missing"],
