@@ -46,7 +46,7 @@ export class Csv implements RecordFormat<CsvCells> {
   toPlant(cells: CsvCells, text: string): ImportRecord["plant"] | undefined {
     if (text.trim() === "") return undefined;
     if (this.#columns === undefined) {
-      this.#columns = parseHeader(cells);
+      this.#columns = parseHeader(cells, text);
       this.#options.onHeader?.(text, this.#delimiter);
       return undefined;
     }
@@ -82,13 +82,13 @@ function findDelimiter(text: string): Delimiter {
   return delimiters.reduce((most, each) => (count(each) > count(most) ? each : most));
 }
 
-function parseHeader(cells: CsvCells): Columns {
+function parseHeader(cells: CsvCells, text: string): Columns {
   const invalid = (error: string) => new OperatorError(`${error}; ${headerAdvice}`);
   if ("error" in cells) throw invalid(`the header is not CSV: ${cells.error}`);
   const names = trimmedNames(cells);
   const missing = requiredColumns.filter((name) => !names.includes(name));
   if (missing.length > 0)
-    throw invalid(`the header has no column ${missing.join(" and no ")}; it has ${describeColumns(cells)}`);
+    throw invalid(`the header has no column ${missing.join(" and no ")}; it is ${shorten(text)}`);
   const twice = columnNames.filter((name) => names.indexOf(name) !== names.lastIndexOf(name));
   if (twice.length > 0) throw invalid(`the header has the column ${twice.join(" and ")} twice`);
   const indexes = Object.fromEntries(columnNames.map((name) => [name, names.indexOf(name)]));
@@ -101,13 +101,7 @@ function trimmedNames(cells: readonly (string | undefined)[]): string[] {
 }
 
 /** Bounded, because the file may contain anything. */
-function describeColumns(cells: readonly (string | undefined)[]): string {
-  const columnsMax = 10;
-  const charactersMax = 30;
-  const shown = cells.slice(0, columnsMax).map((cell = "") => {
-    const text = cell.trim();
-    return JSON.stringify(text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text);
-  });
-  const rest = cells.length > columnsMax ? ` and ${cells.length - columnsMax} more` : "";
-  return `${cells.length === 1 ? "the one column" : "the columns"} ${shown.join(", ")}${rest}`;
+function shorten(text: string): string {
+  const charactersMax = 100;
+  return JSON.stringify(text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text);
 }
