@@ -90,7 +90,7 @@ async function printServerStart(
       : bannerLines(started, token, hasColours(true, environment));
   const identity = { name: "first", expiresAt: null };
   const { token, record } = makeToken(identity, { now: Date.now(), randomBytes });
-  if (config.bootstrapToken === "off" || !(await store.tokens.isEmpty()))
+  if (config.bootstrapToken === "off" || (await store.tokens.list()).length > 0)
     return await printLines(render(undefined));
   const issuing = issueToken(render(token), async () => {
     if (await store.tokens.add(record)) return;

@@ -10,7 +10,6 @@ import {
   type TokenRow,
   type TokensRead,
   type TokenUse,
-  toCreatorName,
   toTokenRecord,
 } from "./token-store.ts";
 
@@ -43,13 +42,6 @@ export class SqlTokens {
       if (namesakes.length > 0) return false;
       yield* insert(token);
       return true;
-    });
-  }
-
-  /** Whether a store never had a token. */
-  isEmpty(): Promise<boolean> {
-    return this.#database.read(function* () {
-      return (yield* query("SELECT hash FROM tokens LIMIT 1")).length === 0;
     });
   }
 
@@ -151,9 +143,7 @@ function* insert({ hash, name, createdAt, expiresAt }: NewToken): SqlWork<void> 
 }
 
 function* findCreatorKey(name: string): SqlWork<number | undefined> {
-  const [row] = yield* query<{ id: bigint | number }>("SELECT id FROM creators WHERE name = $1", [
-    toCreatorName(name),
-  ]);
+  const [row] = yield* query<{ id: bigint | number }>("SELECT id FROM creators WHERE name = $1", [name]);
   return row === undefined ? undefined : Number(row.id);
 }
 
@@ -167,7 +157,7 @@ function* storeCreatorKey(name: string): SqlWork<number> {
     yield* query(
       `INSERT INTO creators (id, name) SELECT coalesce(max(id), 0) + 1, CAST($1 AS text) FROM creators WHERE true
        ON CONFLICT DO NOTHING`,
-      [toCreatorName(name)],
+      [name],
     );
   }
 }

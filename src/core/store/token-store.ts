@@ -11,15 +11,6 @@ export interface NewToken {
   readonly expiresAt: number | null;
 }
 
-/** The characters of a creator's name that are stored: PostgreSQL indexes at most 2,704 bytes. */
-const creatorCharactersMax = 200;
-
-/** The name of a creator as every engine can store it. */
-export function toCreatorName(name: string): string {
-  const characters = Array.from(name.toWellFormed().replaceAll("\0", "\ufffd"));
-  return characters.slice(0, creatorCharactersMax).join("");
-}
-
 /** A token as it is stored. */
 export interface TokenRecord extends NewToken {
   /** From this time on it is not accepted, as a rotation has replaced it; null if none has. */

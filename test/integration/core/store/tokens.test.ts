@@ -113,11 +113,9 @@ for (const engine of engines) {
       withStores(3, async (stores) => {
         const first = (tokens: TokenStore, hash: string) =>
           tokens.add({ hash, name: "first", createdAt: 1_000, expiresAt: null });
-        expect(await stores[0]?.isEmpty()).toBe(true);
         const added = await Promise.all(stores.map((tokens, index) => first(tokens, `hash ${index}`)));
         expect(added.filter(Boolean)).toHaveLength(1);
         const [tokens] = stores as [TokenStore];
-        expect(await tokens.isEmpty()).toBe(false);
         expect(await tokens.list()).toHaveLength(1);
       }));
 
