@@ -33,8 +33,9 @@ export function isLocked(error: unknown): boolean {
   return error instanceof SQLiteError && /^SQLITE_(?:BUSY|LOCKED)/.test(error.code ?? "");
 }
 
-/** Why a batch was not committed. Throws an fsync that failed, and what is not SQLite's. */
+/** Why a batch was not committed. Throws an fsync that failed, and what no operator can correct. */
 export function failureReason(error: unknown): string {
+  if (error instanceof OperatorError) return error.message;
   if (isFailedFsync(error) || !(error instanceof SQLiteError)) throw error;
   return `${error.message} (${error.code})`;
 }

@@ -9,7 +9,6 @@ const lookIntervalMs = 250;
 
 export class OpenFiles {
   readonly #opened: ReadonlyMap<string, string>;
-  #fault: string | undefined;
   #nextLookAt = 0;
 
   /** Call it as soon as SQLite has opened the database, the WAL and its index. */
@@ -24,22 +23,19 @@ export class OpenFiles {
    * it is back.
    */
   assertIntact(): void {
-    if (this.#fault !== undefined || performance.now() >= this.#nextLookAt) this.#look();
-    if (this.#fault !== undefined) throw new OperatorError(this.#fault);
-  }
-
-  /** Looks now. */
-  areIntact(): boolean {
-    this.#look();
-    return this.#fault === undefined;
-  }
-
-  #look(): void {
-    const [replaced] = [...this.#opened].find(([path, id]) => identify(path) !== id) ?? [];
-    this.#fault =
-      replaced &&
-      `${replaced} was removed or replaced while it was open; put it back, or restart with the file that is there`;
+    if (performance.now() < this.#nextLookAt) return;
+    const fault = this.findFault();
+    if (fault !== undefined) throw new OperatorError(fault);
     this.#nextLookAt = performance.now() + lookIntervalMs;
+  }
+
+  /** Looks now, and says which file was removed or replaced. */
+  findFault(): string | undefined {
+    const [replaced] = [...this.#opened].find(([path, id]) => identify(path) !== id) ?? [];
+    return (
+      replaced &&
+      `${replaced} was removed or replaced while it was open; put it back, or restart with the file that is there`
+    );
   }
 }
 

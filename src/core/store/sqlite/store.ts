@@ -1,7 +1,6 @@
 // The SQLite engine in the thread that opens it. Its promises are settled when they are returned:
 // every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
 
-import { OperatorError } from "../../operator-error.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
 import type { NewEntry, OnUnavailable, OpenMode, Outcome, PlantStore } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
@@ -31,7 +30,6 @@ export class SqliteStore implements PlantStore {
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore;
   readonly #path: string;
-  readonly #onUnavailable: OnUnavailable;
   readonly #database: Database;
   readonly #files: OpenFiles;
   readonly #checkpointThread: CheckpointSignals | undefined;
@@ -51,11 +49,11 @@ export class SqliteStore implements PlantStore {
     checkpointThread?: CheckpointSignals,
   ) {
     this.#path = path;
-    this.#onUnavailable = onUnavailable;
     this.#database = openDatabase(path, mode);
     this.#checkpointThread = checkpointThread;
     this.#files = new OpenFiles(path);
     this.#plants = new SqlitePlants(this.#database, onUnavailable, (begin) => {
+      this.#files.assertIntact();
       shortenWal(this.#database, checkpointThread);
       retryWhileLocked(begin, lockWaitMs);
     });
@@ -66,16 +64,7 @@ export class SqliteStore implements PlantStore {
   }
 
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
-    return this.#onDisk(() => {
-      try {
-        this.#files.assertIntact();
-        return this.#plants.create(batch);
-      } catch (error) {
-        if (!(error instanceof OperatorError)) throw error;
-        this.#onUnavailable(error.message);
-        return batch.map(() => "unavailable");
-      }
-    });
+    return this.#onDisk(() => this.#plants.create(batch));
   }
 
   edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
@@ -112,7 +101,7 @@ export class SqliteStore implements PlantStore {
     // Closing copies the WAL into the database file, from pages that may not be on the disk or into
     // a file of someone else, and removes the file that has the WAL's name.
     const hasDiskFailed = this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed === true;
-    if (hasDiskFailed || !this.#files.areIntact()) return false;
+    if (hasDiskFailed || this.#files.findFault() !== undefined) return false;
     this.#database.close();
     return true;
   }
@@ -121,7 +110,11 @@ export class SqliteStore implements PlantStore {
   #read<T>(read: () => T): Promise<T> {
     return this.#onDisk(() => {
       this.#files.assertIntact();
-      return reading(read);
+      try {
+        return read();
+      } catch (error) {
+        throw readError(error);
+      }
     });
   }
 
@@ -158,14 +151,5 @@ export class SqliteStore implements PlantStore {
     if (!this.#checkpointThread?.hasDiskFailed) return;
     // Gives the first reason, because this error may reach the log before the first one.
     throw diskFailure(this.#path, readFailureMarker(this.#path) ?? "an fsync failed before");
-  }
-}
-
-/** Throws SQLite's error as an operator sees it. */
-function reading<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw readError(error);
   }
 }
