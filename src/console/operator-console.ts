@@ -17,7 +17,7 @@ import { PlantCount } from "./plant-count.ts";
 import { exportPlants, getPlant, listPlants } from "./plants.ts";
 import { Reader } from "./reader.ts";
 import { RecentRequests } from "./recent-requests.ts";
-import { countedFields, RecentSamples } from "./recent-samples.ts";
+import { RecentSamples } from "./recent-samples.ts";
 import { checkHost, checkSameOrigin } from "./request-origin.ts";
 import { BadRequestError, respondJson } from "./responses.ts";
 import { Sessions } from "./sessions.ts";
@@ -182,12 +182,7 @@ export class OperatorConsole implements AdminRoutes {
     const since = Number(parameters.get("since") ?? 0);
     if (!Number.isSafeInteger(since) || since < 0)
       throw new BadRequestError("since must be the number of a sample.");
-    const found = this.#history.since(since, now());
-    return {
-      ...found,
-      samples: found.samples.map(countedFields),
-      about: { version, engine: store.engine },
-    };
+    return { ...this.#history.since(since, now()), about: { version, engine: store.engine } };
   }
 }
 

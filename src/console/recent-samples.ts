@@ -147,10 +147,3 @@ export class RecentSamples {
     return sample;
   }
 }
-
-/** The counts of a sample that are not zero: most samples have no events. */
-export function countedFields(sample: Sample): Partial<Sample> {
-  const { errors, ...counts } = sample;
-  const counted = Object.entries(counts).filter(([, value]) => value !== 0 && value !== null);
-  return { ...Object.fromEntries(counted), ...(Object.keys(errors).length === 0 ? {} : { errors }) };
-}

@@ -39,8 +39,8 @@ function typeScript({ method, url, body }: SampledRequest): string {
   const init = [`method: "${method}",`, "headers: {", ...fields.map((field) => `  ${field},`), "},"];
   if (body !== undefined)
     init.push(
-      "// An id beyond 2^53 loses digits as a number: write the JSON text yourself, or use @plantstore/client.",
-      `body: JSON.stringify(${typeScriptLiteral(body)}),`,
+      "// JSON.stringify would lose digits of an id beyond 2^53; @plantstore/client does not.",
+      `body: ${quoted(json(body))},`,
     );
   return `const response = await fetch("${url}", {
 ${init.map((line) => `  ${line}\n`).join("")}});
@@ -51,8 +51,8 @@ console.log(response.status, await response.text());
 function python({ method, url, body }: SampledRequest): string {
   const fields = [`"Authorization": f"Bearer {os.environ['ACCESS_TOKEN']}"`];
   if (body !== undefined) fields.push('"Content-Type": "application/json"');
-  const data = body === undefined ? "" : `    data=json.dumps(${pythonLiteral(body)}).encode(),\n`;
-  return `${body === undefined ? "" : "import json\n"}import os
+  const data = body === undefined ? "" : `    data=${quoted(json(body))}.encode(),\n`;
+  return `import os
 import urllib.error
 import urllib.request
 
@@ -70,35 +70,13 @@ except urllib.error.HTTPError as error:
 `;
 }
 
-const json = literal({ member: (name) => JSON.stringify(name), constants: {} });
-
-const pythonLiteral = literal({
-  member: (name) => JSON.stringify(name),
-  constants: { true: "True", false: "False", null: "None" },
-});
-
-const typeScriptLiteral = literal({
-  member: (name) => (/^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name)),
-  padding: " ",
-  constants: {},
-});
-
-interface Notation {
-  readonly member: (name: string) => string;
-  /** Between the braces and the members of an object. */
-  readonly padding?: string;
-  readonly constants: Readonly<Record<string, string>>;
+/** JSON in one line, with spaces. */
+function json(body: unknown): string {
+  const lines = JSON.stringify(body, null, 1);
+  return lines.replaceAll(/(?<=[{[])\n *|\n *(?=[\]}])/g, "").replaceAll(/\n */g, " ");
 }
 
-/** Writes a value of JSON in one line, in the notation of a language. */
-function literal({ member, padding = "", constants }: Notation): (value: unknown) => string {
-  return function write(value): string {
-    if (Array.isArray(value)) return `[${value.map(write).join(", ")}]`;
-    if (typeof value === "object" && value !== null) {
-      const members = Object.entries(value).map(([name, each]) => `${member(name)}: ${write(each)}`);
-      return `{${padding}${members.join(", ")}${padding}}`;
-    }
-    const text = JSON.stringify(value);
-    return constants[text] ?? text;
-  };
+/** A text between single quotes, as TypeScript and Python have it. */
+function quoted(text: string): string {
+  return `'${text.replaceAll(/[\\']/g, "\\$&")}'`;
 }

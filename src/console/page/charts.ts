@@ -2,23 +2,18 @@
 
 import type { Sample } from "../recent-samples.ts";
 import { Chart, type ChartProperties, type TimeAxis } from "./chart.ts";
-import { formatMs, formatNumber, html } from "./format.ts";
+import { formatCount, formatMs, formatNumber, html } from "./format.ts";
 import { useState } from "./library.js";
 import type { History } from "./samples.ts";
 
 type RangeName = keyof typeof ranges;
 
-type Samples = readonly Partial<Sample>[];
-
-type Count = (sample: Partial<Sample>) => number;
+type Samples = readonly Sample[];
 
 const ranges = {
   "5 min": { seconds: 300, bucketSeconds: 10, bucket: "10 s", name: "5 minutes" },
   "1 h": { seconds: 3_600, bucketSeconds: 60, bucket: "minute", name: "hour" },
 };
-
-/** From this rate on the present is a rate; below it, a count. */
-const ratePerSecondMin = 2;
 
 /** CSS variables: one for each code; all further codes share the last. */
 const errorColours = ["--danger", "--line-1", "--line-5", "--line-3", "--line-4"];
@@ -48,7 +43,7 @@ export function Charts({ history }: { history: History }) {
         </div>
       </header>
       <div class="charts">
-        ${chartsOf(buckets, history, range).map((chart) => html`<${Chart} key=${chart.title} ...${chart} axis=${axis} />`)}
+        ${chartsOf(buckets, range).map((chart) => html`<${Chart} key=${chart.title} ...${chart} axis=${axis} />`)}
       </div>
     </section>
   `;
@@ -68,50 +63,50 @@ function bucketsOf({ first, samples, sampleMs }: History, range: RangeName) {
   for (const [number, own] of numbers) {
     if (number * bucketSeconds < axis.min) continue;
     axis.times.push(number * bucketSeconds);
-    buckets.push(own.map((at) => samples[at] ?? {}));
+    buckets.push(own.flatMap((at) => samples[at] ?? []));
   }
   return { axis, buckets };
 }
 
-/** @param history for what is said of the present. */
-function chartsOf(buckets: readonly Samples[], history: History, rangeName: RangeName): ChartProperties[] {
+function chartsOf(buckets: readonly Samples[], rangeName: RangeName): ChartProperties[] {
   const { bucket, name } = ranges[rangeName];
   const nothing = `in the last ${name}`;
-  const sums = (count: Count) => buckets.map((samples) => sumOf(samples.map(count)));
+  const sums = (count: (sample: Sample) => number) => buckets.map((samples) => sumOf(samples.map(count)));
   /** null where no sample has a value. */
-  const values = (
-    value: (sample: Partial<Sample>) => number | null | undefined,
-    reduce: (values: number[]) => number,
-  ) =>
+  const values = (value: (sample: Sample) => number | null, reduce: (values: number[]) => number) =>
     buckets.map((samples) => {
       const found = samples.map(value).filter((each) => typeof each === "number");
       return found.length === 0 ? null : reduce(found);
     });
   const meanOf = (found: number[]) => sumOf(found) / found.length;
   const worstOf = (found: number[]) => Math.max(...found);
+  const created = sums((sample) => sample.created);
+  const medians = values(({ p50Ms }) => p50Ms, meanOf);
+  const median = medians.findLast((ms) => ms !== null);
+  const errors = sumOf(buckets.flat().flatMap((sample) => Object.values(sample.errors)));
   return [
     {
       title: "Creates",
-      caption: presentText(history, ({ created = 0, imported = 0 }) => created + imported, " created"),
+      caption: `${sumOf(created).toLocaleString("en-US")} created`,
       unit: `plants per ${bucket}`,
       empty: `No plant was created ${nothing}.`,
       kind: "bars",
       format: formatNumber,
       lines: [
-        { label: "created", colour: "--accent", values: sums(({ created = 0 }) => created) },
-        { label: "imported", colour: "--line-4", values: sums(({ imported = 0 }) => imported) },
-        { label: "duplicates", colour: "--line-2", values: sums(({ unchanged = 0 }) => unchanged) },
+        { label: "created", colour: "--accent", values: created },
+        { label: "imported", colour: "--line-4", values: sums(({ imported }) => imported) },
+        { label: "duplicates", colour: "--line-2", values: sums(({ unchanged }) => unchanged) },
       ],
     },
     {
       title: "Create latency",
-      caption: latencyText(history),
+      caption: median === undefined ? "" : `${formatMs(median)} median`,
       unit: "milliseconds",
       empty: `No create to measure ${nothing}.`,
       kind: "lines",
       format: formatMs,
       lines: [
-        { label: "p50", colour: "--accent", values: values(({ p50Ms }) => p50Ms, meanOf) },
+        { label: "p50", colour: "--accent", values: medians },
         { label: "p99", colour: "--line-1", values: values(({ p99Ms }) => p99Ms, worstOf) },
       ],
     },
@@ -126,13 +121,13 @@ function chartsOf(buckets: readonly Samples[], history: History, rangeName: Rang
         {
           label: "plants",
           colour: "--accent",
-          values: values(({ batches, batchPlants = 0 }) => (batches ? batchPlants / batches : null), meanOf),
+          values: values(({ batches, batchPlants }) => (batches ? batchPlants / batches : null), meanOf),
         },
       ],
     },
     {
       title: "Errors by code",
-      caption: presentText(history, ({ errors = {} }) => sumOf(Object.values(errors)), ""),
+      caption: formatCount(errors, "error"),
       unit: `errors per ${bucket}`,
       empty: `No errors ${nothing}.`,
       kind: "bars",
@@ -140,8 +135,8 @@ function chartsOf(buckets: readonly Samples[], history: History, rangeName: Rang
       lines: topCodes(buckets.flat()).map(({ label, colour, isOf }) => ({
         label,
         colour,
-        values: sums(({ errors = {} }) =>
-          sumOf(Object.entries(errors).map(([code, count]) => (isOf(code) ? count : 0))),
+        values: sums((sample) =>
+          sumOf(Object.entries(sample.errors).map(([code, count]) => (isOf(code) ? count : 0))),
         ),
       })),
     },
@@ -156,8 +151,7 @@ function sumOf(values: number[]) {
 function topCodes(samples: Samples) {
   const totals: Record<string, number> = {};
   for (const sample of samples)
-    for (const [code, count] of Object.entries(sample.errors ?? {}))
-      totals[code] = (totals[code] ?? 0) + count;
+    for (const [code, count] of Object.entries(sample.errors)) totals[code] = (totals[code] ?? 0) + count;
   const byCount = Object.keys(totals).sort((one, other) => (totals[other] ?? 0) - (totals[one] ?? 0));
   const own = new Set(byCount.slice(0, errorColours.length));
   const lines = [...own].sort().map((code, index) => ({
@@ -167,23 +161,4 @@ function topCodes(samples: Samples) {
   }));
   const rest = { label: "others", colour: restColour, isOf: (code: string) => !own.has(code) };
   return byCount.length > own.size ? [...lines, rest] : lines;
-}
-
-/**
- * The present in the unit that fits: per second, in the last minute, or in the last hour.
- *
- * @param verb what is said of a count, such as " created".
- */
-function presentText({ samples, sampleMs }: History, value: Count, verb: string) {
-  const inLast = (seconds: number) => sumOf(samples.slice(-seconds * (1_000 / sampleMs)).map(value));
-  const perSecond = inLast(10) / 10;
-  if (perSecond >= ratePerSecondMin) return `${formatNumber(perSecond)} per second`;
-  const spans = { minute: inLast(60), hour: inLast(3_600) };
-  const [name, count = 0] = Object.entries(spans).find(([, some]) => some > 0) ?? [];
-  return count === 0 ? "" : `${count.toLocaleString("en-US")}${verb} in the last ${name}`;
-}
-
-function latencyText({ samples }: History) {
-  const median = samples.findLast(({ p50Ms }) => p50Ms)?.p50Ms;
-  return median ? `${formatMs(median)} median` : "";
 }

@@ -4,7 +4,7 @@ import type { Sample } from "../recent-samples.ts";
 
 export interface History {
   first: number;
-  samples: Partial<Sample>[];
+  samples: Sample[];
   sampleMs: number;
   samplesMax: number;
 }

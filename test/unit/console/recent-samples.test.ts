@@ -102,11 +102,12 @@ test("p50 and p99 are those of the creates of a sample, whatever their latency",
 });
 
 test("the page replaces samples with newer ones of their numbers, also of a server that was restarted", () => {
+  const [empty] = startAtEpoch().since(0, sampleMs).samples;
   const history = (first: number, ...counts: number[]) => ({
     first,
     sampleMs,
     samplesMax: 4,
-    samples: counts.map((created) => ({ created })),
+    samples: counts.flatMap((created) => (empty === undefined ? [] : { ...empty, created })),
   });
   expect(appendSamples(history(10, 1, 2), history(12, 3))).toEqual(history(10, 1, 2, 3));
   expect(appendSamples(history(10, 1, 2), history(11, 5, 6))).toEqual(history(10, 1, 5, 6));
