@@ -3,7 +3,7 @@
 
 import type { OpenMode } from "../plant-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
-import { BatchReceiver } from "./shared-batch.ts";
+import { BatchMemory } from "./shared-batch.ts";
 import { SqliteStore } from "./store.ts";
 import { notify, serveCalls } from "./worker-rpc.ts";
 
@@ -14,7 +14,7 @@ const calls = serveCalls(openStore);
 /** @param memory of batches, and of the checkpoint thread's signals. */
 export async function openStore(path: string, mode: OpenMode, memory: SharedArrayBuffer) {
   const store = new SqliteStore(path, mode, notify, new CheckpointSignals(memory));
-  void serveBatches(store, new BatchReceiver(memory));
+  void serveBatches(store, new BatchMemory(memory));
   const close = async () => {
     const mayTerminate = await store.close();
     isClosed = true;
@@ -29,21 +29,20 @@ export async function openStore(path: string, mode: OpenMode, memory: SharedArra
  * Commits one batch after the other. Between them it serves calls, for which it returns to the
  * event loop.
  */
-async function serveBatches(store: SqliteStore, batches: BatchReceiver): Promise<void> {
+async function serveBatches(store: SqliteStore, batch: BatchMemory): Promise<void> {
   // The response to the call that opened the store comes first.
   await calls.next;
   while (!isClosed) {
-    if (batches.wait(calls.count) === "message") await calls.next;
-    else await commit(store, batches);
+    if (batch.wait(calls.count) === "message") await calls.next;
+    else await commit(store, batch);
   }
 }
 
-async function commit(store: SqliteStore, batches: BatchReceiver): Promise<void> {
-  const { batch } = batches;
+async function commit(store: SqliteStore, batch: BatchMemory): Promise<void> {
   try {
     batch.writeOutcomes(await store.create(batch.readBatch()));
   } catch (error) {
     batch.writeFailure(error);
   }
-  batches.finish();
+  batch.finish();
 }

@@ -125,15 +125,8 @@ export class BatchMemory {
     return batch;
   }
 
-  /**
-   * Throws if there is not one outcome for each plant: those of an earlier batch would be read
-   * instead.
-   */
   writeOutcomes(results: readonly Outcome[]): void {
-    const plants = this.words[word.plants];
-    if (results.length !== plants)
-      throw new Error(`The engine returned ${results.length} outcomes for ${plants} plants`);
-    for (let index = 0; index < plants; index++)
+    for (let index = 0; index < results.length; index++)
       this.#outcomes[index] = outcomes.indexOf(results[index] as Outcome);
     this.words[word.hasFailed] = 0;
   }
@@ -152,6 +145,24 @@ export class BatchMemory {
     for (let index = 0; index < plants; index++)
       results.push(outcomes[this.#outcomes[index] as number] as Outcome);
     return results;
+  }
+
+  /** Blocks the committing thread until there is a batch, or a message that it has not handled. */
+  wait(messagesHandled: number): "batch" | "message" {
+    for (;;) {
+      const wakeWord = Atomics.load(this.words, word.wake);
+      // The difference in 32 bits, as the word overflows. It is negative if a message was handled
+      // before it was announced.
+      if (((Atomics.load(this.words, word.messages) - messagesHandled) | 0) > 0) return "message";
+      if (Atomics.load(this.words, word.isInFlight) === 1) return "batch";
+      Atomics.wait(this.words, word.wake, wakeWord);
+    }
+  }
+
+  /** Finishes the batch: its result has been written. */
+  finish(): void {
+    Atomics.store(this.words, word.isInFlight, 0);
+    Atomics.notify(this.words, word.isInFlight);
   }
 
   #writeText(text: string): void {
@@ -210,35 +221,5 @@ export class BatchSender {
   #wake(): void {
     Atomics.add(this.#memory.words, word.wake, 1);
     Atomics.notify(this.#memory.words, word.wake);
-  }
-}
-
-/** The committing thread's end. */
-export class BatchReceiver {
-  /** The batch that `wait` has found. */
-  readonly batch: BatchMemory;
-
-  /** @param buffer the sender's. */
-  constructor(buffer: SharedArrayBuffer) {
-    this.batch = new BatchMemory(buffer);
-  }
-
-  /** Blocks the thread until there is a batch, or a message that it has not handled. */
-  wait(messagesHandled: number): "batch" | "message" {
-    const { words } = this.batch;
-    for (;;) {
-      const wakeWord = Atomics.load(words, word.wake);
-      // The difference in 32 bits, as the word overflows. It is negative if a message was handled
-      // before it was announced.
-      if (((Atomics.load(words, word.messages) - messagesHandled) | 0) > 0) return "message";
-      if (Atomics.load(words, word.isInFlight) === 1) return "batch";
-      Atomics.wait(words, word.wake, wakeWord);
-    }
-  }
-
-  /** Finishes the batch: its result has been written. */
-  finish(): void {
-    Atomics.store(this.batch.words, word.isInFlight, 0);
-    Atomics.notify(this.batch.words, word.isInFlight);
   }
 }
