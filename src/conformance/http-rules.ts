@@ -1,19 +1,15 @@
 // Rules of HTTP: framing of requests and responses, connections, and header fields.
 
-import { setTimeout as wait } from "node:timers/promises";
 import type { Connection } from "./connection.ts";
 import type { RequestParts, RuleContext } from "./context.ts";
 import { ofEveryResponse } from "./every-response.ts";
-import { expectAccepted, expectClientError, expectHeader, expectPlant, expectThat } from "./expectations.ts";
+import { expectAccepted, expectClientError, expectHeader, expectThat } from "./expectations.ts";
 import { plantJson } from "./ids.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
 import { byDecision, byStandard, decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
 
 /** A server has this long to close a connection, in milliseconds. */
 const closeMsMax = 2_000;
-
-/** Pauses between the parts of a request, in milliseconds. */
-const delayMs = 20;
 
 function chunked(chunks: readonly string[]): string {
   return [...chunks, ""].map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join("");
@@ -125,32 +121,6 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
       });
     },
   },
-  trailers: {
-    title: "Trailer fields are accepted, and the next request is answered.",
-    required: byStandard(rfc(9112, "7.1.2")),
-    run: (check) => {
-      const body = chunked([check.plant()]).replace(/\r\n$/, "X-Trailer: 1\r\n\r\n");
-      const requests = [{ body, headers: chunkedHeaders }, { body: check.plant() }];
-      return onOneConnection(check, requests, (response) => expectAccepted(response));
-    },
-  },
-  pipelining: {
-    title: "Pipelined requests are answered in their order.",
-    required: byStandard(rfc(9112, "9.3.2")),
-    run: (check) =>
-      check.connected(async (connection) => {
-        const names = ["one", "two", "three"];
-        const requests = names.map((name) =>
-          check.requestBytes({ body: check.plant(name), headers: keptOpen }),
-        );
-        connection.write(Buffer.concat(requests));
-        for (const name of names) {
-          const response = await check.response(connection);
-          expectPlant(response, { name });
-          if (saysClose(response)) return;
-        }
-      }),
-  },
   "optional-fields": {
     title: "Accept and User-Agent are optional, and Accept may be any that allows JSON.",
     required: byStandard(rfc(9110, "12.5.1"), rfc(9110, "10.1.5")),
@@ -161,32 +131,6 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
         "several media types": { Accept: "text/html;q=0.5, application/json;q=0.9, */*;q=0.1" },
       };
       await check.cases(fields, (headers) => check.expectMonstera(headers));
-    },
-  },
-  "request-in-parts": {
-    title: "A request may arrive in any parts.",
-    required: byStandard(rfc(9112, "2.2"), rfc(9112, "6.3")),
-    run: async (check) => {
-      const cuts: Readonly<Record<string, (length: number, bodyLength: number) => number[]>> = {
-        "in its first line": () => [3],
-        "before its body": (length, bodyLength) => [length - bodyLength],
-        "in its body": (length, bodyLength) => [length - bodyLength + 5],
-        "in many places": (length) =>
-          Array.from({ length: 10 }, (_, part) => Math.trunc((length * (part + 1)) / 11)),
-      };
-      await check.cases(cuts, async (cut) => {
-        const body = check.plant();
-        const bytes = check.requestBytes({ body });
-        await check.connected(async (connection) => {
-          let from = 0;
-          for (const to of [...cut(bytes.length, body.length), bytes.length]) {
-            connection.write(bytes.subarray(from, to));
-            from = to;
-            if (to < bytes.length) await wait(delayMs);
-          }
-          expectAccepted(await check.response(connection));
-        });
-      });
     },
   },
   "expect-continue": {

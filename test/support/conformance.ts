@@ -7,12 +7,6 @@ import { type ConformanceReport, runConformance } from "../../src/conformance/ru
 import { formatTextReport } from "../../src/conformance/text-report.ts";
 import type { Target } from "./http.ts";
 
-/** The rules that `serve` does not keep, because Bun's HTTP parser does not: docs/conformance.md. */
-export const knownFailures: readonly string[] = ["http.trailers", "http.pipelining"];
-
-/** The rules that `serve` keeps. */
-export const keptRules = allRules.filter(({ id }) => !knownFailures.includes(id));
-
 /** The rules of one level: the test of one takes less than 3 seconds, that of all more. */
 export const rulesOf = (level: Level) => allRules.filter((rule) => rule.level === level);
 

@@ -11,7 +11,6 @@ export interface Message {
   headers: [name: string, value: string][];
   /** Without the framing of its chunks. */
   body: string;
-  hasTrailers?: boolean;
 }
 
 /** What a bug may remember. */
@@ -48,15 +47,10 @@ export interface Bug {
   ) => void;
   /** Called if the client closes the connection before it gets the response. */
   readonly lost?: (request: Message, state: BugState) => void;
-  /**
-   * Answers what has not arrived completely: after the first packet, or when the client sends no
-   * more.
-   */
-  readonly incomplete?: "firstPacket" | "end";
+  /** Answers what has not arrived completely when the client sends no more. */
+  readonly readsIncomplete?: boolean;
   /** Closes every connection after so many responses, and does not say so. */
   readonly closesSilentlyAfter?: number;
-  /** Closes a connection with the first response if a further request has arrived. */
-  readonly dropsPipelined?: boolean;
   readonly connectionsMax?: number;
   /** Reads the body before it sends 100 Continue. */
   readonly ignoresExpect?: boolean;
@@ -69,7 +63,7 @@ export async function startBuggyServer(
   token: string,
   bug: Bug,
 ): Promise<Disposable & { readonly url: string }> {
-  const { connectionsMax = Number.POSITIVE_INFINITY, closesSilentlyAfter, dropsPipelined } = bug;
+  const { connectionsMax = Number.POSITIVE_INFINITY, closesSilentlyAfter } = bug;
   const state: BugState = { token, seen: new Map(), count: 0 };
   const sockets = new Set<Socket>();
 
@@ -93,8 +87,7 @@ export async function startBuggyServer(
       received = received.subarray(request.end);
       const isLast = await exchange(request.message, socket, connection);
       isBusy = false;
-      const isDropped = dropsPipelined === true && received.length > 0;
-      if (isLast || isDropped || ++responses === closesSilentlyAfter) socket.end();
+      if (isLast || ++responses === closesSilentlyAfter) socket.end();
       void next();
     };
     socket.on("data", (chunk: Buffer) => {
@@ -184,9 +177,9 @@ function isWellFramed(request: Message): boolean {
 function takeRequest(
   bytes: Buffer,
   isEnded: boolean,
-  { incomplete, ignoresExpect = false }: Bug,
+  { readsIncomplete = false, ignoresExpect = false }: Bug,
 ): { readonly message: Message; readonly end: number } | "continue" | "malformed" | undefined {
-  const isTaken = bytes.length > 0 && (incomplete === "firstPacket" || (incomplete === "end" && isEnded));
+  const isTaken = bytes.length > 0 && readsIncomplete && isEnded;
   // Empty lines may precede a request (RFC 9112, section 2.2).
   const [head] = /^(?:\r\n)*.*?\r\n\r\n/s.exec(bytes.toString("latin1")) ?? [];
   const headEnd = head?.length ?? (isTaken ? bytes.length : undefined);
@@ -202,7 +195,6 @@ function takeRequest(
   const end = headEnd + body.length;
   if (isTaken || body.isComplete) {
     message.body = body.content;
-    message.hasTrailers = isChunked && !bytes.subarray(0, end).toString("latin1").endsWith("0\r\n\r\n");
     return { message, end };
   }
   const waits = headerValues(message, "expect").length > 0 && start === "" && !ignoresExpect;

@@ -437,8 +437,6 @@ export const bugs: Readonly<Record<string, Bug>> = {
 
   // HTTP.
   closesAfterFiveRequests: { breaks: ["http.keep-alive"], closesSilentlyAfter: 5 },
-  dropsPipelinedRequests: { breaks: ["http.pipelining"], dropsPipelined: true },
-  rejectsTrailers: rejects(["http.trailers"], 40000, ({ hasTrailers = false }) => hasTrailers),
   needsAccept: rejects(
     ["http.optional-fields"],
     40600,
@@ -479,7 +477,6 @@ export const bugs: Readonly<Record<string, Bug>> = {
     41100,
     (request) => headerValues(request, "transfer-encoding").length > 0,
   ),
-  readsOnePacket: { breaks: ["http.request-in-parts"], incomplete: "firstPacket" },
   ignoresExpect: { breaks: ["http.expect-continue"], ignoresExpect: true },
   routesByTheQuery: rejects(["http.query-ignored"], 40400, ({ start }) => start.includes("/plants?")),
   needsNoHost: altersRequestHeader(["http.malformed-request"], "Host", ([first]) => first ?? "localhost"),
@@ -496,7 +493,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
   },
   storesTruncatedBodies: {
     breaks: ["http.truncated-body"],
-    incomplete: "end",
+    readsIncomplete: true,
   },
   hangsOnUnknownMethods: {
     breaks: ["http.unknown-method"],
@@ -517,7 +514,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
 export const habits: readonly (readonly [name: string, keeps: readonly string[], habit: Bug])[] = [
   [
     "closes every connection, and says so",
-    ["http.keep-alive", "http.trailers", "http.pipelining"],
+    ["http.keep-alive"],
     {
       breaks: [],
       request: (request) => setHeader(request, "Connection", "close"),

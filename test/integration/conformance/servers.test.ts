@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { levels } from "../../../src/conformance/rule.ts";
 import type { Outcome } from "../../../src/conformance/run.ts";
-import { checkConformance, keptRules, reportText, rulesNamed } from "../../support/conformance.ts";
+import { checkConformance, reportText, rulesNamed, rulesOf } from "../../support/conformance.ts";
 import type { Target } from "../../support/http.ts";
 import { startNginx } from "../../support/nginx.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
@@ -26,8 +26,7 @@ describeIfInstalled(
     afterAll(() => resources.disposeAsync());
 
     test.each(levels)("the rules of %s hold", async (level) => {
-      const rules = keptRules.filter((rule) => rule.level === level);
-      const report = await checkConformance(target, { rules });
+      const report = await checkConformance(target, { rules: rulesOf(level) });
       if (report.results.some(({ outcome }) => outcome === "fails")) throw new Error(reportText(report));
     });
   },

@@ -1,15 +1,16 @@
-// Every rule of src/conformance that docs/conformance.md does not except holds on every engine: what any server of the contract must do. The
+// Every rule of src/conformance holds on every engine: what any server of the contract must do. The
 // other suites of this folder check what only this server does: its messages, limits and settings.
 
 import { expect, test } from "bun:test";
-import { checkConformance, keptRules, reportText } from "../../../support/conformance.ts";
+import { rules } from "../../../../src/conformance/rules.ts";
+import { checkConformance, reportText } from "../../../support/conformance.ts";
 import { describeConformance } from "./targets.ts";
 
 /** No request to a server that is not overloaded provokes it; limits.test.ts does with settings. */
 const notProvoked = "errors.retry-after";
 
 describeConformance("conformance", (target) => {
-  test.each(keptRules.map((rule) => [rule.id, rule] as const))("%s", async (id, rule) => {
+  test.each(rules.map((rule) => [rule.id, rule] as const))("%s", async (id, rule) => {
     const report = await checkConformance(target(), { rules: [rule] });
     const [result] = report.results;
     if (result?.outcome === "fails") throw new Error(reportText(report));
