@@ -150,7 +150,7 @@ async function takePictures(
   await operator.write("tokens/revoke", { name: "an old one" });
   await fetch(`${adminUrl}/console/api/import?format=csv&update=off`, {
     method: "POST",
-    headers: { "Content-Type": "application/octet-stream", "X-Plantstore-Console": "1" },
+    headers: { "Content-Type": "application/octet-stream" },
     body: file.buffer,
   });
   await takeAll(browser, folder, `${adminUrl}/console/`, consoleSteps);

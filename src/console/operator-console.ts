@@ -18,7 +18,7 @@ import { exportPlants, getPlant, listPlants } from "./plants.ts";
 import { Reader } from "./reader.ts";
 import { RecentRequests } from "./recent-requests.ts";
 import { RecentSamples } from "./recent-samples.ts";
-import { checkHost, checkSameOrigin } from "./request-origin.ts";
+import { checkHost, checkOrigin } from "./request-origin.ts";
 import { BadRequestError, respondJson } from "./responses.ts";
 import { Sessions } from "./sessions.ts";
 import { TokenCalls } from "./token-calls.ts";
@@ -134,7 +134,7 @@ export class OperatorConsole implements AdminRoutes {
         return next();
       })
       .use("/console/api/*", ({ req }, next) => {
-        checkSameOrigin(req.raw);
+        checkOrigin(req.raw);
         return next();
       })
       .route("/console/api", api)

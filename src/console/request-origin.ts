@@ -4,12 +4,6 @@
 import { AdminError } from "../admin-responses.ts";
 
 /**
- * Sent with every write. A page of another site cannot send it without a CORS preflight, which is
- * rejected.
- */
-const writeHeader = "X-Plantstore-Console";
-
-/**
  * Rejects a request whose Host is neither an address, nor localhost, nor one of the names. With DNS
  * rebinding, a page of another site points its own name at this machine, but it cannot send a Host
  * other than that name.
@@ -20,21 +14,6 @@ export function checkHost(request: Request, names: readonly string[]): void {
   const isAddress = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/.test(name);
   if (isAddress || name === "localhost" || names.includes(name)) return;
   throw new AdminError(421, `Unknown host ${JSON.stringify(host)}; add it to --admin-names to allow it.`);
-}
-
-/** Rejects a request to the API that a page of another site sent or could have sent. */
-export function checkSameOrigin(request: Request): void {
-  const { headers, method } = request;
-  checkOrigin(request);
-  if (method === "GET") return;
-  if (
-    headers.get(writeHeader) === null ||
-    !/^application\/(?:json|octet-stream) *(?:;|$)/i.test(headers.get("content-type") ?? "")
-  )
-    throw new AdminError(
-      403,
-      `A write needs Content-Type: application/json and the header ${writeHeader}: 1.`,
-    );
 }
 
 /**

@@ -97,7 +97,7 @@ export function documentationOf(description: object): (place: Place) => string {
 
   return ({ prefix, url }) => {
     const link = (path: string) => escapeHTML(prefix + path);
-    const samples = `<p>Each is complete, and reads the token from the environment: <code>export ACCESS_TOKEN=…</code></p>
+    const samples = `<p>Each is complete, and reads the token from the environment: <code>export ACCESS_TOKEN=<var class="token">…</var></code></p>
           ${renderSamples(operation, url)}`;
     const sections = references.map(({ other, html }) =>
       section(

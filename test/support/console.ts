@@ -70,17 +70,10 @@ export class ConsoleClient {
     return send(`${this.#url}/${path}`, { headers: { ...this.#headers, ...headers } });
   }
 
-  /** Headers given override, an empty value leaves the header out. */
   write(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-    const all = {
-      "Content-Type": "application/json",
-      "X-Plantstore-Console": "1",
-      ...this.#headers,
-      ...headers,
-    };
     return send(`${this.#url}/${path}`, {
       method: "POST",
-      headers: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== "")),
+      headers: { "Content-Type": "application/json", ...this.#headers, ...headers },
       body: new Blob([JSON.stringify(body)]),
     });
   }

@@ -22,14 +22,6 @@ export class RequestError extends Error {
   }
 }
 
-/** Aborts the requests of a session when it ends: their responses would be errors. */
-let session = new AbortController();
-
-export function abortRequests() {
-  session.abort();
-  session = new AbortController();
-}
-
 export function get<Result>(path: string, parameters: Record<string, string> = {}): Promise<Result> {
   return send(apiUrl(path, parameters), {});
 }
@@ -37,7 +29,7 @@ export function get<Result>(path: string, parameters: Record<string, string> = {
 export function post<Result>(path: string, body: Record<string, string>): Promise<Result> {
   return send(apiUrl(path, {}), {
     method: "POST",
-    headers: { "Content-Type": "application/json", "X-Plantstore-Console": "1" },
+    headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
   });
 }
@@ -55,7 +47,6 @@ export function postFile<Result>(
     const request = new XMLHttpRequest();
     request.open("POST", apiUrl(path, parameters));
     request.setRequestHeader("Content-Type", "application/octet-stream");
-    request.setRequestHeader("X-Plantstore-Console", "1");
     request.responseType = "json";
     request.upload.onprogress = ({ loaded }) => onProgress(loaded);
     request.onload = () => {
@@ -109,7 +100,7 @@ export function errorMessage(error: unknown): string {
 }
 
 async function send(url: string, init: RequestInit, parse = JSON.parse) {
-  const response = await fetch(url, { ...init, signal: session.signal }).catch(() => {
+  const response = await fetch(url, init).catch(() => {
     throw new RequestError(0, "The server is unreachable.");
   });
   if (response.status === 204) return null;

