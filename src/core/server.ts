@@ -247,13 +247,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-/** Opens the connections for operations' SQL, which are closed with the resources. */
+/** Opens the connection for operations' SQL, which is closed with the resources. */
 async function openOperationStore(
   store: ServerStore,
   resources: AsyncDisposableStack,
 ): Promise<OperationStore> {
   const read = resources.use(await store.openSql("read"));
-  const write = resources.use(await store.openSql("write"));
   // One after the other: on SQLite the batches of creates wait for edits that are queued.
   let last: Promise<unknown> = Promise.resolve();
   const edit: OperationStore["edit"] = (edits, run) => {
@@ -261,7 +260,7 @@ async function openOperationStore(
     last = edited.catch(() => undefined);
     return edited;
   };
-  return { read, write, edit };
+  return { read, edit };
 }
 
 /** Opens a listener. Throws a ListenError if the address cannot be bound. */

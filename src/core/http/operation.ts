@@ -48,8 +48,6 @@ export interface OperationServices {
 export interface OperationStore extends Pick<PlantStore, "edit"> {
   /** Never delays creates. */
   readonly read: SqlConnection;
-  /** See SqlAccess. */
-  readonly write: SqlConnection;
 }
 
 /** What the interface description says of an operation, in the terms of OpenAPI. */

@@ -36,6 +36,17 @@ test("a caller's only body may take all that there is, a second one its share", 
   expect(budget.acquire("two", 0)).toBe(true);
 });
 
+test("of thousands of callers each is counted as long as it holds something", () => {
+  const budget = new SharedBudget(30_000);
+  const callers = Array.from({ length: 3_000 }, (_, index) => `caller ${index}`);
+  for (const caller of [...callers, ...callers]) expect(budget.acquire(caller, 2)).toBe(true);
+  for (const caller of callers) budget.release(caller, 2);
+  expect(budget.used).toBe(6_000);
+  for (const caller of callers) budget.release(caller, 2);
+  expect(budget.used).toBe(0);
+  expect(() => budget.release("caller 2999", 1)).toThrow(RangeError);
+});
+
 test("a caller cannot give back more than it holds", () => {
   const budget = new SharedBudget(1_000);
   budget.acquire("one", 10);
