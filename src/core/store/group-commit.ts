@@ -103,7 +103,9 @@ export class GroupCommit implements CreateQueue {
     this.#store = store;
     this.#limits = limits;
     this.#context = context;
-    this.#schedule = context.schedule ?? atEndOfTick;
+    // So that all requests of one poll of the sockets are one batch, and not the first of them alone.
+    // It is not a timer: an idle event loop ends its tick at once.
+    this.#schedule = context.schedule ?? setImmediate;
     this.#probe = new CoalescedWork(() => store.assertWritable());
   }
 
@@ -214,8 +216,14 @@ export class GroupCommit implements CreateQueue {
     clearTimeout(this.#holdTimer);
     this.#holdTimer = undefined;
     const startedAt = this.#context.now();
+    this.#batchesInFlight++;
     try {
-      const outcomes = await this.#createInStore(batch);
+      // The next batch starts before the responses to this one are sent: 1.03 times the creates at 64
+      // connections, for 0.94 of the processor time (12 interleaved rounds).
+      const outcomes = await this.#store.create(batch).finally(() => {
+        this.#batchesInFlight--;
+        this.#commitQueue();
+      });
       if (outcomes.length !== batch.length)
         throw new Error(`The engine returned ${outcomes.length} outcomes for ${batch.length} plants`);
       const endedAt = this.#context.now();
@@ -226,20 +234,6 @@ export class GroupCommit implements CreateQueue {
       for (const pending of batch) pending.fail(error);
     }
     this.#resolveIfIdle();
-  }
-
-  /**
-   * Commits a batch, and starts the next one before the responses to this one are sent: 1.03 times
-   * the creates at 64 connections, for 0.94 of the processor time (12 interleaved rounds).
-   */
-  async #createInStore(batch: readonly PendingCreate[]): Promise<Outcome[]> {
-    this.#batchesInFlight++;
-    try {
-      return await this.#store.create(batch);
-    } finally {
-      this.#batchesInFlight--;
-      this.#commitQueue();
-    }
   }
 
   #resolveIfIdle(): void {
@@ -270,13 +264,4 @@ export async function openCreateQueue(
   const { batchesInFlightMax } = store;
   const own = await store.openQueue?.(limits, context);
   return own ?? new GroupCommit(store, { ...limits, batchesInFlightMax }, context);
-}
-
-/**
- * Starts a batch at the end of the tick of the event loop, so that all requests of one poll of the
- * sockets are one batch, and not the first of them alone. It is not a timer: an idle event loop
- * ends its tick at once.
- */
-function atEndOfTick(start: () => void): void {
-  setImmediate(start);
 }

@@ -9,7 +9,7 @@ import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
 import { describeError, isFailedFsync, recoverFromFailure, writeFailureMarker } from "./errors.ts";
 import { fileId, fsyncDirectory, fsyncFile, resolvedPath } from "./files.ts";
 import { retryWhileLocked } from "./immediate-transaction.ts";
-import { isUpToDate, migrate, newestVersion, schemaVersion } from "./migrations.ts";
+import { isUpToDate, migrate } from "./migrations.ts";
 
 /** A WAL that grew during a long export is truncated to this size when it is restarted. */
 export const walBytesKept = 64 * 2 ** 20;
@@ -34,7 +34,9 @@ export function openDatabase(path: string, mode: OpenMode): Database {
     // 2^51.
     database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
     database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
-    assertStore(database, path, mode);
+    // Throws for another program's database also where it is to be migrated.
+    if (!isUpToDate(database, path) && mode !== "create")
+      throw new OperatorError(`${path} is not up to date; run "plantstore migrate" first`);
     // The next statements create the sidecar files.
     assertNotReplaced();
     makeDurable(database, path);
@@ -103,14 +105,4 @@ function makeDurable(database: Database, path: string): void {
   // SQLite fsyncs the folder after it has created the WAL, and ignores an error; this fsync comes
   // first and reports it.
   fsyncDirectory(path);
-}
-
-function assertStore(database: Database, path: string, mode: OpenMode): void {
-  const version = schemaVersion(database, path);
-  if (mode === "create" || isUpToDate(database, path)) return;
-  const reason =
-    version < newestVersion
-      ? `has schema version ${version}, but this program needs ${newestVersion}`
-      : "lacks the column of a field";
-  throw new OperatorError(`${path} ${reason}; run "plantstore migrate" first`);
 }

@@ -49,7 +49,7 @@ const migrations: readonly string[] = [
 ];
 
 /** The schema version that this program works with. */
-export const newestVersion = migrations.length;
+const newestVersion = migrations.length;
 
 /**
  * The schema version of a file, 0 if it is empty. Throws an OperatorError if the file is another
