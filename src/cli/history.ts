@@ -21,7 +21,7 @@ import { host } from "./host.ts";
 import { formatTable, printError, printStored } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
-const settingNames = ["historySince", "historyUndo", "json", "database"] as const;
+const settingNames = ["historyUndo", "json", "database"] as const;
 
 /** The exit code of an undo that left some plants as they are. */
 const someLeftExitCode = 3;
@@ -49,13 +49,12 @@ Creates are not edits: plants that an import created stay.`,
 }
 
 async function printHistory(
-  { historySince, json, database }: Config<(typeof settingNames)[number]>,
+  { json, database }: Config<(typeof settingNames)[number]>,
   id: bigint | undefined,
 ): Promise<void> {
-  const since = historySince === undefined ? undefined : Date.now() - historySince;
   await withStore(database, "existing", async (store) => {
     await using read = await store.openSql("read");
-    await printStored(historyLines(read, { id, since }, json));
+    await printStored(historyLines(read, { id }, json));
   });
 }
 

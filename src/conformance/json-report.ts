@@ -4,7 +4,7 @@ import { bases } from "./rule.ts";
 import { type ConformanceReport, conforms, countOutcomes } from "./run.ts";
 
 /** Raised when a member changes its meaning or is removed. */
-const formatVersion = 4;
+const formatVersion = 5;
 
 /**
  * The report as a JSON document. Ids are strings: many readers of JSON lose the digits of a number.

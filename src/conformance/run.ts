@@ -15,7 +15,6 @@ export type Outcome = "holds" | "fails" | "blocked" | "skipped";
 export interface RuleResult {
   readonly rule: Rule;
   readonly outcome: Outcome;
-  readonly durationMs: number;
   /** Why it was not checked, or not in all cases. */
   readonly reason: string | undefined;
   /** Empty unless it fails. */
@@ -79,7 +78,7 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     ran.push(
       gone === undefined
         ? await runRule(rule, state)
-        : { rule, outcome: "blocked", durationMs: 0, reason: gone, failures: [] },
+        : { rule, outcome: "blocked", reason: gone, failures: [] },
     );
   }
   const results = ran.map((result) =>
@@ -153,7 +152,6 @@ async function findGone(last: RuleResult | undefined, state: RunState): Promise<
 }
 
 async function runRule(rule: Rule, state: RunState): Promise<RuleResult> {
-  const startedAt = Date.now();
   const context = await check(rule, state);
   const { heldCases, isBlocked, undecided } = context;
   // A response of 5xx may have a cause that has gone: the rule is blamed if it comes again.
@@ -176,7 +174,6 @@ async function runRule(rule: Rule, state: RunState): Promise<RuleResult> {
   return {
     rule,
     outcome: failures.length > 0 ? "fails" : isChecked ? "holds" : unchecked,
-    durationMs: Date.now() - startedAt,
     reason: reasons.length === 0 ? undefined : reportText(reasons.join("; "), state.secrets),
     failures,
   };

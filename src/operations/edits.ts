@@ -106,8 +106,6 @@ export type HistoryCursor = Pick<HistoryEntry, "editedAt" | "run" | "seq">;
 /** Which entries are listed; without a property all of them. */
 export interface HistoryFilter {
   readonly id?: bigint | undefined;
-  /** Milliseconds since the epoch. */
-  readonly since?: number | undefined;
   /** Only entries that come after this one in the list. */
   readonly after?: HistoryCursor | undefined;
 }
@@ -133,14 +131,13 @@ interface EditRow {
 /** Lists a page of entries, the latest first. */
 export function listEdits(
   sql: SqlConnection,
-  { id, since, after }: HistoryFilter,
+  { id, after }: HistoryFilter,
   entriesMax: number = editsMax,
 ): Promise<HistoryPage> {
   const parameters: SqlValue[] = [];
   const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
   const conditions = [sql.inTime];
   if (id !== undefined) conditions.push(`plant_id = ${parameter(id)}`);
-  if (since !== undefined) conditions.push(`edited_at >= ${parameter(since)}`);
   if (after !== undefined) {
     const place = [after.editedAt, after.run, after.seq].map(parameter);
     conditions.push(`(edited_at, run, seq) < (${place.join(", ")})`);

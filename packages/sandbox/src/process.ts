@@ -14,6 +14,8 @@ const endMsMax = 5_000;
 export class SandboxProcess {
   /** Resolves when the process has ended, or could not be started, and its output was read. */
   readonly ended: Promise<void>;
+  /** Resolves when its addresses are printed. */
+  readonly ready: Promise<void>;
   #child: ChildProcess;
   #output = "";
   #printed = "";
@@ -35,8 +37,11 @@ export class SandboxProcess {
     });
     // The process has ended; its end is reported by itself.
     this.#child.stdin?.on("error", () => undefined);
-    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      this.#printed += text;
+    this.ready = new Promise((resolve) => {
+      this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+        this.#printed += text;
+        if (/^Control .*\n/m.test(this.#printed)) resolve();
+      });
     });
     this.#readLines(log);
   }

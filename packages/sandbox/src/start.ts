@@ -5,7 +5,6 @@ import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 // Imported, since test runners replace the global functions with fake timers.
-import { setTimeout } from "node:timers";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { newPlantJson } from "../../client/src/plant.ts";
@@ -31,8 +30,6 @@ export interface SandboxOptions {
   /** How long the start may take, in milliseconds. Default: 30,000. */
   readonly startTimeoutMs?: number;
 }
-
-const pollMs = 5;
 
 /**
  * Starts a sandbox in its own process, and resolves when it is ready. It ends with `close()`, or when
@@ -97,25 +94,17 @@ function writeSeeds(plants: readonly SeedPlant[]): string {
 }
 
 async function waitUntilReady(sandbox: SandboxProcess, timeoutMs: number): Promise<Addresses> {
-  let isLate = false;
-  setTimeout(() => {
-    isLate = true;
-  }, timeoutMs).unref();
-  for (;;) {
-    const addresses = readAddresses(sandbox.printed);
-    if (addresses !== undefined) return addresses;
-    const { end, output } = sandbox;
-    // The command's own line is its last one.
-    const line = lastLine(output);
-    if (end !== undefined)
-      throw new SandboxStartError(line || `The sandbox ended before it was ready: ${end}`, output);
-    if (isLate)
-      throw new SandboxStartError(
-        `The sandbox was not ready within ${timeoutMs} ms. ${line}`.trimEnd(),
-        output,
-      );
-    await Promise.race([sandbox.ended, delay(pollMs)]);
-  }
+  await Promise.race([sandbox.ready, sandbox.ended, delay(timeoutMs, undefined, { ref: false })]);
+  const addresses = readAddresses(sandbox.printed);
+  if (addresses !== undefined) return addresses;
+  const { end, output } = sandbox;
+  // The command's own line is its last one.
+  const line = lastLine(output);
+  const message =
+    end === undefined
+      ? `The sandbox was not ready within ${timeoutMs} ms. ${line}`.trimEnd()
+      : line || `The sandbox ended before it was ready: ${end}`;
+  throw new SandboxStartError(message, output);
 }
 
 /** Reads the rows that the command prints; undefined before the last one of these. */

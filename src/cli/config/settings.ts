@@ -339,11 +339,6 @@ const commandSettings = {
     "--with-creation",
     "show also when and with which token each plant was created",
   ),
-  historySince: {
-    flag: "--since <duration>",
-    description: "print only the edits since this long ago, such as 1d or 12h",
-    parse: parseDuration,
-  },
   historyUndo: {
     flag: "--undo <run>",
     description: "undo the edits of this run",

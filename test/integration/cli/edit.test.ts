@@ -70,14 +70,13 @@ for (const engine of engines) {
     ]);
     expect(stdout).toContain('"id":9007199254740993,"before":{"id":9007199254740993,"name":"Monstera\\n"}');
     const [deletion, , , update] = entries.map(({ run }) => run);
-    const table = (await command("history", "--since", "1h")).stdout.split("\n");
+    const table = (await command("history")).stdout.split("\n");
     expect(table[0]).toMatch(/^WHEN +RUN +PLANT +WHO +WHAT$/);
     expect(table[1]).toMatch(
       new RegExp(`${deletion}  9007199254740992 .*, sudo by ada +deleted {"name":"Hoya"}$`),
     );
     expect(table[4]).toMatch(new RegExp(`${update}  -7 .* name "Ficus" → .*, tag "tree" → ""$`));
     expect((await command("history", "-7")).stdout.trimEnd().split("\n")).toHaveLength(3);
-    expect((await command("history", "--since", "0s", "--json")).stdout).toBe("");
 
     expect(await command("history", "9007199254740993", "--undo", deletion)).toEqual({
       exitCode: 0,
