@@ -2,7 +2,6 @@
 
 import { type NewPlant, type Plant, plantsEqual } from "../core/contract/plant.ts";
 import { printable } from "../core/observability/terminal.ts";
-import { OperatorError } from "../core/operator-error.ts";
 import { editsMax } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { type Editor, EditRun } from "../operations/edits.ts";
@@ -15,7 +14,7 @@ import { withStore } from "./with-store.ts";
 /**
  * Replaces stored plants by the results of `replace`, or deletes those for which it is undefined,
  * and prints each change. A plant that is missing, or that somebody else has changed since it was
- * read, is left as it is. Rejects with an OperatorError if one was.
+ * read, is left as it is, which a line says, and the exit code 1.
  */
 export async function replacePlants(
   database: string,
@@ -50,13 +49,8 @@ export async function replacePlants(
     }
     const { updated, deleted } = run.made;
     if (updated + deleted > 0) printError(`"plantstore history --undo ${run.id}" undoes this.`);
-    const [only] = left;
-    if (only === undefined) return;
-    if (ids.length === 1) throw new OperatorError(only);
     for (const reason of left) printError(`plantstore: ${reason}`);
-    throw new OperatorError(
-      `${left.length} of ${ids.length} plants were left as they are; the lines above say why`,
-    );
+    if (left.length > 0) host().setExitCode(1);
   });
 }
 

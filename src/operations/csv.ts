@@ -30,12 +30,12 @@ export interface ReadOptions {
 }
 
 export class Csv implements RecordFormat<CsvCells> {
-  readonly #options: ReadOptions;
+  readonly #onHeader: ReadOptions["onHeader"];
   #columns: Columns | undefined;
   #delimiter: Delimiter = ",";
 
-  constructor(options: ReadOptions) {
-    this.#options = options;
+  constructor({ onHeader }: ReadOptions) {
+    this.#onHeader = onHeader;
   }
 
   parse(text: string, onRecord: OnCsvRecord): number {
@@ -47,7 +47,7 @@ export class Csv implements RecordFormat<CsvCells> {
     if (text.trim() === "") return undefined;
     if (this.#columns === undefined) {
       this.#columns = parseHeader(cells, text);
-      this.#options.onHeader?.(text, this.#delimiter);
+      this.#onHeader?.(text, this.#delimiter);
       return undefined;
     }
     return this.#parseCells(cells, this.#columns);

@@ -10,13 +10,8 @@ import type { Rules } from "./rules.ts";
 
 /** Reads the rules of a file. Rejects with an OperatorError if it has no valid ones. */
 export async function loadRules(file: string): Promise<RuleList> {
-  const text = await Bun.file(file)
-    .text()
-    .catch((error) => {
-      throw new OperatorError(`${file}: ${errorMessage(error)}`);
-    });
   try {
-    return await parseDescribed<RuleList>(parseExactJson(text), "RuleList");
+    return await parseDescribed<RuleList>(parseExactJson(await Bun.file(file).text()), "RuleList");
   } catch (error) {
     throw new OperatorError(`${file}: ${errorMessage(error)}`);
   }

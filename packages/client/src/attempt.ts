@@ -20,20 +20,13 @@ export async function attempt<Result extends object>(
   settings: Settings,
 ): Promise<Result | AttemptError> {
   signal?.throwIfAborted();
-  // AbortSignal.any would be shorter, but requires Node 20.3, or a browser of 2024.
-  const controller = new AbortController();
-  const abort = () => controller.abort(signal?.reason);
-  signal?.addEventListener("abort", abort);
-  const timeout = new PlantStoreTimeoutError(`No complete response within ${Math.ceil(timeoutMs)} ms.`);
-  const timer = setTimeout(() => controller.abort(timeout), timeoutMs);
+  const timeout = AbortSignal.timeout(Math.max(0, Math.ceil(timeoutMs)));
+  const ended = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   try {
-    return await Promise.race([send(call, controller.signal, settings), rejectOnAbort(controller.signal)]);
+    return await Promise.race([send(call, ended, settings), rejectOnAbort(ended)]);
   } catch (error) {
-    if (error === timeout) return timeout;
-    throw error;
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", abort);
+    if (error !== timeout.reason) throw error;
+    return new PlantStoreTimeoutError(`No complete response within ${Math.ceil(timeoutMs)} ms.`);
   }
 }
 
