@@ -4,7 +4,13 @@ import { AdminError } from "../admin-responses.ts";
 import { ApiError, statusOf } from "../core/contract/errors.ts";
 import { isStorable } from "../core/contract/field-types.ts";
 import { groupField } from "../core/contract/fields.ts";
-import { type NewPlant, type Plant, parseNewPlantJson, plantsEqual } from "../core/contract/plant.ts";
+import {
+  type NewPlant,
+  newPlantJson,
+  type Plant,
+  parseNewPlantJson,
+  plantsEqual,
+} from "../core/contract/plant.ts";
 import { toApiError } from "../core/http/exchange.ts";
 import type { Notice } from "../core/observability/server-event.ts";
 import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
@@ -49,7 +55,8 @@ export class PlantChanges {
   }
 
   /**
-   * Edits plants. A plant that is no longer the one that was shown stays as it is.
+   * Edits plants. Those are left that are no longer what was shown, or that would become larger
+   * than a client may send.
    *
    * @param plants each an id, a colon and the version that was shown; separated by spaces.
    * @param change `delete`, `group`, or `replace` for one plant.
@@ -62,9 +69,10 @@ export class PlantChanges {
     const parsed = this.#parseChange(change, value);
     if (parsed.kind === "replace" && (shown.length !== 1 || shown[0]?.[0] !== parsed.replacement.id))
       throw new BadRequestError("The id of a plant cannot be changed.");
-    const sql = await this.#context.reader();
+    const { bodyBytesMax, reader } = this.#context;
+    const sql = await reader();
     const run = this.startRun(client);
-    const changedMeanwhile: bigint[] = [];
+    const left: bigint[] = [];
     try {
       for (let at = 0; at < shown.length; at += editsMax) {
         const some = shown.slice(at, at + editsMax);
@@ -76,19 +84,21 @@ export class PlantChanges {
         for (const [id, version] of some) {
           const expected = stored.get(id);
           if (expected === undefined || versionOf(expected) !== version) {
-            changedMeanwhile.push(id);
+            left.push(id);
             continue;
           }
           const replacement = changed(expected, parsed);
-          if (replacement !== expected) made.push({ id, expected, replacement });
+          if (replacement !== undefined && Buffer.byteLength(newPlantJson(replacement)) > bodyBytesMax)
+            left.push(id);
+          else if (replacement !== expected) made.push({ id, expected, replacement });
         }
         const outcomes = await run.edit(made);
-        changedMeanwhile.push(...made.flatMap(({ id }, index) => (outcomes[index] === "done" ? [] : [id])));
+        left.push(...made.flatMap(({ id }, index) => (outcomes[index] === "done" ? [] : [id])));
       }
     } finally {
       this.reportRun(run, client);
     }
-    return { run: run.id, edited: run.made.updated + run.made.deleted, changedMeanwhile };
+    return { run: run.id, edited: run.made.updated + run.made.deleted, left };
   }
 
   /** Lists the edits of a plant, the latest first. */
@@ -129,8 +139,8 @@ export class PlantChanges {
     if (change === "delete") return { kind: "delete" };
     if (change === "replace") return { kind: "replace", replacement: this.#parsePlant(value) };
     if (change !== "group" || groupField === undefined) throw new BadRequestError("There is no such change.");
-    if (!isStorable(value) || Buffer.byteLength(value) > this.#context.bodyBytesMax)
-      throw new BadRequestError(`The ${groupField} is too long, or has a character that cannot be stored.`);
+    if (!isStorable(value))
+      throw new BadRequestError(`The ${groupField} has a character that cannot be stored.`);
     return { kind: "group", group: value === "" ? undefined : value };
   }
 

@@ -47,7 +47,7 @@ export function PlantDialog({
       });
       await loaded.reload();
       // The next attempt is compared with what is stored now. What was typed stays.
-      if (made.changedMeanwhile.length > 0)
+      if (made.left.length > 0)
         throw new Error(`Plant ${id} has changed since you opened it. Nothing was saved.`);
       onEdited();
       setMode("shown");

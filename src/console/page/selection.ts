@@ -64,11 +64,9 @@ export function Selection({
       change: chosen,
       value: group,
     });
-    const { edited, changedMeanwhile } = result;
+    const { edited, left } = result;
     const done = chosen === "delete" ? "deleted" : "changed";
-    setNote(
-      `${formatCount(edited, "plant")} ${done}, in the run ${result.run}.${leftText(changedMeanwhile)}`,
-    );
+    setNote(`${formatCount(edited, "plant")} ${done}, in the run ${result.run}.${leftText(left)}`);
     setRun(edited > 0 ? result.run : "");
     onSelect(new Set());
     onEdited();
@@ -132,5 +130,5 @@ export function Selection({
 function leftText(ids: string[]) {
   if (ids.length === 0) return "";
   const named = ids.slice(0, namedMax).join(", ") + (ids.length > namedMax ? ", …" : "");
-  return ` Changed meanwhile and left as they are: ${formatCount(ids.length, "plant")}, ${named}.`;
+  return ` Changed meanwhile or too large, and left as they are: ${formatCount(ids.length, "plant")}, ${named}.`;
 }

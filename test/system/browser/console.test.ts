@@ -204,7 +204,7 @@ test.concurrent("fields of every type are listed, edited and sent, each with the
     await page.route("**/api/plant?*", (route) => route.fulfill({ json: plant }));
     await page.route("**/api/edits", (route) => {
       sent.push(route.request().postDataJSON());
-      return route.fulfill({ json: { run: "r", edited: 1, changedMeanwhile: [] } });
+      return route.fulfill({ json: { run: "r", edited: 1, left: [] } });
     });
     const listed = { plants: [plant], next: null, compared: 1 };
     await page.route("**/api/plants?*", (route) => route.fulfill({ json: listed }));
@@ -275,7 +275,9 @@ test.concurrent("plants are selected, on the page or all that a search finds, th
     expect(await accessibilityFaults(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Change 2 plants" }).click();
     await page
-      .getByText(/1 plant changed, in the run .+ Changed meanwhile and left as they are: 1 plant, 628\./)
+      .getByText(
+        /1 plant changed, in the run .+ Changed meanwhile or too large, and left as they are: 1 plant, 628\./,
+      )
       .waitFor();
     await row(page, 629n).getByText("succulent").waitFor();
     await searchFor(page, "hoya");
