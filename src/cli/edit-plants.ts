@@ -39,12 +39,7 @@ export async function replacePlants(
       for (const [index, { id, expected, replacement }] of edits.entries()) {
         if (outcomes[index] === "done")
           printError(`plant ${id}: ${printable(describeChange(expected, replacement))}`);
-        else
-          left.push(
-            outcomes[index] === "missing"
-              ? noSuchPlant(id)
-              : `the plant ${id} was changed at the same time, and was left as it is; try again`,
-          );
+        else left.push(`the plant ${id} was changed at the same time, and was left as it is; try again`);
       }
     }
     const { updated, deleted } = run.made;

@@ -4,7 +4,7 @@
 import { type FieldName, fieldNames, type PlantColumns, typeOf } from "../contract/fields.ts";
 import { type NewPlant, newPlantJson, type Plant, toColumns, toNewPlant } from "../contract/plant.ts";
 import type { SqlStatement, SqlValue } from "./sql-connection.ts";
-import { list, query, type SqlWork } from "./sql-work.ts";
+import type { SqlWork } from "./sql-work.ts";
 
 /** A change or a deletion of one plant, or the restoration of a deleted one. */
 export interface PlantEdit {
@@ -32,10 +32,9 @@ export interface RunPart {
 
 /**
  * - `done`: the edit is on stable storage, with its row in the history.
- * - `missing`: no plant has the id.
- * - `changed`: the stored plant is not the expected one; it is unchanged.
+ * - `changed`: the stored plant, or that there is none, is not what was expected; it is unchanged.
  */
-export type EditOutcome = "done" | "missing" | "changed";
+export type EditOutcome = "done" | "changed";
 
 /**
  * Edits in one call: on SQLite the batches of a server wait for them, some 5 ms. With plants of the
@@ -82,17 +81,7 @@ export function* editWork(
       },
     ];
   });
-  const others = edits.filter((_, index) => edited[index] === undefined).map(({ id }) => id);
-  const stored =
-    others.length === 0
-      ? []
-      : yield* query<{ id: bigint | string }>(`SELECT id FROM plants WHERE id IN ${list(others)}`, others);
-  const storedIds = new Set(stored.map(({ id }) => String(id)));
-  return edits.map(({ id, expected }, index) => {
-    if (edited[index] !== undefined) return "done";
-    // Another transaction may have restored it; the operator has to look again either way.
-    return expected === undefined || storedIds.has(String(id)) ? "changed" : "missing";
-  });
+  return edits.map((_, index) => (edited[index] === undefined ? "changed" : "done"));
 }
 
 /** Makes an edit if the stored plant is the expected one; only then it returns a row. */

@@ -51,7 +51,7 @@ for (const engine of engines) {
             { id: -7n, expected: aloe, replacement: undefined },
             { id: -7n, expected: ficus, replacement: renamed },
           ]),
-        ).toEqual(["done", "missing", "changed", "done"]);
+        ).toEqual(["done", "changed", "changed", "done"]);
         const { entries } = await listEdits(sql, {});
         expect(entries).toMatchObject([
           { run: run.id, id: -7n, editor: ada, before: ficus, after: renamed },
