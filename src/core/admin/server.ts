@@ -48,9 +48,11 @@ export function startAdminServer({
   onInternalError,
 }: AdminOptions): Bun.Server<undefined> {
   const metricsText = new CoalescedWork(() => metrics.text());
+  // Each is a commit: probes that ask at the same time share one.
+  const readiness = new CoalescedWork(assertReady);
   const livez = () => respond(200, "live\n");
   const readyz = () =>
-    withinTime(assertReady(), readinessMsMax, "the store").then(
+    withinTime(readiness.run(), readinessMsMax, "the store").then(
       (failures) => respond(200, ["ready", ...failures, ""].join("\n")),
       (reason) => respond(503, `not ready: ${errorMessage(reason)}\n`),
     );

@@ -2,7 +2,6 @@
 // duration of a commit determines the size of the batches. A timer only ends a wait beside a commit
 // that takes long.
 
-import { CoalescedWork } from "../coalesced-work.ts";
 import { countCodeUnits } from "../contract/fields.ts";
 import type { Clock, Emit } from "../observability/server-event.ts";
 import { isWithinShare } from "./fair-share.ts";
@@ -75,12 +74,10 @@ const codeUnitsPerPlant = 4_096;
 const holdMsMax = 20;
 
 export class GroupCommit implements CreateQueue {
-  readonly #store: Pick<PlantStore, "create">;
+  readonly #store: Pick<PlantStore, "create" | "assertWritable">;
   readonly #limits: GroupCommitLimits;
   readonly #context: QueueContext;
   readonly #schedule: (start: () => void) => void;
-  /** Commits without a plant. Probes that ask at the same time share one. */
-  readonly #probe: CoalescedWork<void>;
   #queue: PendingCreate[] = [];
   /** How many plants those in the queue count as. */
   #size = 0;
@@ -106,7 +103,6 @@ export class GroupCommit implements CreateQueue {
     // So that all requests of one poll of the sockets are one batch, and not the first of them alone.
     // It is not a timer: an idle event loop ends its tick at once.
     this.#schedule = context.schedule ?? setImmediate;
-    this.#probe = new CoalescedWork(() => store.assertWritable());
   }
 
   get queuedPlants(): number {
@@ -138,7 +134,7 @@ export class GroupCommit implements CreateQueue {
   }
 
   async assertReady(): Promise<readonly string[]> {
-    await this.#probe.run();
+    await this.#store.assertWritable();
     return [];
   }
 

@@ -34,13 +34,13 @@ export function openDatabase(path: string, mode: OpenMode): Database {
     // 2^51.
     database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
     database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
-    // Throws for another program's database also where it is to be migrated.
-    if (!isUpToDate(database, path) && mode !== "create")
+    const needsMigration = !isUpToDate(database, path);
+    if (needsMigration && mode !== "create")
       throw new OperatorError(`${path} is not up to date; run "plantstore migrate" first`);
     // The next statements create the sidecar files.
     assertNotReplaced();
     makeDurable(database, path);
-    if (mode === "create") migrate(database, path);
+    if (needsMigration) migrate(database, path);
     assertNotReplaced();
     // Transactions wait in retryWhileLocked, and checkpoints must not wait.
     database.run("PRAGMA busy_timeout = 0");

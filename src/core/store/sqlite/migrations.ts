@@ -85,7 +85,6 @@ export function isUpToDate(database: Database, path: string): boolean {
 
 /** Upgrades a file to the newest version, in one transaction, once if several processes start. */
 export function migrate(database: Database, path: string): void {
-  if (isUpToDate(database, path)) return;
   const upgrade = database.transaction(() => {
     for (const migration of migrations.slice(schemaVersion(database, path))) database.run(migration);
     const hasPlants = database.query("SELECT 1 FROM plants LIMIT 1").get() !== null;

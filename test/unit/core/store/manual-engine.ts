@@ -7,7 +7,6 @@ import type { NewEntry, Outcome } from "../../../../src/core/store/plant-store.t
 export class ManualEngine {
   /** What a probe fails with, if it fails. */
   failure: string | undefined;
-  probes = 0;
   readonly #ends: PromiseWithResolvers<Outcome[]>[] = [];
   /** The ids of each batch. */
   readonly batches: number[][] = [];
@@ -20,7 +19,6 @@ export class ManualEngine {
   }
 
   async assertWritable(): Promise<void> {
-    this.probes++;
     if (this.failure !== undefined) throw new Error(this.failure);
   }
 
