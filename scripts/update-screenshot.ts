@@ -122,7 +122,7 @@ async function takeAll(browser: Browser, folder: string, url: string, steps: Ste
         const page = await context.newPage();
         await page.goto(url);
         await page.locator('[aria-label^="Errors by code"], .addresses, #token').first().waitFor();
-        await page.getByRole("row").nth(1).waitFor();
+        await page.locator(".plants tbody, #token").first().waitFor();
         await step(page);
         const path = `${folder}/${name}-${colorScheme}-${width}.png`;
         await page.screenshot({ path, fullPage: !(await dialog(page).isVisible()) });

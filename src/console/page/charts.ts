@@ -80,20 +80,20 @@ function chartsOf(buckets: readonly Samples[], rangeName: RangeName): ChartPrope
     });
   const meanOf = (found: number[]) => sumOf(found) / found.length;
   const worstOf = (found: number[]) => Math.max(...found);
-  const created = sums((sample) => sample.created);
+  const created = sumOf(buckets.flat().map((sample) => sample.created + sample.imported));
   const medians = values(({ p50Ms }) => p50Ms, meanOf);
   const median = medians.findLast((ms) => ms !== null);
   const errors = sumOf(buckets.flat().flatMap((sample) => Object.values(sample.errors)));
   return [
     {
       title: "Creates",
-      caption: `${sumOf(created).toLocaleString("en-US")} created`,
+      caption: `${created.toLocaleString("en-US")} created`,
       unit: `plants per ${bucket}`,
       empty: `No plant was created ${nothing}.`,
       kind: "bars",
       format: formatNumber,
       lines: [
-        { label: "created", colour: "--accent", values: created },
+        { label: "created", colour: "--accent", values: sums((sample) => sample.created) },
         { label: "imported", colour: "--line-4", values: sums(({ imported }) => imported) },
         { label: "duplicates", colour: "--line-2", values: sums(({ unchanged }) => unchanged) },
       ],
