@@ -121,7 +121,7 @@ async function takeAll(browser: Browser, folder: string, url: string, steps: Ste
         await using context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } });
         const page = await context.newPage();
         await page.goto(url);
-        await page.locator('[aria-label^="Errors by code"], .addresses, #token').first().waitFor();
+        await page.locator(".canvas, .addresses, #token").first().waitFor();
         await page.locator(".plants tbody, #token").first().waitFor();
         await step(page);
         const path = `${folder}/${name}-${colorScheme}-${width}.png`;
@@ -176,6 +176,7 @@ if (executablePath === null)
 
 const [option, folder] = process.argv.slice(2);
 const demo = Bun.spawn([plantstore, "demo"], { stdout: "pipe", stderr: "ignore" });
+process.once("exit", () => demo.kill());
 const [, server = "", consoleUrl = ""] = await new Output(demo.stdout).until(
   (text) => /^(http\S+)\n[\s\S]*^The console is at (\S+)\n/m.exec(text) ?? undefined,
 );
@@ -194,5 +195,4 @@ if (option === "--all" && folder !== undefined) {
   await page.screenshot({ path: picture });
 }
 await browser.close();
-demo.kill();
-await demo.exited;
+process.exit();
