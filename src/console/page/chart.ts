@@ -47,7 +47,7 @@ export function Chart(chart: ChartProperties & { axis: TimeAxis }) {
     <figure class="chart">
       <figcaption>
         <h3>${title}</h3>
-        <p class="present">${time === undefined ? caption : formatTime(time * 1_000)}</p>
+        ${!isEmpty && html`<p class="present">${time === undefined ? caption : formatTime(time * 1_000)}</p>`}
       </figcaption>
       ${
         isEmpty
