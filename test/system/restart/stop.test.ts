@@ -89,7 +89,10 @@ test("a second signal, later, ends the process immediately", async () => {
     return end;
   }).then(() => stopping);
   expect(exitCode).toBe(1);
-  expect(logLines(stderr).at(-1)).toMatchObject({ level: "warn", signal: "SIGTERM" });
+  expect(logLines(stderr).at(-1)).toMatchObject({
+    msg: "second signal, exiting immediately",
+    signal: "SIGTERM",
+  });
   stuck.terminate();
 });
 
