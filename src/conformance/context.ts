@@ -51,8 +51,6 @@ export interface RunState {
   readonly watches: readonly Watch[];
   /** The fault of plain creates, which blocks the rules that build on them. */
   readonly plainFaults: Set<string>;
-  /** Whether requests of each kind were sent, for the rules of every response. */
-  areKindsProvoked: boolean;
   /** Requests without a response since the last response. */
   unanswered: number;
   /** Learnt from the server when a rule first needs it. */

@@ -20,15 +20,13 @@ function requestsOfEachKind(check: RuleContext): Readonly<Record<string, Request
   };
 }
 
-/** Sends requests of each kind, once in a run: every rule sees every response. */
+/** Sends requests of each kind. */
 async function provokeResponses(check: RuleContext): Promise<void> {
-  if (check.state.areKindsProvoked) return;
   for (const parts of Object.values(requestsOfEachKind(check)))
     await check.send(parts).catch((error) => {
       // That there is no response is no fault of a response.
       if (!(error instanceof RuleViolation)) throw error;
     });
-  check.state.areKindsProvoked = true;
 }
 
 /** A rule of those responses of a run that it concerns. */

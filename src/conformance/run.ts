@@ -65,7 +65,6 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     secrets: new Set([target.token, encodeURIComponent(target.token)]),
     watches,
     plainFaults: new Set(),
-    areKindsProvoked: false,
     conflict: undefined,
   };
   const startedAt = Date.now();

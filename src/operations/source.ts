@@ -49,18 +49,10 @@ function readError(file: string, { code, message }: NodeJS.ErrnoException): Oper
 }
 
 function statOf(file: string): Stats {
-  const stat = readableStat(file);
-  if (!stat.isFile() && !stat.isFIFO())
-    throw new OperatorError(
-      `${file} is neither a file nor a pipe; give the path of one, or - for standard input`,
-    );
-  return stat;
-}
-
-function readableStat(file: string): Stats {
+  let stat: Stats;
   try {
     accessSync(file, constants.R_OK);
-    return statSync(file);
+    stat = statSync(file);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new OperatorError(
@@ -69,4 +61,8 @@ function readableStat(file: string): Stats {
         : `${file} is not readable (${code}); change the permissions of the file and its folder, or name another file`,
     );
   }
+  if (stat.isFile() || stat.isFIFO()) return stat;
+  throw new OperatorError(
+    `${file} is neither a file nor a pipe; give the path of one, or - for standard input`,
+  );
 }
