@@ -16,9 +16,10 @@ export class SandboxProcess {
   readonly ended: Promise<void>;
   /** Resolves when its addresses are printed. */
   readonly ready: Promise<void>;
+  /** What it wrote to its standard output: its addresses. */
+  printed = "";
   #child: ChildProcess;
   #output = "";
-  #printed = "";
   #end: string | undefined;
 
   /** @param log Called with each line of its standard error. */
@@ -39,8 +40,8 @@ export class SandboxProcess {
     this.#child.stdin?.on("error", () => undefined);
     this.ready = new Promise((resolve) => {
       this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-        this.#printed += text;
-        if (/^Control .*\n/m.test(this.#printed)) resolve();
+        this.printed += text;
+        if (/^Control .*\n/m.test(this.printed)) resolve();
       });
     });
     this.#readLines(log);
@@ -49,11 +50,6 @@ export class SandboxProcess {
   /** The exit code, the signal, or why it did not start. Undefined while it runs. */
   get end(): string | undefined {
     return this.#end;
-  }
-
-  /** What it wrote to its standard output: its addresses. */
-  get printed(): string {
-    return this.#printed;
   }
 
   get pid(): number {
