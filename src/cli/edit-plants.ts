@@ -23,7 +23,7 @@ export async function replacePlants(
 ): Promise<void> {
   await withStore(database, "writable", async (store) => {
     const run = commandRun(store);
-    await using sql = await store.openSql("read");
+    await using sql = await store.openSql();
     const left: string[] = [];
     for (let at = 0; at < ids.length; at += editsMax) {
       const some = ids.slice(at, at + editsMax);

@@ -38,7 +38,7 @@ async function exportPlants(
   store: PlantStore,
   { format = "ndjson", group, sinceId, withCreation }: Config<(typeof settingNames)[number]>,
 ): Promise<void> {
-  await using sql = await store.openSql("read");
+  await using sql = await store.openSql();
   const texts = exportText(readPlants(sql, { group, sinceId }), format, withCreation);
   await printStored(texts, "the export", "run it again");
 }

@@ -21,7 +21,7 @@ export function getCommand(): Command {
     async ({ database, withCreation }, text: string) => {
       const id = parseIdArgument(text);
       await withStore(database, "existing", async (store) => {
-        await using sql = await store.openSql("read");
+        await using sql = await store.openSql();
         const plant = (await findPlants(sql, [id])).get(id);
         if (plant === undefined) throw new OperatorError(noSuchPlant(id));
         await printStoredLines([withCreation ? withCreationJson(plant) : newPlantJson(plant)]);

@@ -53,7 +53,7 @@ async function printHistory(
   id: bigint | undefined,
 ): Promise<void> {
   await withStore(database, "existing", async (store) => {
-    await using read = await store.openSql("read");
+    await using read = await store.openSql();
     await printStored(historyLines(read, { id }, json));
   });
 }
@@ -98,7 +98,7 @@ function entryJson({ run, id, editedAt, editor, before, after }: HistoryEntry): 
 
 async function undo(database: string, run: string, id: bigint | undefined): Promise<void> {
   const { undoId, ...result } = await withStore(database, "writable", async (store) => {
-    await using read = await store.openSql("read");
+    await using read = await store.openSql();
     const undo = commandRun(store);
     return { undoId: undo.id, ...(await undoRun(undo, read, { run, id })) };
   });

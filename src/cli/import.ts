@@ -63,7 +63,7 @@ an empty text.`,
 async function runDry(config: ImportConfig, source: Source, signal: AbortSignal): Promise<void> {
   const { database, importUpdate } = config;
   const dryRun = async (store: PlantStore) => {
-    await using read = await store.openSql("read");
+    await using read = await store.openSql();
     const replacement = importUpdate ? new Replacement(read, undefined) : undefined;
     const counts = newCounts();
     const onRejected = () => undefined;
@@ -102,7 +102,7 @@ async function runImport(
     const { onHeader } = rejected.report;
     try {
       if (!importUpdate) return await importRecords(config, source, store, options, onHeader);
-      await using read = await store.openSql("read");
+      await using read = await store.openSql();
       const run = commandRun(store);
       runId = run.id;
       const replacement = new Replacement(read, run);

@@ -22,7 +22,7 @@ export function statsCommand(): Command {
 
 async function readStats(store: PlantStore) {
   const { engine } = store;
-  await using sql = await store.openSql("read");
+  await using sql = await store.openSql();
   const [plants, bytes] = [await countPlants(sql), await store.bytesOnDisk()];
   const all = await store.tokens.list();
   const active = all.filter((token) => isActive(token, Date.now())).length;

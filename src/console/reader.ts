@@ -14,7 +14,7 @@ export class Reader {
   /** Rejects with an OperatorError if it cannot be opened; the next call tries again. */
   open(): Promise<SqlConnection> {
     if (this.#opening !== undefined) return this.#opening;
-    const opening = this.#store.openSql("read").then((connection) => {
+    const opening = this.#store.openSql().then((connection) => {
       const forget = async (error: unknown): Promise<never> => {
         // The thread may have ended, or the database have moved.
         if (!(error instanceof SqlTimeout) && this.#opening === opening) {
@@ -29,8 +29,6 @@ export class Reader {
         inTime,
         query: <Row extends object>(...call: Parameters<SqlConnection["query"]>) =>
           connection.query<Row>(...call).catch(forget),
-        transaction: <Row extends object>(...call: Parameters<SqlConnection["transaction"]>) =>
-          connection.transaction<Row>(...call).catch(forget),
         [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
       };
     });

@@ -252,7 +252,7 @@ async function openOperationStore(
   store: ServerStore,
   resources: AsyncDisposableStack,
 ): Promise<OperationStore> {
-  const read = resources.use(await store.openSql("read"));
+  const read = resources.use(await store.openSql());
   // One after the other: on SQLite the batches of creates wait for edits that are queued.
   let last: Promise<unknown> = Promise.resolve();
   const edit: OperationStore["edit"] = (edits, run) => {

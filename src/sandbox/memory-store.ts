@@ -3,19 +3,19 @@
 import type { NewPlant } from "../core/contract/plant.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "../core/store/plant-edit.ts";
 import type { NewEntry, OnUnavailable, Outcome, PlantStore } from "../core/store/plant-store.ts";
-import type { SqlAccess, SqlConnection } from "../core/store/sql-connection.ts";
+import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { SqlTokens, type TokenStore } from "../core/store/sql-tokens.ts";
 import type { SqlWork } from "../core/store/sql-work.ts";
 import { Database, sizeLimitOperation } from "../core/store/sqlite/driver.ts";
 import { migrate } from "../core/store/sqlite/migrations.ts";
 import { SqlitePlants } from "../core/store/sqlite/plants.ts";
 import { toSqlConnection } from "../core/store/sqlite/sql-connection.ts";
-import { editPlants, runWork, SqlRunner } from "../core/store/sqlite/sql-statements.ts";
+import { editPlants, runWork, SqlReader } from "../core/store/sqlite/sql-statements.ts";
 
 interface Opened {
   readonly database: Database;
   readonly plants: SqlitePlants;
-  readonly sql: SqlRunner;
+  readonly sql: SqlReader;
 }
 
 const databaseOptions = { strict: true, safeIntegers: true } as const;
@@ -62,8 +62,8 @@ export class MemoryStore implements PlantStore {
   }
 
   /** Opens a connection whose calls block the thread while they run. */
-  async openSql(access: SqlAccess): Promise<SqlConnection> {
-    return toSqlConnection(async (call) => this.#current.sql[access](call));
+  async openSql(): Promise<SqlConnection> {
+    return toSqlConnection(async (call) => this.#current.sql.read(call));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -104,7 +104,7 @@ export class MemoryStore implements PlantStore {
     return {
       database,
       plants: new SqlitePlants(database, this.#onUnavailable),
-      sql: new SqlRunner(database),
+      sql: new SqlReader(database),
     };
   }
 }

@@ -13,7 +13,7 @@ const codeUnitsMax = 4 * 2 ** 20;
 
 export function plantsPart(store: MemoryStore): SandboxPart {
   async function list(sinceId: bigint | undefined, limit: number): Promise<Response> {
-    return respondControl(await readPage(readPlants(await store.openSql("read"), { sinceId }), limit));
+    return respondControl(await readPage(readPlants(await store.openSql(), { sinceId }), limit));
   }
 
   function get(id: bigint | undefined): Response {

@@ -30,7 +30,7 @@ export class MemoryContext implements ConsoleContext, AsyncDisposable {
   readonly bodyBytesMax = 1_000;
   readonly emitted: ServerEvent[] = [];
   created = 0;
-  readonly #reader = this.store.openSql("read");
+  readonly #reader = this.store.openSql();
 
   readonly reader = () => this.#reader;
   readonly emit = (event: ServerEvent) => void this.emitted.push(event);

@@ -1,6 +1,7 @@
 // Plants to be stored, and the export of a store.
 
 import { Database } from "bun:sqlite";
+import { Client } from "pg";
 import { ApiError } from "../../src/core/contract/errors.ts";
 import { fieldNames } from "../../src/core/contract/fields.ts";
 import { type NewPlant, parseNewPlantJson } from "../../src/core/contract/plant.ts";
@@ -23,6 +24,19 @@ export async function storePlants(database: string, plants: readonly NewPlant[])
 
 export function unexpected(reason: unknown): never {
   throw new Error(`The store failed: ${reason}`);
+}
+
+/** Runs a statement on a store, past the program. */
+export async function runSql(database: string, sql: string): Promise<void> {
+  if (database.startsWith("sqlite:")) {
+    using file = new Database(database.slice("sqlite:".length));
+    file.run(sql);
+    return;
+  }
+  const client = new Client(database);
+  await client.connect();
+  await client.query(sql);
+  await client.end();
 }
 
 /** Opens a store as a server does, until it goes out of scope. */
@@ -74,7 +88,7 @@ export function storedCount(database: string): Promise<number> {
 
 function reading<Result>(database: string, read: (sql: SqlConnection) => Promise<Result>): Promise<Result> {
   return withStore(database, "existing", async (store) => {
-    await using sql = await store.openSql("read");
+    await using sql = await store.openSql();
     return await read(sql);
   });
 }

@@ -2,7 +2,7 @@
 
 import { type NewPlant, type Plant, plantsEqual } from "../contract/plant.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "./plant-edit.ts";
-import type { SqlAccess, SqlConnection } from "./sql-connection.ts";
+import type { SqlConnection } from "./sql-connection.ts";
 import type { TokenStore } from "./sql-tokens.ts";
 
 /**
@@ -76,8 +76,8 @@ export interface PlantStore extends AsyncDisposable {
 
   readonly tokens: TokenStore;
 
-  /** Opens a connection for SQL of an extra. Close it before the store. */
-  openSql(access: SqlAccess): Promise<SqlConnection>;
+  /** Opens a connection for reading by SQL. Close it before the store. */
+  openSql(): Promise<SqlConnection>;
 }
 
 /** Called with the reason whenever the engine could not commit. */

@@ -1,13 +1,6 @@
-// The interface through which an extra runs its own SQL on a store, while servers create plants.
+// The interface through which an extra reads a store by its own SQL. It never delays creates.
 
 import { OperatorError } from "../operator-error.ts";
-
-/**
- * - `read`: never delays creates.
- * - `write`: on SQLite each call runs between two batches, which wait for it, so each should take
- *   some milliseconds.
- */
-export type SqlAccess = "read" | "write";
 
 /** A value of a parameter. A number must be an integer. */
 export type SqlValue = bigint | number | string | boolean | null;
@@ -20,7 +13,7 @@ export interface SqlStatement {
 
 export const sqlMsMaxDefault = 5_000;
 
-/** A call has reached its time limit. A transaction was rolled back. */
+/** A call has reached its time limit. */
 export class SqlTimeout extends OperatorError {
   constructor(message = "the store took too long to respond; try again when it is less busy") {
     super(message);
@@ -43,9 +36,6 @@ export interface SqlConnection extends AsyncDisposable {
    */
   readonly inTime: string;
 
-  /** Runs one statement, and resolves with its rows. */
+  /** Runs one statement that only reads, and resolves with its rows. */
   query<Row extends object>(sql: string, parameters?: readonly SqlValue[], msMax?: number): Promise<Row[]>;
-
-  /** Runs a transaction of at most `msMax`; resolves with the rows of its last statement. */
-  transaction<Row extends object>(statements: readonly SqlStatement[], msMax?: number): Promise<Row[]>;
 }

@@ -80,7 +80,7 @@ testIfInstalled(
     await using server = await startInProcess({ listener: { host: "127.0.0.1", port: 0, certificate } });
     const { id, expected, replacement } = demoEdit;
     await server.store.create(toEntries([{ id, ...expected }]));
-    await using sql = await server.store.openSql("read");
+    await using sql = await server.store.openSql();
     {
       await using _ = startDemoTraffic(server.url, server.store, 20);
       const callers = () =>

@@ -6,7 +6,7 @@ import type { NewPlant } from "../../../src/core/contract/plant.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
 import { engines } from "../../support/engines.ts";
-import { openedStore } from "../../support/stored-plants.ts";
+import { openedStore, runSql } from "../../support/stored-plants.ts";
 
 /** Names that are easily got wrong: the last code points, astral ones, long ones, the same twice. */
 const names = [
@@ -119,14 +119,13 @@ for (const engine of engines)
   test(`${engine.name}: the right plants are found, page by page`, async () => {
     await using place = await engine.createTestStore();
     await using store = await openedStore(place.database);
-    await using read = await store.openSql("read");
-    await using write = await store.openSql("write");
+    await using read = await store.openSql();
     for (const parity of [0n, 1n]) {
       const creator = await store.tokens.creatorKey(parity === 0n ? "even" : "odd");
       const ofParity = plants.filter(({ id }) => (id % 2n === 0n ? 0n : 1n) === parity);
       await store.create(toEntries(ofParity, creator));
     }
-    await write.query("UPDATE plants SET created_at = abs(id % 97)");
+    await runSql(place.database, "UPDATE plants SET created_at = abs(id % 97)");
     for (const [filter, isFound] of cases((id) => Math.abs(Number(id % 97n))))
       for (const [plantsMax, isDescending] of [
         [17, true],

@@ -13,7 +13,7 @@ import {
 } from "../../../src/operations/edits.ts";
 import { findPlants } from "../../../src/operations/stored-plants.ts";
 import { engines } from "../../support/engines.ts";
-import { editOne, exported, openedStore } from "../../support/stored-plants.ts";
+import { editOne, exported, openedStore, runSql } from "../../support/stored-plants.ts";
 
 const ada: Editor = { by: "command", uid: 1000, user: "ada", sudoUser: "bob" };
 const maxId = 2n ** 63n - 1n;
@@ -31,7 +31,7 @@ for (const engine of engines) {
       await using place = await engine.createTestStore();
       const { database } = place;
       await using store = await openedStore(database);
-      await using read = await store.openSql("read");
+      await using read = await store.openSql();
       await store.create(toEntries(plants, await store.tokens.creatorKey("ci")));
       await use({ store, sql: read, database });
     }
@@ -214,8 +214,7 @@ for (const engine of engines) {
           replacement: { name },
         }));
         await run.edit(edits);
-        await using write = await store.openSql("write");
-        await write.query("UPDATE edits SET edited_at = edited_at - 1000 * seq");
+        await runSql(database, "UPDATE edits SET edited_at = edited_at - 1000 * seq");
         const after = await exported(database);
         const undo = new EditRun(store, ada);
         expect(await undoRun(undo, sql, { run: run.id })).toMatchObject({

@@ -86,7 +86,7 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
       writeFileSync(file, lines("typo").join("\n"));
       const args = ["import", file, "--update", "--database", database];
       await withStore(database, "existing", async (store) => {
-        await using sql = await store.openSql("read");
+        await using sql = await store.openSql();
         const child = Bun.spawn([plantstore, ...args], { stdin: "ignore", stderr: "ignore" });
         await eventually("some edits", async () => (await listEdits(sql, {}, 1)).entries.length > 0);
         child.kill("SIGKILL");

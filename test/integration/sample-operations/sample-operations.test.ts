@@ -107,7 +107,7 @@ for (const engine of engines) {
       for (let time = 0; time < 2; time++)
         expect(await request("DELETE", `/plants/${id}`)).toMatchObject({ status: 204, text: "" });
       await create(id, "Ficus");
-      await using sql = await server.store.openSql("read");
+      await using sql = await server.store.openSql();
       const { entries } = await listEdits(sql, { id });
       expect(entries).toMatchObject([
         {
@@ -127,7 +127,7 @@ for (const engine of engines) {
       expect((await Promise.all(deletions)).map(({ status }) => status)).toEqual(Array(20).fill(204));
       await request("DELETE", `/plants/${id}`);
       await create(id, "other");
-      await using sql = await server.store.openSql("read");
+      await using sql = await server.store.openSql();
       const { entries } = await listEdits(sql, { id });
       for (const { before } of entries) expect(before).toEqual({ id, name: "same" });
     });

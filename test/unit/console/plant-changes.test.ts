@@ -177,7 +177,7 @@ test("an undo that fails halfway reports what it has undone", async () => {
   await deletion.edit(plants.map((plant) => ({ id: plant.id, expected: plant, replacement: undefined })));
   let calls = 0;
   const store: Pick<typeof context.store, "edit" | "openSql"> = {
-    openSql: (access) => context.store.openSql(access),
+    openSql: () => context.store.openSql(),
     edit: async (edits, run) => {
       if (++calls === 2) throw new Error("the disk is full");
       return context.store.edit(edits, run);

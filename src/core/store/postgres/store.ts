@@ -4,7 +4,6 @@ import { OperatorError } from "../../operator-error.ts";
 import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
 import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../plant-edit.ts";
 import type { NewEntry, OnUnavailable, OpenMode, Outcome, StoreWait } from "../plant-store.ts";
-import type { SqlAccess } from "../sql-connection.ts";
 import { bytesOnNodes, openNodeQueues } from "./citus/citus.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
@@ -79,8 +78,8 @@ export class PostgresStore implements ServerStore {
     return this.#primary.once((pool) => this.#bytesOfTables(pool)).catch(rejectForOperator);
   }
 
-  async openSql(access: SqlAccess): Promise<PostgresSqlConnection> {
-    return new PostgresSqlConnection(this.#url, access);
+  async openSql(): Promise<PostgresSqlConnection> {
+    return new PostgresSqlConnection(this.#url);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -21,7 +21,7 @@ export async function openStore(path: string, mode: OpenMode, memory: SharedArra
     return mayTerminate;
   };
   // `create` is for a batch that does not fit into the memory, or comes while another one is in it.
-  const served: Pick<SqliteStore, "create" | "edit" | "runSql" | "assertWritable"> = store;
+  const served: Pick<SqliteStore, "create" | "edit" | "assertWritable"> = store;
   return { store: served, tokens: store.tokens, thread: { close } };
 }
 

@@ -1,7 +1,7 @@
 // The SqlConnection of the SQLite engine: reads run in their own thread.
 
 import { OperatorError } from "../../operator-error.ts";
-import { type SqlConnection, type SqlStatement, sqlMsMaxDefault } from "../sql-connection.ts";
+import { type SqlConnection, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
 import { inTime, type SqlCall } from "./sql-statements.ts";
 import type { openSql } from "./sql-worker.ts";
 import { WorkerClient } from "./worker-rpc.ts";
@@ -11,15 +11,11 @@ export function toSqlConnection(
   run: (call: SqlCall) => Promise<object[]>,
   close: () => Promise<void> = async () => undefined,
 ): SqlConnection {
-  const transaction = <Row extends object>(
-    statements: readonly SqlStatement[],
-    msMax = sqlMsMaxDefault,
-  ): Promise<Row[]> => run({ statements, msMax }) as Promise<Row[]>;
   return {
     dialect: "sqlite",
     inTime,
-    query: (sql, parameters = [], msMax) => transaction([{ sql, parameters }], msMax),
-    transaction,
+    query: <Row>(sql: string, parameters: readonly SqlValue[] = [], msMax = sqlMsMaxDefault) =>
+      run({ sql, parameters, msMax }) as Promise<Row[]>,
     [Symbol.asyncDispose]: close,
   };
 }

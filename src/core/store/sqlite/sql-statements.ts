@@ -11,13 +11,13 @@ import { runImmediateTransaction } from "./immediate-transaction.ts";
 /** See SqlConnection. */
 export const inTime = "in_time()";
 
-/** The statements of one call, as they are sent to the thread. */
-export interface SqlCall {
-  readonly statements: readonly SqlStatement[];
+/** A statement that reads, as it is sent to the thread. */
+export interface SqlCall extends SqlStatement {
   readonly msMax: number;
 }
 
-export class SqlRunner {
+/** Runs statements that read, each within its time. */
+export class SqlReader {
   readonly #database: Database;
   #deadline = Number.POSITIVE_INFINITY;
 
@@ -30,37 +30,14 @@ export class SqlRunner {
     });
   }
 
-  /** Reads, each call on one snapshot. Throws an OperatorError if that fails. */
+  /** Throws an OperatorError if that fails. */
   read(call: SqlCall): object[] {
-    return this.#run(
-      call,
-      this.#database.transaction(() => this.#all(call.statements)),
-    );
-  }
-
-  /**
-   * Runs a call in an immediate transaction. Throws an OperatorError if that fails, and SQLite's
-   * own error after a failed fsync.
-   */
-  write(call: SqlCall): object[] {
-    return this.#run(call, () => runImmediateTransaction(this.#database, () => this.#all(call.statements)));
-  }
-
-  #run(call: SqlCall, run: () => object[]): object[] {
     this.#deadline = performance.now() + call.msMax;
     try {
-      return run();
+      return runStatement(this.#database, call);
     } catch (error) {
       throw readError(error);
-    } finally {
-      this.#deadline = Number.POSITIVE_INFINITY;
     }
-  }
-
-  #all(statements: readonly SqlStatement[]): object[] {
-    let rows: object[] = [];
-    for (const statement of statements) rows = runStatement(this.#database, statement);
-    return rows;
   }
 }
 
@@ -70,9 +47,9 @@ export function openReader(path: string) {
     const database = new Database(path, { readonly: true, strict: true, safeIntegers: true });
     // SQLite opens the WAL with the first statement: later there may be no descriptor for it.
     database.query("SELECT 1 FROM sqlite_schema").get();
-    const runner = new SqlRunner(database);
+    const reader = new SqlReader(database);
     return {
-      read: (call: SqlCall) => runner.read(call),
+      read: (call: SqlCall) => reader.read(call),
       close: () => database.close(true),
     };
   } catch (error) {

@@ -3,7 +3,7 @@
 
 import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
 import type { NewEntry, OnUnavailable, OpenMode, Outcome, PlantStore } from "../plant-store.ts";
-import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
+import type { SqlConnection } from "../sql-connection.ts";
 import type { TokenStore } from "../sql-tokens.ts";
 import { shortenWal } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
@@ -22,7 +22,7 @@ import { retryWhileLocked } from "./immediate-transaction.ts";
 import { OpenFiles } from "./open-files.ts";
 import { SqlitePlants } from "./plants.ts";
 import { toSqlConnection } from "./sql-connection.ts";
-import { editPlants, openReader, type SqlCall, SqlRunner } from "./sql-statements.ts";
+import { editPlants, openReader } from "./sql-statements.ts";
 import { SqliteTokens } from "./tokens.ts";
 
 export class SqliteStore implements PlantStore {
@@ -34,7 +34,6 @@ export class SqliteStore implements PlantStore {
   readonly #files: OpenFiles;
   readonly #checkpointThread: CheckpointSignals | undefined;
   readonly #plants: SqlitePlants;
-  readonly #sql: SqlRunner;
   #diskFailure: DiskFailureError | undefined;
 
   /**
@@ -60,7 +59,6 @@ export class SqliteStore implements PlantStore {
     this.tokens = new SqliteTokens(this.#database, (access, run) =>
       access === "read" ? this.#read(run) : this.#write(run),
     );
-    this.#sql = new SqlRunner(this.#database);
   }
 
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
@@ -79,17 +77,12 @@ export class SqliteStore implements PlantStore {
     return bytesOnDisk(this.#path);
   }
 
-  async openSql(access: SqlAccess): Promise<SqlConnection> {
-    if (access === "write") return toSqlConnection((call) => this.runSql(call));
+  async openSql(): Promise<SqlConnection> {
     const reader = openReader(this.#path);
     return toSqlConnection(
       async (call) => reader.read(call),
       async () => reader.close(),
     );
-  }
-
-  runSql(call: SqlCall): Promise<object[]> {
-    return this.#write(() => this.#sql.write(call));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

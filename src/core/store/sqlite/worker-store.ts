@@ -3,7 +3,7 @@
 import { closeSync, openSync } from "node:fs";
 import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
 import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
-import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
+import type { SqlConnection } from "../sql-connection.ts";
 import type { TokenStore } from "../sql-tokens.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import type { openCheckpoints } from "./checkpoint-worker.ts";
@@ -11,7 +11,7 @@ import type { openStore } from "./commit-worker.ts";
 import { DiskFailureError } from "./errors.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
 import { BatchSender } from "./shared-batch.ts";
-import { openReadConnection, toSqlConnection } from "./sql-connection.ts";
+import { openReadConnection } from "./sql-connection.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 
 export class SqliteWorkerStore implements PlantStore {
@@ -45,24 +45,24 @@ export class SqliteWorkerStore implements PlantStore {
   static async open(path: string, mode: OpenMode, events: StoreEvents): Promise<SqliteWorkerStore> {
     const store = new SqliteWorkerStore(path, events);
     await store.#commitThread.open(path, mode, store.#batches.buffer);
-    try {
-      await store.#startCheckpoints(events);
-    } catch (error) {
-      await store[Symbol.asyncDispose]();
-      throw error;
-    }
+    store.#startCheckpoints(events);
     return store;
   }
 
-  async #startCheckpoints({ onUnavailable, onFailed }: StoreEvents): Promise<void> {
+  /** Not waited for: the thread takes 15 ms to start, and the first checkpoint is not due by then. */
+  #startCheckpoints({ onUnavailable, onFailed }: StoreEvents): void {
     const url = new URL("./checkpoint-worker.ts", import.meta.url);
     const options = { name: "checkpoint", onNotification: onUnavailable };
-    this.#descriptor = openSync(this.#path, "r");
+    const descriptor = openSync(this.#path, "r");
     const thread = new WorkerClient<typeof openCheckpoints>(url, options);
-    await thread.open(this.#path, this.#batches.buffer, this.#descriptor);
+    this.#descriptor = descriptor;
     this.#checkpointThread = thread;
-    // When this reports a failed fsync, the committing thread has it from the signals.
-    this.#checkpointsEnded = thread.served.checkpoints.run().catch(onFailed);
+    // When run() reports a failed fsync, the committing thread has it from the signals.
+    const run = async () => {
+      await thread.open(this.#path, this.#batches.buffer, descriptor);
+      await thread.served.checkpoints.run();
+    };
+    this.#checkpointsEnded = run().catch(onFailed);
   }
 
   async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
@@ -97,10 +97,8 @@ export class SqliteWorkerStore implements PlantStore {
     return this.#commitThread.served.store.assertWritable();
   }
 
-  async openSql(access: SqlAccess): Promise<SqlConnection> {
-    return access === "read"
-      ? openReadConnection(this.#path)
-      : toSqlConnection((call) => this.#commitThread.served.store.runSql(call));
+  openSql(): Promise<SqlConnection> {
+    return openReadConnection(this.#path);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -83,7 +83,7 @@ test("a store in memory knows the creators also after its plants were replaced",
   for (const id of [1n, 2n]) {
     store.replace(empty);
     await store.create([{ plant: { id, name: "Ficus" }, creator }]);
-    const sql = await store.openSql("read");
+    const sql = await store.openSql();
     expect((await findPlants(sql, [id])).get(id)).toMatchObject({ id, creation: { token: "gardener" } });
   }
 });

@@ -6,7 +6,7 @@ import { openServerStore } from "../../../../src/core/store/open-store.ts";
 import { toEntries } from "../../../../src/core/store/plant-store.ts";
 import { engines } from "../../../support/engines.ts";
 import { settled } from "../../../support/settled.ts";
-import { openedStore } from "../../../support/stored-plants.ts";
+import { openedStore, runSql } from "../../../support/stored-plants.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {
@@ -15,9 +15,8 @@ for (const engine of engines) {
       {
         await using store = await openedStore(place.database);
         await store.create(toEntries([{ id: 1n, name: "Monstera", tag: "tropical" }]));
-        await using write = await store.openSql("write");
-        await write.query("ALTER TABLE plants DROP COLUMN tag");
       }
+      await runSql(place.database, "ALTER TABLE plants DROP COLUMN tag");
       const events = {
         onUnavailable: () => undefined,
         onFailed: () => undefined,

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { toEntries } from "../../../../src/core/store/plant-store.ts";
 import { engines } from "../../../support/engines.ts";
-import { openedStore, storedCount } from "../../../support/stored-plants.ts";
+import { openedStore, runSql, storedCount } from "../../../support/stored-plants.ts";
 
 /** Makes the store refuse every plant, and accept plants again. Citus has no triggers. */
 const refusals: Readonly<Record<string, { readonly start: string; readonly end: string }>> = {
@@ -23,14 +23,13 @@ for (const engine of engines) {
     if (refusal === undefined) throw new Error(`no refusal for ${engine.engine}`);
     await using place = await engine.createTestStore();
     await using store = await openedStore(place.database, () => undefined);
-    await using sql = await store.openSql("write");
     await store.assertWritable();
-    await sql.query(refusal.start);
+    await runSql(place.database, refusal.start);
     expect(await store.create(toEntries([{ id: 1n, name: "Monstera" }]))).toEqual(["unavailable"]);
     // With `rejects` Bun waits in an event loop within the one that delivers the thread's report of
     // the refused batch. On a busy machine the response then never came, 1 time in 60.
     expect(await store.assertWritable().catch(String)).toContain("refused");
-    await sql.query(refusal.end);
+    await runSql(place.database, refusal.end);
     await store.assertWritable();
     expect(await storedCount(place.database)).toBe(0);
   });

@@ -1,4 +1,4 @@
-// SQL of an extra on every engine: the same statements, parameters and results, beside creates.
+// Reading by SQL on every engine: the same statements, parameters and results.
 
 import { describe, expect, test } from "bun:test";
 import { type PlantStore, toEntries } from "../../../../src/core/store/plant-store.ts";
@@ -29,7 +29,7 @@ for (const { name, createTestStore, open } of stores) {
         { id: -5n, name: "Aloe", tag: "$1 '?" },
       ];
       await store.create(toEntries(plants));
-      await using sql = await store.openSql("read");
+      await using sql = await store.openSql();
       const rows = await sql.query(
         "SELECT id, name, tag FROM plants WHERE id > $2 OR name = $1 OR name = $1 ORDER BY id LIMIT $3",
         ["Aloe", highest - 1n, 10],
@@ -42,35 +42,14 @@ for (const { name, createTestStore, open } of stores) {
       expect(counted).toEqual([{ plants: 2n, tag: "$1 '?" }]);
     });
 
-    test("a transaction changes everything or nothing", async () => {
-      await using place = await createTestStore();
-      await using store = await open(place.database);
-      await using sql = await store.openSql("write");
-      await sql.transaction([
-        { sql: "CREATE TABLE notes (id integer PRIMARY KEY, note text)" },
-        { sql: "INSERT INTO notes (id, note) VALUES ($1, $2)", parameters: [1, "first"] },
-      ]);
-      const failed = await sql
-        .transaction([
-          { sql: "INSERT INTO notes (id, note) VALUES ($1, $2)", parameters: [2, null] },
-          { sql: "INSERT INTO notes (id, note) VALUES ($1, $2)", parameters: [1, null] },
-        ])
-        .catch((error: unknown) => error);
-      expect(String(failed)).toMatch(/unique/i);
-      expect(await sql.query("SELECT id, note FROM notes")).toEqual([{ id: 1n, note: "first" }]);
-      expect(await store.create(toEntries([{ id: 1n, name: "Ficus" }]))).toEqual(["created"]);
-    });
-
     test("a statement ends at its time limit, and the connection remains usable", async () => {
       await using place = await createTestStore();
       await using store = await open(place.database);
-      await using sql = await store.openSql("read");
+      await using sql = await store.openSql();
       const endless = `WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE ${sql.inTime})
                          SELECT count(*) FROM number`;
       const error = await sql.query(endless, [], 200).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(SqlTimeout);
-      const again = await sql.transaction([{ sql: endless }], 200).catch((thrown: unknown) => thrown);
-      expect(again).toBeInstanceOf(SqlTimeout);
       expect(await sql.query("SELECT 1 AS one WHERE 1 = $1", [1])).toEqual([{ one: 1n }]);
     });
   });

@@ -253,7 +253,7 @@ test("batches that are created at the same time are all committed, with their ow
 test("a connection for reading that closes ends the call that runs, and says to those that wait that it was closed", async () => {
   using folder = new TemporaryFolder();
   await using store = await openedStore(`sqlite:${folder.file("plants.db")}`);
-  const sql = await store.openSql("read");
+  const sql = await store.openSql();
   const calls = [1, 2].map((one) => sql.query("SELECT $1 AS one", [one]).catch(String));
   await sql[Symbol.asyncDispose]();
   expect(await Promise.all(calls)).toEqual([
