@@ -12,10 +12,11 @@ import type { Config, ServeSettings } from "./config/resolve.ts";
 import { serverSettingsWithout } from "./config/settings.ts";
 import { host } from "./host.ts";
 import { hasColours, printError, printLines } from "./output.ts";
+import { ReadyFile } from "./ready-file.ts";
 
 /** The sandbox's own settings, and those of a server except for a kept store and TLS. */
 const settingNames = [
-  ...(["sandboxToken", "sandboxSeed", "sandboxRules", "exitWithParent"] as const),
+  ...(["sandboxToken", "sandboxSeed", "sandboxRules", "sandboxReadyPath", "exitWithParent"] as const),
   ...serverSettingsWithout("database", "migrate", "bootstrapToken", "tlsCertificate", "tlsKey"),
 ];
 type SandboxConfig = Config<(typeof settingNames)[number]>;
@@ -35,6 +36,8 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
     adminNames = [],
     trustedProxies = [],
   } = config;
+  using readyFile =
+    config.sandboxReadyPath === undefined ? undefined : new ReadyFile(config.sandboxReadyPath);
   printError(
     'A sandbox: nothing is kept, and all plants are gone when it ends. "plantstore serve" keeps them.',
   );
@@ -117,6 +120,15 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
 
   const addresses = addressesOf(serveConfig, { url: sandbox.url, adminUrl: server.adminUrl });
   ownProcess.logStart(config, addresses);
+  const { url, adminUrl = null } = addresses;
+  readyFile?.write({
+    url,
+    plantsUrl: `${url}/plants`,
+    token,
+    adminUrl,
+    controlUrl: controlUrl() ?? null,
+    pid: process.pid,
+  });
   await printLines(startLines(config, addresses, controlUrl()));
   await ownProcess.waitForStop(parent?.ended);
 }

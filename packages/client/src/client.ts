@@ -38,7 +38,7 @@ export class PlantStoreClient {
    * @throws PlantStoreNetworkError or PlantStoreTimeoutError if there is no response.
    * @throws TypeError, before anything is sent, for an id that is neither a bigint nor a safe
    * integer.
-   * @throws the reason of the signal, or the error of the token function.
+   * @throws the reason of the signal, or the error of onRetry or of the token function.
    */
   async createPlant(plant: NewPlant, options: CallOptions = {}): Promise<Plant> {
     return await this.#call(createCall(plant), options);
@@ -72,7 +72,10 @@ export class PlantStoreClient {
       const retryAfterMs = "retryAfterMs" in result ? result.retryAfterMs : undefined;
       const delayMs = retryDelayMs(attempts, retryAfterMs, this.#settings);
       if (performance.now() + delayMs >= deadline) throw result;
+      this.#settings.onRetry({ attempt: attempts, error: result, delayMs });
       await delay(delayMs, signal);
+      // Timers and onRetry may take longer.
+      if (performance.now() >= deadline) throw result;
     }
   }
 }

@@ -7,5 +7,5 @@ export {
   PlantStoreNetworkError,
   PlantStoreTimeoutError,
 } from "./errors.ts";
-export type { PlantStoreClientOptions } from "./options.ts";
+export type { PlantStoreClientOptions, RetryInfo } from "./options.ts";
 export type { NewPlant, Plant, PlantPage } from "./plant.ts";

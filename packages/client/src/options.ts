@@ -1,5 +1,17 @@
 // The options of a client, with defaults and validation.
 
+import type { AttemptError } from "./errors.ts";
+
+/** A retry, as onRetry is called with it. */
+export interface RetryInfo {
+  /** The number of the attempt that failed, from 1. */
+  readonly attempt: number;
+  /** Its error: the call rejects with it if it is the last. */
+  readonly error: AttemptError;
+  /** The delay before the next attempt, in milliseconds. */
+  readonly delayMs: number;
+}
+
 /** All times are in milliseconds. */
 export interface PlantStoreClientOptions {
   /** The base URL, such as "https://plants.example/v1"; "/plants" is appended. */
@@ -16,6 +28,13 @@ export interface PlantStoreClientOptions {
   readonly backoffMs?: number | undefined;
   /** Limit of the doubling. A Retry-After may be longer. Default: 5,000. */
   readonly maxBackoffMs?: number | undefined;
+  /**
+   * Called before the delay of each retry, for example to log it. If it throws, the call rejects
+   * with its error.
+   */
+  readonly onRetry?: ((retry: RetryInfo) => void) | undefined;
+  /** Random numbers from 0 to 1 for the delays. Default: Math.random. */
+  readonly random?: (() => number) | undefined;
   /** Sends the requests. Default: the global fetch. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
 }
@@ -37,10 +56,13 @@ export function parseOptions(options: PlantStoreClientOptions) {
     maxRetries: options.maxRetries ?? 8,
     backoffMs: options.backoffMs ?? 100,
     maxBackoffMs: options.maxBackoffMs ?? 5_000,
+    onRetry: options.onRetry ?? (() => undefined),
+    random: options.random ?? Math.random,
     // Called without an object: browsers throw if fetch is called as a method of another object.
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
   };
   if (typeof settings.token !== "function") throw new TypeError("token must be a string or a function");
+  if (typeof settings.onRetry !== "function") throw new TypeError("onRetry must be a function");
   assertTime("attemptTimeoutMs", settings.attemptTimeoutMs, 1);
   assertTime("timeoutMs", settings.timeoutMs, 1);
   assertTime("backoffMs", settings.backoffMs, 0);

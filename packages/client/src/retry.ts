@@ -18,8 +18,7 @@ export function isRetryable(error: AttemptError): boolean {
 export function retryDelayMs(
   attempts: number,
   retryAfterMs: number | undefined,
-  { backoffMs, maxBackoffMs }: Pick<Settings, "backoffMs" | "maxBackoffMs">,
-  random: () => number = Math.random,
+  { backoffMs, maxBackoffMs, random }: Pick<Settings, "backoffMs" | "maxBackoffMs" | "random">,
 ): number {
   const jitterMsMax = Math.min(maxBackoffMs, backoffMs * 2 ** (attempts - 1));
   return (retryAfterMs ?? 0) + random() * jitterMsMax;

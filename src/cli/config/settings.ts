@@ -215,6 +215,13 @@ const limits = {
       "creates that a token may send at once, above its rate for a short time; --token-rate if not set",
     parse: integer(1, 100_000_000),
   },
+  inFlightBytesMax: {
+    flag: "--in-flight-bytes-max <bytes>",
+    default: String(64 * MiB),
+    description:
+      "memory for the bodies of all requests in flight, at least one body; further ones are rejected with 503",
+    parse: integer(1, 64 * 1_024 * MiB),
+  },
   arrivalSecondsMax: {
     flag: "--arrival-seconds-max <seconds>",
     default: "20",
@@ -363,6 +370,12 @@ const commandSettings = {
     flag: "--rules <file>",
     description:
       "rules that the sandbox starts with, and that a reset brings back: the JSON of PUT /sandbox/rules",
+    parse: parseText,
+  },
+  sandboxReadyPath: {
+    flag: "--ready-file <file>",
+    description:
+      "file that is written, as JSON with the addresses, when the sandbox is ready, and removed when it ends",
     parse: parseText,
   },
   exitWithParent: switchSetting(

@@ -78,3 +78,13 @@ test.each([
   expect(await created).toBe(reason);
   expect(target.attempts.count).toBe(1);
 });
+
+test("an attempt for which no time is left is not made: the error of the one before it is the result", async () => {
+  using target = silentTarget("HTTP/1.1 503 Unavailable\r\nContent-Length: 0\r\n\r\n", {
+    timeoutMs: 1_000,
+    backoffMs: 0,
+    onRetry: () => Bun.sleepSync(1_100),
+  });
+  expect(await rejectionOf(target.client.createPlant(plant))).toMatchObject({ status: 503 });
+  expect(target.attempts.count).toBe(1);
+});

@@ -11,7 +11,6 @@ import {
 } from "../../../packages/client/src/index.ts";
 import { parseRetryAfter, retryDelayMs } from "../../../packages/client/src/retry.ts";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
-import { eventually } from "../../support/eventually.ts";
 
 const plant = { id: 1n, name: "Monstera" };
 const busy = '{"error":50300,"message":"The server is overloaded."}';
@@ -84,6 +83,7 @@ test.each<[name: string, wrong: Partial<PlantStoreClientOptions>]>([
   ["baseUrl", { baseUrl: "https://plants.example?token=x" }],
   ["baseUrl", { baseUrl: "https://me:secret@plants.example" }],
   ["token", { token: undefined as unknown as string }],
+  ["onRetry", { onRetry: "log" as never }],
   ["attemptTimeoutMs", { attemptTimeoutMs: 0 }],
   ["timeoutMs", { timeoutMs: 2 ** 31 }],
   ["maxRetries", { maxRetries: 1.5 }],
@@ -140,6 +140,17 @@ describe("a retry", () => {
     expect(client.attempts.count).toBe(2);
   });
 
+  test("does not follow where onRetry throws: createPlant rejects with its error", async () => {
+    const enough = new Error("enough");
+    const client = new CannedClient([[busy, { status: 503 }], created], {
+      onRetry: () => {
+        throw enough;
+      },
+    });
+    expect(await client.rejection()).toBe(enough);
+    expect(client.attempts.count).toBe(1);
+  });
+
   test("does not follow a Retry-After beyond the deadline", async () => {
     const client = new CannedClient([[busy, { status: 503, headers: { "Retry-After": "3600" } }], created]);
     const error = await client.rejection();
@@ -152,17 +163,17 @@ describe("a retry", () => {
 test("an abort during a delay rejects immediately, and nothing more is sent", async () => {
   const controller = new AbortController();
   const later = { status: 503, headers: { "Retry-After": "30" } };
-  const client = new CannedClient([[busy, later], created]);
-  const rejection = client.rejection(plant, controller.signal);
-  await eventually("the first attempt", () => client.attempts.count === 1);
-  controller.abort();
-  expect(await rejection).toBe(controller.signal.reason);
+  const client = new CannedClient([[busy, later], created], {
+    onRetry: () => queueMicrotask(() => controller.abort()),
+  });
+  expect(await client.rejection(plant, controller.signal)).toBe(controller.signal.reason);
   expect(client.attempts.count).toBe(1);
 });
 
 describe("the delay", () => {
   const pace = { backoffMs: 100, maxBackoffMs: 1_000 };
-  const longest = (tries: number, retryAfterMs?: number) => retryDelayMs(tries, retryAfterMs, pace, () => 1);
+  const longest = (tries: number, retryAfterMs?: number) =>
+    retryDelayMs(tries, retryAfterMs, { ...pace, random: () => 1 });
 
   test("doubles for each retry up to its limit, for any number of retries", () => {
     expect([1, 2, 3, 4, 5, 6, 5_000].map((tries) => longest(tries))).toEqual([
@@ -171,12 +182,12 @@ describe("the delay", () => {
   });
 
   test("is between 0 and that limit, by the random source", () => {
-    expect(retryDelayMs(3, undefined, pace, () => 0)).toBe(0);
-    expect(retryDelayMs(3, undefined, pace, () => 0.25)).toBe(100);
+    expect(retryDelayMs(3, undefined, { ...pace, random: () => 0 })).toBe(0);
+    expect(retryDelayMs(3, undefined, { ...pace, random: () => 0.25 })).toBe(100);
   });
 
   test("is at least Retry-After", () => {
-    expect(retryDelayMs(3, 2_500, pace, () => 0)).toBe(2_500);
+    expect(retryDelayMs(3, 2_500, { ...pace, random: () => 0 })).toBe(2_500);
     expect(longest(3, 2_500)).toBe(2_900);
   });
 });
