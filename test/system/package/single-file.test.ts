@@ -32,7 +32,7 @@ test("--version prints the versions and the commit, and next to it are the licen
   // The packages of the server, those that they need, and those of both pages.
   const wanted = Object.keys(packageJson.dependencies);
   expect(names).toEqual(
-    expect.arrayContaining([...wanted, "thread-stream", "pg-protocol", "@opentelemetry/core", "preact"]),
+    expect.arrayContaining([...wanted, "atomic-sleep", "pg-protocol", "@opentelemetry/core", "preact"]),
   );
 });
 

@@ -45,24 +45,24 @@ export class SqliteWorkerStore implements PlantStore {
   static async open(path: string, mode: OpenMode, events: StoreEvents): Promise<SqliteWorkerStore> {
     const store = new SqliteWorkerStore(path, events);
     await store.#commitThread.open(path, mode, store.#batches.buffer);
-    store.#startCheckpoints(events);
+    try {
+      await store.#startCheckpoints(events);
+    } catch (error) {
+      await store[Symbol.asyncDispose]();
+      throw error;
+    }
     return store;
   }
 
-  /** Not waited for: the thread takes 15 ms to start, and the first checkpoint is not due by then. */
-  #startCheckpoints({ onUnavailable, onFailed }: StoreEvents): void {
+  async #startCheckpoints({ onUnavailable, onFailed }: StoreEvents): Promise<void> {
     const url = new URL("./checkpoint-worker.ts", import.meta.url);
     const options = { name: "checkpoint", onNotification: onUnavailable };
-    const descriptor = openSync(this.#path, "r");
+    this.#descriptor = openSync(this.#path, "r");
     const thread = new WorkerClient<typeof openCheckpoints>(url, options);
-    this.#descriptor = descriptor;
+    await thread.open(this.#path, this.#batches.buffer, this.#descriptor);
     this.#checkpointThread = thread;
-    // When run() reports a failed fsync, the committing thread has it from the signals.
-    const run = async () => {
-      await thread.open(this.#path, this.#batches.buffer, descriptor);
-      await thread.served.checkpoints.run();
-    };
-    this.#checkpointsEnded = run().catch(onFailed);
+    // When this reports a failed fsync, the committing thread has it from the signals.
+    this.#checkpointsEnded = thread.served.checkpoints.run().catch(onFailed);
   }
 
   async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
