@@ -1,6 +1,7 @@
 // plantstore export on every engine: selections, output and failures.
 
 import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { TerminalProgram } from "../../support/output.ts";
@@ -72,6 +73,27 @@ for (const engine of engines) {
       expect(exportedLines.filter((line) => !odd.includes(line))).toEqual(lines);
       // The last of them is behind the place where the export was blocked.
       expect(exportedLines).toContain(odd.at(-1) ?? "");
+    });
+
+    test("an export right after an edit of all plants has what they became, while a server runs", async () => {
+      await using place = await engine.createTestStore();
+      using folder = new TemporaryFolder();
+      const name = "x".repeat(2_000);
+      const lines = (tag: string) =>
+        Array.from({ length: 3_000 }, (_, index) => plantJson(BigInt(index), name, tag));
+      await storeLines(place.database, lines("before"));
+      await using _ = await RunningServer.startInProcess(place);
+      writeFileSync(folder.file("after.ndjson"), lines("after").join("\n"));
+      const edit = await runCommand([
+        "import",
+        "--update",
+        folder.file("after.ndjson"),
+        "--database",
+        place.database,
+      ]);
+      expect(edit.stderr).toContain("3,000 replaced");
+      const { stdout } = await runCommand(["export", "--database", place.database]);
+      expect(stdout.trimEnd().split("\n")).toEqual(lines("after"));
     });
   });
 }
