@@ -43,6 +43,10 @@ export class Csv implements RecordFormat<CsvCells> {
     return parseCsvRecords(text, this.#delimiter, onRecord);
   }
 
+  invalid(): CsvCells {
+    return { error: "invalid UTF-8" };
+  }
+
   toPlant(cells: CsvCells, text: string): ImportRecord["plant"] | undefined {
     if (text.trim() === "") return undefined;
     if (this.#columns === undefined) {
@@ -58,7 +62,8 @@ export class Csv implements RecordFormat<CsvCells> {
   }
 
   #parseCells(cells: CsvCells, columns: Columns): ImportRecord["plant"] {
-    if ("error" in cells) return new ApiError("invalidJson", `The record is not CSV: ${cells.error}.`);
+    if ("error" in cells)
+      return new ApiError("invalidJson", `The record is not CSV in UTF-8: ${cells.error}.`);
     if (cells.length !== columns.count) {
       return new ApiError(
         "invalidJson",
@@ -84,7 +89,7 @@ function findDelimiter(text: string): Delimiter {
 
 function parseHeader(cells: CsvCells, text: string): Columns {
   const invalid = (error: string) => new OperatorError(`${error}; ${headerAdvice}`);
-  if ("error" in cells) throw invalid(`the header is not CSV: ${cells.error}`);
+  if ("error" in cells) throw invalid(`the header is not CSV in UTF-8: ${cells.error}`);
   const names = trimmedNames(cells);
   const missing = requiredColumns.filter((name) => !names.includes(name));
   if (missing.length > 0)

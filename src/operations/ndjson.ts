@@ -1,13 +1,13 @@
 // NDJSON: each line is a request body of the API.
 
-import { parseNewPlantJson } from "../core/contract/plant.ts";
-import type { RecordFormat } from "./record-reader.ts";
+import { parseNewPlant, parseNewPlantJson } from "../core/contract/plant.ts";
+import type { ImportRecord, RecordFormat } from "./record-reader.ts";
 
 const openingBrace = 0x7b;
 const byteOrderMark = 0xfeff;
 
 /** A line is parsed only when it becomes a plant, and a blank one is skipped. */
-export const ndjson: RecordFormat<undefined> = {
+export const ndjson: RecordFormat<ImportRecord["plant"] | undefined> = {
   parse(text, onRecord) {
     for (let start = 0; start < text.length; ) {
       const lineEnd = text.indexOf("\n", start);
@@ -17,10 +17,11 @@ export const ndjson: RecordFormat<undefined> = {
     }
     return text.length;
   },
-  toPlant(_, text) {
+  invalid: parseNewPlant,
+  toPlant(invalid, text) {
     // Almost every line starts with a brace, and checking one character first is free.
     if (text.charCodeAt(0) !== openingBrace && /^[ \t\r]*$/.test(text)) return undefined;
     // Like a request body, a line may start with a byte order mark.
-    return parseNewPlantJson(text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text);
+    return invalid ?? parseNewPlantJson(text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text);
   },
 };

@@ -1,7 +1,6 @@
 // Reads the records of a file that arrives in chunks of any size. Holds one chunk, and the part of a
 // record that has arrived.
 
-import { isUtf8 } from "node:buffer";
 import { ApiError } from "../core/contract/errors.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
@@ -10,7 +9,7 @@ import { OperatorError } from "../core/operator-error.ts";
 export interface ImportRecord {
   /** The number of its first line, from 1. */
   readonly line: number;
-  /** Its text in the file, without the line end. */
+  /** Its text in the file, without the line end. Bytes that are not UTF-8 are U+FFFD. */
   readonly text: string;
   readonly plant: NewPlant | ApiError;
 }
@@ -22,6 +21,8 @@ export interface RecordFormat<Parsed> {
    * the index of a last record that does not end within the text; the text's length if there is none.
    */
   parse(text: string, onRecord: (parsed: Parsed, start: number, end: number) => void): number;
+  /** A record that is not UTF-8. */
+  invalid(bytes: Uint8Array): Parsed;
   /** Returns undefined for a blank line and a header. */
   toPlant(parsed: Parsed, text: string): ImportRecord["plant"] | undefined;
   /** Throws an OperatorError if there was no header. */
@@ -36,7 +37,7 @@ const heldBytesMin = 16 * 2 ** 20;
 
 /**
  * Yields the records of a stream, as many at a time as a chunk completes. Throws an OperatorError if
- * a record is not UTF-8 or too long to be held, or a quote is open at the end.
+ * a record is too long to be held, or a quote is open at the end.
  */
 export async function* recordsOf<Parsed>(
   chunks: AsyncIterable<Uint8Array>,
@@ -122,20 +123,23 @@ class RecordReader<Parsed> {
     const own = bytes.subarray(markBytes);
     // Decoding many records at once takes a tenth of the time of decoding each.
     const text = decodeUtf8(own, "kept");
-    if (text === undefined) throw this.#notUtf8(own);
+    if (text === undefined) return markBytes + this.#parseRecordsOneByOne(own, records);
     const end = this.#format.parse(text, (parsed, start, recordEnd) =>
       this.#add(parsed, text.slice(start, recordEnd), records),
     );
     return end === text.length ? bytes.length : markBytes + Buffer.byteLength(text.slice(0, end));
   }
 
-  /** No character of UTF-8 contains the byte of a line feed. */
-  #notUtf8(bytes: Uint8Array): OperatorError {
-    const lines = Buffer.from(bytes).toString("latin1").split("\n");
-    const index = lines.findIndex((line) => !isUtf8(Buffer.from(line, "latin1")));
-    return new OperatorError(
-      `line ${this.#line + index} is not UTF-8; save the file as UTF-8, and import it again to continue`,
-    );
+  /** #parseRecords for bytes that are not UTF-8: in Latin-1 each byte is a character. */
+  #parseRecordsOneByOne(bytes: Uint8Array, records: ImportRecord[]): number {
+    const characters = Buffer.from(bytes).toString("latin1");
+    return this.#format.parse(characters, (_, start, end) => {
+      const own = bytes.subarray(start, end);
+      const text = decodeUtf8(own, "kept");
+      if (text === undefined) this.#add(this.#format.invalid(own), lossyDecoder.decode(own), records);
+      else if (text === "") this.#line++;
+      else this.#format.parse(text, (parsed) => this.#add(parsed, text, records));
+    });
   }
 
   #add(parsed: Parsed, text: string, records: ImportRecord[]): void {
@@ -172,3 +176,6 @@ const bytesPerCodeUnitMax = 3;
 function isLongerThan(text: string, bytesMax: number): boolean {
   return text.length * bytesPerCodeUnitMax > bytesMax && Buffer.byteLength(text) > bytesMax;
 }
+
+/** Decodes any bytes, for the report of rejected records. */
+const lossyDecoder = new TextDecoder("utf-8", { ignoreBOM: true });

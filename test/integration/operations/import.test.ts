@@ -52,13 +52,19 @@ for (const engine of engines) {
         bad[2],
         bad[3],
       ];
-      // The last line has no line feed.
-      writeFileSync(file, lines.join("\n"));
+      // The last line has no line feed, and one is not UTF-8.
+      writeFileSync(
+        file,
+        Buffer.concat([
+          Buffer.from(lines.join("\n")),
+          Buffer.from('\n{"id": 9, "name": "caf\xe9"}', "latin1"),
+        ]),
+      );
 
       const { exitCode, stderr } = await runCommand(["import", file, "--database", place.database]);
       expect({ exitCode, stderr }).toEqual({
         exitCode: 3,
-        stderr: `2 created, 0 already stored, 4 rejected; see ${file}.rejected.ndjson\n`,
+        stderr: `2 created, 0 already stored, 5 rejected; see ${file}.rejected.ndjson\n`,
       });
       const reports = jsonLines(readFileSync(`${file}.rejected.ndjson`, "utf8"));
       expect(reports.map(({ line, error, text }) => [line, error, text])).toEqual([
@@ -66,6 +72,7 @@ for (const engine of engines) {
         [4, 40002, bad[1]],
         [6, 40009, bad[2]],
         [7, 40003, bad[3]],
+        [8, 40001, expect.stringContaining('"caf')],
       ]);
       expect(await exported(place.database)).toBe(`${lines[0]}\n${lines[4]}\n`);
     });
