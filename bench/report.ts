@@ -26,8 +26,8 @@ export function renderPage(results: ReadonlyMap<string, Result>): string {
   return `# Benchmarks
 
 For those who choose this server, or change it. A figure is the median over rounds in which the
-subjects took turns. The ratio is that of the creates of the first subject under the same load to
-the subject's own, taken round by round: it holds on other machines too, absolute figures do not.
+subjects took turns. The ratio divides the creates of the first subject under the same load by the
+subject's own, round by round: it holds on other machines too, absolute figures do not.
 Every store had a row for each acknowledged create.
 
 ![Creates a second of this server and of others, over 1, 64 and 256 connections](images/creates.svg)
