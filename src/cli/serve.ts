@@ -35,9 +35,10 @@ export async function serve(
   const now = performance.now.bind(performance);
   await using ownProcess = new ServerProcess(config, now);
   await ownProcess.startTracing();
+  const opening = openStoreUnlessStopped(config, ownProcess);
   // Loads while the threads of the store start.
   const loading = import("./start-server.ts");
-  const store = await openStoreUnlessStopped(config, ownProcess);
+  const store = await opening;
   if (store === undefined) return await ownProcess.waitForStop();
   ownProcess.resources.use(store);
 
