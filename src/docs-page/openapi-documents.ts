@@ -3,18 +3,15 @@
 import type { Operation } from "../core/http/operation.ts";
 import { describeOperations, placeholder } from "./described-operations.ts";
 import { toOpenApi30 } from "./openapi-3.0.ts";
+import type { DocumentName } from "./paths.ts";
 
 /** Make the documents, with the placeholder, when they are first requested: it takes some ms. */
-const makers = {
-  "openapi.json": (description: object) => JSON.stringify(description),
+const makers: Readonly<Record<DocumentName, (description: object) => string>> = {
+  "openapi.json": (description) => JSON.stringify(description),
   // Not the file's text: a bundle has one module for a file, which is its value.
-  "openapi.yaml": (description: object) => Bun.YAML.stringify(description, null, 2),
-  "openapi-3.0.json": (description: object) => JSON.stringify(toOpenApi30(description)),
+  "openapi.yaml": (description) => Bun.YAML.stringify(description, null, 2),
+  "openapi-3.0.json": (description) => JSON.stringify(toOpenApi30(description)),
 };
-
-export type DocumentName = keyof typeof makers;
-
-export const documentNames = Object.keys(makers) as DocumentName[];
 
 /** RFC 9512, section 2. */
 export const contentTypes: Readonly<Record<DocumentName, string>> = {

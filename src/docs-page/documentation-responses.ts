@@ -1,0 +1,104 @@
+// The responses of the interface description and its page.
+
+import { ApiError } from "../core/contract/errors.ts";
+import { type Handler, pathOf } from "../core/http/handler.ts";
+import type { Operation } from "../core/http/operation.ts";
+import { errorResponse } from "../core/http/responses.ts";
+import { staticFiles } from "../static-files.ts";
+import { describeOperations } from "./described-operations.ts";
+import { documentationOf } from "./documentation-html.ts";
+import { contentTypes, openApiDocuments } from "./openapi-documents.ts";
+import scriptFile from "./page/page.js" with { type: "file" };
+import styleFile from "./page/style.css" with { type: "file" };
+import { documentNames, type FileName, fileNames } from "./paths.ts";
+
+export interface DocumentationOptions {
+  /** "" or a path such as "/v1", without a slash at its end. */
+  readonly basePath: string;
+  /** The operations besides those of openapi.yaml. */
+  readonly operations?: readonly Operation[];
+  /** The base address that clients use, if it is not the listener's own. */
+  readonly publicUrl: string | undefined;
+  /** Whether there is a page as well as the interface description. */
+  readonly hasPage: boolean;
+}
+
+const commonHeaders = { "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer" };
+
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** RFC 9112, section 3.2. Bun accepts any text, and joins two Host fields with a comma. */
+const wellFormedHost = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+
+const fileOf: Readonly<Record<FileName, string>> = {
+  "docs/page.js": scriptFile,
+  "docs/style.css": styleFile,
+};
+
+/** The responses to the paths of paths.ts. */
+export function documentationResponses({
+  basePath,
+  operations = [],
+  publicUrl,
+}: DocumentationOptions): Handler {
+  const documents = new Map(documentNames.map((name) => [`${basePath}/${name}`, name]));
+  const describe = openApiDocuments(operations);
+  const files = new Map(
+    fileNames.map((name) => [`${basePath}/${name}`, () => Bun.file(fileOf[name]).bytes()]),
+  );
+  const fileRoutes = staticFiles(files, commonHeaders);
+  let render: ReturnType<typeof documentationOf> | undefined;
+
+  return async (request, { origin }) => {
+    const path = pathOf(request.url);
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      const message = `${request.method} is not offered at ${path}; GET it.`;
+      return errorResponse(new ApiError("methodNotAllowed", message, { allow: "GET, HEAD" }));
+    }
+    if (files.has(path)) return fileRoutes.fetch(request);
+    const url = publicUrl ?? requestUrl(request, origin) + basePath;
+    const name = documents.get(path);
+    if (name !== undefined)
+      return new Response(describe(name, url), {
+        headers: { "Content-Type": contentTypes[name], "Cache-Control": "no-store" },
+      });
+    render ??= documentationOf(describeOperations(operations));
+    const prefix = path.endsWith("/")
+      ? ""
+      : lastSegment(publicUrl === undefined ? basePath : new URL(publicUrl).pathname);
+    return new Response(render({ prefix, url }), {
+      headers: {
+        ...commonHeaders,
+        "Content-Type": "text/html; charset=utf-8",
+        "Content-Security-Policy": contentSecurityPolicy,
+        "Cache-Control": "no-store",
+      },
+    });
+  };
+}
+
+/** The address of the server as the client of a request knows it. */
+function requestUrl(request: Request, origin: string): string {
+  const { protocol, host } = new URL(origin);
+  const requestHost = request.headers.get("host") ?? "";
+  return `${protocol}//${wellFormedHost.test(requestHost) ? requestHost : host}`;
+}
+
+/**
+ * The last segment of the public path, with a slash, or "". Links are relative, so that they work
+ * behind a proxy; without a slash at its end the page's address lacks this segment (RFC 3986,
+ * section 5.2.3).
+ */
+function lastSegment(path: string): string {
+  const segment = path.split("/").findLast((part) => part !== "");
+  return segment === undefined ? "" : `${segment}/`;
+}

@@ -1,0 +1,10 @@
+// The paths of the interface description and its page, below the base path. Nothing else of this
+// folder is loaded before the first visit.
+
+export const documentNames = ["openapi.json", "openapi.yaml", "openapi-3.0.json"] as const;
+
+export type DocumentName = (typeof documentNames)[number];
+
+export const fileNames = ["docs/page.js", "docs/style.css"] as const;
+
+export type FileName = (typeof fileNames)[number];
