@@ -2,7 +2,8 @@
 
 import packageJson from "../../package.json";
 import { TrustedProxies } from "../client-address.ts";
-import { type ConsoleOptions, OperatorConsole } from "../console/operator-console.ts";
+import type { ConsoleOptions } from "../console/console-app.ts";
+import { OperatorConsole } from "../console/operator-console.ts";
 import type { ServeSettings } from "./config/resolve.ts";
 
 /**

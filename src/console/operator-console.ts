@@ -1,154 +1,44 @@
-// The console: a page for operators and its API. Every request passes these checks in this order:
-// host, origin, session.
+// The console: a page for operators and its API. What it records of the running server is here; its
+// routes are loaded with the first visit.
 
-import type { Context } from "hono";
-import { Hono } from "hono/tiny";
-import { AdminError, respond, respondError } from "../admin-responses.ts";
-import type { TrustedProxies } from "../client-address.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
 import { randomBytes } from "../core/auth/token.ts";
-import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
-import type { PlantStore } from "../core/store/plant-store.ts";
-import { RequestBodies } from "../request-bodies.ts";
-import type { ConsoleContext } from "./context.ts";
-import { Imports } from "./import.ts";
-import { PlantChanges } from "./plant-changes.ts";
-import { PlantCount } from "./plant-count.ts";
-import { exportPlants, getPlant, listPlants } from "./plants.ts";
+import type { ConsoleOptions, ConsoleState } from "./console-app.ts";
 import { Reader } from "./reader.ts";
 import { RecentRequests } from "./recent-requests.ts";
 import { RecentSamples } from "./recent-samples.ts";
-import { checkHost, checkOrigin } from "./request-origin.ts";
-import { BadRequestError, respondJson } from "./responses.ts";
 import { Sessions } from "./sessions.ts";
-import { TokenCalls } from "./token-calls.ts";
-
-export interface ConsoleOptions {
-  readonly store: PlantStore;
-  readonly events: ServerEvents;
-  readonly now: Clock;
-  /** Milliseconds since the epoch: the clock by which tokens expire. */
-  readonly wallNow: () => number;
-  /** Host names that the admin listener is reached by, in addition to addresses and localhost. */
-  readonly names: readonly string[];
-  /** Their headers give the address of a client that logs in. */
-  readonly trustedProxies: TrustedProxies;
-  readonly passwordHash: string | undefined;
-  readonly bodyBytesMax: number;
-  /** Shown on the page. */
-  readonly version: string;
-}
 
 const recentRequestsMax = 1_000;
-
-/** Time for a body to arrive. */
-const arrivalMsMax = 20_000;
-
-/**
- * Limits before the log-in. The total is unlimited, because clients without a password could use up
- * a shared limit.
- */
-const passwordLimits = { bodyBytesMax: 4_096, inFlightBytesMax: Number.MAX_SAFE_INTEGER, arrivalMsMax };
-
-/** Limits after the log-in. The largest body is a plant, as a JSON string that contains JSON. */
-const bodyLimits = { bodyBytesMax: 16 * 2 ** 20, inFlightBytesMax: 32 * 2 ** 20, arrivalMsMax };
-
-type Body = Readonly<Record<string, unknown>>;
-
-/** `peer` is the address at the other end of the connection. */
-type Env = { Bindings: { readonly peer: string } };
 
 export class OperatorConsole implements AdminRoutes {
   readonly paths = ["/", "/console", "/console/*"];
   /** The sessions of those who have given the console's password. */
   readonly sessions: Sessions;
   readonly #options: ConsoleOptions;
-  readonly #history: RecentSamples;
+  readonly #state: ConsoleState;
   readonly #resources = new AsyncDisposableStack();
-  readonly #app: Hono<Env>;
+  #app: ReturnType<typeof import("./console-app.ts").consoleApp> | undefined;
 
   constructor(options: ConsoleOptions) {
-    const { store, events, now, bodyBytesMax } = options;
+    const { store, events, now, passwordHash } = options;
     this.#options = options;
-    this.sessions = new Sessions({ passwordHash: options.passwordHash, now, randomBytes });
-
-    const connection = new Reader(store);
-    const reader = () => connection.open();
+    this.sessions = new Sessions({ passwordHash, now, randomBytes });
+    const reader = new Reader(store);
+    this.#resources.defer(() => reader.close());
     // Opened at once: on SQLite it is a thread, and Bun exits if a thread starts when no descriptor
     // is free. A failure is reported by the call that needs the connection.
-    reader().catch(() => undefined);
-    this.#history = new RecentSamples(now(), Date.now());
+    reader.open().catch(() => undefined);
+    const samples = new RecentSamples(now(), Date.now());
     const requests = new RecentRequests(recentRequestsMax, now);
-    for (const counter of [this.#history, requests]) events.subscribe((event) => counter.handle(event));
-
-    const countCreated = (created: number, unchanged: number) =>
-      this.#history.countImported(created, unchanged, now());
-    const context: ConsoleContext = { store, reader, emit: events.emit, countCreated, now, bodyBytesMax };
-    const count = new PlantCount(context);
-    const changes = new PlantChanges(context);
-    const imports = new Imports(context, changes);
-    const tokens = new TokenCalls(store.tokens, options.wallNow);
-    for (const part of [connection, imports]) this.#resources.defer(() => part.close());
-
-    const bodies = new RequestBodies(bodyLimits);
-    const clientOf = (c: Context<Env>) => options.trustedProxies.clientAddress(c.req.raw, c.env.peer);
-    const api = new Hono<Env>();
-    /** Responds with what a call returns: a whole response, or what becomes JSON, nothing for `{}`. */
-    const read = (path: string, call: (parameters: URLSearchParams) => unknown) =>
-      api.get(path, async (c) => toResponse(await call(parametersOf(c))));
-    const write = (path: string, call: (body: Body, client: string) => unknown) =>
-      api.post(path, async (c) =>
-        toResponse(await call(await bodies.json(c.req.raw, c.env.peer), clientOf(c))),
-      );
-    this.#addSessions(api, clientOf);
-    api.use(async (c, next) => {
-      if (!this.sessions.isAuthenticated(c.req.raw)) throw new AdminError(401, "Log in first.");
-      if (c.req.method !== "GET" && c.req.method !== "POST")
-        throw new AdminError(405, "The method is not allowed here; use GET or POST.");
-      await next();
-    });
-    read("/history", (parameters) => this.#samples(parameters));
-    read("/plants", (parameters) => listPlants(context, parameters));
-    read("/plant", (parameters) => getPlant(context, parameters));
-    read("/count", () => count.read());
-    read("/edits", (parameters) => changes.history(parameters));
-    read("/export", (parameters) => exportPlants(context, parameters));
-    read("/requests", (parameters) => requests.list(parameters));
-    read("/tokens", () => tokens.list());
-    write("/plants", (body, client) => changes.create(pickStrings(body, "body"), client));
-    write("/edits", (body, client) => changes.edit(pickStrings(body, "plants", "change", "value"), client));
-    write("/edits/undo", (body, client) => changes.undo(pickStrings(body, "run", "id"), client));
-    write("/tokens", (body) => tokens.issue(pickStrings(body, "name", "expires")));
-    write("/tokens/rotate", (body) => tokens.rotate(pickStrings(body, "name", "overlap", "expires")));
-    write("/tokens/revoke", (body) => tokens.revoke(pickStrings(body, "name")));
-    // Its body is a file.
-    api.post("/import", async (c) => respondJson(await imports.run(parametersOf(c), c.req.raw, clientOf(c))));
-    api.all("*", () => {
-      throw new AdminError(404, "There is no such call.");
-    });
-
-    this.#app = new Hono<Env>()
-      .onError(respondError)
-      .use(({ req }, next) => {
-        checkHost(req.raw, options.names);
-        return next();
-      })
-      .use("/console/api/*", ({ req }, next) => {
-        checkOrigin(req.raw);
-        return next();
-      })
-      .route("/console/api", api)
-      .on(["GET", "HEAD"], "/console/*", async (c) =>
-        (await import("./page-files.ts")).pageFiles.fetch(c.req.raw),
-      )
-      .all("/console/*", () => {
-        throw new AdminError(405, "The method is not allowed here; use GET.");
-      })
-      // Relative, as a proxy may add a prefix.
-      .all("*", () => respond(null, 302, { Location: "console/" }));
+    for (const counter of [samples, requests]) events.subscribe((event) => counter.handle(event));
+    this.#state = { samples, requests, sessions: this.sessions, reader };
   }
 
-  handle(request: Request, peer: string): Response | Promise<Response> {
+  async handle(request: Request, peer: string): Promise<Response> {
+    // A server starts 4 ms earlier without it.
+    const { consoleApp } = await import("./console-app.ts");
+    this.#app ??= consoleApp(this.#options, this.#state, this.#resources);
     return this.#app.fetch(request, { peer });
   }
 
@@ -156,48 +46,4 @@ export class OperatorConsole implements AdminRoutes {
   close(): Promise<void> {
     return this.#resources.disposeAsync();
   }
-
-  /** The calls that need no session. */
-  #addSessions(api: Hono<Env>, clientOf: (c: Context<Env>) => string): void {
-    const { sessions } = this;
-    const passwords = new RequestBodies(passwordLimits);
-    api.get("/session", ({ req }) =>
-      respondJson({
-        requiresPassword: sessions.requiresPassword,
-        isAuthenticated: sessions.isAuthenticated(req.raw),
-      }),
-    );
-    api.post("/session-end", ({ req }) => respondJson({}, { "Set-Cookie": sessions.logOut(req.raw) }));
-    if (!sessions.requiresPassword) return;
-    api.post("/session", async (c) => {
-      const { password } = pickStrings(await passwords.json(c.req.raw, c.env.peer), "password");
-      // Trusts the browser's view: TLS may end at a proxy.
-      const isSecure = c.req.header("origin")?.startsWith("https:") ?? false;
-      return respondJson({}, { "Set-Cookie": await sessions.logIn(password, clientOf(c), isSecure) });
-    });
-  }
-
-  #samples(parameters: URLSearchParams) {
-    const { store, now, version } = this.#options;
-    const since = Number(parameters.get("since") ?? 0);
-    if (!Number.isSafeInteger(since) || since < 0)
-      throw new BadRequestError("since must be the number of a sample.");
-    return { ...this.#history.since(since, now()), about: { version, engine: store.engine } };
-  }
-}
-
-function toResponse(result: unknown): Response {
-  return result instanceof Response ? result : respondJson(result === undefined ? {} : result);
-}
-
-/** The parameters of a request, whose Host may be invalid in a URL. */
-function parametersOf({ req }: Context<Env>): URLSearchParams {
-  return new URLSearchParams(req.url.slice(req.url.indexOf("?") + 1 || req.url.length));
-}
-
-/** Throws a BadRequestError if one of the fields is not a string. */
-function pickStrings<Name extends string>(body: Body, ...names: readonly Name[]): Record<Name, string> {
-  const wrong = names.find((name) => typeof body[name] !== "string");
-  if (wrong !== undefined) throw new BadRequestError(`"${wrong}" must be a string.`);
-  return body as Record<Name, string>;
 }

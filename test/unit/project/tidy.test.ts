@@ -57,7 +57,7 @@ const reserved: readonly [pattern: RegExp, only: string | readonly string[], ins
     /"hono(?:\/|")/,
     [
       "src/static-files.ts",
-      "src/console/operator-console.ts",
+      "src/console/console-app.ts",
       "src/console/sessions.ts",
       "src/sandbox/control.ts",
     ],

@@ -1,0 +1,185 @@
+// The routes of the console. Every request passes these checks in this order: host, origin, session.
+
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
+import { AdminError, respond, respondError } from "../admin-responses.ts";
+import type { TrustedProxies } from "../client-address.ts";
+import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
+import type { PlantStore } from "../core/store/plant-store.ts";
+import { RequestBodies } from "../request-bodies.ts";
+import type { ConsoleContext } from "./context.ts";
+import { Imports } from "./import.ts";
+import { PlantChanges } from "./plant-changes.ts";
+import { PlantCount } from "./plant-count.ts";
+import { exportPlants, getPlant, listPlants } from "./plants.ts";
+import type { Reader } from "./reader.ts";
+import type { RecentRequests } from "./recent-requests.ts";
+import type { RecentSamples } from "./recent-samples.ts";
+import { checkHost, checkOrigin } from "./request-origin.ts";
+import { BadRequestError, respondJson } from "./responses.ts";
+import type { Sessions } from "./sessions.ts";
+import { TokenCalls } from "./token-calls.ts";
+
+export interface ConsoleOptions {
+  readonly store: PlantStore;
+  readonly events: ServerEvents;
+  readonly now: Clock;
+  /** Milliseconds since the epoch: the clock by which tokens expire. */
+  readonly wallNow: () => number;
+  /** Host names that the admin listener is reached by, in addition to addresses and localhost. */
+  readonly names: readonly string[];
+  /** Their headers give the address of a client that logs in. */
+  readonly trustedProxies: TrustedProxies;
+  readonly passwordHash: string | undefined;
+  readonly bodyBytesMax: number;
+  /** Shown on the page. */
+  readonly version: string;
+}
+
+/** What the console has of the server since its start. */
+export interface ConsoleState {
+  readonly samples: RecentSamples;
+  readonly requests: RecentRequests;
+  readonly sessions: Sessions;
+  readonly reader: Reader;
+}
+
+/** Time for a body to arrive. */
+const arrivalMsMax = 20_000;
+
+/**
+ * Limits before the log-in. The total is unlimited, because clients without a password could use up
+ * a shared limit.
+ */
+const passwordLimits = { bodyBytesMax: 4_096, inFlightBytesMax: Number.MAX_SAFE_INTEGER, arrivalMsMax };
+
+/** Limits after the log-in. The largest body is a plant, as a JSON string that contains JSON. */
+const bodyLimits = { bodyBytesMax: 16 * 2 ** 20, inFlightBytesMax: 32 * 2 ** 20, arrivalMsMax };
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** `peer` is the address at the other end of the connection. */
+type Env = { Bindings: { readonly peer: string } };
+
+/** @param resources closed before the store. */
+export function consoleApp(
+  options: ConsoleOptions,
+  { samples, requests, sessions, reader: connection }: ConsoleState,
+  resources: AsyncDisposableStack,
+): Hono<Env> {
+  const { store, events, now, bodyBytesMax } = options;
+  const countCreated = (created: number, unchanged: number) =>
+    samples.countImported(created, unchanged, now());
+  const reader = () => connection.open();
+  const context: ConsoleContext = { store, reader, emit: events.emit, countCreated, now, bodyBytesMax };
+  const count = new PlantCount(context);
+  const changes = new PlantChanges(context);
+  const imports = new Imports(context, changes);
+  resources.defer(() => imports.close());
+  const tokens = new TokenCalls(store.tokens, options.wallNow);
+
+  const bodies = new RequestBodies(bodyLimits);
+  const clientOf = (c: Context<Env>) => options.trustedProxies.clientAddress(c.req.raw, c.env.peer);
+  const api = new Hono<Env>();
+  /** Responds with what a call returns: a whole response, or what becomes JSON, nothing for `{}`. */
+  const read = (path: string, call: (parameters: URLSearchParams) => unknown) =>
+    api.get(path, async (c) => toResponse(await call(parametersOf(c))));
+  const write = (path: string, call: (body: Body, client: string) => unknown) =>
+    api.post(path, async (c) =>
+      toResponse(await call(await bodies.json(c.req.raw, c.env.peer), clientOf(c))),
+    );
+  addSessions(api, sessions, clientOf);
+  api.use(async (c, next) => {
+    if (!sessions.isAuthenticated(c.req.raw)) throw new AdminError(401, "Log in first.");
+    if (c.req.method !== "GET" && c.req.method !== "POST")
+      throw new AdminError(405, "The method is not allowed here; use GET or POST.");
+    await next();
+  });
+  read("/history", (parameters) => readSamples(samples, parameters, options));
+  read("/plants", (parameters) => listPlants(context, parameters));
+  read("/plant", (parameters) => getPlant(context, parameters));
+  read("/count", () => count.read());
+  read("/edits", (parameters) => changes.history(parameters));
+  read("/export", (parameters) => exportPlants(context, parameters));
+  read("/requests", (parameters) => requests.list(parameters));
+  read("/tokens", () => tokens.list());
+  write("/plants", (body, client) => changes.create(pickStrings(body, "body"), client));
+  write("/edits", (body, client) => changes.edit(pickStrings(body, "plants", "change", "value"), client));
+  write("/edits/undo", (body, client) => changes.undo(pickStrings(body, "run", "id"), client));
+  write("/tokens", (body) => tokens.issue(pickStrings(body, "name", "expires")));
+  write("/tokens/rotate", (body) => tokens.rotate(pickStrings(body, "name", "overlap", "expires")));
+  write("/tokens/revoke", (body) => tokens.revoke(pickStrings(body, "name")));
+  // Its body is a file.
+  api.post("/import", async (c) => respondJson(await imports.run(parametersOf(c), c.req.raw, clientOf(c))));
+  api.all("*", () => {
+    throw new AdminError(404, "There is no such call.");
+  });
+
+  return (
+    new Hono<Env>()
+      .onError(respondError)
+      .use(({ req }, next) => {
+        checkHost(req.raw, options.names);
+        return next();
+      })
+      .use("/console/api/*", ({ req }, next) => {
+        checkOrigin(req.raw);
+        return next();
+      })
+      .route("/console/api", api)
+      .on(["GET", "HEAD"], "/console/*", async (c) =>
+        (await import("./page-files.ts")).pageFiles.fetch(c.req.raw),
+      )
+      .all("/console/*", () => {
+        throw new AdminError(405, "The method is not allowed here; use GET.");
+      })
+      // Relative, as a proxy may add a prefix.
+      .all("*", () => respond(null, 302, { Location: "console/" }))
+  );
+}
+
+/** The calls that need no session. */
+function addSessions(api: Hono<Env>, sessions: Sessions, clientOf: (c: Context<Env>) => string): void {
+  const passwords = new RequestBodies(passwordLimits);
+  api.get("/session", ({ req }) =>
+    respondJson({
+      requiresPassword: sessions.requiresPassword,
+      isAuthenticated: sessions.isAuthenticated(req.raw),
+    }),
+  );
+  api.post("/session-end", ({ req }) => respondJson({}, { "Set-Cookie": sessions.logOut(req.raw) }));
+  if (!sessions.requiresPassword) return;
+  api.post("/session", async (c) => {
+    const { password } = pickStrings(await passwords.json(c.req.raw, c.env.peer), "password");
+    // Trusts the browser's view: TLS may end at a proxy.
+    const isSecure = c.req.header("origin")?.startsWith("https:") ?? false;
+    return respondJson({}, { "Set-Cookie": await sessions.logIn(password, clientOf(c), isSecure) });
+  });
+}
+
+function readSamples(
+  samples: RecentSamples,
+  parameters: URLSearchParams,
+  { store, now, version }: ConsoleOptions,
+) {
+  const since = Number(parameters.get("since") ?? 0);
+  if (!Number.isSafeInteger(since) || since < 0)
+    throw new BadRequestError("since must be the number of a sample.");
+  return { ...samples.since(since, now()), about: { version, engine: store.engine } };
+}
+
+function toResponse(result: unknown): Response {
+  return result instanceof Response ? result : respondJson(result === undefined ? {} : result);
+}
+
+/** The parameters of a request, whose Host may be invalid in a URL. */
+function parametersOf({ req }: Context<Env>): URLSearchParams {
+  return new URLSearchParams(req.url.slice(req.url.indexOf("?") + 1 || req.url.length));
+}
+
+/** Throws a BadRequestError if one of the fields is not a string. */
+function pickStrings<Name extends string>(body: Body, ...names: readonly Name[]): Record<Name, string> {
+  const wrong = names.find((name) => typeof body[name] !== "string");
+  if (wrong !== undefined) throw new BadRequestError(`"${wrong}" must be a string.`);
+  return body as Record<Name, string>;
+}
