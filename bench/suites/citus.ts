@@ -56,7 +56,7 @@ async function creates(setup: Setup): Promise<Scenario<NodesSubject> | undefined
         metric: metrics.creates,
         over: plain.name,
         loads: [most],
-        thresholds: { [most]: { atLeast: 0.9 } },
+        thresholds: { [most]: { atLeast: 0.95 } },
       },
       {
         subject,

@@ -53,10 +53,10 @@ async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
       { subject, metric: metrics.cpu, loads: [most] },
       {
         subject,
-        metric: metrics.userCpu,
+        metric: metrics.cpu,
         over: "bun-bare",
         loads: [most],
-        thresholds: { [most]: { atMost: 1.8 } },
+        thresholds: { [most]: { atMost: 1.2 } },
       },
       { subject, metric: metrics.cpu, over: "nginx", loads: [most], thresholds: { [most]: { atMost: 2.2 } } },
       { subject, metric: metrics.memory, loads: [most], thresholds: { [most]: { atMost: 140 } } },

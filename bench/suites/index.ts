@@ -3,6 +3,7 @@
 import type { Suite } from "../suite.ts";
 import { citusSuite } from "./citus.ts";
 import { createSuite } from "./create.ts";
+import { importSuite } from "./import.ts";
 import { largeStoreSuite } from "./large-store.ts";
 import { latencySuite } from "./latency.ts";
 import { postgresSuite } from "./postgres.ts";
@@ -16,5 +17,6 @@ export const suites: readonly Suite[] = [
   postgresSuite,
   citusSuite,
   startSuite,
+  importSuite,
   sandboxSuite,
 ];

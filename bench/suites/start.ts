@@ -39,7 +39,7 @@ async function starts({ folder, versions }: Setup): Promise<Scenario<Starter>> {
   }
   const serve = "serve";
   const printing = ["--version", "--help"];
-  const once = { [serve]: { atMost: 150 } };
+  const once = { [serve]: { atMost: 75 } };
   const quick = Object.fromEntries(printing.map((flag) => [flag, { atMost: 100 }]));
   const [subject = ""] = subjects.map(({ name }) => name);
   return {
