@@ -31,7 +31,7 @@ export function headerOf({ headers }: Pick<HttpResponse, "headers">, name: strin
 
 /** How the bytes of a connection are read. */
 interface Expected {
-  /** Of the request, on which the framing depends. */
+  /** The method of the request, on which the framing depends. */
   readonly method: string;
   /** Whether no more bytes follow. */
   readonly isEnded: boolean;

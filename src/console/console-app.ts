@@ -36,7 +36,7 @@ export interface ConsoleOptions {
   readonly version: string;
 }
 
-/** What the console has of the server since its start. */
+/** Parts of the console that run from the start of the server. */
 export interface ConsoleState {
   readonly samples: RecentSamples;
   readonly requests: RecentRequests;

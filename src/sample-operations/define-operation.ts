@@ -15,7 +15,7 @@ import { OperatorError } from "../core/operator-error.ts";
 import { toExactJson } from "../exact-json.ts";
 import { type Parameters, type ParameterValues, parseParameters } from "./parameters.ts";
 
-/** What an operation responds with: JSON, or no body. */
+/** The response of an operation: JSON, or no body. */
 interface Reply {
   readonly status: number;
   /** A bigint becomes a number with all of its digits. */

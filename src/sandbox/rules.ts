@@ -17,7 +17,7 @@ interface RuleSubject {
   readonly headers: Pick<Headers, "get">;
   /** Undefined where the body is not a JSON object. */
   readonly members: Readonly<Record<string, unknown>> | undefined;
-  /** That of the body, or of the path. */
+  /** The id in the body, or in the path. */
   readonly id: bigint | undefined;
 }
 

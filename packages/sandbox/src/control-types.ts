@@ -103,7 +103,7 @@ export interface StoredRule extends Rule {
   readonly applied: number;
 }
 
-/** What a request must have, all of it. An empty one matches every request. */
+/** Conditions that a request must meet, all of them. An empty one matches every request. */
 export interface Match extends MatchedPlant {
   readonly method?: string;
   /** Header fields, by their names. */
@@ -112,7 +112,7 @@ export interface Match extends MatchedPlant {
   readonly body?: Readonly<Record<string, string | AnyId | number | boolean | null | TextCondition>>;
   /** The id of the plant, in the body or in the path. */
   readonly id?: AnyId;
-  /** Of the requests for which all else matches. */
+  /** The part of the requests for which all else matches that the rule applies to. */
   readonly share?: number;
 }
 

@@ -16,7 +16,7 @@ export class SandboxProcess {
   readonly ended: Promise<void>;
   /** Resolves when its addresses are printed. */
   readonly ready: Promise<void>;
-  /** What it wrote to its standard output: its addresses. */
+  /** Its standard output: its addresses. */
   printed = "";
   #child: ChildProcess;
   #output = "";

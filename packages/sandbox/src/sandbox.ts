@@ -19,7 +19,7 @@ import type { SandboxProcess } from "./process.ts";
 const requestsPerPage = 1_000;
 
 /**
- * What the command prints when the sandbox is ready.
+ * The line that the command prints when the sandbox is ready.
  * @internal
  */
 export interface Addresses {

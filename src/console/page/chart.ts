@@ -22,7 +22,7 @@ export interface ChartProperties {
   format: (value: number) => string;
 }
 
-/** The same for all charts of a section, in seconds since the epoch. */
+/** Shared by all charts of a section, in seconds since the epoch. */
 export interface TimeAxis {
   /** The starts of the buckets that have a value each. */
   times: number[];

@@ -55,7 +55,7 @@ export class JwtVerifier {
   readonly #provider: IdentityProvider;
   readonly #keys: ProviderKeys;
   readonly #now: () => number;
-  /** By hash. Emptied when the keys change: none outlives its key. */
+  /** Keyed by hash. Emptied when the keys change: none outlives its key. */
   #verified = new Map<string, VerifiedToken>();
   #verifications = 0;
 

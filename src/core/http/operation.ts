@@ -50,7 +50,7 @@ export interface OperationStore extends Pick<PlantStore, "edit"> {
   readonly read: SqlConnection;
 }
 
-/** What the interface description says of an operation, in the terms of OpenAPI. */
+/** The description of an operation, in the terms of OpenAPI. */
 export interface DescribedOperation {
   readonly summary: string;
   readonly description: string;
@@ -61,7 +61,7 @@ export interface DescribedOperation {
   readonly responses: Readonly<Record<string, DescribedResponse>>;
 }
 
-/** By name: of the path if the path names it in braces, otherwise of the query. */
+/** Keyed by name: of the path if the path names it in braces, otherwise of the query. */
 export type DescribedParameters = Readonly<
   Record<
     string,

@@ -31,7 +31,7 @@ export class RateLimit {
   readonly #burst: number;
   readonly #windowMs: number;
   readonly #now: Clock;
-  /** By caller. */
+  /** Keyed by caller. */
   readonly #windows = new Map<string, Window>();
 
   /**

@@ -42,7 +42,7 @@ export class Metrics {
   readonly #storeBytes: CoalescedWork<number | undefined>;
   readonly #process = new ProcessMetrics();
   readonly #results = new Map<Result, number>();
-  /** By operationId. */
+  /** Keyed by operationId. */
   readonly #operations = new Map<string, number>();
   readonly #createSeconds = new Histogram(secondsBounds);
   readonly #commitSeconds = new Histogram(secondsBounds);

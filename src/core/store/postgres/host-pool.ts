@@ -72,7 +72,7 @@ export class HostPool implements Queries {
     this.#pool.on("error", () => undefined);
   }
 
-  /** What the check of the latest connection has found. */
+  /** Returns the traits of the latest connection. Throws if none was opened. */
   get traits(): SessionTraits {
     if (this.#traits === undefined) throw new Error("no connection was opened");
     return this.#traits;

@@ -48,14 +48,14 @@ export async function retry<Result>(
 export type Commits = Pick<Primary, "once" | "withRetry">;
 
 export class Primary {
-  readonly #url: PostgresUrl & SessionLimits;
+  readonly #url: PostgresUrl & Pick<SessionLimits, "copyRowsMin">;
   readonly #wait: StoreWait;
   readonly #hosts: readonly HostPool[];
   #found: Promise<HostPool> | undefined;
   #isReported = false;
 
   /** Connects at the first call. */
-  constructor(url: PostgresUrl & SessionLimits, wait: StoreWait = {}) {
+  constructor(url: PostgresUrl & Pick<SessionLimits, "copyRowsMin">, wait: StoreWait = {}) {
     this.#url = url;
     this.#wait = wait;
     this.#hosts = url.hosts.map((host) => new HostPool(host, url));

@@ -4,7 +4,7 @@
 import type { ClientBase } from "./driver.ts";
 import { ConnectionLost } from "./errors.ts";
 
-/** What the check of a connection finds out. */
+/** Properties of a connection that its check has found. */
 export interface SessionTraits {
   /**
    * A list of VALUES, or a selection from arrays, which takes PostgreSQL 0.6 of the processor time

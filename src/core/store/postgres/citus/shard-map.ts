@@ -48,7 +48,7 @@ export async function hasCitus(connection: Queries): Promise<boolean> {
 }
 
 export class ShardMap {
-  /** By name, which is the host and the port. */
+  /** Keyed by name, which is the host and the port. */
   readonly nodes: ReadonlyMap<string, Shard>;
   readonly #firstHashes: Int32Array;
   readonly #names: readonly string[];
