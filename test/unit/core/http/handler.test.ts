@@ -214,6 +214,19 @@ test("a well-formed X-Request-Id of a request is returned, and a malformed one i
   for (const id of ["two words", '"quoted"', "<b>", "a".repeat(129)]) expect(await idOf(id)).toBe("test-1");
 });
 
+test("a field of one 200 is not in another one", async () => {
+  const { handler } = handlerWith("created");
+  const withId = (id: string) => create({ ...authorized, "X-Request-Id": id });
+  const first = await handler(withId("one"), context);
+  first.headers.set("RateLimit", '"token";r=1;t=1');
+  const second = await handler(withId("two"), context);
+  expect(Object.fromEntries(first.headers)).toMatchObject({ "x-request-id": "one" });
+  expect(Object.fromEntries(second.headers)).toEqual({
+    "content-type": "application/json",
+    "x-request-id": "two",
+  });
+});
+
 test("the id of the trace is that of a request without an X-Request-Id", async () => {
   const { handler } = handlerWith("created");
   const idOf = async (headers: Record<string, string>) =>
