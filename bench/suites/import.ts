@@ -22,6 +22,13 @@ const [subject, shell, load] = ["plantstore", "sqlite3 .import", "CSV"];
 
 interface Importer extends Subject {
   readonly command: (file: string) => readonly string[];
+  /** Rows of all stores that it has filled. */
+  rows: number;
+}
+
+function importer(name: string, command: Importer["command"]): Importer {
+  const importing = { name, command, rows: 0, countRows: () => importing.rows };
+  return importing;
 }
 
 async function imports({ folder, versions, plants, recordVersion }: Setup): Promise<Scenario<Importer>> {
@@ -29,32 +36,27 @@ async function imports({ folder, versions, plants, recordVersion }: Setup): Prom
   await writePlants(csv, plants);
   recordVersion("sqlite3", printedVersion(["sqlite3", "--version"]));
   const [{ command: plantstore }] = versions;
-  const migrated = `${folder}/import.db`;
+  const file = `${folder}/import.db`;
   return {
     name: "Import",
     subjects: [
-      ...versions.map(({ command, suffix }) => ({
-        name: `${subject}${suffix}`,
-        command: (file: string) => [command, "import", csv, "--database", `sqlite:${file}`],
-      })),
-      {
-        name: shell,
-        command: (file: string) => [
-          ...["sqlite3", file, "-cmd", "PRAGMA synchronous = FULL"],
-          `.import --csv --skip 1 ${csv} plants`,
-        ],
-      },
+      ...versions.map(({ command, suffix }) =>
+        importer(`${subject}${suffix}`, (file) => [command, "import", csv, "--database", `sqlite:${file}`]),
+      ),
+      importer(shell, (file) => [
+        ...["sqlite3", file, "-cmd", "PRAGMA synchronous = FULL"],
+        `.import --csv --skip 1 ${csv} plants`,
+      ]),
     ],
     loads: [
       {
         name: load,
-        run: async ({ command }) => {
-          for (const suffix of ["", "-wal", "-shm"]) await rm(migrated + suffix, { force: true });
-          await runProgram([plantstore, "migrate", "--database", `sqlite:${migrated}`]);
-          const { seconds } = await runProgram(command(migrated));
-          const rows = countSqliteRows(migrated);
-          if (rows !== plants) throw new Error(`${rows} of ${plants} plants were imported`);
-          return { figures: { [speed]: plants / seconds } };
+        run: async (importing) => {
+          for (const suffix of ["", "-wal", "-shm"]) await rm(file + suffix, { force: true });
+          await runProgram([plantstore, "migrate", "--database", `sqlite:${file}`]);
+          const { seconds } = await runProgram(importing.command(file));
+          importing.rows += countSqliteRows(file);
+          return { figures: { [speed]: plants / seconds }, acknowledged: plants };
         },
       },
     ],
