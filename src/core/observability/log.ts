@@ -40,7 +40,7 @@ export class Log {
   readonly #throttles = new Map<string, FixedWindowLimiter>();
   readonly #now: Clock;
   readonly #output: LogOutput;
-  #hasEnded = false;
+  #ending: Promise<boolean> | undefined;
 
   /** Starts a log. Close it with end(). */
   constructor(options: LogOptions) {
@@ -54,15 +54,18 @@ export class Log {
   }
 
   handle(event: ServerEvent): void {
-    if (this.#hasEnded) return;
+    if (this.#ending !== undefined) return;
     if (event.kind === "requestCompleted") this.#logRequest(event.request);
     else if (event.kind !== "batchCommitted") this.#write(event);
   }
 
-  /** Writes the buffered lines, for at most a second; resolves with whether all were written. */
+  /**
+   * Writes the buffered lines, for at most a second; resolves with whether all were written. May be
+   * called again, as each further signal does.
+   */
   end(): Promise<boolean> {
-    this.#hasEnded = true;
-    return this.#output.end();
+    this.#ending ??= this.#output.end();
+    return this.#ending;
   }
 
   #logRequest(request: Readonly<RequestRecord>): void {

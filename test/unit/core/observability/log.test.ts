@@ -76,3 +76,8 @@ test("an error that repeats is logged once in ten seconds, with the number of th
     ["a-20000", 99],
   ]);
 });
+
+test("a log of standard error may be ended again, as by each further signal", async () => {
+  const { log } = startLog({ output: undefined });
+  expect(await Promise.all([log.end(), log.end()])).toEqual([true, true]);
+});
