@@ -1,8 +1,6 @@
 // The suite "import": a CSV file into a new store, by `import` and by the sqlite3 shell.
 
-import { createWriteStream } from "node:fs";
 import { rm } from "node:fs/promises";
-import { finished } from "node:stream/promises";
 import { printedVersion, runProgram } from "../processes.ts";
 import { countSqliteRows } from "../sqlite.ts";
 import type { Scenario, Setup, Subject, Suite } from "../suite.ts";
@@ -21,12 +19,12 @@ const speed = "plants/s";
 const [subject, shell, load] = ["plantstore", "sqlite3 .import", "CSV"];
 
 interface Importer extends Subject {
-  readonly command: (file: string) => readonly string[];
+  readonly command: readonly string[];
   /** Rows of all stores that it has filled. */
   rows: number;
 }
 
-function importer(name: string, command: Importer["command"]): Importer {
+function importer(name: string, command: readonly string[]): Importer {
   const importing = { name, command, rows: 0, countRows: () => importing.rows };
   return importing;
 }
@@ -41,9 +39,9 @@ async function imports({ folder, versions, plants, recordVersion }: Setup): Prom
     name: "Import",
     subjects: [
       ...versions.map(({ command, suffix }) =>
-        importer(`${subject}${suffix}`, (file) => [command, "import", csv, "--database", `sqlite:${file}`]),
+        importer(`${subject}${suffix}`, [command, "import", csv, "--database", `sqlite:${file}`]),
       ),
-      importer(shell, (file) => [
+      importer(shell, [
         ...["sqlite3", file, "-cmd", "PRAGMA synchronous = FULL"],
         `.import --csv --skip 1 ${csv} plants`,
       ]),
@@ -54,7 +52,7 @@ async function imports({ folder, versions, plants, recordVersion }: Setup): Prom
         run: async (importing) => {
           for (const suffix of ["", "-wal", "-shm"]) await rm(file + suffix, { force: true });
           await runProgram([plantstore, "migrate", "--database", `sqlite:${file}`]);
-          const { seconds } = await runProgram(importing.command(file));
+          const { seconds } = await runProgram(importing.command);
           importing.rows += countSqliteRows(file);
           return { figures: { [speed]: plants / seconds }, acknowledged: plants };
         },
@@ -74,11 +72,9 @@ async function imports({ folder, versions, plants, recordVersion }: Setup): Prom
 }
 
 async function writePlants(file: string, plants: number): Promise<void> {
-  const stream = createWriteStream(file);
-  stream.write("id,name,tag,created_at,creator\n");
+  const writer = Bun.file(file).writer();
+  writer.write("id,name,tag,created_at,creator\n");
   for (let id = 1; id <= plants; id++)
-    if (!stream.write(`${id},Monstera deliciosa ${id},${id % 2 === 0 ? "tropical" : ""},1764130000000,1\n`))
-      await new Promise((resolve) => stream.once("drain", resolve));
-  stream.end();
-  await finished(stream);
+    writer.write(`${id},Monstera deliciosa ${id},${id % 2 === 0 ? "tropical" : ""},1764130000000,1\n`);
+  await writer.end();
 }

@@ -13,8 +13,6 @@ const recentRequestsMax = 1_000;
 
 export class OperatorConsole implements AdminRoutes {
   readonly paths = ["/", "/console", "/console/*"];
-  /** The sessions of those who have given the console's password. */
-  readonly sessions: Sessions;
   readonly #options: ConsoleOptions;
   readonly #state: ConsoleState;
   readonly #resources = new AsyncDisposableStack();
@@ -23,7 +21,6 @@ export class OperatorConsole implements AdminRoutes {
   constructor(options: ConsoleOptions) {
     const { store, events, now, passwordHash } = options;
     this.#options = options;
-    this.sessions = new Sessions({ passwordHash, now, randomBytes });
     const reader = new Reader(store);
     this.#resources.defer(() => reader.close());
     // Opened at once: on SQLite it is a thread, and Bun exits if a thread starts when no descriptor
@@ -32,7 +29,13 @@ export class OperatorConsole implements AdminRoutes {
     const samples = new RecentSamples(now(), Date.now());
     const requests = new RecentRequests(recentRequestsMax, now);
     for (const counter of [samples, requests]) events.subscribe((event) => counter.handle(event));
-    this.#state = { samples, requests, sessions: this.sessions, reader };
+    const sessions = new Sessions({ passwordHash, now, randomBytes });
+    this.#state = { samples, requests, sessions, reader };
+  }
+
+  /** The sessions of those who have given the console's password. */
+  get sessions(): Sessions {
+    return this.#state.sessions;
   }
 
   async handle(request: Request, peer: string): Promise<Response> {

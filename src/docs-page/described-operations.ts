@@ -135,7 +135,7 @@ function exampleOf(schema: Schema): unknown {
   const example = given.find((value) => value !== undefined);
   if (example !== undefined) return example;
   if (schema.properties !== undefined || schema.allOf !== undefined)
-    // What is added to another schema comes first: the id of a NewPlant.
+    // The properties that a schema adds to another one come first, such as the id of a NewPlant.
     return Object.assign(
       mapValues(schema.properties ?? {}, exampleOf),
       ...(schema.allOf ?? []).toReversed().map(exampleOf),

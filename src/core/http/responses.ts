@@ -3,16 +3,15 @@
 import { type ApiError, type ErrorCode, errorRegistry, statusOf } from "../contract/errors.ts";
 import { type Plant, toJsonPlant } from "../contract/plant.ts";
 
-/** The fields of every 200, which a Response copies: 0.95 of the processor time of new ones. */
-const headers = new Headers({ "Content-Type": "application/json" });
-const plantResponseInit = { headers };
+/** Every Response copies these fields, which takes less time than to make them anew. */
+const plantResponseInit = { headers: new Headers({ "Content-Type": "application/json" }) };
 
 /**
  * 200 with the Plant. No other field is needed: a response to POST is not cached without explicit
  * freshness (RFC 9110, section 9.3.3).
  */
 export function plantResponse(plant: Plant, requestId: string): Response {
-  headers.set("X-Request-Id", requestId);
+  plantResponseInit.headers.set("X-Request-Id", requestId);
   return new Response(JSON.stringify(toJsonPlant(plant)), plantResponseInit);
 }
 

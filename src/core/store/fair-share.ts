@@ -19,7 +19,10 @@ export function isWithinShare(held: number, free: number): boolean {
 /** A limited resource, such as memory, of which each caller has a share. */
 export class SharedBudget {
   readonly #max: number;
-  /** Keyed by caller: one object that stays, because setting and deleting a number cost 0.5 µs an item. */
+  /**
+   * Keyed by caller: one object that stays, because setting and deleting a number cost 0.5 µs an
+   * item.
+   */
   readonly #held = new Map<string, { amount: number }>();
   #used = 0;
 
