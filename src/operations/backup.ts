@@ -31,6 +31,7 @@ import {
   sidecarFilesAt,
 } from "../core/store/sqlite/files.ts";
 import { isPlantStore, schemaVersion } from "../core/store/sqlite/migrations.ts";
+import { assertOwnWal } from "../core/store/sqlite/wal-owner.ts";
 
 /**
  * Copies a store to a new file: one snapshot, verified and on stable storage before it gets the
@@ -45,6 +46,7 @@ export function backUp(database: string, file: string): number {
     if (statSync(path, { throwIfNoEntry: false }) === undefined)
       throw new OperatorError(`there is no store at ${path}; name the store with --database`);
     assertRegularFile(path);
+    assertOwnWal(path);
     assertWritableName(file);
     assertNew(file);
     using copy = new PartialFile(file);
@@ -162,6 +164,8 @@ function assertNew(file: string): void {
 }
 
 function assertFree(target: string, path: string, overwrite: boolean): void {
+  // Also with --force: its plants are in no other file.
+  assertOwnWal(target);
   if (overwrite) return;
   const [existing] = isEmpty(target) ? sidecarFilesAt(target) : [path];
   if (existing !== undefined)

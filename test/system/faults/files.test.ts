@@ -1,11 +1,11 @@
 // Store files that are removed, replaced or damaged.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { newPlantJson } from "../../../src/core/contract/plant.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { exported, storePlants } from "../../support/stored-plants.ts";
 
 test("a store removed under a running server: plants get 503 until it is back, and none is lost", async () => {
@@ -62,4 +62,82 @@ test("damaged pages: their plants get 503, never a wrong response, and all other
   expect(statuses.get(200)).toBeGreaterThan(200);
   const line = await server.logged(({ level }) => level === "warn");
   expect(line.reason).toContain("SQLITE_CORRUPT");
+});
+
+describe("a write-ahead log beside a file that it does not belong to", () => {
+  /** A store whose newest plant is in its log only, as after a kill. */
+  async function killedStore(folder: TemporaryFolder): Promise<string> {
+    const path = folder.file("plants.db");
+    await using server = await RunningServer.start({ database: `sqlite:${path}` });
+    expect((await post(await server.target(), plantJson(1n, "in the log"))).status).toBe(200);
+    await server.stop("SIGKILL");
+    return path;
+  }
+
+  const commands = [
+    ["migrate"],
+    ["serve", "--port", "0", "--admin-port", "0"],
+    ["export"],
+    ["stats"],
+    ["import", import.meta.path],
+    ["get", "1"],
+    ["token", "list"],
+    ["backup", "copy.db"],
+  ];
+
+  test("without its file or beside an empty one every command refuses, and loses nothing", async () => {
+    using folder = new TemporaryFolder();
+    const path = await killedStore(folder);
+    renameSync(path, folder.file("away.db"));
+    for (const command of commands) {
+      const { exitCode, stderr } = await runCommand([...command, "--database", `sqlite:${path}`]);
+      expect([command, exitCode]).toEqual([command, 1]);
+      expect(stderr).toMatch(/plants\.db-wal holds commits of another database|there is no store at/);
+    }
+    const backup = folder.file("backup.db");
+    await storePlants(`sqlite:${backup}`, []);
+    const restored = await runCommand(["restore", backup, "--force", "--database", `sqlite:${path}`]);
+    expect(restored.stderr).toContain("there is no");
+    writeFileSync(path, "");
+    expect((await runCommand(["migrate", "--database", `sqlite:${path}`])).stderr).toContain("is empty");
+    renameSync(folder.file("away.db"), path);
+    expect(await exported(`sqlite:${path}`)).toContain("in the log");
+  });
+
+  test("beside a backup that was moved over the file every command refuses", async () => {
+    using folder = new TemporaryFolder();
+    const path = await killedStore(folder);
+    const backup = folder.file("backup.db");
+    await storePlants(`sqlite:${folder.file("other.db")}`, [{ id: 1n, name: "other" }]);
+    await runCommand(["backup", backup, "--database", `sqlite:${folder.file("other.db")}`]);
+    renameSync(path, folder.file("away.db"));
+    renameSync(backup, path);
+    for (const command of commands) {
+      const { exitCode, stderr } = await runCommand([...command, "--database", `sqlite:${path}`]);
+      expect([command, exitCode]).toEqual([command, 1]);
+      expect(stderr).toContain('is a backup, which "plantstore restore" puts in place');
+    }
+    renameSync(folder.file("away.db"), path);
+    expect(await exported(`sqlite:${path}`)).toContain("in the log");
+  });
+
+  test("a server whose file was replaced moves its own aside when it stops", async () => {
+    using folder = new TemporaryFolder();
+    const path = folder.file("plants.db");
+    await storePlants(`sqlite:${folder.file("other.db")}`, [{ id: 2n, name: "other" }]);
+    const backup = folder.file("backup.db");
+    await runCommand(["backup", backup, "--database", `sqlite:${folder.file("other.db")}`]);
+    {
+      await using server = await RunningServer.start({ database: `sqlite:${path}` });
+      expect((await post(await server.target(), plantJson(1n, "in the log"))).status).toBe(200);
+      renameSync(path, folder.file("away.db"));
+      renameSync(backup, path);
+      const line = await server.logged(({ level }) => level === "warn");
+      expect(line.reason).toContain('bring a backup back with "plantstore restore"');
+      await server.stop();
+    }
+    expect(await exported(`sqlite:${path}`)).toBe(`${newPlantJson({ id: 2n, name: "other" })}\n`);
+    renameSync(folder.file("plants.db.replaced-wal"), folder.file("away.db-wal"));
+    expect(await exported(`sqlite:${folder.file("away.db")}`)).toContain("in the log");
+  });
 });

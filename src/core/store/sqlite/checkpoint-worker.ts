@@ -3,7 +3,7 @@
 import { fdatasyncSync } from "node:fs";
 import { checkpoint, restartPages } from "./checkpoint.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
-import { openDatabase } from "./connection.ts";
+import { openAgain } from "./connection.ts";
 import type { Database } from "./driver.ts";
 import { failureReason, isFailedFsync, recordDiskFailure } from "./errors.ts";
 import { notify, serveCalls } from "./worker-rpc.ts";
@@ -27,7 +27,7 @@ serveCalls(openCheckpoints);
  *   POSIX lock that it holds on it.
  */
 export async function openCheckpoints(path: string, memory: SharedArrayBuffer, descriptor: number) {
-  const database = openDatabase(path, "existing");
+  const database = openAgain(path, "existing");
   const signals = new CheckpointSignals(memory);
   return {
     checkpoints: {

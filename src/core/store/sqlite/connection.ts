@@ -10,6 +10,7 @@ import { describeError, isFailedFsync, recoverFromFailure, writeFailureMarker } 
 import { fileId, fsyncDirectory, fsyncFile, resolvedPath } from "./files.ts";
 import { retryWhileLocked } from "./immediate-transaction.ts";
 import { isUpToDate, migrate } from "./migrations.ts";
+import { assertOwnWal } from "./wal-owner.ts";
 
 /** A WAL that grew during a long export is truncated to this size when it is restarted. */
 export const walBytesKept = 64 * 2 ** 20;
@@ -19,6 +20,12 @@ export const walBytesKept = 64 * 2 ** 20;
  * and synchronous=FULL. Throws an OperatorError if the file cannot be a store.
  */
 export function openDatabase(path: string, mode: OpenMode): Database {
+  assertOwnWal(path);
+  return openAgain(path, mode);
+}
+
+/** Like openDatabase, for a file that this process has open. */
+export function openAgain(path: string, mode: OpenMode): Database {
   // ":memory:" has no file; it is rejected once it is open, as it cannot have a WAL.
   if (path !== ":memory:") prepareFile(path, mode);
   const id = fileId(path);

@@ -94,7 +94,11 @@ export class SqliteStore implements PlantStore {
     // Closing copies the WAL into the database file, from pages that may not be on the disk or into
     // a file of someone else, and removes the file that has the WAL's name.
     const hasDiskFailed = this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed === true;
-    if (hasDiskFailed || this.#files.findFault() !== undefined) return false;
+    if (hasDiskFailed) return false;
+    if (this.#files.findFault() !== undefined) {
+      this.#files.setWalAside();
+      return false;
+    }
     this.#database.close();
     return true;
   }
