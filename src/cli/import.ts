@@ -2,8 +2,10 @@
 
 import { Command } from "commander";
 import { fieldNames } from "../core/contract/fields.ts";
+import { printable } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
+import type { CsvHeader } from "../operations/csv.ts";
 import { type FormatName, formatOfFile, readRecords } from "../operations/format.ts";
 import {
   type ImportCounts,
@@ -14,7 +16,7 @@ import {
 } from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
 import { Progress } from "../operations/progress.ts";
-import { RejectedFile, type RejectionReport } from "../operations/rejections.ts";
+import { RejectedFile } from "../operations/rejections.ts";
 import { openSource, type Source } from "../operations/source.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
@@ -67,7 +69,13 @@ async function runDry(config: ImportConfig, source: Source, signal: AbortSignal)
     const replacement = importUpdate ? new Replacement(read, undefined) : undefined;
     const counts = newCounts();
     const onRejected = () => undefined;
-    await importRecords(config, source, dryStore(read), { counts, signal, replacement, onRejected });
+    let ignored: readonly string[] = [];
+    const onHeader = (header: CsvHeader) => {
+      replacement?.onHeader(header);
+      ignored = header.ignored;
+    };
+    const options = { counts, signal, replacement, onRejected };
+    await importRecords(config, source, dryStore(read), options, onHeader);
     if (signal.aborted) throw new OperatorError("interrupted; nothing was imported");
     const differences = replacement?.differences ?? [];
     const more = counts.replaced - differences.length;
@@ -76,7 +84,7 @@ async function runDry(config: ImportConfig, source: Source, signal: AbortSignal)
         ({ line, before, after }) => `line ${line}, plant ${after.id}: ${describeChange(before, after)}`,
       ),
       ...(more > 0 ? [`and ${more.toLocaleString("en")} more`] : []),
-      `dry run: ${formatCounts(counts, importUpdate)}`,
+      `dry run: ${formatCounts(counts, importUpdate)}${describeFile(counts, ignored)}`,
     ]);
     if (counts.rejected > 0) host().setExitCode(someRejectedExitCode);
   };
@@ -96,16 +104,22 @@ async function runImport(
   let report: string | undefined;
   let runId: string | undefined;
   let unavailable: string | undefined;
+  let ignored: readonly string[] = [];
 
   const importInto = async (store: PlantStore) => {
     const options = { counts, signal, onRejected: rejected.add };
-    const { onHeader } = rejected.report;
+    let replacement: Replacement | undefined;
+    const onHeader = (header: CsvHeader) => {
+      rejected.report.onHeader(header);
+      replacement?.onHeader(header);
+      ignored = header.ignored;
+    };
     try {
       if (!importUpdate) return await importRecords(config, source, store, options, onHeader);
       await using read = await store.openSql();
       const run = commandRun(store);
       runId = run.id;
-      const replacement = new Replacement(read, run);
+      replacement = new Replacement(read, run);
       await importRecords(config, source, store, { ...options, replacement }, onHeader);
     } finally {
       report = rejected.finish();
@@ -133,7 +147,7 @@ async function runImport(
       throw countAll(counts) === 0 ? error : new OperatorError(`${error.message}; ${summary(" so far")}`);
   }
   if (signal.aborted) throw new OperatorError(`interrupted; ${resumable()}`);
-  printError(summary());
+  printError(summary() + describeFile(counts, ignored));
   host().setExitCode(counts.rejected > 0 ? someRejectedExitCode : 0);
 }
 
@@ -143,7 +157,7 @@ async function importRecords(
   source: Source,
   store: Pick<PlantStore, "create">,
   options: ImportOptions,
-  onHeader?: RejectionReport["onHeader"],
+  onHeader: (header: CsvHeader) => void,
 ): Promise<void> {
   using progress = new Progress(host().error);
   const records = readRecords(format, source.chunks, { recordBytesMax: bodyBytesMax, onHeader });
@@ -155,6 +169,15 @@ async function importRecords(
 
 function countAll({ created, unchanged, replaced, rejected }: ImportCounts): number {
   return created + unchanged + replaced + rejected;
+}
+
+/** What the counts do not say about a file: that it has no record, or columns that were not read. */
+function describeFile(counts: ImportCounts, ignored: readonly string[]): string {
+  const names = ignored.map((name) => printable(JSON.stringify(name)));
+  return [
+    countAll(counts) === 0 ? "; the file has no record" : "",
+    names.length === 0 ? "" : `; ignored the column${names.length === 1 ? "" : "s"} ${names.join(", ")}`,
+  ].join("");
 }
 
 function formatCounts({ created, unchanged, replaced, rejected }: ImportCounts, isUpdate: boolean): string {

@@ -20,8 +20,9 @@ const updates = ["off", "dry-run", "replace"] as const;
 /** Plants in one batch of an import: clients wait for at most one of them. */
 const batchPlantsMax = 512;
 
-/** A report of rejected records, and the texts of a difference, in UTF-16 code units. */
-const reportCodeUnitsMax = 8 * 2 ** 20;
+const reportBytesMax = 8 * 2 ** 20;
+
+/** The texts of a difference, in UTF-16 code units. */
 const listedTextLength = 300;
 
 /** One at a time: two at once would only wait for each other's commits. */
@@ -79,21 +80,26 @@ async function importFile(
   const { bodyBytesMax, emit, reader } = context;
   const counts = newCounts();
   const rejections = new RejectionReport(format);
-  let report = "";
-  let reported = 0;
+  const report: Buffer[] = [];
+  let reportBytes = 0;
+  let ignored: readonly string[] = [];
   const onRejected = (record: RejectedRecord) => {
     const line = rejections.add(record);
     // Only the first ones, also where a later one would fit.
-    const isFull = reported + 1 < counts.rejected;
-    if (isFull || report.length + line.length > reportCodeUnitsMax) return;
-    report += line;
-    reported++;
+    const isFull = report.length + 1 < counts.rejected;
+    if (isFull || reportBytes + line.length > reportBytesMax) return;
+    report.push(line);
+    reportBytes += line.length;
   };
   // Also ends a read that waits for a client.
   const pieces = file.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal });
   const records = readRecords(format, pieces, {
     recordBytesMax: bodyBytesMax,
-    onHeader: rejections.onHeader,
+    onHeader(header) {
+      rejections.onHeader(header);
+      replacement?.onHeader(header);
+      ignored = header.ignored;
+    },
   });
   const run = update === "replace" ? changes.startRun(client) : undefined;
   let replacement: Replacement | undefined;
@@ -125,8 +131,10 @@ async function importFile(
       after: shortened(after),
     })),
     message: failure ?? null,
-    reported,
-    report,
+    ignored,
+    reported: report.length,
+    // Each byte as a character: some records are not UTF-8.
+    report: Buffer.concat(report).toString("latin1"),
   };
 }
 

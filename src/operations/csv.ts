@@ -1,11 +1,13 @@
 // CSV import: a header that names the columns, then a record per plant.
 
 import { ApiError } from "../core/contract/errors.ts";
-import { fieldNames, isRequired } from "../core/contract/fields.ts";
+import { type FieldName, fieldNames, isRequired } from "../core/contract/fields.ts";
 import { type NewPlantFields, parseNewPlantFields } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import {
   type CsvCells,
+  completeBytes,
+  countLineEnds,
   type Delimiter,
   delimiters,
   type OnCsvRecord,
@@ -22,14 +24,26 @@ interface Columns extends ColumnIndexes {
   readonly count: number;
 }
 
+/** The header of a CSV file. */
+export interface CsvHeader {
+  /** As it came. */
+  readonly text: string;
+  readonly delimiter: Delimiter;
+  /** The optional fields without a column. */
+  readonly absent: readonly FieldName[];
+  /** The columns that are not read. */
+  readonly ignored: readonly string[];
+}
+
 /** How a file is read. NDJSON has only a limit. */
 export interface ReadOptions {
   readonly recordBytesMax: number;
-  /** Called with the header of the file, unchanged. */
-  readonly onHeader?: ((header: string, delimiter: Delimiter) => void) | undefined;
+  readonly onHeader?: ((header: CsvHeader) => void) | undefined;
 }
 
 export class Csv implements RecordFormat<CsvCells> {
+  readonly completeBytes = completeBytes;
+  readonly countLineEnds = countLineEnds;
   readonly #onHeader: ReadOptions["onHeader"];
   #columns: Columns | undefined;
   #delimiter: Delimiter = ",";
@@ -48,10 +62,14 @@ export class Csv implements RecordFormat<CsvCells> {
   }
 
   toPlant(cells: CsvCells, text: string): ImportRecord["plant"] | undefined {
-    if (text.trim() === "") return undefined;
+    // A row that was emptied in a spreadsheet has delimiters only.
+    if (text.trim() === "" || (!("error" in cells) && cells.every((cell) => cell === undefined)))
+      return undefined;
     if (this.#columns === undefined) {
-      this.#columns = parseHeader(cells, text);
-      this.#onHeader?.(text, this.#delimiter);
+      const { columns, ignored } = parseHeader(cells, text);
+      this.#columns = columns;
+      const absent = fieldNames.filter((name) => columns[name] === -1);
+      this.#onHeader?.({ text, delimiter: this.#delimiter, absent, ignored });
       return undefined;
     }
     return this.#parseCells(cells, this.#columns);
@@ -65,9 +83,13 @@ export class Csv implements RecordFormat<CsvCells> {
     if ("error" in cells)
       return new ApiError("invalidJson", `The record is not CSV in UTF-8: ${cells.error}.`);
     if (cells.length !== columns.count) {
+      const advice =
+        cells.length < columns.count
+          ? "write an empty cell for each value that is missing"
+          : "a cell that contains the delimiter, a quote or a line end must be quoted";
       return new ApiError(
         "invalidJson",
-        `The record has ${cells.length} cells, but the header has ${columns.count}: a cell that contains the delimiter, a quote or a line end must be quoted.`,
+        `The record has ${cells.length} cell${cells.length === 1 ? "" : "s"}, but the header has ${columns.count}: ${advice}.`,
       );
     }
     const fields: { -readonly [Field in keyof NewPlantFields]: NewPlantFields[Field] } = {};
@@ -80,14 +102,24 @@ const requiredColumns = ["id", ...fieldNames.filter(isRequired)];
 const optionalColumns = fieldNames.filter((field) => !isRequired(field));
 const headerAdvice = `its first line must name the columns ${requiredColumns.join(" and ")}, and may name ${optionalColumns.join(", ")}`;
 
-/** The character that is most frequent in the header. */
+/** The delimiter with which the header has all required columns; the comma if none does. */
 function findDelimiter(text: string): Delimiter {
-  const header = text.trimStart().split("\n", 1)[0] ?? "";
-  const count = (delimiter: string) => header.split(delimiter).length;
-  return delimiters.reduce((most, each) => (count(each) > count(most) ? each : most));
+  const hasRequired = (delimiter: Delimiter) => {
+    let header: CsvCells | undefined;
+    parseCsvRecords(text, delimiter, (cells, start, end) => {
+      if (text.slice(start, end).trim() !== "") header ??= cells;
+    });
+    if (header === undefined || "error" in header) return false;
+    const names = trimmedNames(header);
+    return requiredColumns.every((name) => names.includes(name));
+  };
+  return delimiters.find(hasRequired) ?? ",";
 }
 
-function parseHeader(cells: CsvCells, text: string): Columns {
+function parseHeader(
+  cells: CsvCells,
+  text: string,
+): { readonly columns: Columns; readonly ignored: readonly string[] } {
   const invalid = (error: string) => new OperatorError(`${error}; ${headerAdvice}`);
   if ("error" in cells) throw invalid(`the header is not CSV in UTF-8: ${cells.error}`);
   const names = trimmedNames(cells);
@@ -97,7 +129,11 @@ function parseHeader(cells: CsvCells, text: string): Columns {
   const twice = columnNames.filter((name) => names.indexOf(name) !== names.lastIndexOf(name));
   if (twice.length > 0) throw invalid(`the header has the column ${twice.join(" and ")} twice`);
   const indexes = Object.fromEntries(columnNames.map((name) => [name, names.indexOf(name)]));
-  return { ...(indexes as ColumnIndexes), count: names.length };
+  const isRead = (name: string) => columnNames.some((column) => column === name);
+  return {
+    columns: { ...(indexes as ColumnIndexes), count: names.length },
+    ignored: cells.flatMap((cell, index) => (cell && !isRead(names[index] ?? "") ? [cell] : [])),
+  };
 }
 
 /** Spreadsheets also write `ID` and ` Name`. trim removes a byte order mark too. */

@@ -1,7 +1,8 @@
 // An import that replaces stored plants, and its dry run.
 
 import { ApiError } from "../core/contract/errors.ts";
-import { type NewPlant, plantsEqual } from "../core/contract/plant.ts";
+import type { FieldName } from "../core/contract/fields.ts";
+import { type NewPlant, newPlantJson, plantsEqual } from "../core/contract/plant.ts";
 import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import {
   compareWithStored,
@@ -10,6 +11,7 @@ import {
   type PlantStore,
 } from "../core/store/plant-store.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
+import type { CsvHeader } from "./csv.ts";
 import type { EditRun } from "./edits.ts";
 import type { ImportRecord } from "./record-reader.ts";
 import { findPlants } from "./stored-plants.ts";
@@ -30,11 +32,17 @@ export class Replacement {
   readonly differences: Difference[] = [];
   readonly #sql: SqlConnection;
   readonly #run: EditRun | undefined;
+  #absent: readonly FieldName[] = [];
 
   /** @param run the run of the edits; undefined for a dry run, which makes none. */
   constructor(sql: SqlConnection, run: EditRun | undefined) {
     this.#sql = sql;
     this.#run = run;
+  }
+
+  /** Is told the header of the file: stored plants keep the fields that it has no column for. */
+  onHeader({ absent }: CsvHeader): void {
+    this.#absent = absent;
   }
 
   /**
@@ -62,14 +70,16 @@ export class Replacement {
       for (const { line, plant, index } of some) {
         const { id } = plant;
         const expected = replaced.get(id) ?? stored.get(id);
+        const replacement = expected && this.#merge(plant, expected);
         // Deleted at the same time; or, in a dry run, to be created by an earlier record.
-        if (expected === undefined) outcomes[index] = this.#run === undefined ? "replaced" : "conflict";
-        else if (plantsEqual(expected, plant)) outcomes[index] = "unchanged";
+        if (expected === undefined || replacement === undefined)
+          outcomes[index] = this.#run === undefined ? "replaced" : "conflict";
+        else if (plantsEqual(expected, replacement)) outcomes[index] = "unchanged";
         else {
           if (this.differences.length < differencesMax)
-            this.differences.push({ line, before: expected, after: plant });
-          edits.push({ id, expected, replacement: plant, index });
-          replaced.set(id, plant);
+            this.differences.push({ line, before: expected, after: replacement });
+          edits.push({ id, expected, replacement, index });
+          replaced.set(id, replacement);
           outcomes[index] = "replaced";
         }
       }
@@ -78,23 +88,37 @@ export class Replacement {
         if (made !== undefined && made[at] !== "done") outcomes[index] = "conflict";
     }
   }
+
+  #merge(plant: NewPlant, stored: NewPlant): NewPlant {
+    const kept = this.#absent.map((field) => [field, stored[field]] as const);
+    return { ...plant, ...Object.fromEntries(kept.filter(([, value]) => value !== undefined)) };
+  }
 }
 
-/** A store that only predicts the outcomes of creates. */
+/**
+ * A store that only predicts the outcomes of creates. It remembers the ids that it would have
+ * created, and a hash of each plant: some 100 bytes a plant.
+ */
 export function dryStore(sql: SqlConnection): Pick<PlantStore, "create"> {
+  const created = new Map<bigint, number | bigint>();
   return {
     async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
       const outcomes: Outcome[] = [];
-      const created = new Map<bigint, NewPlant>();
       for (const some of parts(batch)) {
         const stored = await findPlants(
           sql,
           some.map(({ plant }) => plant.id),
         );
         for (const { plant } of some) {
-          const found = created.get(plant.id) ?? stored.get(plant.id);
-          if (found === undefined) created.set(plant.id, plant);
-          outcomes.push(found === undefined ? "created" : compareWithStored(found, plant));
+          const found = stored.get(plant.id);
+          const hash = Bun.hash(newPlantJson(plant));
+          const before = created.get(plant.id);
+          if (found !== undefined) outcomes.push(compareWithStored(found, plant));
+          else if (before !== undefined) outcomes.push(before === hash ? "unchanged" : "conflict");
+          else {
+            created.set(plant.id, hash);
+            outcomes.push("created");
+          }
         }
       }
       return outcomes;

@@ -11,6 +11,8 @@ export interface RejectedRecord {
   readonly line: number;
   readonly error: ApiError;
   readonly text: string;
+  /** The bytes of a record that is not UTF-8. */
+  readonly bytes?: Uint8Array;
 }
 
 export interface ImportCounts {
@@ -135,10 +137,10 @@ class BatchImporter {
     this.#options.onBatch?.();
   }
 
-  #reject({ line, text, plant }: ImportRecord): void {
+  #reject({ plant, ...record }: ImportRecord): void {
     this.#options.counts.rejected++;
     const error = plant instanceof ApiError ? plant : conflictError(plant);
-    this.#options.onRejected({ line, error, text });
+    this.#options.onRejected({ ...record, error });
   }
 
   /** Creates the plants, and retries those that are `unavailable`. */

@@ -3,6 +3,7 @@
 import { parseNewPlant, parseNewPlantJson } from "../core/contract/plant.ts";
 import type { ImportRecord, RecordFormat } from "./record-reader.ts";
 
+const lineFeed = 0x0a;
 const openingBrace = 0x7b;
 const byteOrderMark = 0xfeff;
 
@@ -17,6 +18,8 @@ export const ndjson: RecordFormat<ImportRecord["plant"] | undefined> = {
     }
     return text.length;
   },
+  completeBytes: (bytes) => bytes.lastIndexOf(lineFeed) + 1,
+  countLineEnds: () => 0,
   invalid: parseNewPlant,
   toPlant(invalid, text) {
     // Almost every line starts with a brace, and checking one character first is free.

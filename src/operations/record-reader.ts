@@ -11,6 +11,8 @@ export interface ImportRecord {
   readonly line: number;
   /** Its text in the file, without the line end. Bytes that are not UTF-8 are U+FFFD. */
   readonly text: string;
+  /** Its bytes, if they are not UTF-8. */
+  readonly bytes?: Uint8Array;
   readonly plant: NewPlant | ApiError;
 }
 
@@ -27,6 +29,10 @@ export interface RecordFormat<Parsed> {
   toPlant(parsed: Parsed, text: string): ImportRecord["plant"] | undefined;
   /** Throws an OperatorError if there was no header. */
   assertHeader?(): void;
+  /** The number of bytes up to the last line end that no further bytes can continue. */
+  completeBytes(bytes: Uint8Array): number;
+  /** The line ends in the text of a record. */
+  countLineEnds(text: string): number;
 }
 
 /**
@@ -53,8 +59,7 @@ export async function* recordsOf<Parsed>(
   reader.assertComplete();
 }
 
-const lineFeed = 0x0a;
-const lineEnd = Uint8Array.of(lineFeed);
+const lineEnd = Buffer.from("\n");
 const byteOrderMark = Buffer.from("\ufeff");
 
 class RecordReader<Parsed> {
@@ -85,7 +90,7 @@ class RecordReader<Parsed> {
       return records;
     }
     const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([...this.#pending, chunk]);
-    const parsed = this.#parseRecords(bytes.subarray(0, bytes.lastIndexOf(lineFeed) + 1), records);
+    const parsed = this.#parseRecords(bytes.subarray(0, this.#format.completeBytes(bytes)), records);
     const rest = new Uint8Array(bytes.subarray(parsed));
     this.#pending = rest.length === 0 ? [] : [rest];
     this.#pendingBytes = rest.length;
@@ -136,19 +141,21 @@ class RecordReader<Parsed> {
     return this.#format.parse(characters, (_, start, end) => {
       const own = bytes.subarray(start, end);
       const text = decodeUtf8(own, "kept");
-      if (text === undefined) this.#add(this.#format.invalid(own), lossyDecoder.decode(own), records);
+      if (text === undefined)
+        this.#add(this.#format.invalid(own), lossyDecoder.decode(own), records, new Uint8Array(own));
       else if (text === "") this.#line++;
       else this.#format.parse(text, (parsed) => this.#add(parsed, text, records));
     });
   }
 
-  #add(parsed: Parsed, text: string, records: ImportRecord[]): void {
+  #add(parsed: Parsed, text: string, records: ImportRecord[], bytes?: Uint8Array): void {
     const line = this.#line;
-    this.#line += countLines(text);
+    this.#line += 1 + this.#format.countLineEnds(text);
     const plant = this.#format.toPlant(parsed, text);
     if (plant === undefined) return;
     const isTooLong = isLongerThan(text, this.#recordBytesMax);
-    records.push({ line, text, plant: isTooLong ? tooLong(this.#recordBytesMax) : plant });
+    const own = isTooLong ? tooLong(this.#recordBytesMax) : plant;
+    records.push({ line, text, plant: own, ...(bytes !== undefined && { bytes }) });
   }
 }
 
@@ -161,12 +168,6 @@ function tooLong(recordBytesMax: number): ApiError {
 
 function hasByteOrderMark(bytes: Uint8Array): boolean {
   return byteOrderMark.every((byte, index) => bytes[index] === byte);
-}
-
-function countLines(text: string): number {
-  let lines = 1;
-  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines++;
-  return lines;
 }
 
 /** The maximum UTF-8 length of a UTF-16 code unit. */

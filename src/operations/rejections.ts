@@ -4,6 +4,7 @@
 import { appendFileSync, closeSync, openSync } from "node:fs";
 import { errorRegistry } from "../core/contract/errors.ts";
 import { OperatorError } from "../core/operator-error.ts";
+import type { CsvHeader } from "./csv.ts";
 import { type Delimiter, formatCsvCell } from "./csv-records.ts";
 import type { FormatName } from "./format.ts";
 import type { RejectedRecord } from "./import.ts";
@@ -22,27 +23,31 @@ export class RejectionReport {
     this.#format = format;
   }
 
-  /** Is told the header of the file, as it came. */
-  readonly onHeader = (header: string, delimiter: Delimiter): void => {
+  /** Is told the header of the file. */
+  onHeader({ text, delimiter }: CsvHeader): void {
     this.#delimiter = delimiter;
-    this.#start = `${header}${delimiter}${reasonColumn}\n`;
-  };
+    this.#start = `${text}${delimiter}${reasonColumn}\n`;
+  }
 
-  /** Formats a record with its line end, after the header if it is the first. */
-  add({ line, error, text }: RejectedRecord): string {
+  /**
+   * Formats a record with its line end, after the header if it is the first. In CSV its bytes are
+   * those of the file, so that a record that is not UTF-8 is rejected again until it is corrected.
+   */
+  add({ line, error, text, bytes }: RejectedRecord): Buffer {
     const code = errorRegistry[error.code].error;
     if (this.#format === "ndjson")
-      return `${JSON.stringify({ line, error: code, message: error.message, text })}\n`;
+      return Buffer.from(`${JSON.stringify({ line, error: code, message: error.message, text })}\n`);
     const start = this.#start;
     this.#start = "";
     // One line, as it may follow an error of syntax.
     const reason = `line ${line}: ${code} ${error.message}`.replaceAll(/\p{Cc}/gu, " ");
-    return `${start}${text}${this.#delimiter}${formatCsvCell(reason, this.#delimiter)}\n`;
+    const end = `${this.#delimiter}${formatCsvCell(reason, this.#delimiter)}\n`;
+    return Buffer.concat([Buffer.from(start), bytes ?? Buffer.from(text), Buffer.from(end)]);
   }
 }
 
-/** UTF-16 code units that are buffered for one write. */
-const writeCodeUnits = 2 ** 16;
+/** Bytes that are buffered for one write. */
+const writeBytes = 2 ** 16;
 
 /**
  * A file with a report, which only its owner can read. It is created with the first record, under
@@ -55,7 +60,8 @@ export class RejectedFile {
   readonly #format: FormatName;
   #path: string | undefined;
   #descriptor: number | undefined;
-  #buffer = "";
+  #buffer: Buffer[] = [];
+  #bufferBytes = 0;
 
   /** @param input The path of the imported file. */
   constructor(input: string, format: FormatName) {
@@ -65,8 +71,10 @@ export class RejectedFile {
   }
 
   readonly add = (record: RejectedRecord): void => {
-    this.#buffer += this.report.add(record);
-    if (this.#buffer.length >= writeCodeUnits) this.#flush();
+    const text = this.report.add(record);
+    this.#buffer.push(text);
+    this.#bufferBytes += text.length;
+    if (this.#bufferBytes >= writeBytes) this.#flush();
   };
 
   /** Writes the buffer, and returns the file's path, if anything was rejected. Call it once. */
@@ -80,16 +88,17 @@ export class RejectedFile {
   }
 
   #flush(): void {
-    if (this.#buffer === "") return;
+    if (this.#bufferBytes === 0) return;
     try {
       this.#descriptor ??= this.#create();
-      appendFileSync(this.#descriptor, this.#buffer);
+      appendFileSync(this.#descriptor, Buffer.concat(this.#buffer));
     } catch (error) {
       throw new OperatorError(
         `the rejected records cannot be written to ${this.#path} (${(error as NodeJS.ErrnoException).code}); give its folder free space and write permission, or pipe the file to "plantstore import -" in another folder`,
       );
     }
-    this.#buffer = "";
+    this.#buffer = [];
+    this.#bufferBytes = 0;
   }
 
   #create(): number {

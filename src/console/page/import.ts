@@ -101,9 +101,14 @@ function formatOf(file: File) {
 
 /** Downloads the rejected records, in the format of the report of `plantstore import`. */
 function downloadRejected({ report }: ImportReport, format: string) {
-  const url = URL.createObjectURL(new Blob([report]));
+  const url = URL.createObjectURL(new Blob([toBytes(report)]));
   download(url, `rejected.${format}`);
   URL.revokeObjectURL(url);
+}
+
+/** The report has each byte as a character: some records are not UTF-8. */
+function toBytes(report: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(report, (character) => character.charCodeAt(0));
 }
 
 /** The field takes a file that is dropped on it, too. */
@@ -143,7 +148,7 @@ function Result({ file, ...result }: ImportReport & { file: File }) {
       rejected > 0 &&
       html`
         <h3>Rejected records</h3>
-        <pre tabindex="0" role="region" aria-label="Rejected records">${untrustedText(report.slice(0, shownRejectionsMax))}</pre>
+        <pre tabindex="0" role="region" aria-label="Rejected records">${untrustedText(new TextDecoder().decode(toBytes(report.slice(0, shownRejectionsMax))))}</pre>
         ${reported < rejected && html`<p class="note">The download has the first ${reported.toLocaleString("en-US")}; correct those, and import the file again for the others.</p>`}
       `
     }
@@ -168,9 +173,10 @@ function Differences({ differences, replaced, update }: ImportReport) {
   `;
 }
 
-function countsText({ created, unchanged, replaced, rejected, update }: ImportReport) {
+function countsText({ created, unchanged, replaced, rejected, update, ignored }: ImportReport) {
   const counts = [created, unchanged, replaced, rejected].map((count) => count.toLocaleString("en-US"));
   const toBe = update === "dry-run" ? "to be " : "";
   const differing = replaced > 0 ? `${counts[2]} ${toBe}replaced, ` : "";
-  return `${counts[0]} ${toBe}created, ${counts[1]} already stored, ${differing}${counts[3]} rejected`;
+  const others = ignored.length === 0 ? "" : `; ignored columns: ${ignored.map(untrustedText).join(", ")}`;
+  return `${counts[0]} ${toBe}created, ${counts[1]} already stored, ${differing}${counts[3]} rejected${others}`;
 }

@@ -166,6 +166,8 @@ export function parseNewPlantFields(texts: NewPlantFields): NewPlant | ApiError 
 /** The error of an id that is not decimal digits, such as a spreadsheet's 9.0072E+15. */
 function notDecimalDigits(id: string): string {
   const shown = shorten(id);
+  if (/^-?\d{1,3}(?:[.,' \u00a0\u202f]\d{3})+$/.test(id))
+    return `"id" must be ${expectedType("id")} in decimal digits, but is ${shown}: write it without separators between thousands`;
   const reason = /^-?\d+(?:[.,]\d+)?(?:E[+-]?\d+)?$/i.test(id)
     ? `${shown}: a spreadsheet may have shortened it, so take the id from where the spreadsheet had it`
     : JSON.stringify(shown);

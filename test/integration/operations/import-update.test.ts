@@ -114,7 +114,9 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
         '\ufeffTAG;ID;Name;Price\r\ntree;1;Ficus;3\r\n;twelve;"Aloe ""vera""";4\r\n"a\nb";9.0E+15;Hoya;"5;-"\r\n;4;x"y;6\r\n;5;Rosa\r\n',
       );
       const command = (path: string) => runCommand(["import", path, "--database", database]);
-      expect((await command(file)).stderr).toBe(`1 created, 0 already stored, 4 rejected; see ${rejected}\n`);
+      expect((await command(file)).stderr).toBe(
+        `1 created, 0 already stored, 4 rejected; see ${rejected}; ignored the column "Price"\n`,
+      );
       const lines = readFileSync(rejected, "utf8");
       expect(lines).toStartWith(
         'TAG;ID;Name;Price;reason\n;twelve;"Aloe ""vera""";4;"line 3: 40002 The body',
@@ -134,11 +136,77 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
         rejected,
         corrected.reduce((text, [from, to]) => text.replace(from, to), lines),
       );
-      expect((await command(rejected)).stderr).toBe("4 created, 0 already stored, 0 rejected\n");
+      expect((await command(rejected)).stderr).toBe(
+        '4 created, 0 already stored, 0 rejected; ignored the columns "Price", "reason"\n',
+      );
       expect(await exported(database)).toBe(
         '{"id":1,"name":"Ficus","tag":"tree"}\n{"id":2,"name":"Aloe \\"vera\\""}\n{"id":4,"name":"x\\"y"}\n' +
           '{"id":5,"name":"Rosa"}\n{"id":9007199254740993,"name":"Hoya","tag":"a\\nb"}\n',
       );
+    });
+
+    test("a record that is not UTF-8 keeps its bytes in the report, and is rejected again", async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.createTestStore();
+      await createStore(place.database);
+      const file = folder.file("latin1.csv");
+      writeFileSync(file, Buffer.from("id,name\n1,caf\xe9\n2,b\n", "latin1"));
+      const command = (path: string) => runCommand(["import", path, "--database", place.database]);
+      expect((await command(file)).exitCode).toBe(3);
+      const report = readFileSync(`${file}.rejected.csv`);
+      expect(report.toString("latin1")).toStartWith("id,name,reason\n1,caf\xe9,");
+      expect((await command(`${file}.rejected.csv`)).stderr).toContain(
+        "0 created, 0 already stored, 1 rejected",
+      );
+      expect(await exported(place.database)).toBe('{"id":2,"name":"b"}\n');
+    });
+
+    test("a column that is not there changes nothing, and one that is not read is named", async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.createTestStore();
+      const { database } = place;
+      await storeLines(database, [
+        '{"id":1,"name":"Rosa","tag":"wild"}',
+        '{"id":2,"name":"Ficus","tag":"tree"}',
+      ]);
+      const file = folder.file("names.csv");
+      writeFileSync(file, "id,name,tags\n1,Rosa,x\n2,Ficus lyrata,x\n3,new,x\n");
+      const command = (...args: string[]) =>
+        runCommand(["import", file, "--update", ...args, "--database", database]);
+      expect((await command("--dry-run")).stdout).toBe(
+        'line 3, plant 2: name "Ficus" → "Ficus lyrata"\n' +
+          'dry run: 1 created, 1 replaced, 1 already stored, 0 rejected; ignored the column "tags"\n',
+      );
+      expect((await command()).stderr).toMatch(/^1 created, 1 replaced, .*; ignored the column "tags"\n$/);
+      expect(await exported(database)).toBe(
+        '{"id":1,"name":"Rosa","tag":"wild"}\n{"id":2,"name":"Ficus lyrata","tag":"tree"}\n{"id":3,"name":"new"}\n',
+      );
+    });
+
+    test("a file with a header and no record says so", async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.createTestStore();
+      await createStore(place.database);
+      const file = folder.file("empty.csv");
+      writeFileSync(file, "id,name,tag\r");
+      expect(await runCommand(["import", file, "--database", place.database])).toMatchObject({
+        exitCode: 0,
+        stderr: "0 created, 0 already stored, 0 rejected; the file has no record\n",
+      });
+    });
+
+    test("a dry run counts an id that comes again in a later batch as the import does", async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.createTestStore();
+      const { database } = place;
+      await createStore(database);
+      const file = folder.file("twice.ndjson");
+      const lines = Array.from({ length: 20_001 }, (_, id) => `{"id":${id},"name":"a"}`);
+      writeFileSync(file, [...lines, lines[0], '{"id":1,"name":"other"}'].join("\n"));
+      const counts = "20,001 created, 1 already stored, 1 rejected";
+      const command = (...args: string[]) => runCommand(["import", file, ...args, "--database", database]);
+      expect((await command("--dry-run")).stdout).toBe(`dry run: ${counts}\n`);
+      expect((await command()).stderr).toStartWith(counts);
     });
   });
 }

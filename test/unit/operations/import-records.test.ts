@@ -115,7 +115,7 @@ test("exported CSV is parsed to the same plants, in chunks of any size", async (
       const records = await parseAll(csvRecords, `${header}\n${text}`, cuts);
       expect(summarize(records)).toEqual(
         plants.map((plant, index) => {
-          const before = texts.slice(0, index).join("").split("\n").length;
+          const before = texts.slice(0, index).join("").split(/\r{0,2}\n|\r/).length;
           return [1 + before, texts[index]?.slice(0, -1) ?? "", newPlantJson(plant)];
         }),
       );
@@ -124,20 +124,26 @@ test("exported CSV is parsed to the same plants, in chunks of any size", async (
   );
 });
 
+/** A text whose line ends outside quotes are line feeds: CR, CR LF and CR CR LF are replaced. */
+function withLineFeeds(text: string): string {
+  return text.replaceAll(/("[^"]*"?)|\r{0,2}\n|\r/g, (_, quoted: string | undefined) => quoted ?? "\n");
+}
+
 test("the grammar is csv-parse's: the same cells, the same errors", () => {
   const anyText = fc
-    .array(fc.constantFrom("a", "é", ",", '"', '""', "\n", "\r\n", "\r", " "), { maxLength: 24 })
+    .array(fc.constantFrom("a", "é", ",", '"', '""', "\n", "\r\n", "\r\r\n", "\r", " "), { maxLength: 24 })
     .map((parts) => parts.join(""));
   fc.assert(
     fc.property(anyText, (text) => {
       const records: CsvCells[] = [];
       const end = parseCsvRecords(text, ",", (cells) => records.push(cells));
-      const isCsv = end === text.length && records.every((cells) => !("error" in cells));
+      // As if the file ended with a line end.
+      const isCsv = end >= text.length && records.every((cells) => !("error" in cells));
       let theirs: unknown;
       try {
-        theirs = parse(text, {
+        theirs = parse(withLineFeeds(text), {
           relax_column_count: true,
-          record_delimiter: ["\n", "\r\n"],
+          record_delimiter: "\n",
           cast: (cell, { quoting }) => (cell === "" && !quoting ? undefined : cell),
         });
       } catch {
@@ -148,6 +154,44 @@ test("the grammar is csv-parse's: the same cells, the same errors", () => {
     { numRuns: 5_000 },
   );
 });
+
+test.each(["\n", "\r\n", "\r", "\r\r\n"])(
+  "lines may end with %j, in chunks of any size, and only of delimiters are no records",
+  async (end) => {
+    const lines = ["id,name,tag", '1,"two\r\nlines",shade', ",,", "2,Moss,", "", ",,"];
+    const file = lines.map((line) => line + end).join("");
+    await fc.assert(
+      fc.asyncProperty(anyCuts, async (cuts) =>
+        expect(summarize(await parseAll(csvRecords, file, cuts))).toEqual([
+          [2, lines[1] ?? "", '{"id":1,"name":"two\\r\\nlines","tag":"shade"}'],
+          [5, "2,Moss,", '{"id":2,"name":"Moss"}'],
+        ]),
+      ),
+    );
+  },
+);
+
+test("lines with different ends are all records", async () => {
+  const file = "id,name\r1,a\n2,b\r\n3,c\r\r\n4,d\r5,e";
+  expect((await parseAll(csvRecords, file)).map(({ line, text }) => [line, text])).toEqual([
+    [2, "1,a"],
+    [3, "2,b"],
+    [4, "3,c"],
+    [5, "4,d"],
+    [6, "5,e"],
+  ]);
+});
+
+test.each([
+  ["1", "The record has 1 cell, but the header has 3: write an empty cell for each value that is missing."],
+  ["1,a,b,c", "4 cells, but the header has 3: a cell that contains the delimiter"],
+])(
+  "a record with a wrong number of cells is rejected with what would be right: %s",
+  async (record, message) => {
+    const [rejected] = await parseAll(csvRecords, `id,name,tag\n${record}\n`);
+    expect(rejected?.plant).toMatchObject({ message: expect.stringContaining(message) });
+  },
+);
 
 test("a missing, an empty and a quoted empty cell are different", async () => {
   const file = 'tag,id,ignored,name\n,1,x,a\n"",2,,"b"\nc,3,"",""\nd,4,,\n';
@@ -183,6 +227,7 @@ test.each<[id: string, message: string]>([
     "9,0072E+15",
     "in decimal digits, but is 9,0072E+15: a spreadsheet may have shortened it, so take the id from",
   ],
+  ["1,066", "in decimal digits, but is 1,066: write it without separators between thousands"],
   ["1.0", "in decimal digits, but is 1.0: a spreadsheet may have shortened it"],
   ["0x10", 'an integer (int64) in decimal digits, but is "0x10"'],
   ["x".repeat(50), `in decimal digits, but is "${"x".repeat(40)}…"`],
@@ -304,6 +349,11 @@ test.each([";", "\t"])("a file may have %j in place of commas", async (delimiter
   expect((await parseAll(csvRecords, file)).map(({ plant }) => plant)).toEqual([
     { id: 1n, name: "a;b\tc", tag: "d,e" },
   ]);
+});
+
+test("the delimiter is the one with which the header has the required columns", async () => {
+  const file = 'id,name,"size (h; w; d; weight)"\n1,a,"1;2;3;4"\n';
+  expect((await parseAll(csvRecords, file)).map(({ plant }) => plant)).toEqual([{ id: 1n, name: "a" }]);
 });
 
 test("a file with another delimiter is parsed in linear time", () => {
