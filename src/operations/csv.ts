@@ -63,8 +63,7 @@ export class Csv implements RecordFormat<CsvCells> {
 
   toPlant(cells: CsvCells, text: string): ImportRecord["plant"] | undefined {
     // A row that was emptied in a spreadsheet has delimiters only.
-    if (text.trim() === "" || (!("error" in cells) && cells.every((cell) => cell === undefined)))
-      return undefined;
+    if (text.trim() === "" || ("every" in cells && cells.every(isAbsent))) return undefined;
     if (this.#columns === undefined) {
       const { columns, ignored } = parseHeader(cells, text);
       this.#columns = columns;
@@ -115,6 +114,8 @@ function findDelimiter(text: string): Delimiter {
   };
   return delimiters.find(hasRequired) ?? ",";
 }
+
+const isAbsent = (cell: string | undefined) => cell === undefined;
 
 function parseHeader(
   cells: CsvCells,
