@@ -1,5 +1,6 @@
 // Counts all plants, in parts, so that no other read waits for more than one of them.
 
+import { damaged } from "../operations/stored-plants.ts";
 import type { ConsoleContext } from "./context.ts";
 
 /** Plants of one part, which takes some 20 ms. */
@@ -58,7 +59,9 @@ export class PlantCount {
         [partPlants, ...(after === null ? [] : [after])],
       );
       running.plants += Number(part?.plants);
-      after = part?.last ?? null;
+      const last: bigint | null = part?.last ?? null;
+      if (last !== null && after !== null && last <= after) throw damaged();
+      after = last;
     } while (after !== null);
     this.#last = { plants: running.plants, endedAt: now(), durationMs: now() - startedAt };
   }

@@ -5,6 +5,7 @@ import { isStorable } from "../core/contract/field-types.ts";
 import { groupField, textFields } from "../core/contract/fields.ts";
 import { int64Max, int64Min } from "../core/contract/int64.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
+import { damaged } from "../operations/stored-plants.ts";
 import { parseId } from "./parse-id.ts";
 import { BadRequestError } from "./responses.ts";
 
@@ -99,6 +100,7 @@ export async function findPlants(sql: SqlConnection, filter: Filter, reading: Re
     );
     const end: bigint | undefined = range?.last ?? undefined;
     if (end === undefined) return { ids, next: undefined, compared };
+    if (end < min || end > max) throw damaged();
     const parameters: SqlValue[] = [
       isDescending ? end : min,
       isDescending ? max : end,

@@ -5,6 +5,7 @@
 import { type FieldName, fieldNames, groupField, type PlantColumns } from "../core/contract/fields.ts";
 import { int64Max, int64Min } from "../core/contract/int64.ts";
 import { type NewPlant, toNewPlant } from "../core/contract/plant.ts";
+import { OperatorError } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { list } from "../core/store/sql-work.ts";
 
@@ -78,6 +79,7 @@ export async function* readPlants(
     );
     const last = rows.at(-1)?.id;
     if (last === undefined) return;
+    if (!isAscending(rows, from)) throw damaged();
     const selected = rows.filter((row) => group === undefined || row[groupField as FieldName] === group);
     if (selected.length > 0) yield selected.map(toStoredPlant);
     if (last === int64Max) return;
@@ -85,6 +87,20 @@ export async function* readPlants(
     const meanCodeUnits = codeUnitsOf(rows) / rows.length;
     count = Math.max(1, Math.min(pagePlantsMax, Math.floor(pageCodeUnits / meanCodeUnits)));
   }
+}
+
+function isAscending(rows: readonly PlantRow[], from: bigint): boolean {
+  let least = from;
+  return rows.every(({ id }) => {
+    const isNext = id >= least;
+    least = id + 1n;
+    return isNext;
+  });
+}
+
+/** A read that continues from an id would never end in a store whose ids do not ascend. */
+export function damaged(): OperatorError {
+  return new OperatorError("the store is damaged: its ids do not ascend; restore a backup");
 }
 
 function codeUnitsOf(rows: readonly PlantRow[]): number {

@@ -115,7 +115,10 @@ test("exported CSV is parsed to the same plants, in chunks of any size", async (
       const records = await parseAll(csvRecords, `${header}\n${text}`, cuts);
       expect(summarize(records)).toEqual(
         plants.map((plant, index) => {
-          const before = texts.slice(0, index).join("").split(/\r{0,2}\n|\r/).length;
+          const before = texts
+            .slice(0, index)
+            .join("")
+            .split(/\r{0,2}\n|\r/).length;
           return [1 + before, texts[index]?.slice(0, -1) ?? "", newPlantJson(plant)];
         }),
       );
