@@ -2,6 +2,7 @@
 
 import { respond } from "../admin-responses.ts";
 import { type NewPlant, toNewPlant } from "../core/contract/plant.ts";
+import { errorMessage } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { exportText } from "../operations/export.ts";
 import { formatNames } from "../operations/format.ts";
@@ -65,24 +66,34 @@ function shortened<Shown extends PlantRow>(plant: Shown): Shown {
  * Downloads the plants of a search, some at a time. Each read is short, so that neither a large
  * store nor a slow download keeps a snapshot, which would keep SQLite from restarting its WAL.
  */
-export async function exportPlants({ reader }: ConsoleContext, parameters: URLSearchParams) {
+export async function exportPlants({ reader, emit }: ConsoleContext, parameters: URLSearchParams) {
   const format = formatNames.find((one) => one === parameters.get("format"));
   if (format === undefined) throw new BadRequestError("The format must be ndjson or csv.");
   const texts = exportText(readAll(await reader(), parseFilter(parameters)), format);
-  return respond(streamOf(encode(texts)), 200, {
+  const onFailed = (error: unknown) =>
+    emit({ kind: "operationFailed", operation: "console export", reason: errorMessage(error) });
+  return respond(streamOf(encode(texts), onFailed), 200, {
     "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
     "Content-Disposition": `attachment; filename="plants.${format}"`,
   });
 }
 
 /** A stream whose pieces are made when the client has read those before. */
-function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
+function streamOf(
+  pieces: AsyncGenerator<Uint8Array>,
+  onFailed: (error: unknown) => void,
+): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { done, value } = await pieces.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
+        try {
+          const { done, value } = await pieces.next();
+          if (done) controller.close();
+          else controller.enqueue(value);
+        } catch (error) {
+          onFailed(error);
+          throw error;
+        }
       },
       cancel: () => void pieces.return(undefined),
     },

@@ -16,12 +16,14 @@ import { createPlantOperation } from "./http/create-plant.ts";
 import { internalError, requestIdMaker } from "./http/exchange.ts";
 import { createHandler, type Handler, inProcess, withTickBudget } from "./http/handler.ts";
 import { type Certificate, PublicListener } from "./http/listener.ts";
-import type { Operation, OperationStore } from "./http/operation.ts";
+import type { Operation, OperationServices } from "./http/operation.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { errorResponse } from "./http/responses.ts";
 import { Metrics } from "./observability/metrics.ts";
 import { type Clock, ServerEvents } from "./observability/server-event.ts";
 import { openCreateQueue, type ServerStore } from "./store/group-commit.ts";
+import type { SqlConnection } from "./store/sql-connection.ts";
+import { Turns } from "./store/turns.ts";
 
 export interface ServerOptions {
   /** An open store. The caller closes it, after `stop`. */
@@ -165,7 +167,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit, now),
     bodyReader,
     groupCommit,
-    store: operations.length > 1 ? await openOperationStore(store, resources) : undefined,
+    storeOf: operations.length > 1 ? await openOperationStore(store, resources) : undefined,
     basePath,
     makeRequestId,
     now,
@@ -247,20 +249,26 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
+/** How long a read or an edit of an operation waits for its turn. */
+const turnMsMax = 10_000;
+
 /** Opens the connection for operations' SQL, which is closed with the resources. */
 async function openOperationStore(
   store: ServerStore,
   resources: AsyncDisposableStack,
-): Promise<OperationStore> {
-  const read = resources.use(await store.openSql());
-  // One after the other: on SQLite the batches of creates wait for edits that are queued.
-  let last: Promise<unknown> = Promise.resolve();
-  const edit: OperationStore["edit"] = (edits, run) => {
-    const edited = last.then(() => store.edit(edits, run));
-    last = edited.catch(() => undefined);
-    return edited;
-  };
-  return { read, edit };
+): Promise<OperationServices["storeOf"]> {
+  const sql = resources.use(await store.openSql());
+  const [reads, edits] = [new Turns(turnMsMax), new Turns(turnMsMax)];
+  return (caller) => ({
+    read: {
+      dialect: sql.dialect,
+      inTime: sql.inTime,
+      query: (...query: Parameters<SqlConnection["query"]>) =>
+        reads.run(caller, () => sql.query(...query)) as Promise<never[]>,
+    },
+    // One after the other: on SQLite the batches of creates wait for edits that are queued.
+    edit: (some, run) => edits.run(caller, () => store.edit(some, run)),
+  });
 }
 
 /** Opens a listener. Throws a ListenError if the address cannot be bound. */

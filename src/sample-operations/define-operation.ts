@@ -12,6 +12,7 @@ import type {
   OperationStore,
 } from "../core/http/operation.ts";
 import { OperatorError } from "../core/operator-error.ts";
+import { TurnTimeout } from "../core/store/turns.ts";
 import { toExactJson } from "../exact-json.ts";
 import { type Parameters, type ParameterValues, parseParameters } from "./parameters.ts";
 
@@ -33,8 +34,6 @@ interface OperationOptions<Declared extends Parameters, Body>
     readonly schema: object;
     readonly parse: (bytes: Uint8Array) => Body | ApiError;
   };
-  /** Memory for the response; it is reserved until the client has received the response. */
-  readonly replyBytesMax: number;
   /** Rejects with an OperatorError if the store cannot be used now: the client gets a 503. */
   readonly handle: (call: {
     readonly caller: Caller;
@@ -62,7 +61,8 @@ export function defineOperation<const Declared extends Parameters, Body = undefi
         const result = await respond(options, exchange, services, segments);
         if (result instanceof ApiError) exchange.reject(result);
       } catch (error) {
-        if (error instanceof OperatorError) exchange.reject(unavailable("The store cannot be used now"));
+        if (error instanceof TurnTimeout) exchange.reject(overloaded());
+        else if (error instanceof OperatorError) exchange.failStore(error);
         else if (exchange.request.signal.aborted) exchange.abort();
         else exchange.fail(error);
       }
@@ -72,9 +72,9 @@ export function defineOperation<const Declared extends Parameters, Body = undefi
 
 /** Replies, or returns the error to reply with. */
 async function respond<Declared extends Parameters, Body>(
-  { parameters: declared, body, replyBytesMax, handle }: OperationOptions<Declared, Body>,
+  { parameters: declared, body, handle }: OperationOptions<Declared, Body>,
   exchange: Exchange,
-  { authenticator, rateLimit, bodyReader, store }: OperationServices,
+  { authenticator, rateLimit, bodyReader, storeOf }: OperationServices,
   segments: Readonly<Record<string, string>>,
 ): Promise<ApiError | undefined> {
   const { request } = exchange;
@@ -94,31 +94,37 @@ async function respond<Declared extends Parameters, Body>(
     parsed = result;
   }
 
-  if (store === undefined) throw new Error("The server was started without a store for operations");
-  if (!bodyReader.memory.acquire(caller.key, replyBytesMax))
-    return unavailable("The server is overloaded and did not run the operation");
-  let isHeld = false;
-  try {
-    const reply = await handle({ caller, parameters, body: parsed as Body, path: exchange.path, store });
-    if (reply instanceof ApiError) return reply;
-    const text = reply.json === undefined ? null : toExactJson(reply.json);
-    isHeld = text !== null && text.length > heldCodeUnitsMin && request.method !== "HEAD";
-    const release = () => bodyReader.memory.release(caller.key, replyBytesMax);
-    const content = isHeld && text !== null ? untilReceived(text, release) : text;
-    const contentType = text === null ? undefined : { "Content-Type": "application/json" };
-    const headers = { ...contentType, "Cache-Control": "no-store", ...reply.headers };
-    exchange.reply(new Response(content, { status: reply.status, headers }));
-  } finally {
-    if (!isHeld) bodyReader.memory.release(caller.key, replyBytesMax);
+  if (storeOf === undefined) throw new Error("The server was started without a store for operations");
+  const store = storeOf(caller.key);
+  const reply = await handle({ caller, parameters, body: parsed as Body, path: exchange.path, store });
+  if (reply instanceof ApiError) return reply;
+  const contentType = reply.json === undefined ? undefined : { "Content-Type": "application/json" };
+  const headers = { ...contentType, "Cache-Control": "no-store", ...reply.headers };
+  const init = { status: reply.status, headers };
+  if (reply.json === undefined) {
+    exchange.reply(new Response(null, init));
+    return undefined;
   }
+  const bytes = new TextEncoder().encode(toExactJson(reply.json));
+  if (bytes.length <= unheldBytesMax || request.method === "HEAD") {
+    exchange.reply(new Response(bytes, init));
+    return undefined;
+  }
+  if (!bodyReader.memory.acquire(caller.key, bytes.length)) return overloaded();
+  const release = () => bodyReader.memory.release(caller.key, bytes.length);
+  exchange.reply(new Response(untilReceived(bytes, release), init));
   return undefined;
 }
 
-/** Shorter responses fit into the buffers of the kernel, so their memory is released at once. */
-const heldCodeUnitsMin = 16_384;
+function overloaded(): ApiError {
+  return unavailable("The server is overloaded and did not run the operation");
+}
+
+/** Shorter responses fit into the buffers of the kernel, so that no memory is reserved for them. */
+const unheldBytesMax = 16_384;
 
 /** A body that calls `release` when the client has received it, or is gone. */
-function untilReceived(text: string, release: () => void): ReadableStream<Uint8Array> {
+function untilReceived(bytes: Uint8Array, release: () => void): ReadableStream<Uint8Array> {
   let isSent = false;
   return new ReadableStream<Uint8Array>(
     {
@@ -130,7 +136,7 @@ function untilReceived(text: string, release: () => void): ReadableStream<Uint8A
           return;
         }
         isSent = true;
-        controller.enqueue(new TextEncoder().encode(text));
+        controller.enqueue(bytes);
       },
       cancel: release,
     },

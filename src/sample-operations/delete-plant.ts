@@ -13,7 +13,6 @@ export const deletePlant = defineOperation({
 plant, so a client that lost a response can retry. Afterwards the id is free.`,
   parameters: { id: int64("The id of the plant.") },
   responses: { 204: { description: "There is no plant with this id any more." } },
-  replyBytesMax: 4_096,
   async handle({ caller, parameters: { id }, store }) {
     const run = new EditRun(store, { by: "client", token: caller.name });
     await run.edit([{ id, expected: "any", replacement: undefined }]);

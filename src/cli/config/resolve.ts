@@ -2,6 +2,7 @@
 
 import { isLoopback } from "../../core/loopback.ts";
 import { OperatorError } from "../../core/operator-error.ts";
+import { pageBytesMax } from "../../sample-operations/list-plants.ts";
 import { InvalidValueError } from "./parsers.ts";
 import { redactPasswords } from "./redact.ts";
 import {
@@ -147,6 +148,12 @@ function assertConsistent(config: Partial<ServeConfig>): void {
     throw new OperatorError("--token-burst requires --token-rate; give both, or only --token-rate", 2);
   if ("tlsKey" in config && (config.tlsCertificate === undefined) !== (config.tlsKey === undefined))
     throw new OperatorError("--tls-certificate and --tls-key require each other; give both or neither", 2);
+  const { operations = [], inFlightBytesMax = 0, bodyBytesMax = 0 } = config;
+  if (operations.includes("list") && Math.max(inFlightBytesMax, bodyBytesMax) < pageBytesMax)
+    throw new OperatorError(
+      `--in-flight-bytes-max must be at least ${pageBytesMax} with the operation list, whose page may take as much`,
+      2,
+    );
   const { jwtIssuer, jwtAudience, jwksUrl } = config;
   if (jwtIssuer === undefined && (jwtAudience ?? jwksUrl) !== undefined)
     throw new OperatorError("--jwt-issuer is missing: JWTs require both --jwt-issuer and --jwt-audience", 2);

@@ -136,6 +136,14 @@ export class Exchange implements PendingCreate, BodyOwner {
     this.reject(internalError());
   }
 
+  /** Responds to an operation that the store has failed. */
+  failStore({ message }: Error): void {
+    if (this.#isSettled) return;
+    const operation = this.#route.operation?.operationId ?? this.#route.method;
+    this.#shared.emit({ kind: "operationFailed", operation, reason: message });
+    this.reject(unavailable("The store cannot be used now"));
+  }
+
   /** Ends an exchange whose client has aborted its body. */
   abort(): void {
     if (this.#isSettled) return;

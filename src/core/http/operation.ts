@@ -40,14 +40,14 @@ export interface OperationServices {
   readonly rateLimit: Pick<RateLimit, "consume"> | undefined;
   readonly bodyReader: Pick<BodyReader, "start" | "end" | "read" | "memory">;
   readonly groupCommit: Pick<CreateQueue, "create" | "isFullFor">;
-  /** Undefined if the create is the only operation. */
-  readonly store: OperationStore | undefined;
+  /** The store for the calls of a caller; undefined if the create is the only operation. */
+  readonly storeOf: ((callerKey: string) => OperationStore) | undefined;
 }
 
 /** The store as an operation uses it. */
 export interface OperationStore extends Pick<PlantStore, "edit"> {
   /** Never delays creates. */
-  readonly read: SqlConnection;
+  readonly read: Pick<SqlConnection, "dialect" | "inTime" | "query">;
 }
 
 /** The description of an operation, in the terms of OpenAPI. */

@@ -105,6 +105,8 @@ const lines: {
 } = {
   storeUnavailable: ({ reason }) =>
     line("warn", "store unavailable; creates get 503 until it can commit again", { reason }),
+  operationFailed: ({ operation, reason }) =>
+    line("warn", "the store failed an operation", { operation, reason }),
   storeWaiting: ({ waitingFor }) => line("warn", "waiting for the store", { reason: waitingFor }),
   tokenReloadFailed: ({ reason }) =>
     line("warn", "the tokens cannot be read; those that are known stay accepted", { reason }),

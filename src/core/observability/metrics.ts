@@ -65,6 +65,7 @@ export class Metrics {
         this.#countBatch(event);
         break;
       case "storeUnavailable":
+      case "operationFailed":
       case "tokenReloadFailed":
         this.#storeFailures++;
         break;
@@ -115,7 +116,7 @@ export class Metrics {
       histogram("plantstore_batch_plants", "Plants in a batch.", this.#batchPlants),
       counter(
         "plantstore_store_failures_total",
-        "Failed commits and token reads of the store.",
+        "Failed commits, operations and token reads of the store.",
         this.#storeFailures,
       ),
       counter(

@@ -1,6 +1,11 @@
 // List and delete, on every engine: `startServer({ operations })` with the sample's own operations.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { OperatorError } from "../../../src/core/operator-error.ts";
+import type { ServerStore } from "../../../src/core/store/group-commit.ts";
+import { openServerStore } from "../../../src/core/store/open-store.ts";
+import { toEntries } from "../../../src/core/store/plant-store.ts";
+import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
 import { listEdits } from "../../../src/operations/edits.ts";
 import { sampleOperations } from "../../../src/sample-operations/index.ts";
 import { engines } from "../../support/engines.ts";
@@ -72,6 +77,59 @@ for (const engine of engines) {
         `</plants?limit=1&after=${-idMax - 1n}>; rel="next"`,
       );
       expect(await request("HEAD", "/plants?limit=1")).toMatchObject({ status: 200, text: "" });
+    });
+
+    test("a plant that is created during a list pushes none off its page", async () => {
+      const { database } = resources.use(await engine.createTestStore());
+      const store = await openServerStore(database, "create", { onUnavailable() {}, onFailed() {} });
+      let created = 1_000n;
+      const racing: ServerStore = Object.create(store, {
+        create: { value: store.create.bind(store) },
+        [Symbol.asyncDispose]: { value: () => store[Symbol.asyncDispose]() },
+        openSql: {
+          value: async (): Promise<SqlConnection> => {
+            const sql = await store.openSql();
+            return {
+              ...{ dialect: sql.dialect, inTime: sql.inTime },
+              async query(...query) {
+                const rows = await sql.query(...query);
+                await store.create(toEntries([{ id: --created, name: "meanwhile" }]));
+                return rows as never[];
+              },
+              [Symbol.asyncDispose]: () => sql[Symbol.asyncDispose](),
+            };
+          },
+        },
+        openQueue: { value: undefined },
+        tokens: { value: store.tokens },
+      });
+      await using own = await startInProcess({ store: racing, operations });
+      const { url, token } = await own.target();
+      const names = ["a", "b", "c"];
+      await store.create(toEntries(names.map((name, index) => ({ id: 2_000n + BigInt(index), name }))));
+      const found: unknown[] = [];
+      for (let path: string | undefined = "/plants?limit=3"; path !== undefined; ) {
+        const { json, headers } = await send(url + path, { headers: { Authorization: `Bearer ${token}` } });
+        found.push(...(json as object[]));
+        path = /^<(.+)>; rel="next"$/.exec(headers.get("link") ?? "")?.[1];
+      }
+      expect(found).toEqual(expect.arrayContaining(names.map((name) => ({ name }))));
+    });
+
+    test("a list or a deletion that the store fails is logged and counted", async () => {
+      const { database } = resources.use(await engine.createTestStore());
+      const store = await openServerStore(database, "create", { onUnavailable() {}, onFailed() {} });
+      await using own = await startInProcess({ store, operations });
+      const { url, token } = await own.target();
+      using _ = spyOn(store, "edit").mockRejectedValue(new OperatorError("the disk is gone"));
+      const init = { method: "DELETE", headers: { Authorization: `Bearer ${token}` } };
+      expect((await send(`${url}/plants/1`, init)).status).toBe(503);
+      expect(own.events).toContainEqual({
+        kind: "operationFailed",
+        operation: "deletePlant",
+        reason: "the disk is gone",
+      });
+      expect(await own.metric("plantstore_store_failures_total")).toBe(1);
     });
 
     test("long plants make short pages, and none is skipped", async () => {

@@ -61,7 +61,7 @@ export class SimulatedServer {
     this.#tokens = new TokenCache(store.tokens, time.wallNow, () => undefined);
     this.#handler = createHandler({
       operations: [createPlantOperation],
-      store: undefined,
+      storeOf: undefined,
       authenticator: new Authenticator(this.#tokens, undefined),
       findCreator: async () => undefined,
       groupCommit: this.#creating,

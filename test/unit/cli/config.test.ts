@@ -178,6 +178,10 @@ const contradictions: readonly [args: string[], message: string][] = [
     '--operations: "create,gett" is not create, or create with some of list, delete',
   ],
   [["--port", `\n\u001b[31m${"9".repeat(200)}`], `--port: "\\n\\u001b[31m${"9".repeat(54)}…" is not`],
+  [
+    ["--operations", "create,list", "--in-flight-bytes-max", "200000", "--body-bytes-max", "100000"],
+    "--in-flight-bytes-max must be at least 1048576 with the operation list, whose page may take as much",
+  ],
   [["--token-burst", "5"], "--token-burst requires --token-rate; give both, or only --token-rate"],
   [["--tls-key", "live.key"], "--tls-certificate and --tls-key require each other"],
   [["--tls-certificate", "live.crt"], "--tls-certificate and --tls-key require each other"],

@@ -43,7 +43,6 @@ const move = defineOperation({
       content: { "application/json": { schema: { $ref: "#/components/schemas/Plant" } } },
     },
   },
-  replyBytesMax: 0,
   handle: async () => ({ status: 204 }),
 });
 

@@ -25,7 +25,7 @@ function handlerWith(createOutcome: CreateOutcome | Error, arrivalMsMax = 20_000
     [createPlantOperation],
     createHandler({
       operations: [createPlantOperation],
-      store: undefined,
+      storeOf: undefined,
       authenticator: { authenticate } as Authenticator,
       findCreator: async () => undefined,
       rateLimit: undefined,
