@@ -41,6 +41,21 @@ function onOneConnection(
   });
 }
 
+/** Sends a body only after an interim or final response (RFC 9110, section 10.1.1). */
+function expectContinue(check: RuleContext, spelling: string): Promise<void> {
+  return check.connected(async (connection) => {
+    const body = check.plant();
+    const bytes = check.requestBytes({ body, headers: { Expect: spelling } });
+    connection.write(bytes.subarray(0, bytes.length - body.length));
+    expectThat(
+      await connection.receivesWithin(closeMsMax),
+      `expected 100 Continue within ${closeMsMax} ms, received nothing`,
+    );
+    connection.write(bytes.subarray(bytes.length - body.length));
+    expectAccepted(await check.response(connection));
+  });
+}
+
 async function expectClosing(connection: Connection): Promise<void> {
   expectThat(
     await connection.closesWithin(closeMsMax),
@@ -136,18 +151,12 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   "expect-continue": {
     title: "Expect: 100-continue gets 100 or the final response before the body is sent.",
     required: byStandard(rfc(9110, "10.1.1")),
-    run: (check) =>
-      check.connected(async (connection) => {
-        const body = check.plant();
-        const bytes = check.requestBytes({ body, headers: { Expect: "100-continue" } });
-        connection.write(bytes.subarray(0, bytes.length - body.length));
-        expectThat(
-          await connection.receivesWithin(closeMsMax),
-          `expected 100 Continue within ${closeMsMax} ms, received nothing`,
-        );
-        connection.write(bytes.subarray(bytes.length - body.length));
-        expectAccepted(await check.response(connection));
-      }),
+    run: (check) => expectContinue(check, "100-continue"),
+  },
+  "expect-continue-case": {
+    title: "Expect is compared without regard to case: Java's HttpClient sends 100-Continue.",
+    required: byStandard(rfc(9110, "10.1.1")),
+    run: (check) => expectContinue(check, "100-Continue"),
   },
   "query-ignored": {
     title: "A query string does not change the operation.",

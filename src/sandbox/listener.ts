@@ -53,6 +53,8 @@ export class SandboxListener {
     this.#options = options;
     this.#server = server;
     server.on("request", (message, response) => this.#receive(message, response));
+    // Another expectation than 100-continue is ignored, as by Bun's listener.
+    server.on("checkExpectation", (message, response) => this.#receive(message, response));
     server.on("clientError", (error, socket) => this.#reject(error, socket as Socket));
   }
 

@@ -72,6 +72,9 @@ function isExampleOf({ status, error }: Example, code: number): boolean {
   return error !== undefined && errorRegistry[error].error === code;
 }
 
+/** RFC 9110, section 5.6.4. */
+const quotedString = /"(?:[^"\\]|\\.)*"/g;
+
 /**
  * A preference at the start of a list element, and its value, which may be quoted. Parameters are
  * not read. No two neighbours match the same text, so that the time is linear.
@@ -80,6 +83,11 @@ const preference = /(?<![^,])[ \t]*([\w-]+)(?:[ \t]*=[ \t]*"?([^\s",;]*))?/g;
 
 /** The preferences of a field, by their names in lower case. Of several with one name it is the first. */
 export function parsePrefer(field: string): ReadonlyMap<string, string> {
-  const pairs = Array.from(field.matchAll(preference), ([, name = "", value = ""]) => [name, value] as const);
+  // A comma in quotes ends no element.
+  const elements = field.replaceAll(quotedString, (quoted) => quoted.replaceAll(",", " "));
+  const pairs = Array.from(
+    elements.matchAll(preference),
+    ([, name = "", value = ""]) => [name, value] as const,
+  );
   return new Map(pairs.map(([name, value]) => [name.toLowerCase(), value] as const).toReversed());
 }

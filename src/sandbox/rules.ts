@@ -120,7 +120,7 @@ function matchesBody({ match = {} }: Rule, { members, id }: Pick<RuleSubject, "m
 
 /** @param value undefined if there is none. */
 function meets(value: unknown, wanted: unknown): boolean {
-  if (typeof wanted !== "object" || wanted === null || Array.isArray(wanted))
+  if (typeof wanted !== "object" || wanted === null || Array.isArray(wanted) || JSON.isRawJSON(wanted))
     return Bun.deepEquals(value, wanted);
   const { absent, pattern = "" } = wanted as TextCondition;
   if (absent) return value === undefined;

@@ -1,6 +1,6 @@
 // Authentication of a request: its Authorization header in, the caller or an ApiError out.
 
-import { ApiError } from "../contract/errors.ts";
+import { ApiError, invalidToken } from "../contract/errors.ts";
 import type { AuthResult } from "./caller.ts";
 import type { JwtVerifier } from "./jwt-verifier.ts";
 import { hasLongBody } from "./long-body.ts";
@@ -24,6 +24,10 @@ export function isBearerToken(text: string): boolean {
 const missingToken = new ApiError(
   "missingToken",
   "The request carries no bearer token; send the header Authorization: Bearer <ACCESS_TOKEN>.",
+);
+
+const tooLong = invalidToken(
+  `it has more than ${tokenCharsMax} characters. Get a shorter one, such as a JWT with fewer claims.`,
 );
 
 export class Authenticator {
@@ -51,7 +55,7 @@ export class Authenticator {
     if (scheme === undefined) return missingToken;
 
     const token = authorization.slice(scheme.length);
-    if (token.length > tokenCharsMax) return unknownToken;
+    if (token.length > tokenCharsMax) return tooLong;
     if (this.#jwts !== undefined && isJwt(token)) return this.#jwts.verify(token);
     return token68.test(token)
       ? this.#tokens.lookup(token, authorization, hasLongBody(headers))

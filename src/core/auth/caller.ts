@@ -8,6 +8,8 @@ export interface Caller {
   readonly key: string;
   /** The name that operators see: the token's name, or the subject at the identity provider. */
   readonly name: string;
+  /** The identity provider whose subject it is; undefined for a token of the store. */
+  readonly issuer?: string;
   /** The key that is stored with the plants that it creates; undefined until it is found. */
   creator: number | undefined;
 }

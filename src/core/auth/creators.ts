@@ -13,7 +13,8 @@ export type FindCreator = (caller: Caller) => Promise<ApiError | undefined>;
 export function creatorFinder(tokens: Pick<TokenStore, "creatorKey">, emit: Emit): FindCreator {
   return async (caller) => {
     try {
-      caller.creator = await tokens.creatorKey(caller.name);
+      // A subject may have the name of a token, and is somebody else.
+      caller.creator = await tokens.creatorKey(`${caller.name} (${caller.issuer})`);
       return undefined;
     } catch (error) {
       emit({ kind: "storeUnavailable", reason: errorMessage(error) });

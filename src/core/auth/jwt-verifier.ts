@@ -1,6 +1,13 @@
 // Verifies an identity provider's JWTs (RFC 7519, 8725 and 9068), and caches the verified ones.
 
-import { errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
+import {
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+  type JWTVerifyResult,
+  jwtVerify,
+} from "jose";
 import { type ApiError, invalidToken, unavailable } from "../contract/errors.ts";
 import type { Emit } from "../observability/server-event.ts";
 import type { AuthResult, Caller } from "./caller.ts";
@@ -99,7 +106,7 @@ export class JwtVerifier {
     const { issuer, audience } = this.#provider;
     const cache = this.#verified;
     try {
-      const jwt = await jwtVerify(token, this.#keys.getKey, {
+      const jwt = await verifyWithKeys(token, this.#keys.getKey, {
         algorithms,
         issuer,
         audience,
@@ -125,6 +132,32 @@ export class JwtVerifier {
   }
 }
 
+/** Keys of one token that are tried: each takes about 0.1 ms. */
+const keysTriedMax = 8;
+
+/** Like jwtVerify, with each of several keys that a token may mean: a set may have a `kid` twice. */
+async function verifyWithKeys(
+  token: string,
+  getKey: JWTVerifyGetKey,
+  options: JWTVerifyOptions,
+): Promise<JWTVerifyResult> {
+  try {
+    return await jwtVerify(token, getKey, options);
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    let tried = 0;
+    for await (const key of error) {
+      if (tried++ === keysTriedMax) break;
+      try {
+        return await jwtVerify(token, key, options);
+      } catch (failure) {
+        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+      }
+    }
+    throw new errors.JWSSignatureVerificationFailed();
+  }
+}
+
 /**
  * RFC 7515, section 2: base64url with nothing else in it. jose ignores white space, padding and
  * surplus bits in a signature, so one token could be spelled, verified and cached in many ways.
@@ -146,12 +179,13 @@ function expiryOf({ payload, protectedHeader }: JWTVerifyResult): number | undef
 }
 
 /** The subject, or else the client (RFC 9068, section 2.2; OpenID Connect Core 1.0, section 2). */
-function identityOf(payload: JWTPayload, issuer: string): Pick<Caller, "key" | "name"> {
+function identityOf(payload: JWTPayload, issuer: string): Pick<Caller, "key" | "name" | "issuer"> {
   for (const claim of ["sub", "client_id", "azp"]) {
     const name = payload[claim];
-    if (typeof name === "string" && name !== "") return { key: `jwt ${issuer} ${claim} ${name}`, name };
+    if (typeof name === "string" && name !== "")
+      return { key: `jwt ${issuer} ${claim} ${name}`, name, issuer };
   }
-  return { key: `jwt ${issuer}`, name: issuer };
+  return { key: `jwt ${issuer}`, name: issuer, issuer };
 }
 
 function toApiError(error: unknown): ApiError {

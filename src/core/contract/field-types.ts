@@ -8,6 +8,7 @@ declare global {
   interface JSON {
     /** A value that JSON.stringify writes as this text. */
     rawJSON(text: string): object;
+    isRawJSON(value: unknown): boolean;
   }
 }
 

@@ -30,6 +30,11 @@ export function checkMediaType(headers: Headers): ApiError | undefined {
     return unsupportedMediaType("The Content-Type is missing; send application/json.");
 
   const mediaType = parseMediaType(contentType);
+  // Several header lines come as one, joined by commas.
+  if (contentType.includes(",") && mediaType?.essence !== "application/json")
+    return unsupportedMediaType(
+      `The Content-Type has several values, ${contentType}; send one, application/json.`,
+    );
   if (mediaType?.essence !== "application/json") {
     return unsupportedMediaType(`The Content-Type is ${contentType}; send application/json.`);
   }

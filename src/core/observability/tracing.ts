@@ -10,7 +10,7 @@ import type { BatchCommitted, Clock, RequestRecord, ServerEvent } from "./server
 type OpenTelemetry = typeof import("./opentelemetry.js");
 
 export interface TraceOptions {
-  /** The collector's base address, such as http://127.0.0.1:4318; spans go to its /v1/traces. */
+  /** The collector's base address, such as http://127.0.0.1:4318, or that of its /v1/traces. */
   readonly endpoint: string;
   readonly version: string;
   readonly now: Clock;
@@ -18,6 +18,15 @@ export interface TraceOptions {
   readonly wallNow: () => number;
   /** Called with the reason when spans could not be exported; they are lost. */
   readonly onExportFailed: (reason: string) => void;
+}
+
+/** OpenTelemetry reports an error as a JSON text with its stack. */
+function messageOf(text: string): string {
+  try {
+    return String((JSON.parse(text) as { readonly message?: unknown }).message ?? text);
+  } catch {
+    return text;
+  }
 }
 
 /** How long the last export may delay the end of the server. */
@@ -42,11 +51,13 @@ export class Tracing {
   static async start(options: TraceOptions): Promise<Tracing> {
     const api = await import("./opentelemetry.js");
     const ignore = () => undefined;
+    const url = `${options.endpoint.replace(/\/v1\/traces$/, "")}/v1/traces`;
+    const error = (text: string) => options.onExportFailed(`${url}: ${messageOf(text)}`);
     api.diag.setLogger(
-      { error: options.onExportFailed, warn: ignore, info: ignore, debug: ignore, verbose: ignore },
+      { error, warn: ignore, info: ignore, debug: ignore, verbose: ignore },
       api.DiagLogLevel.ERROR,
     );
-    const exporter = new api.OTLPTraceExporter({ url: `${options.endpoint}/v1/traces` });
+    const exporter = new api.OTLPTraceExporter({ url });
     const provider = new api.BasicTracerProvider({
       resource: api
         .resourceFromAttributes({ "service.name": "plantstore", "service.version": options.version })

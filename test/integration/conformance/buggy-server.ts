@@ -53,7 +53,7 @@ export interface Bug {
   readonly closesSilentlyAfter?: number;
   readonly connectionsMax?: number;
   /** Reads the body before it sends 100 Continue. */
-  readonly ignoresExpect?: boolean;
+  readonly ignoresExpect?: (value: string) => boolean;
 }
 
 type Handle = (request: Request) => Promise<Response>;
@@ -177,7 +177,7 @@ function isWellFramed(request: Message): boolean {
 function takeRequest(
   bytes: Buffer,
   isEnded: boolean,
-  { readsIncomplete = false, ignoresExpect = false }: Bug,
+  { readsIncomplete = false, ignoresExpect = () => false }: Bug,
 ): { readonly message: Message; readonly end: number } | "continue" | "malformed" | undefined {
   const isTaken = bytes.length > 0 && readsIncomplete && isEnded;
   // Empty lines may precede a request (RFC 9112, section 2.2).
@@ -197,7 +197,8 @@ function takeRequest(
     message.body = body.content;
     return { message, end };
   }
-  const waits = headerValues(message, "expect").length > 0 && start === "" && !ignoresExpect;
+  const [expect = ""] = headerValues(message, "expect");
+  const waits = expect !== "" && start === "" && !ignoresExpect(expect);
   return waits ? "continue" : undefined;
 }
 

@@ -477,7 +477,14 @@ export const bugs: Readonly<Record<string, Bug>> = {
     41100,
     (request) => headerValues(request, "transfer-encoding").length > 0,
   ),
-  ignoresExpect: { breaks: ["http.expect-continue"], ignoresExpect: true },
+  ignoresExpect: {
+    breaks: ["http.expect-continue", "http.expect-continue-case"],
+    ignoresExpect: () => true,
+  },
+  comparesExpectWithCase: {
+    breaks: ["http.expect-continue-case"],
+    ignoresExpect: (value) => value !== "100-continue",
+  },
   routesByTheQuery: rejects(["http.query-ignored"], 40400, ({ start }) => start.includes("/plants?")),
   needsNoHost: altersRequestHeader(["http.malformed-request"], "Host", ([first]) => first ?? "localhost"),
   takesTheLastLength: altersRequestHeader(

@@ -72,6 +72,11 @@ test("a request is in the log with its parts and those of its response", async (
   });
 });
 
+test.each(["foo", "100-Continue"])("Expect: %s is answered, and is in the log", async (expectation) => {
+  const [entry] = await logged(create(120, `\r\nExpect: ${expectation}`), 1);
+  expect(entry).toMatchObject({ request: { headers: expect.arrayContaining([["Expect", expectation]]) } });
+});
+
 test("chunked bodies are in the log without their framing, and bytes that are not UTF-8 in base64", async () => {
   const head = createHead(sandbox, "Transfer-Encoding: chunked");
   const [chunked] = await logged(`${head}3\r\n{"a\r\n2\r\n":\r\n0\r\n\r\n`);

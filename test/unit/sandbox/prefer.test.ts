@@ -17,6 +17,8 @@ test.each([
   ["code=, delay", { code: "", delay: "" }],
   ["code=429;foo;bar=1 , delay=1", { code: "429", delay: "1" }],
   ["wait=5;code=429", { wait: "5" }],
+  ['code=503;foo="a,delay=5"', { code: "503" }],
+  ['code=503;foo="a\\",delay=5", delay=1', { code: "503", delay: "1" }],
 ])("%p", (field, preferences) => {
   expect(Object.fromEntries(parsePrefer(field))).toEqual(preferences);
 });

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Rule, RuleList } from "../../../packages/sandbox/src/control-types.ts";
+import { parseExactJson } from "../../../src/exact-json.ts";
 import { parseDescribed } from "../../../src/sandbox/described-json.ts";
 import { drawDelayMs } from "../../../src/sandbox/outcome.ts";
 import { Rules } from "../../../src/sandbox/rules.ts";
@@ -128,6 +129,21 @@ describe("matching", () => {
     for (const other of [{ id: 2n ** 60n + 1n }, { name: "Ficus" }, { name: 1 }, { tag: null }, { extra: 0 }])
       expect(matches({ "x-test": "ab" }, { ...members, ...other })).toBe(false);
     expect(matches({ "x-test": "ab" }, undefined)).toBe(false);
+  });
+
+  test.each([
+    ["9007199254740993", "9007199254740993.0", true],
+    ["9007199254740992", "9007199254740993.0", false],
+    ["9007199254740993", "9007199254740992", false],
+    ["100", "1e2", true],
+    ["0.1234567890123456789", "0.12345678901234567890", true],
+    ["0.1234567890123456789", "0.1234567890123456788", false],
+    ["1e400", "10e399", true],
+  ])("a number of a rule is compared exactly: %s, %s", (wanted, sent, isHit) => {
+    const match = parseExactJson(`{"body":{"weight":${wanted}}}`) as NonNullable<Rule["match"]>;
+    const rules = rulesOf({ match, outcome: overloaded });
+    const members = parseExactJson(`{"weight":${sent}}`) as Record<string, unknown>;
+    expect(rules.match({ ...request(), members }) !== undefined).toBe(isHit);
   });
 
   test("a rule is applied after as many matches as it says", () => {

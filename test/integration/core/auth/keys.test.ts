@@ -72,8 +72,8 @@ test("a plant is stored with the subject that created it, and not without one wh
     "SELECT creators.name, count(*) FROM plants JOIN creators ON creators.id = creator GROUP BY 1",
   );
   expect(creators.values()).toEqual([
-    ["botanist", 2],
-    ["gardener", 4],
+    [`botanist (${provider.issuer})`, 2],
+    [`gardener (${provider.issuer})`, 4],
   ]);
   sql.run("ALTER TABLE creators RENAME TO hidden");
   const create = () => identity.create(token("visitor", "4"));
@@ -83,6 +83,28 @@ test("a plant is stored with the subject that created it, and not without one wh
   expect(await identity.create(forged)).toMatchObject({ status: 401, json: { error: 40101 } });
   sql.run("ALTER TABLE hidden RENAME TO creators");
   expect((await create()).status).toBe(200);
+});
+
+test("a subject and a token of one name are different creators", async () => {
+  const key = new SigningKey();
+  await using provider = new KeyServer(key);
+  await using identity = await startWithIdentity(provider.issuer);
+  expect((await identity.create(key.sign(claimsOf(provider.issuer, { sub: "ci" })))).status).toBe(200);
+  expect((await identity.create(await identity.createToken("ci"))).status).toBe(200);
+  using sql = new Database(identity.database.slice("sqlite:".length));
+  expect(sql.query("SELECT count(DISTINCT creator) FROM plants").values()).toEqual([[2]]);
+});
+
+test("of a set with one kid or one key twice each key is tried", async () => {
+  const [key, other] = [new SigningKey(), new SigningKey()];
+  await using provider = new KeyServer(key, other);
+  const twin = { ...other.jwk, kid: key.kid };
+  provider.keys = [twin, key.jwk, key.jwk];
+  await using identity = await startWithIdentity(provider.issuer);
+  expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
+  expect((await identity.create(other.sign(claimsOf(provider.issuer), { kid: key.kid }))).status).toBe(200);
+  const stranger = new SigningKey().sign(claimsOf(provider.issuer), { kid: key.kid });
+  expect(await identity.create(stranger)).toMatchObject(notAccepted);
 });
 
 test("tokens of an unknown key that arrive together cause one fetch, and the next ones none within the interval", async () => {

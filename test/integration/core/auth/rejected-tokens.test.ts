@@ -15,6 +15,7 @@ import {
 
 const why = {
   unknown: "it is unknown, malformed, revoked or expired. Ask the operator for a new one.",
+  long: "it has more than 8192 characters. Get a shorter one, such as a JWT with fewer claims.",
   badSignature:
     "it is malformed, or no key of the identity provider has signed it. Get a new one from the identity provider.",
   expired: "it has expired. Get a new one from the identity provider.",
@@ -112,7 +113,7 @@ test.each<[name: string, reason: keyof typeof why, edit: (token: string) => stri
   ["two parts", "unknown", (token) => token.slice(0, token.lastIndexOf("."))],
   ["five parts, as an encrypted one has", "unknown", (token) => `${token}.${encode("tag")}.${encode("tag")}`],
   ["a prefix that makes it one of ours", "unknown", (token) => `pst_${token}`],
-  ["over 8,192 characters", "unknown", () => sign({ groups: "x".repeat(6_200) })],
+  ["over 8,192 characters", "long", () => sign({ groups: "x".repeat(6_200) })],
 ])("rejected: %s", async (_, reason, edit) => {
   await expectRejected(edit(sign()), reason);
 });

@@ -101,12 +101,13 @@ test("a create is a span with a child span for its commit, in the caller's trace
 test("a collector that cannot be reached causes a warning, and delays neither requests nor the end", async () => {
   // In a process of its own: OpenTelemetry reads the variables of the process.
   await using server = await RunningServer.start({
-    args: ["--otlp-endpoint", "http://127.0.0.1:1"],
+    args: ["--otlp-endpoint", "http://127.0.0.1:1/v1/traces"],
     env: { OTEL_BSP_SCHEDULE_DELAY: "100", OTEL_EXPORTER_OTLP_TIMEOUT: "500" },
   });
   const target = await server.target();
   expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
   const warning = await server.logged(({ msg }) => msg === "trace export failed; the spans are lost");
   expect(warning.level).toBe("warn");
+  expect(warning.reason).toMatch(/^http:\/\/127\.0\.0\.1:1\/v1\/traces: [^{\n]+$/);
   expect((await server.stop()).exitCode).toBe(0);
 });

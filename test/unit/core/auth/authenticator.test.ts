@@ -37,6 +37,8 @@ test.each([
 });
 
 test("what cannot be a token is rejected without a look into the store", () => {
-  for (const text of ["x".repeat(8_193), "é", "a b", "=", "a=b"])
+  for (const text of ["é", "a b", "=", "a=b"])
     expect(authenticator.authenticate(new Headers({ Authorization: `Bearer ${text}` }))).toBe(unknownToken);
+  const long = authenticator.authenticate(new Headers({ Authorization: `Bearer ${"x".repeat(8_193)}` }));
+  expect(long).toMatchObject({ message: expect.stringContaining("it has more than 8192 characters") });
 });
