@@ -10,12 +10,14 @@ declare const BUILD_COMMIT: string | undefined;
 /** The path of the executable that `npm run build` makes; undefined where Bun runs the sources. */
 const executable = typeof BUILD_COMMIT === "string" ? process.execPath : undefined;
 
-/** Such as `plantstore`, `bin/plantstore` or `npx plantstore`. */
+/** Such as `plantstore`, `bin/plantstore`, `npx plantstore` or `yarn plantstore`. */
 export function commandName(environment: NodeJS.ProcessEnv = host().environment): string {
   const path = environment[variable] ?? executable;
   if (path === undefined) return "plantstore";
   // That folder is on PATH only while npm runs a command.
   if (/(?:^|\/)node_modules\/\.bin\//.test(path)) return "npx plantstore";
+  // Yarn's Plug'n'Play: only Yarn finds the runtime.
+  if (/\/\.yarn\/unplugged\//.test(path)) return "yarn plantstore";
   if (Bun.which("plantstore", { PATH: environment.PATH ?? "" }) === path) return "plantstore";
   return /^[\w./~+@%,:-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -4,9 +4,15 @@
 import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import packageLock from "../../package-lock.json";
 import { runProgram, type TemporaryFolder } from "./server.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
+
+/** The packages that npm packs with the server, such as node_modules/hono. */
+const bundledPackages = Object.entries(packageLock.packages).flatMap(([path, locked]) =>
+  "inBundle" in locked ? [path] : [],
+);
 
 /** Packs the client, and returns the path of the tarball. */
 export function packClient(folder: TemporaryFolder): Promise<string> {
@@ -34,8 +40,18 @@ function packCopy(paths: readonly string[], directory: string, folder: Temporary
   for (const path of ["package.json", "tsconfig.json", ...paths]) {
     cpSync(join(root, path), join(copy, path), { recursive: true });
   }
-  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  copyModules(join(copy, "node_modules"));
   return pack(join(copy, directory), folder);
+}
+
+/** Copies the packages that npm packs with the server, and links the others. */
+function copyModules(to: string): void {
+  mkdirSync(to);
+  for (const name of readdirSync(join(root, "node_modules"))) {
+    const from = join(root, "node_modules", name);
+    if (bundledPackages.includes(`node_modules/${name}`)) cpSync(from, join(to, name), { recursive: true });
+    else symlinkSync(from, join(to, name));
+  }
 }
 
 async function pack(cwd: string, folder: TemporaryFolder): Promise<string> {

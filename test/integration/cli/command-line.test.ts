@@ -1,7 +1,7 @@
 // The command line: output streams, exit codes, and errors of one line.
 
 import { expect, test } from "bun:test";
-import { copyFileSync, existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { groups, serverSettingNames } from "../../../src/cli/config/settings.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { jsonLines, Output } from "../../support/output.ts";
@@ -295,25 +295,4 @@ test("messages and help name commands as this one was called", async () => {
   const asDependency = await runIn(folder.path, ["node_modules/.bin/plantstore", "--help"]);
   expect(asDependency.stdout).toStartWith("Usage: npx plantstore ");
   expect(asDependency.stdout).toContain("\n  npx plantstore token create");
-});
-
-test("the command works through symbolic links, from any directory", async () => {
-  using folder = new TemporaryFolder();
-  mkdirSync(folder.file("bin"));
-  symlinkSync(plantstore, folder.file("bin/first"));
-  symlinkSync("first", folder.file("bin/second"));
-  const child = Bun.spawn([folder.file("bin/second"), "--version"], { cwd: folder.path, stdout: "pipe" });
-  expect(await child.stdout.text()).toMatch(/^\d+\.\d+\.\d+ \(Bun \S+, SQLite \S+\)\n$/);
-});
-
-test("without the runtime the command names its own package, whatever CDPATH is", async () => {
-  using folder = new TemporaryFolder();
-  for (const place of ["package/bin", "elsewhere/bin"]) mkdirSync(folder.file(place), { recursive: true });
-  copyFileSync(plantstore, folder.file("package/bin/plantstore"));
-  const env = { ...process.env, CDPATH: folder.file("elsewhere") };
-  const child = Bun.spawn(["bin/plantstore"], { cwd: folder.file("package"), env, stderr: "pipe" });
-  expect(await child.stderr.text()).toBe(
-    `plantstore: the Bun runtime is not installed; run 'npm ci' in ${realpathSync(folder.file("package"))}\n`,
-  );
-  expect(await child.exited).toBe(1);
 });

@@ -55,8 +55,12 @@ afterAll(() => folder[Symbol.dispose]());
 
 test("the package has what it needs, and neither the client nor tests", () => {
   const documents = ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "openapi.yaml", "package.json"];
-  expect(readdirSync(installed).toSorted()).toEqual([...documents, "bin", "packages", "src"].toSorted());
+  expect(readdirSync(installed).toSorted()).toEqual(
+    [...documents, "bin", "node_modules", "packages", "src"].toSorted(),
+  );
   expect(readdirSync(join(installed, "packages/sandbox"))).toEqual(["dist"]);
+  const { bundleDependencies, dependencies } = packageJson;
+  expect(["bun", ...bundleDependencies].toSorted()).toEqual(Object.keys(dependencies).toSorted());
 });
 
 test("npx starts it; a plant is created and read back; Ctrl+C ends it", async () => {

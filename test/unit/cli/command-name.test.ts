@@ -12,6 +12,10 @@ test.each([
   ["/opt/plantstore/bin/plantstore", "/opt/plantstore/bin/plantstore"],
   ["/home/me/shop/node_modules/.bin/plantstore", "npx plantstore"],
   ["node_modules/.bin/plantstore", "npx plantstore"],
+  [
+    "/home/me/shop/.yarn/unplugged/plantstore-file-1/node_modules/plantstore/bin/plantstore",
+    "yarn plantstore",
+  ],
   ["/home/me/my store's/bin/plantstore", String.raw`'/home/me/my store'\''s/bin/plantstore'`],
 ])("called as %p it is typed %p", (path, name) => {
   const environment = path === undefined ? {} : { _PLANTSTORE_CALLED_AS: path };
