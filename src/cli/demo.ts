@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
+import { OperatorError } from "../core/operator-error.ts";
 import { toEntries } from "../core/store/plant-store.ts";
 import { demoPlants } from "../product.ts";
 import { withSettings } from "./config/command-options.ts";
@@ -30,7 +31,7 @@ export function demoCommand(): Command {
     // Before the server receives signals itself, their default action would leave the folder.
     const stopped = waitForStopSignal(signals, performance.now.bind(performance), () => undefined);
     void stopped.then(() => isServing || exit());
-    const folder = mkdtempSync(join(tmpdir(), "plantstore-demo-"));
+    const folder = createFolder();
     // Runs even if a second signal ends the process.
     process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
     const database = `sqlite:${join(folder, "plantstore.db")}`;
@@ -49,4 +50,16 @@ export function demoCommand(): Command {
     );
   };
   return withSettings(command, settingNames, demonstrate, defaults);
+}
+
+/** Creates the folder of the store. Throws an OperatorError if it cannot. */
+function createFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), "plantstore-demo-"));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new OperatorError(
+      `the demonstration cannot create a folder in ${tmpdir()} (${code}); set TMPDIR to a folder that is writable`,
+    );
+  }
 }

@@ -85,11 +85,18 @@ function spawn(
   return new SandboxProcess(executable, args, log);
 }
 
-/** Writes plants as NDJSON, and returns the file's path. */
+/** Writes plants as NDJSON, and returns the file's path. Throws a SandboxStartError if it cannot. */
 function writeSeeds(plants: readonly SeedPlant[]): string {
   const file = join(tmpdir(), `plantstore-sandbox-${randomUUID()}.ndjson`);
   const text = plants.map((plant) => `${newPlantJson(plant)}\n`).join("");
-  writeFileSync(file, text, { mode: 0o600, flag: "wx" });
+  try {
+    writeFileSync(file, text, { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new SandboxStartError(
+      `The seeds cannot be written to ${tmpdir()} (${code}); set TMPDIR to a folder that is writable.`,
+    );
+  }
   return file;
 }
 

@@ -12,7 +12,7 @@ import { plantJson, post } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
 import { Output } from "../../support/output.ts";
 import { testIfInstalled } from "../../support/programs.ts";
-import { plantstore, runCommand, TemporaryFolder } from "../../support/server.ts";
+import { plantstore, run, runCommand, TemporaryFolder } from "../../support/server.ts";
 
 test.each(["SIGTERM", "SIGINT"] as const)(
   "after %s the folder of a demonstration is gone",
@@ -68,6 +68,15 @@ test("a demonstration that is interrupted while it starts leaves no folder", asy
   child.kill("SIGINT");
   await child.exited;
   expect(readdirSync(temporary.path)).toEqual([]);
+});
+
+test("where no temporary folder can be created, a demonstration says so in one line", async () => {
+  expect(await run(["demo"], { TMPDIR: "/dev/null" })).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr:
+      "plantstore: the demonstration cannot create a folder in /dev/null (ENOTDIR); set TMPDIR to a folder that is writable\n",
+  });
 });
 
 testIfInstalled(

@@ -148,6 +148,16 @@ describe.each([
     await expectNothingLeft(child.pid);
   });
 
+  test("a start that cannot write its seeds says where", async () => {
+    const child = spawnProgram(
+      `process.env.TMPDIR = "/dev/null";
+       console.log(String(await startSandbox({ seed }).catch((error) => error)));`,
+    );
+    expect((await collectResult(child)).stdout).toBe(
+      "SandboxStartError: The seeds cannot be written to /dev/null (ENOTDIR); set TMPDIR to a folder that is writable.\n",
+    );
+  });
+
   test("it works while the test has replaced timers and fetch, and close() leaves nothing", async () => {
     const child = spawnProgram(
       `for (const name of ["setTimeout", "setInterval", "setImmediate", "fetch"])
