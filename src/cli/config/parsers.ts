@@ -131,11 +131,14 @@ export const parsePublicUrl = parser((text) => {
   return username === "" && password === "" ? parseUrl(text) : undefined;
 }, "is not a URL such as https://plants.example/v1, without user and password");
 
-/** An address or a name. A URL's host cannot be 999.1.1.1: its last part shows that it is an address. */
+/**
+ * An address or a name. A URL's host cannot be 999.1.1.1, because its last part shows that it is an
+ * address; but it can be *.
+ */
 export const parseHost = textThat(
   (text) =>
-    isIpv6(text) || (!text.startsWith("[") && URL.parse(`http://${text}/`)?.hostname === text.toLowerCase()),
-  "is not an address such as 127.0.0.1 or ::1, or a host name",
+    isIpv6(text) || (/^[\w.-]+$/.test(text) && URL.parse(`http://${text}/`)?.hostname === text.toLowerCase()),
+  "is not an address such as 127.0.0.1 or ::1, a host name, or for all addresses 0.0.0.0 or ::",
 );
 
 /** With or without a zone. Loading node:net for its isIPv6 takes 6 ms of each start. */

@@ -22,9 +22,10 @@ interface StoreAddress {
 // Parts of an engine are imported on first use: the PostgreSQL client takes 20 ms to load.
 
 function sqlite(path: string): StoreAddress {
-  if (path.startsWith("//"))
+  // A URL of other tools or of SQLite: its parameters would become part of the file's name.
+  if (/^\/\/|^file:|\?/.test(path))
     throw new OperatorError(
-      "after sqlite: comes the path of a file, such as sqlite:plants.db or sqlite:/var/plants.db",
+      "after sqlite: comes the path of a file, without parameters, such as sqlite:plants.db or sqlite:/var/plants.db",
       2,
     );
   const suffix = reservedSuffix(path);

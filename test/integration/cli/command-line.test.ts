@@ -190,10 +190,10 @@ const usageErrors: readonly [args: string[], message: string][] = [
   [["token", "create", "--name", "x", "--expires", "2099-01-31"], "is not never, or a duration"],
   [["token", "create", "--name", "x", "--expires", "999999w"], "is not never, or a duration"],
   [["serve", "--database", "mongodb://x"], "must be sqlite:FILE or postgres:"],
-  [
-    ["serve", "--database", "sqlite://x.db"],
-    "after sqlite: comes the path of a file, such as sqlite:plants.db",
-  ],
+  ...["//x.db", "x.db?mode=rwc", "file:x.db"].map((path): [args: string[], message: string] => [
+    ["migrate", "--database", `sqlite:${path}`],
+    "after sqlite: comes the path of a file, without parameters, such as sqlite:plants.db",
+  ]),
   ...["-wal", "-shm", "-journal", "-disk-failed"].map((suffix): [args: string[], message: string] => [
     ["migrate", "--database", `sqlite:plants.db${suffix}`],
     `a name that ends with ${suffix} is reserved for a file next to a store; name another file`,

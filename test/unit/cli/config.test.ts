@@ -192,10 +192,10 @@ const contradictions: readonly [args: string[], message: string][] = [
     ["--admin-host", host],
     `--admin-host ${host} is not loopback, so a console password is required; print its hash with "plantstore password"`,
   ]),
-  ...["999.1.1.1", "127.1", "-x y", "a/b", "user@h", "[::1]", "::1]/x[", "h:1", ""].map(
+  ...["999.1.1.1", "127.1", "-x y", "a/b", "user@h", "[::1]", "::1]/x[", "h:1", "*", "+", ""].map(
     (host): [string[], string] => [
       ["--host", host],
-      `--host: ${JSON.stringify(host)} is not an address such as 127.0.0.1 or ::1, or a host name`,
+      `--host: ${JSON.stringify(host)} is not an address such as 127.0.0.1 or ::1, a host name, or for all addresses 0.0.0.0 or ::`,
     ],
   ),
   ...["javascript:alert(1)", "plants.example", "http://", "http://user:pw@h/"].map(
