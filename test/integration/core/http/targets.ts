@@ -8,15 +8,24 @@ import { startInProcess } from "../../../support/in-process-server.ts";
 import { RunningSandbox } from "../../../support/sandbox.ts";
 
 /** Runs a suite once for each engine, on a server of its own, and on a sandbox. */
-export function describeConformance(name: string, suite: (target: () => Target) => void): void {
+export function describeConformance(
+  name: string,
+  suite: (target: () => Target, isSandbox: boolean) => void,
+): void {
   for (const engine of engines)
-    describeOn(`${engine.name}: ${name}`, suite, async (resources) => {
-      const place = resources.use(await engine.createTestStore());
-      return resources.use(await startInProcess({ database: place.database, wrapHandler })).target();
-    });
+    describeOn(
+      `${engine.name}: ${name}`,
+      (target) => suite(target, false),
+      async (resources) => {
+        const place = resources.use(await engine.createTestStore());
+        return resources.use(await startInProcess({ database: place.database, wrapHandler })).target();
+      },
+    );
   if (engines.some((engine) => engine.name === "sqlite"))
-    describeOn(`sandbox: ${name}`, suite, async (resources) =>
-      resources.use(await RunningSandbox.startInProcess()),
+    describeOn(
+      `sandbox: ${name}`,
+      (target) => suite(target, true),
+      async (resources) => resources.use(await RunningSandbox.startInProcess()),
     );
 }
 
