@@ -1,6 +1,7 @@
 // plantstore backup FILE: copies the store to a file while the server runs.
 
 import { Command } from "commander";
+import { readContract } from "../core/contract/read-contract.ts";
 import { withSettings } from "./config/command-options.ts";
 import { formatCount, printError } from "./output.ts";
 
@@ -14,6 +15,8 @@ export function backupCommand(): Command {
     );
   return withSettings(command, ["database"], async ({ database }, file: string) => {
     const { backUp } = await import("../operations/backup.ts");
-    printError(`${file}: ${formatCount(backUp(database, file))}, verified.`);
+    const { plants, contract } = backUp(database, file);
+    const { words } = await readContract(contract);
+    printError(`${file}: ${formatCount(plants, words)}, verified.`);
   });
 }

@@ -1,8 +1,9 @@
 // The output of a start: a banner on a terminal, otherwise the URL; at first also the token.
 
+import type { Contract } from "../core/contract/contract.ts";
 import { sampleBody } from "../core/contract/plant.ts";
+import { withArticle } from "../core/contract/words.ts";
 import { paint, printable } from "../core/observability/terminal.ts";
-import { productName } from "../product.ts";
 
 /** The base URLs of a server; undefined for a part that is off. */
 export interface ServerAddresses {
@@ -13,6 +14,7 @@ export interface ServerAddresses {
 }
 
 export interface StartedServer extends ServerAddresses {
+  readonly contract: Contract;
   readonly version: string;
   /** The base URL that clients use, if the server is behind a proxy. */
   readonly publicUrl: string | undefined;
@@ -30,17 +32,17 @@ const labelWidth = "Documentation  ".length;
 
 /** The lines for a terminal: where the server is, and how to use its first token. */
 export function bannerLines(server: StartedServer, token: string | undefined, colours: boolean): string[] {
-  const { version, url, publicUrl, documentationUrl, consoleUrl, store, changed } = server;
+  const { contract, version, url, publicUrl, documentationUrl, consoleUrl, store, changed } = server;
   const rows: Row[] = [
-    ["Interface", `${url}/plants`],
+    ["Interface", url + contract.path],
     ...(publicUrl === undefined ? [] : [["Public URL", publicUrl] as const]),
     ["Documentation", documentationUrl ?? "off"],
     ["Console", consoleUrl ?? "off"],
     ["Store", printable(store)],
     ["Settings", printable(changed.join(" ")) || "defaults"],
   ];
-  const others = token === undefined ? [] : firstTokenLines(token, url);
-  return [...formatBanner(`${productName} ${version}`, rows, colours), ...others, ""];
+  const others = token === undefined ? [] : firstTokenLines(contract, token, url);
+  return [...formatBanner(`${printable(contract.words.service)} ${version}`, rows, colours), ...others, ""];
 }
 
 /** A title, and rows of a label and a value. */
@@ -56,11 +58,11 @@ export function plainRows(rows: readonly Row[]): string[] {
 
 /** The lines for a program: the URL is the first one. */
 export function plainLines(server: StartedServer, token: string | undefined): string[] {
-  const { url, documentationUrl, consoleUrl } = server;
+  const { contract, url, documentationUrl, consoleUrl } = server;
   if (token === undefined) return [url];
   return [
     url,
-    ...firstTokenLines(token, url),
+    ...firstTokenLines(contract, token, url),
     ...(documentationUrl === undefined ? [] : ["", `or in a browser: ${documentationUrl}`]),
     ...(consoleUrl === undefined ? [] : ["", `The console is at ${consoleUrl}`]),
     "",
@@ -71,18 +73,18 @@ export function plainLines(server: StartedServer, token: string | undefined): st
  * Has no indent, so that no line exceeds 80 columns. README.md has the same command. curl prints
  * the newline that the response lacks.
  */
-function firstTokenLines(token: string, url: string): string[] {
+function firstTokenLines(contract: Contract, token: string, url: string): string[] {
   return [
     "",
     "This store is new. Its first token, shown only once:",
     "",
     `  ${token}`,
     "",
-    "Create a plant with it, in another terminal:",
+    `Create ${withArticle(contract.words.one)} with it, in another terminal:`,
     "",
-    `curl -i -w '\\n' ${url}/plants \\`,
+    `curl -i -w '\\n' ${url}${contract.path} \\`,
     `  -H 'Authorization: Bearer ${token}' \\`,
     "  -H 'Content-Type: application/json' \\",
-    `  -d '${sampleBody(9_007_199_254_740_993n)}'`,
+    `  -d '${sampleBody(contract, 9_007_199_254_740_993n).replaceAll("'", "'\\\\''")}'`,
   ];
 }

@@ -16,6 +16,6 @@ A later create with the id of a deleted plant creates it. "plantstore history"
 shows what was deleted, and undoes it.`,
     );
   return withSettings(command, ["database"], ({ database }, ...positional: string[]) =>
-    replacePlants(database, positional.flat().map(parseIdArgument), () => undefined),
+    replacePlants(database, positional.flat().map(parseIdArgument), () => () => undefined),
   );
 }

@@ -2,11 +2,10 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
-import { sample, titleField } from "../core/contract/fields.ts";
-import { newPlantJson } from "../core/contract/plant.ts";
+import { type Contract, type Plant, valueEquals } from "../core/contract/contract.ts";
+import { plantJson } from "../core/contract/plant.ts";
 import type { PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
-import { demoPlants, editedDemoPlant } from "../product.ts";
 import { commandRun } from "./edit-plants.ts";
 
 export const trafficMinutes = 5;
@@ -20,12 +19,26 @@ const editSecond = 5;
 const errorsSecond = 10;
 const errorsCount = 20;
 
-/** The edit that the history shows, of a plant of the demonstration. */
-export const demoEdit = {
-  id: 2n,
-  expected: demoPlants[1] ?? sample(),
-  replacement: editedDemoPlant,
-} satisfies PlantEdit;
+/**
+ * The edit that the history shows: the second example gets a value that another one has, of its group if
+ * possible. Undefined if the examples do not differ.
+ */
+export function demoEdit({ fields, examples, groupField }: Contract): PlantEdit | undefined {
+  const edited = examples[1] ?? examples[0];
+  if (edited === undefined) return undefined;
+  const inOrder = fields.toSorted((one, other) => Number(other === groupField) - Number(one === groupField));
+  for (const field of inOrder) {
+    const index = fields.indexOf(field);
+    const before = edited.values[index];
+    const other = examples.find(
+      ({ values }) => values[index] !== undefined && !valueEquals(field, values[index], before),
+    );
+    if (other === undefined) continue;
+    const replacement = edited.values.with(index, other.values[index]);
+    return { id: edited.id, expected: edited.values, replacement };
+  }
+  return undefined;
+}
 
 /**
  * Starts the traffic, which ends when the result is disposed.
@@ -36,11 +49,13 @@ export const demoEdit = {
 export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_000): AsyncDisposable {
   const stop = new AbortController();
   const { signal } = stop;
+  const { contract } = store;
+  const { examples } = contract;
   let sent = 0;
 
   async function post(token: string, body: string): Promise<void> {
     const headers = { "Content-Type": "application/json", Authorization: `Bearer ${token}` };
-    const response = await fetch(`${url}/plants`, {
+    const response = await fetch(url + contract.path, {
       method: "POST",
       headers,
       body,
@@ -54,15 +69,15 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
   }
 
   function nextBody(): string {
-    const plant = demoPlants[sent % demoPlants.length] ?? sample();
-    return newPlantJson({ ...plant, id: firstId + BigInt(sent++) });
+    const { values } = examples[sent % examples.length] as Plant;
+    return plantJson(contract, { id: firstId + BigInt(sent++), values });
   }
 
   /** Sends common mistakes: a token with a typo, an id as text, a taken id. */
   async function sendErrors(token: string): Promise<void> {
-    const another = sample({ [titleField]: "Another plant" });
-    const taken = newPlantJson({ ...another, id: firstId });
-    const withTextId = newPlantJson({ ...another, id: '"42"' });
+    const { values } = examples.at(-1) as Plant;
+    const taken = plantJson(contract, { id: firstId, values });
+    const withTextId = plantJson(contract, { id: '"42"', values });
     for (let error = 0; error < errorsCount; error++) {
       await post("pst_typo", taken);
       await post(token, error % 2 === 0 ? withTextId : taken);
@@ -70,6 +85,7 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
   }
 
   async function run(): Promise<void> {
+    const edit = demoEdit(contract);
     const tokens: string[] = [];
     for (const name of clients) {
       const { token, record } = makeToken({ name, expiresAt: null }, { now: Date.now(), randomBytes });
@@ -82,7 +98,7 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
         post(tokens[sent % tokens.length] ?? "", nextBody()),
       );
       await Promise.all(posts);
-      if (second === editSecond) await commandRun(store).edit([demoEdit]);
+      if (second === editSecond && edit !== undefined) await commandRun(store).edit([edit]);
       if (second === errorsSecond) await sendErrors(tokens[0] ?? "");
       await sleep(secondMs, undefined, { signal });
     }

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { OperatorError } from "../core/operator-error.ts";
 import { toEntries } from "../core/store/plant-store.ts";
-import { demoPlants } from "../product.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config, ServeConfig } from "./config/resolve.ts";
 import { serverSettingsWithout } from "./config/settings.ts";
+import { contractSource } from "./contract.ts";
 import { startDemoTraffic, trafficMinutes } from "./demo-traffic.ts";
 import { host } from "./host.ts";
 import { formatCount, printError } from "./output.ts";
@@ -23,7 +23,7 @@ const settingNames = serverSettingsWithout("database", "migrate");
 
 export function demoCommand(): Command {
   const command = new Command("demo").description(
-    `run a server on a new store with ${formatCount(demoPlants.length)} in a temporary folder; all of it is removed when the server stops`,
+    "run a server on a new store in a temporary folder, with the examples of the contract; all of it is removed when the server stops",
   );
   const demonstrate = async (config: Config<(typeof settingNames)[number]>) => {
     const { signals, exit } = host();
@@ -35,13 +35,20 @@ export function demoCommand(): Command {
     // Runs even if a second signal ends the process.
     process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
     const database = `sqlite:${join(folder, "plantstore.db")}`;
-    await withStore(database, "create", (store) =>
-      store.create(toEntries(demoPlants.map((plant, index) => ({ ...plant, id: BigInt(index + 1) })))),
+    const contract = await contractSource(config);
+    const { examples, words } = await withStore(
+      database,
+      "create",
+      async (store) => {
+        await store.create(toEntries(store.contract.examples));
+        return store.contract;
+      },
+      { contract },
     );
     printError(
-      `A demonstration: its ${formatCount(demoPlants.length)} and ${folder} are removed when the server stops.`,
+      `A demonstration: its ${formatCount(examples.length, words)} and ${folder} are removed when the server stops.`,
     );
-    printError(`Two clients send it plants for ${trafficMinutes} minutes: the console shows them.`);
+    printError(`Two clients send it ${words.many} for ${trafficMinutes} minutes: the console shows them.`);
     const sources = { ...config.sources, database: "default", migrate: "default" };
     const { serve } = await import("./serve.ts");
     isServing = true;

@@ -1,27 +1,39 @@
 // One line about how a plant changed.
 
-import { type FieldName, fieldNames, fieldsEqual, fieldValue, typeOf } from "../core/contract/fields.ts";
-import { type Plant, toJsonPlant } from "../core/contract/plant.ts";
+import { type Contract, type Values, valueEquals } from "../core/contract/contract.ts";
+import type { FieldType, FieldValue } from "../core/contract/field-types.ts";
+import { plantJson } from "../core/contract/plant.ts";
 
 /** Characters of each value that are shown. */
 const shownMax = 60;
 
 /** Such as `tag "tree" → none`, or `deleted {"name":"Ficus"}`. */
-export function describeChange(before: Plant | undefined, after: Plant | undefined): string {
+export function describeChange(
+  contract: Contract,
+  before: Values | undefined,
+  after: Values | undefined,
+): string {
   if (before === undefined || after === undefined) {
-    const plant = before ?? after;
-    const json = plant === undefined ? "" : JSON.stringify(toJsonPlant(plant));
+    const values = before ?? after;
+    const json = values === undefined ? "" : withoutId(plantJson(contract, { id: "", values }));
     return `${after === undefined ? "deleted" : "restored"} ${shorten(json)}`;
   }
-  return fieldNames
-    .filter((field) => !fieldsEqual(before, after, field))
-    .map((field) => `${field} ${show(before, field)} → ${show(after, field)}`)
+  return contract.fields
+    .flatMap((field, index) => {
+      const [one, other] = [before[index], after[index]];
+      return valueEquals(field, one, other)
+        ? []
+        : [`${field.name} ${show(field.type, one)} → ${show(field.type, other)}`];
+    })
     .join(", ");
 }
 
-function show(plant: Plant, field: FieldName): string {
-  const value = fieldValue(plant, field);
-  return value === undefined ? "none" : shorten(JSON.stringify(typeOf(field).toJson(value)));
+function withoutId(json: string): string {
+  return json.replace(/^\{"[^"]*":,?/, "{");
+}
+
+function show(type: FieldType, value: FieldValue | undefined): string {
+  return value === undefined ? "none" : shorten(type.toJson(value));
 }
 
 function shorten(text: string): string {

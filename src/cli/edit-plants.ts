@@ -1,6 +1,6 @@
 // Changes and deletes plants for the commands, as one run of the history.
 
-import { type NewPlant, type Plant, plantsEqual } from "../core/contract/plant.ts";
+import { type Contract, type Plant, type Values, valuesEqual } from "../core/contract/contract.ts";
 import { printable } from "../core/observability/terminal.ts";
 import { editsMax } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
@@ -12,34 +12,45 @@ import { printError } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
 /**
- * Replaces stored plants by the results of `replace`, or deletes those for which it is undefined,
+ * Replaces stored plants by the results of a function that `replacer` makes for the contract of the
+ * store, or deletes those for which it is undefined,
  * and prints each change. A plant that is missing, or that somebody else has changed since it was
  * read, is left as it is, which a line says, and the exit code 1.
  */
 export async function replacePlants(
   database: string,
   ids: readonly bigint[],
-  replace: (stored: NewPlant) => Plant | undefined,
+  replacer: (contract: Contract) => (stored: Plant) => Values | undefined,
 ): Promise<void> {
   await withStore(database, "writable", async (store) => {
+    const { contract } = store;
+    const replace = replacer(contract);
     const run = commandRun(store);
     await using sql = await store.openSql();
     const left: string[] = [];
     for (let at = 0; at < ids.length; at += editsMax) {
       const some = ids.slice(at, at + editsMax);
-      const stored = await findPlants(sql, some);
+      const stored = await findPlants(contract, sql, some);
       const edits = some.flatMap((id) => {
         const expected = stored.get(id);
-        if (expected === undefined) left.push(noSuchPlant(id));
-        const replacement = expected && replace(expected);
-        const isEqual = expected && replacement && plantsEqual(expected, replacement);
-        return expected === undefined || isEqual ? [] : [{ id, expected, replacement }];
+        if (expected === undefined) {
+          left.push(noSuchPlant(contract, id));
+          return [];
+        }
+        const replacement = replace(expected);
+        const isEqual = replacement !== undefined && valuesEqual(contract, expected.values, replacement);
+        return isEqual ? [] : [{ id, expected: expected.values, replacement }];
       });
       const outcomes = await run.edit(edits);
       for (const [index, { id, expected, replacement }] of edits.entries()) {
         if (outcomes[index] === "done")
-          printError(`plant ${id}: ${printable(describeChange(expected, replacement))}`);
-        else left.push(`the plant ${id} was changed at the same time, and was left as it is; try again`);
+          printError(
+            `${contract.words.one} ${id}: ${printable(describeChange(contract, expected, replacement))}`,
+          );
+        else
+          left.push(
+            `the ${contract.words.one} ${id} was changed at the same time, and was left as it is; try again`,
+          );
       }
     }
     const { updated, deleted } = run.made;
@@ -49,8 +60,8 @@ export async function replacePlants(
   });
 }
 
-export function noSuchPlant(id: bigint): string {
-  return `there is no plant with the id ${id} in this store`;
+export function noSuchPlant({ words }: Contract, id: bigint): string {
+  return `there is no ${words.one} with the id ${id} in this store`;
 }
 
 /** A run of the history by the user of this process. */

@@ -1,7 +1,7 @@
 // plantstore get ID: prints one plant as JSON.
 
 import { Command } from "commander";
-import { newPlantJson } from "../core/contract/plant.ts";
+import { plantJson } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { withCreationJson } from "../operations/export.ts";
 import { findPlants } from "../operations/stored-plants.ts";
@@ -22,9 +22,11 @@ export function getCommand(): Command {
       const id = parseIdArgument(text);
       await withStore(database, "existing", async (store) => {
         await using sql = await store.openSql();
-        const plant = (await findPlants(sql, [id])).get(id);
-        if (plant === undefined) throw new OperatorError(noSuchPlant(id));
-        await printStoredLines([withCreation ? withCreationJson(plant) : newPlantJson(plant)]);
+        const plant = (await findPlants(store.contract, sql, [id])).get(id);
+        if (plant === undefined) throw new OperatorError(noSuchPlant(store.contract, id));
+        await printStoredLines([
+          withCreation ? withCreationJson(store.contract, plant) : plantJson(store.contract, plant),
+        ]);
       });
     },
   );

@@ -1,9 +1,10 @@
 // plantstore history: lists the edits of plants, and undoes those of a run.
 
 import { Command } from "commander";
+import type { Contract, Plant } from "../core/contract/contract.ts";
+import { plantJson } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
-import { toExactJson } from "../exact-json.ts";
 import {
   type Editor,
   type HistoryCursor,
@@ -54,32 +55,41 @@ async function printHistory(
 ): Promise<void> {
   await withStore(database, "existing", async (store) => {
     await using read = await store.openSql();
-    await printStored(historyLines(read, { id }, json));
+    await printStored(historyLines(store.contract, read, { id }, json));
   });
 }
 
 async function* historyLines(
+  contract: Contract,
   sql: SqlConnection,
   filter: HistoryFilter,
   isJson: boolean,
 ): AsyncGenerator<string> {
   let after: HistoryCursor | undefined;
   do {
-    const { entries, next } = await listEdits(sql, { ...filter, after });
-    const header = after === undefined && !isJson ? [["WHEN", "RUN", "PLANT", "WHO", "WHAT"]] : [];
-    const lines = isJson ? entries.map(entryJson) : formatTable([...header, ...entries.map(entryCells)]);
+    const { entries, next } = await listEdits(contract, sql, { ...filter, after });
+    const header =
+      after === undefined && !isJson
+        ? [["WHEN", "RUN", contract.words.one.toUpperCase(), "WHO", "WHAT"]]
+        : [];
+    const lines = isJson
+      ? entries.map((entry) => entryJson(contract, entry))
+      : formatTable([...header, ...entries.map((entry) => entryCells(contract, entry))]);
     yield lines.map((line) => `${line}\n`).join("");
     after = next;
   } while (after !== undefined);
 }
 
-function entryCells({ run, id, editedAt, editor, before, after }: HistoryEntry): string[] {
+function entryCells(
+  contract: Contract,
+  { run, id, editedAt, editor, before, after }: HistoryEntry,
+): string[] {
   return [
     new Date(editedAt).toISOString(),
     run,
     String(id),
     describeEditor(editor),
-    describeChange(before, after),
+    describeChange(contract, before?.values, after?.values),
   ];
 }
 
@@ -91,20 +101,25 @@ function describeEditor({ by, token, client, uid, user, sudoUser }: Editor): str
 }
 
 /** Ids are exact, also those of the plants, which are as in request bodies. */
-function entryJson({ run, id, editedAt, editor, before, after }: HistoryEntry): string {
-  const at = new Date(editedAt).toISOString();
-  return toExactJson({ run, editedAt: at, editor, id, before: before ?? null, after: after ?? null });
+function entryJson(contract: Contract, { run, id, editedAt, editor, before, after }: HistoryEntry): string {
+  const head = JSON.stringify({ run, editedAt: new Date(editedAt).toISOString(), editor });
+  const json = (plant: Plant | undefined) => (plant === undefined ? "null" : plantJson(contract, plant));
+  return `${head.slice(0, -1)},"id":${id},"before":${json(before)},"after":${json(after)}}`;
 }
 
 async function undo(database: string, run: string, id: bigint | undefined): Promise<void> {
-  const { undoId, ...result } = await withStore(database, "writable", async (store) => {
+  const { undoId, one, ...result } = await withStore(database, "writable", async (store) => {
     await using read = await store.openSql();
     const undo = commandRun(store);
-    return { undoId: undo.id, ...(await undoRun(undo, read, { run, id })) };
+    return {
+      undoId: undo.id,
+      one: store.contract.words.one,
+      ...(await undoRun(store.contract, undo, read, { run, id })),
+    };
   });
   if (result.found === 0)
     throw new OperatorError(
-      `the history has no run ${run}${id === undefined ? "" : ` with the plant ${id}`}; "plantstore history" lists the runs`,
+      `the history has no run ${run}${id === undefined ? "" : ` with the ${one} ${id}`}; "plantstore history" lists the runs`,
     );
   const { undone, unchanged, left } = result;
   printError(

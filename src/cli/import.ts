@@ -1,7 +1,6 @@
 // plantstore import FILE|-: creates plants from NDJSON or CSV, and replaces them on request.
 
 import { Command } from "commander";
-import { fieldNames } from "../core/contract/fields.ts";
 import { printable } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
@@ -48,9 +47,9 @@ once corrected, that file can be imported. Rejected NDJSON records go to
 FILE.rejected.ndjson, with line, error and text. The exit code is then 3. If a
 report has that name already, the next is FILE.rejected.2.csv, and so on.
 
-The first line of CSV names the columns ${["id", ...fieldNames].join(", ")},
-in any case; an empty cell means that the plant does not have the field, and ""
-an empty text.`,
+The first line of CSV names the columns, which are those of an export, in any
+case and order; an empty cell means that there is no such field, and "" an empty
+text.`,
     );
   return withSettings(command, settingNames, async (given, file: string) => {
     using interrupt = new InterruptSignal();
@@ -66,7 +65,7 @@ async function runDry(config: ImportConfig, source: Source, signal: AbortSignal)
   const { database, importUpdate } = config;
   const dryRun = async (store: PlantStore) => {
     await using read = await store.openSql();
-    const replacement = importUpdate ? new Replacement(read, undefined) : undefined;
+    const replacement = importUpdate ? new Replacement(store.contract, read, undefined) : undefined;
     const counts = newCounts();
     const onRejected = () => undefined;
     let ignored: readonly string[] = [];
@@ -75,13 +74,14 @@ async function runDry(config: ImportConfig, source: Source, signal: AbortSignal)
       ignored = header.ignored;
     };
     const options = { counts, signal, replacement, onRejected };
-    await importRecords(config, source, dryStore(read), options, onHeader);
+    await importRecords(config, source, dryStore(store.contract, read), options, onHeader);
     if (signal.aborted) throw new OperatorError("interrupted; nothing was imported");
     const differences = replacement?.differences ?? [];
     const more = counts.replaced - differences.length;
     await printStoredLines([
       ...differences.map(
-        ({ line, before, after }) => `line ${line}, plant ${after.id}: ${describeChange(before, after)}`,
+        ({ line, before, after }) =>
+          `line ${line}, ${store.contract.words.one} ${after.id}: ${describeChange(store.contract, before.values, after.values)}`,
       ),
       ...(more > 0 ? [`and ${more.toLocaleString("en")} more`] : []),
       `dry run: ${formatCounts(counts, importUpdate)}${describeFile(counts, ignored)}`,
@@ -119,7 +119,7 @@ async function runImport(
       await using read = await store.openSql();
       const run = commandRun(store);
       runId = run.id;
-      replacement = new Replacement(read, run);
+      replacement = new Replacement(store.contract, read, run);
       await importRecords(config, source, store, { ...options, replacement }, onHeader);
     } finally {
       report = rejected.finish();
@@ -155,12 +155,15 @@ async function runImport(
 async function importRecords(
   { format, bodyBytesMax }: ImportConfig,
   source: Source,
-  store: Pick<PlantStore, "create">,
+  store: Pick<PlantStore, "create" | "contract">,
   options: ImportOptions,
   onHeader: (header: CsvHeader) => void,
 ): Promise<void> {
   using progress = new Progress(host().error);
-  const records = readRecords(format, source.chunks, { recordBytesMax: bodyBytesMax, onHeader });
+  const records = readRecords(store.contract, format, source.chunks, {
+    recordBytesMax: bodyBytesMax,
+    onHeader,
+  });
   await importPlants(records, store, {
     ...options,
     onBatch: () => progress.update(countAll(options.counts), source.fractionRead()),

@@ -1,5 +1,6 @@
 // Output of commands: results go to standard output, everything else to standard error.
 
+import type { Words } from "../core/contract/contract.ts";
 import { printable } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { nameCommands } from "./command-name.ts";
@@ -58,8 +59,8 @@ function withLineEnds(lines: Iterable<string>): string[] {
 }
 
 /** Such as "1 plant" or "200,000 plants". */
-export function formatCount(plants: number): string {
-  return `${plants.toLocaleString("en")} ${plants === 1 ? "plant" : "plants"}`;
+export function formatCount(count: number, { one, many }: Pick<Words, "one" | "many">): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
 
 /** Rows of cells as lines with aligned columns. */

@@ -1,6 +1,7 @@
 // plantstore restore FILE: replaces the store with a backup.
 
 import { Command } from "commander";
+import { readContract } from "../core/contract/read-contract.ts";
 import { withSettings } from "./config/command-options.ts";
 import { formatCount, printError } from "./output.ts";
 
@@ -10,9 +11,10 @@ export function restoreCommand(): Command {
     .argument("<file>", 'a file that "plantstore backup" has written');
   return withSettings(command, ["database", "force"], async ({ database, force }, file: string) => {
     const { restore } = await import("../operations/backup.ts");
-    const plants = restore(database, file, force);
+    const { plants, contract } = restore(database, file, force);
+    const { words } = await readContract(contract);
     printError(
-      `Restored ${formatCount(plants)} and the tokens of the backup; revoke again those that were revoked since.`,
+      `Restored ${formatCount(plants, words)} and the tokens of the backup; revoke again those that were revoked since.`,
     );
   });
 }

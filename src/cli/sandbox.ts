@@ -3,13 +3,14 @@
 import { Command } from "commander";
 import packageJson from "../../package.json";
 import { randomBytes } from "../core/auth/token.ts";
+import type { Contract } from "../core/contract/contract.ts";
 import { printable } from "../core/observability/terminal.ts";
 import type { RunningServer } from "../core/server.ts";
-import { productName } from "../product.ts";
 import { formatBanner, plainRows, type ServerAddresses } from "./banner.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config, ServeSettings } from "./config/resolve.ts";
 import { serverSettingsWithout } from "./config/settings.ts";
+import { contractSource } from "./contract.ts";
 import { host } from "./host.ts";
 import { hasColours, printError, printLines } from "./output.ts";
 import { ReadyFile } from "./ready-file.ts";
@@ -38,9 +39,8 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   } = config;
   using readyFile =
     config.sandboxReadyPath === undefined ? undefined : new ReadyFile(config.sandboxReadyPath);
-  printError(
-    'A sandbox: nothing is kept, and all plants are gone when it ends. "plantstore serve" keeps them.',
-  );
+  const [all, them] = config.contract === undefined ? ["all plants are", "them"] : ["all of it is", "it"];
+  printError(`A sandbox: nothing is kept, and ${all} gone when it ends. "plantstore serve" keeps ${them}.`);
   using parent = config.exitWithParent ? readStandardInput() : undefined;
   // Loaded late, so that --help stays fast.
   const [
@@ -75,10 +75,20 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   await ownProcess.startTracing();
   const { events, resources } = ownProcess;
   const sandbox = await Sandbox.open(
-    { token, seed, rules, adminNames, trustedProxies, cors: config.cors },
+    {
+      contract: await contractSource(config),
+      token,
+      seed,
+      rules,
+      adminNames,
+      trustedProxies,
+      cors: config.cors,
+    },
     ownProcess.storeEvents.onUnavailable,
   );
   const { store } = sandbox;
+  const { contract } = store;
+  for (const note of contract.notes) printError(`contract: ${note}`);
   resources.use(store);
   const wallNow = () => sandbox.clock.now();
 
@@ -88,8 +98,9 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   const sessions =
     console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
   const controlUrl = () => (server.adminUrl === undefined ? undefined : `${server.adminUrl}/sandbox`);
-  const { wrapHandler: withDocumentation, ...options } = starting.serverOptions(serveConfig);
-  const { arrivalSecondsMax, basePath } = config;
+  const { wrapHandler: withDocumentation, ...options } = starting.serverOptions(serveConfig, contract);
+  const { arrivalSecondsMax } = config;
+  const { basePath = "" } = options;
   const control = sandbox.control({
     sessions,
     reloadTokens: () => server.reloadTokens(),
@@ -123,18 +134,19 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   const { url, adminUrl = null } = addresses;
   readyFile?.write({
     url,
-    plantsUrl: `${url}/plants`,
+    plantsUrl: url + contract.path,
     token,
     adminUrl,
     controlUrl: controlUrl() ?? null,
     pid: process.pid,
   });
-  await printLines(startLines(config, addresses, controlUrl()));
+  await printLines(startLines(contract, config, addresses, controlUrl()));
   await ownProcess.waitForStop(parent?.ended);
 }
 
 /** On a terminal a banner; elsewhere the base URL is the first line. */
 function startLines(
+  contract: Contract,
   { sandboxToken, sandboxSeed, publicUrl }: SandboxConfig,
   { url, documentationUrl, consoleUrl }: ServerAddresses,
   controlUrl: string | undefined,
@@ -142,7 +154,7 @@ function startLines(
   const { output, environment } = host();
   const { columns } = output;
   const rows = [
-    ["Interface", `${url}/plants`],
+    ["Interface", url + contract.path],
     ["Token", sandboxToken],
     ...(publicUrl === undefined ? [] : [["Public URL", publicUrl] as const]),
     ["Documentation", documentationUrl ?? "off"],
@@ -152,7 +164,7 @@ function startLines(
     ["Store", "in memory; nothing is kept"],
   ] as const;
   if (columns === undefined) return [url, ...plainRows(rows)];
-  const title = `${productName} ${packageJson.version} sandbox`;
+  const title = `${printable(contract.words.service)} ${packageJson.version} sandbox`;
   return [...formatBanner(title, rows, hasColours(true, environment)), ""];
 }
 

@@ -1,7 +1,7 @@
 // The components of the operator console of a running server.
 
 import packageJson from "../../package.json";
-import { TrustedProxies } from "../client-address.ts";
+import { TrustedProxies } from "../admin-pages/client-address.ts";
 import type { ConsoleOptions } from "../console/console-app.ts";
 import { OperatorConsole } from "../console/operator-console.ts";
 import type { ServeSettings } from "./config/resolve.ts";

@@ -11,6 +11,7 @@ import type { PlantStore } from "../core/store/plant-store.ts";
 import { bannerLines, plainLines, type ServerAddresses } from "./banner.ts";
 import { readCertificate } from "./certificate.ts";
 import { changedSettings, type ServeConfig } from "./config/resolve.ts";
+import { contractSource } from "./contract.ts";
 import { host } from "./host.ts";
 import { hasColours, printLines } from "./output.ts";
 import { issueToken } from "./print-token.ts";
@@ -41,6 +42,8 @@ export async function serve(
   const store = await opening;
   if (store === undefined) return await ownProcess.waitForStop();
   ownProcess.resources.use(store);
+  for (const note of store.contract.notes)
+    ownProcess.events.emit({ kind: "notice", message: `contract: ${note}`, fields: {} });
 
   const parts = { store, events: ownProcess.events, now, wallNow: Date.now };
   const { startConfigured } = await loading;
@@ -83,6 +86,7 @@ async function printServerStart(
     version: packageJson.version,
     publicUrl: config.publicUrl,
     changed: changedSettings(config).map(({ flag }) => flag),
+    contract: store.contract,
     store: storeAt(config.database).location,
   };
   const render = (token: string | undefined) =>
@@ -104,7 +108,7 @@ async function printServerStart(
 
 /** Opens the store; undefined if a signal ends the wait for a database that cannot be reached. */
 async function openStoreUnlessStopped(
-  { database, migrate }: ServeConfig,
+  { database, migrate, ...named }: ServeConfig,
   { stopSignal, storeEvents, events }: ServerProcess,
 ): Promise<ServerStore | undefined> {
   const opening = new AbortController();
@@ -114,9 +118,14 @@ async function openStoreUnlessStopped(
     if (!isOpen) opening.abort();
   });
   const report = (waitingFor: string) => events.emit({ kind: "storeWaiting", waitingFor });
+  const contract = await contractSource(named);
   try {
     const mode = migrate === "on" ? "create" : "writable";
-    const store = await openServerStore(database, mode, storeEvents, { report, signal: opening.signal });
+    const store = await openServerStore(database, mode, storeEvents, {
+      report,
+      signal: opening.signal,
+      contract,
+    });
     isOpen = true;
     return store;
   } catch (error) {

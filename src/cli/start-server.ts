@@ -1,11 +1,12 @@
 // Starts the server that the settings describe, with its extras.
 
+import { collectionOperations } from "../collection-operations/index.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
+import type { Contract } from "../core/contract/contract.ts";
 import type { Certificate } from "../core/http/listener.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { ListenError, type RunningServer, type ServerOptions, startServer } from "../core/server.ts";
 import { documentation } from "../docs-page/documentation.ts";
-import { sampleOperations } from "../sample-operations/index.ts";
 import type { ServeConfig, ServeSettings } from "./config/resolve.ts";
 import { createConsole } from "./serve-console.ts";
 
@@ -34,7 +35,7 @@ export async function startConfigured(
   for (const extra of adminRoutes) resources.defer(() => extra.close());
   const server = await withListenAdvice(() =>
     startServer({
-      ...serverOptions(config),
+      ...serverOptions(config, parts.store.contract),
       ...parts,
       listener: { host: config.host, port: config.port, certificate },
       adminRoutes,
@@ -44,17 +45,16 @@ export async function startConfigured(
 }
 
 /** The server options that come from settings, except the public address. */
-export function serverOptions(config: ServeSettings): Omit<ServerOptions, "store"> {
+export function serverOptions(config: ServeSettings, contract: Contract): Omit<ServerOptions, "store"> {
   const { adminHost, adminPort, tokenRate, tokenBurst } = config;
-  const operations = Object.entries(sampleOperations).flatMap(([name, operation]) =>
-    config.operations.includes(name) ? [operation] : [],
-  );
+  const operations = collectionOperations(contract, config.operations);
+  const basePath = config.basePath + contract.basePath;
   const { jwtIssuer: issuer, jwtAudience: audience, jwksUrl } = config;
   return {
     admin: adminPort === "off" ? undefined : { host: adminHost, port: adminPort },
-    basePath: config.basePath,
+    basePath,
     operations,
-    wrapHandler: documentation({ ...config, operations, hasPage: config.docs === "on" }),
+    wrapHandler: documentation({ ...config, contract, basePath, operations, hasPage: config.docs === "on" }),
     cors: config.cors,
     // The settings of limits have the names of the options.
     limits: config,

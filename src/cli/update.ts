@@ -1,62 +1,78 @@
 // plantstore update ID: changes the fields of a plant.
 
-import { Command, Option } from "commander";
+import { Command } from "commander";
+import type { Contract, Field, Plant, Values } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import { type FieldName, type FieldValue, fieldNames, isRequired, typeOf } from "../core/contract/fields.ts";
-import { type NewPlant, newPlantJson, type Plant, parseNewPlantJson } from "../core/contract/plant.ts";
+import type { FieldValue } from "../core/contract/field-types.ts";
+import { parsePlantJson, plantJson } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { withSettings } from "./config/command-options.ts";
 import { parseIdArgument } from "./config/parsers.ts";
 import { replacePlants } from "./edit-plants.ts";
+import { assertFlags, type FieldFlag, flagOf, parseFieldFlags } from "./field-flags.ts";
 
 export function updateCommand(): Command {
   const command = new Command("update")
     .description("change fields of a plant")
     .argument("<id>", "id of the plant, a 64-bit integer")
+    .argument("[fields...]", "the fields to change, as --FIELD VALUE, or --remove-FIELD, such as --tag tree")
+    .allowUnknownOption()
     .addHelpText("after", "\nA later create with this id is compared with the changed plant.");
-  for (const field of fieldNames) {
-    command.option(`--${flagOf(field)} <value>`, `new ${field} of the plant`);
-    if (!isRequired(field)) command.option(`--remove-${flagOf(field)}`, `remove the ${field} of the plant`);
+  return withSettings(
+    command,
+    ["database", "bodyBytesMax"],
+    async (config, text: string, ...args: string[]) => {
+      const id = parseIdArgument(text);
+      assertFlags(args.flat());
+      await replacePlants(config.database, [id], (contract) => {
+        const changes = changesOf(contract, parseFieldFlags(contract, args.flat()));
+        return ({ values }) => {
+          const changed = contract.fields.map((field, index) =>
+            changes.has(field) ? changes.get(field) : values[index],
+          );
+          return validated(contract, { id, values: changed }, config.bodyBytesMax);
+        };
+      });
+    },
+  );
+}
+
+/** The values that the flags ask for; undefined for a field that is to be removed. */
+function changesOf(contract: Contract, flags: readonly FieldFlag[]): Map<Field, FieldValue | undefined> {
+  if (flags.length === 0) {
+    const [first] = contract.fields;
+    throw new OperatorError(`nothing to change: give a field, such as --${first && flagOf(first)}`, 2);
   }
-  return withSettings(command, ["database", "bodyBytesMax"], async (config, text: string) => {
-    const id = parseIdArgument(text);
-    const changes = fieldNames.flatMap((field) => changeOf(field, command));
-    if (changes.length === 0) throw new OperatorError("nothing to change: give a field, such as --name", 2);
-    await replacePlants(config.database, [id], (stored) =>
-      validated({ ...stored, ...Object.fromEntries(changes) }, config.bodyBytesMax),
-    );
-  });
+  const changes = new Map<Field, FieldValue | undefined>();
+  for (const { field, isRemoved, text } of flags) {
+    const flag = `--${flagOf(field)}`;
+    if (changes.has(field)) {
+      const isMixed = flags.some((each) => each.field === field && each.isRemoved !== isRemoved);
+      const remove = flag.replace("--", "--remove-");
+      throw new OperatorError(
+        isMixed
+          ? `${flag} and ${remove} contradict each other; give one of them`
+          : `${flag} was given twice; give it once`,
+        2,
+      );
+    }
+    const value = isRemoved ? undefined : field.type.parse(text);
+    if (value === undefined && !isRemoved)
+      throw new OperatorError(`${flag} must be ${field.type.expected}`, 2);
+    changes.set(field, value);
+  }
+  return changes;
 }
 
-/** The change of a field that the options ask for, if any: undefined removes it. */
-function changeOf(field: FieldName, command: Command): [FieldName, FieldValue | undefined][] {
-  const flag = flagOf(field);
-  const given = (name: string) => command.getOptionValue(new Option(name).attributeName());
-  const text: string | undefined = given(`--${flag}`);
-  const isRemoved = given(`--remove-${flag}`) === true;
-  if (text !== undefined && isRemoved)
-    throw new OperatorError(`--${flag} and --remove-${flag} contradict each other; give one of them`, 2);
-  if (isRemoved) return [[field, undefined]];
-  if (text === undefined) return [];
-  const value = typeOf(field).parse(text);
-  if (value === undefined) throw new OperatorError(`--${flag} must be ${typeOf(field).expected}`, 2);
-  return [[field, value as FieldValue]];
-}
-
-/** The option of a field, such as height-cm. */
-function flagOf(field: FieldName): string {
-  return field.replaceAll("_", "-");
-}
-
-/** The plant as a create would store it. */
-function validated(edited: Plant & { readonly id: bigint }, bodyBytesMax: number): NewPlant {
-  const body = newPlantJson(edited);
+/** The values as a create would store them. */
+function validated(contract: Contract, edited: Plant, bodyBytesMax: number): Values {
+  const body = plantJson(contract, edited);
   if (Buffer.byteLength(body) > bodyBytesMax)
     throw new OperatorError(
-      `the plant would be larger than the ${bodyBytesMax} bytes that --body-bytes-max allows`,
+      `the ${contract.words.one} would be larger than the ${bodyBytesMax} bytes that --body-bytes-max allows`,
       2,
     );
-  const plant = parseNewPlantJson(body);
+  const plant = parsePlantJson(contract, body);
   if (plant instanceof ApiError) throw new OperatorError(plant.message, 2);
-  return plant;
+  return plant.values;
 }

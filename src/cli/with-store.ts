@@ -1,10 +1,10 @@
 // Opens the store for one command, and closes it at the end.
 
 import { storeAt } from "../core/store/open-store.ts";
-import type { OnUnavailable, OpenMode, PlantStore } from "../core/store/plant-store.ts";
+import type { OnUnavailable, OpenMode, OpenOptions, PlantStore } from "../core/store/plant-store.ts";
 import { printError } from "./output.ts";
 
-interface WithStoreOptions {
+interface WithStoreOptions extends Pick<OpenOptions, "contract"> {
   /** Called with the reason when a plant cannot be created. */
   readonly onUnavailable?: OnUnavailable;
   /** Ends the wait for a database that cannot be reached. */
@@ -16,11 +16,12 @@ export async function withStore<Result>(
   database: string,
   mode: OpenMode,
   use: (store: PlantStore) => Promise<Result>,
-  { onUnavailable = () => undefined, signal }: WithStoreOptions = {},
+  { onUnavailable = () => undefined, signal, contract }: WithStoreOptions = {},
 ): Promise<Result> {
   const report = (waitingFor: string) => printError(`waiting for ${waitingFor}`);
   await using store = await storeAt(database).open(mode, onUnavailable, {
     report,
+    contract,
     ...(signal === undefined ? {} : { signal }),
   });
   return await use(store);

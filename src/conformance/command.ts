@@ -2,20 +2,26 @@
 
 import { randomInt } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
+import { plantStoreSource } from "../core/contract/plant-store.ts";
+import { readContract } from "../core/contract/read-contract.ts";
+import { OperatorError } from "../core/operator-error.ts";
+import { type Contents, contentsOf } from "./contents.ts";
 import type { Target } from "./context.ts";
 import { formatJsonReport } from "./json-report.ts";
 import { type Basis, bases, describeBasis, levels, type Rule } from "./rule.ts";
-import { isRuleName, selectRules } from "./rules.ts";
-import { type ConformanceReport, conforms, countOutcomes, runConformance } from "./run.ts";
+import { type ContractRules, rulesFor, selectRules } from "./rules.ts";
+import { type ConformanceReport, conforms, countOutcomes, type LeftOutRule, runConformance } from "./run.ts";
 import { formatTextReport, uncheckedLines } from "./text-report.ts";
 
-export const description =
-  "check any server against the rules of the Plant Store contract, and print which hold";
+export const description = "check any server against the rules of a contract, and print which hold";
 
 /** The options with their descriptions. One without an argument is a switch. */
 export const options = {
-  "--url <url>": "base URL of the server to check, such as https://plants.example/v1; /plants is appended",
+  "--url <url>":
+    "base URL of the server to check, such as https://plants.example/v1; the path of the collection is appended",
   "--token <token>": "bearer token that the server accepts",
+  "--contract <file>": "OpenAPI description of the contract, in YAML or JSON (default: the Plant Store's)",
+  "--collection <path>": "path of the collection, such as /plants, if the contract has several",
   "--basis <bases>": `check the rules of: ${bases.join(", ")}, separated by commas, or all (default: contract; all with --rule)`,
   "--rule <names>": `check only these rules, such as ids.limits, or these levels: ${levels.join(", ")}`,
   "--skip <names>": "leave these rules or levels out",
@@ -72,7 +78,8 @@ const tokenVariable = "PLANTSTORE_CONFORMANCE_TOKEN";
 /** Runs the command, and returns its exit code. Rejects with a CommandError. */
 export async function runCommand(given: OptionValues, context: CommandContext): Promise<0 | 1 | 3> {
   const values = withEnvironment(given, context.environment);
-  const rules = rulesToRun(values);
+  const contents = await contentsFor(values);
+  const { rules, leftOut } = rulesToRun(values, rulesFor(contents));
   if (values.list !== undefined) {
     await context.print(listLines(rules));
     return 0;
@@ -81,8 +88,10 @@ export async function runCommand(given: OptionValues, context: CommandContext): 
   const timeoutMs = 1_000 * integerOf(values, "response-seconds-max", 5, 1, 600);
 
   const report = await runConformance({
+    contents,
     target,
     rules,
+    leftOut,
     timeoutMs,
     seed: integerOf(values, "seed", randomInt(2 ** 32), 0, 2 ** 32 - 1),
   });
@@ -97,12 +106,39 @@ function withEnvironment(given: OptionValues, environment: CommandContext["envir
   return token === undefined ? given : { ...given, token };
 }
 
-function rulesToRun(values: OptionValues): readonly Rule[] {
-  const only = namesOf(values, "rule");
-  const skip = namesOf(values, "skip");
-  const rules = selectRules({ bases: basesOf(values), only, skip });
-  if (rules.length === 0) throw new CommandError("--basis, --rule and --skip leave no rule to check");
-  return rules;
+async function contentsFor(values: OptionValues): Promise<Contents> {
+  const { contract: file, collection } = values;
+  const source = typeof file === "string" ? { text: readText(file, "--contract") } : plantStoreSource;
+  try {
+    const contract = await readContract({
+      ...source,
+      ...(typeof collection === "string" && { collection }),
+    });
+    return contentsOf(contract);
+  } catch (error) {
+    throw error instanceof OperatorError ? new CommandError(`--contract: ${error.message}`) : error;
+  }
+}
+
+function rulesToRun(
+  values: OptionValues,
+  { rules: fitting, leftOut: unfit }: ContractRules,
+): { readonly rules: readonly Rule[]; readonly leftOut: readonly LeftOutRule[] } {
+  const all = [...fitting, ...unfit.map(({ rule }) => rule)];
+  const only = namesOf(values, "rule", all);
+  const skip = namesOf(values, "skip", all);
+  const selected = selectRules(all, { bases: basesOf(values), only, skip });
+  const rules = selected.filter((rule) => fitting.includes(rule));
+  const leftOut = unfit
+    .filter(({ rule }) => selected.includes(rule))
+    .map(({ rule: { id }, reason }) => ({ id, reason }));
+  if (rules.length > 0) return { rules, leftOut };
+  const [first] = leftOut;
+  throw new CommandError(
+    first === undefined
+      ? "--basis, --rule and --skip leave no rule to check"
+      : `${first.id} does not apply to this contract: ${first.reason}`,
+  );
 }
 
 function basesOf(values: OptionValues): readonly Basis[] {
@@ -118,9 +154,9 @@ function basesOf(values: OptionValues): readonly Basis[] {
 }
 
 /** Ids of rules, or names of levels. */
-function namesOf(values: OptionValues, option: "rule" | "skip"): readonly string[] {
+function namesOf(values: OptionValues, option: "rule" | "skip", all: readonly Rule[]): readonly string[] {
   const names = values[option] === undefined ? [] : listOf(values, option);
-  const unknown = names.find((name) => !isRuleName(name));
+  const unknown = names.find((name) => !all.some(({ id, level }) => id === name || level === name));
   if (unknown === undefined) return names;
   throw new CommandError(
     `--${option}: there is no rule ${JSON.stringify(unknown)}, and no such level; --list names them`,

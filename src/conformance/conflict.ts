@@ -1,7 +1,9 @@
 // Learns how a server says that an id is taken, since each has its own response.
 
-import { named, plantJson } from "./ids.ts";
+import type { Contents } from "./contents.ts";
+import { parseObject } from "./expectations.ts";
 import type { HttpResponse } from "./response-parser.ts";
+import { RuleViolation } from "./rule-ends.ts";
 
 /** How a server responds to another plant with an id that is taken. */
 export interface Conflict {
@@ -12,6 +14,7 @@ export interface Conflict {
 }
 
 interface Server {
+  readonly contents: Contents;
   /** An id that no other request has. */
   id(): bigint;
   create(body: string): Promise<HttpResponse>;
@@ -19,16 +22,28 @@ interface Server {
 
 /** Recognizes a conflict by its status, and its body without numbers. */
 export async function learnConflict(server: Server): Promise<Conflict> {
+  const { contents } = server;
   const id = server.id();
-  await server.create(plantJson(id, "Monstera"));
-  const conflict = await server.create(plantJson(id, "Ficus"));
-  const invalid = await server.create(`{"id":${server.id()},${named}[5]}`);
+  await server.create(contents.plantJson(id, "Monstera"));
+  const conflict = await server.create(contents.plantJson(id, "Ficus"));
+  const invalid = await server.create(
+    contents.isWrong(contents.title, "[5]") ? `{"id":${server.id()},${contents.named}[5]}` : "[]",
+  );
   const isAlike = textWithoutNumbers(invalid) === textWithoutNumbers(conflict);
   return {
-    isAccepted: conflict.status < 300 && textWithoutNumbers(conflict).includes('"Ficus"'),
+    isAccepted: conflict.status < 300 && isPlant(contents, conflict, "Ficus"),
     recognize: (response) =>
       isAlike ? undefined : textWithoutNumbers(response) === textWithoutNumbers(conflict),
   };
+}
+
+function isPlant(contents: Contents, response: HttpResponse, name: string): boolean {
+  try {
+    return contents.hasTitle(parseObject(response), name);
+  } catch (error) {
+    if (error instanceof RuleViolation) return false;
+    throw error;
+  }
 }
 
 /** Without ids, times and durations. */

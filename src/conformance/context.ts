@@ -3,16 +3,18 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type Conflict, learnConflict } from "./conflict.ts";
 import { type Address, Connection, type ConnectionLimits } from "./connection.ts";
+import type { Contents } from "./contents.ts";
 import {
   type ErrorFields,
   expectClientError,
   expectError,
   expectPlant,
+  expectReturnedId,
   expectThat,
   type PlantFields,
 } from "./expectations.ts";
 import { describeFailure, type RuleFailure } from "./failure.ts";
-import { type IdSource, plantJson } from "./ids.ts";
+import type { IdSource } from "./ids.ts";
 import { type HttpResponse, headerOf, type ResponseProblem } from "./response-parser.ts";
 import { PlantViolation, RuleBlocked, RuleSkipped, RuleViolation } from "./rule-ends.ts";
 import type { Transcript } from "./transcript-text.ts";
@@ -43,6 +45,7 @@ export interface Watch {
 
 /** State shared by all rules of a run. */
 export interface RunState {
+  readonly contents: Contents;
   readonly target: Target;
   readonly ids: IdSource;
   readonly limits: ConnectionLimits;
@@ -106,6 +109,10 @@ export class RuleContext {
     this.#ruleId = ruleId;
   }
 
+  get contents(): Contents {
+    return this.state.contents;
+  }
+
   get target(): Target {
     return this.state.target;
   }
@@ -127,9 +134,18 @@ export class RuleContext {
     return this.state.ids.nextDistance();
   }
 
+  /** A plant as JSON with a new id, in as many bytes. */
+  plantOfLength(bytes: number): { readonly body: string; readonly name: string } {
+    const id = this.id();
+    const name = "x".repeat(bytes - this.contents.plantJson(id, "").length);
+    if (this.contents.takesTitle(name)) return { body: this.contents.plantJson(id, name), name };
+    // A shorter title, and white space.
+    return { body: this.contents.plantJson(id, "Monstera").padEnd(bytes), name: "Monstera" };
+  }
+
   /** A plant as JSON, with a new id. */
   plant(name = "Monstera", tag?: string): string {
-    return plantJson(this.id(), name, tag);
+    return this.contents.plantJson(this.id(), name, tag);
   }
 
   /** A text with a new id in place of each ID. */
@@ -233,7 +249,12 @@ export class RuleContext {
   }
 
   /** The bytes of a request: a create with `Connection: close`, unless fields are given. */
-  requestBytes({ method = "POST", path = "/plants", headers = {}, body }: RequestParts): Uint8Array {
+  requestBytes({
+    method = "POST",
+    path = this.contents.contract.path,
+    headers = {},
+    body,
+  }: RequestParts): Uint8Array {
     const { url, token } = this.target;
     const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
     const fields: Record<string, string | null> = {
@@ -441,17 +462,19 @@ export class RuleContext {
 
   /** Sends a body that must be accepted as this plant. */
   async expectCreated(body: string | Uint8Array, plant: PlantFields): Promise<void> {
-    expectPlant(await this.create(body), plant);
+    expectPlant(this.contents, await this.create(body), plant);
   }
 
   /** Creates a plant, which must be accepted. */
   async expectPlant(id: bigint, name: string, tag?: string, rejected?: string): Promise<void> {
-    expectPlant(await this.create(plantJson(id, name, tag)), { name, tag }, rejected);
+    const response = await this.create(this.contents.plantJson(id, name, tag));
+    expectPlant(this.contents, response, { name, tag }, rejected);
+    expectReturnedId(this.contents, response, id);
   }
 
   /** Creates another plant, which must be accepted with these header fields. */
   async expectMonstera(headers: RequestParts["headers"]): Promise<void> {
-    expectPlant(await this.create(this.plant(), headers), { name: "Monstera" });
+    expectPlant(this.contents, await this.create(this.plant(), headers), { name: "Monstera" });
   }
 
   /**

@@ -1,7 +1,8 @@
 // Rules of errors: for each cause its status, its code, and a body that says what was wrong.
 
+import type { Field } from "../core/contract/contract.ts";
 import { errorRegistry } from "../core/contract/errors.ts";
-import { titleField } from "../core/contract/fields.ts";
+import { type Contents, objectJson } from "./contents.ts";
 import type { RequestParts, RuleContext } from "./context.ts";
 import { ofEveryResponse } from "./every-response.ts";
 import {
@@ -12,18 +13,15 @@ import {
   expectThat,
   parseObject,
 } from "./expectations.ts";
-import { groupFields, named, plantJson, tagged } from "./ids.ts";
 import type { HttpResponse } from "./response-parser.ts";
-import { byDecision, decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+import { byDecision, type DefinedRule, decision, openapi, rfc, rulesOf, unfitReasons } from "./rule.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 
-const responses = "paths./plants.post.responses";
-const unauthorized = openapi("components.responses.Unauthorized");
 const orderOfChecks = decision("Order of checks");
 const wrongFields = decision("Missing fields, wrong types, `tag: null`");
 const codes = errorRegistry;
 
-const invalidJson: Readonly<Record<string, string>> = {
+const invalidJson = ({ named }: Contents): Readonly<Record<string, string>> => ({
   "an empty body": "",
   "a missing value": `{"id":ID,${named}}`,
   "a body cut short": `{"id":ID,${named}"Monst`,
@@ -36,34 +34,47 @@ const invalidJson: Readonly<Record<string, string>> = {
   "a raw line feed in a string": `{"id":ID,${named}"a\nb"}`,
   "an unknown escape": `{"id":ID,${named}"\\x41"}`,
   NaN: `{"id":NaN,${named}"Monstera"}`,
-};
+});
 
-const invalidUtf8: Readonly<Record<string, string>> = {
+const invalidUtf8 = ({ named }: Contents): Readonly<Record<string, string>> => ({
   "a lone continuation byte": `{"id":ID,${named}"\x80"}`,
   "Latin-1": `{"id":ID,${named}"caf\xe9"}`,
   "a surrogate": `{"id":ID,${named}"\xed\xa0\x80"}`,
   "an encoding that is longer than necessary": `{"id":ID,${named}"\xc0\xaf"}`,
   "UTF-16": "\xff\xfe{\0}\0",
-};
+});
 
-const invalidPlants: Readonly<Record<string, string>> = {
+/** Bodies with a wrong member, where the contract has such. */
+function wrongMembers(contents: Contents): Readonly<Record<string, string>> {
+  const { title, group, contract } = contents;
+  const wrong = contract.fields.flatMap((field) => {
+    const kinds = field === title ? { null: "null", "a number": "5" } : { null: "null", "an array": '["x"]' };
+    const given = Object.entries(kinds).filter(([, json]) => contents.isWrong(field, json));
+    const name = field === title ? "name" : field === group ? "tag" : `"${field.name}"`;
+    return given.map(
+      ([kind, json]) =>
+        [contents.inItsWords(`a ${name} that is ${kind}`), contents.bodyWith("ID", field, json)] as const,
+    );
+  });
+  const missing = contract.fields.filter(({ isRequired }) => isRequired);
+  return Object.fromEntries([
+    ...missing.map((field) => [`no ${field.name}`, contents.bodyWithout("ID", field)] as const),
+    ...wrong,
+  ]);
+}
+
+const invalidPlants = (contents: Contents): Readonly<Record<string, string>> => ({
   "no members": "{}",
   null: "null",
   "an array": "[]",
   "a string": '"plant"',
   "a number": "42",
-  "no name": '{"id":ID}',
-  "no id": `{${named}"Monstera"}`,
-  "a name that is null": `{"id":ID,${named}null}`,
-  "a name that is a number": `{"id":ID,${named}5}`,
-  "an id that is a string": `{"id":"ID",${named}"Monstera"}`,
-  "an id with a fraction": `{"id":ID.5,${named}"Monstera"}`,
-  "an id beyond 64 bits": `{"id":9223372036854775808,${named}"Monstera"}`,
-  ...(groupFields.length > 0 && {
-    "a tag that is null": `{"id":ID,${named}"Monstera",${tagged}null}`,
-    "a tag that is an array": `{"id":ID,${named}"Monstera",${tagged}["x"]}`,
-  }),
-};
+  "no id": objectJson(contents.titled("Monstera")),
+  "an id that is a string": `{"id":"ID",${contents.titled("Monstera")}}`,
+  "an id with a fraction": `{"id":ID.5,${contents.titled("Monstera")}}`,
+  "an id beyond 64 bits": `{"id":9223372036854775808,${contents.titled("Monstera")}}`,
+  ...wrongMembers(contents),
+});
 
 /** Sends bodies whose characters are bytes. */
 function expectCodes(
@@ -88,239 +99,260 @@ function sendChunked(check: RuleContext, body: string): Promise<HttpResponse> {
   return check.create(`${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`, headers);
 }
 
-export const errorRules: readonly Rule[] = rulesOf("errors", {
-  "body-members": {
-    title:
-      "The body of every error is JSON with error, its status times 100 plus a detail, and message only.",
-    required: byDecision(
-      openapi("components.schemas.Error.properties.error"),
-      openapi(`${responses}.default`),
-    ),
-    ...ofEveryResponse(
-      ({ status }, { method }) => status >= 400 && method !== "HEAD",
-      (response) => {
-        const { error, message } = expectErrorBody(response);
-        expectThat(message !== "", "expected a message, received an empty string");
-        expectJsonType(response);
-        const members = Object.keys(parseObject(response));
-        expectThat(members.length === 2, `expected two members, received ${members.join(", ")}`);
-        expectThat(
-          Math.trunc(error / 100) === response.status,
-          `expected an error from ${response.status}00 to ${response.status}99, received ${error}`,
-        );
-      },
-    ),
-  },
-  "invalid-json": {
-    title: "A body that is not JSON gets 40001.",
-    required: byDecision(openapi(`${responses}.400`), rfc(8259, "2")),
-    run: (check) => {
-      const levels = check.longLength;
-      const nested = { "open brackets": "[".repeat(levels), "open braces": '{"a":'.repeat(levels / 5) };
-      return expectCodes(check, { ...invalidJson, ...nested }, codes.invalidJson.error);
-    },
-  },
-  "invalid-utf8": {
-    title: "A body that is not UTF-8 gets 40001.",
-    required: byDecision(openapi(`${responses}.400`), rfc(8259, "8.1"), rfc(3629, "3")),
-    run: (check) => expectCodes(check, invalidUtf8, codes.invalidJson.error),
-  },
-  "invalid-plant": {
-    title: "JSON that is not a NewPlant gets 40002.",
-    required: byDecision(wrongFields, openapi(`${responses}.400`)),
-    run: (check) => expectCodes(check, invalidPlants, codes.invalidPlant.error),
-  },
-  "message-names-fields": {
-    title: "The message of 40002 names every invalid member.",
-    required: byDecision(wrongFields),
-    run: async (check) => {
-      const { message } = await check.expectRejected(
-        check.withNewId(`{"id":"ID",${named}5,${tagged}["x"]}`),
-        codes.invalidPlant.error,
-      );
-      for (const member of ["id", titleField, ...groupFields])
-        expectThat(
-          new RegExp(`\\b${member}\\b`).test(message),
-          `expected the message to name ${member}: ${JSON.stringify(message)}`,
-        );
-    },
-  },
-  "unstorable-text": {
-    title: "U+0000 or an unpaired surrogate in a name or tag gets 40003.",
-    required: byDecision(decision("`name`, `tag`")),
-    run: async (check) => {
-      const texts = ["Monst\\u0000era", "\\ud800", "🌱\\udc00", "\\udc00\\ud800"];
-      for (const text of texts)
-        for (const fields of [
-          `${named}"${text}"`,
-          ...groupFields.map(() => `${named}"Monstera",${tagged}"${text}"`),
-        ])
-          await check.case(fields, () =>
-            check.expectRejected(`{"id":${check.id()},${fields}}`, codes.unstorableText.error),
+export function errorRules(contents: Contents): readonly DefinedRule[] {
+  const { contract, title, group, named } = contents;
+  const { path } = contract;
+  const responses = `paths.${contract.describedPath}.post.responses`;
+  const unauthorized = openapi(`${responses}.401`);
+  const escapedTexts = ["Monst\\u0000era", "\\ud800", "🌱\\udc00", "\\udc00\\ud800"];
+  const takes = (field: Field | undefined) => (text: string) =>
+    field?.type.kind === "text" && field.type.parse(JSON.parse(`"${text}"`)) !== undefined;
+  const titleTexts = escapedTexts.filter(takes(title));
+  const groupTexts = escapedTexts.filter(takes(group));
+  return rulesOf(contents, "errors", {
+    "body-members": {
+      title:
+        "The body of every error is JSON with error, its status times 100 plus a detail, and message only.",
+      required: byDecision(
+        openapi("components.schemas.Error.properties.error"),
+        openapi(`${responses}.default`),
+      ),
+      ...ofEveryResponse(
+        ({ status }, { method }) => status >= 400 && method !== "HEAD",
+        (response) => {
+          const { error, message } = expectErrorBody(response);
+          expectThat(message !== "", "expected a message, received an empty string");
+          expectJsonType(response);
+          const members = Object.keys(parseObject(response));
+          expectThat(members.length === 2, `expected two members, received ${members.join(", ")}`);
+          expectThat(
+            Math.trunc(error / 100) === response.status,
+            `expected an error from ${response.status}00 to ${response.status}99, received ${error}`,
           );
-    },
-  },
-  conflict: {
-    title: "The message of 40009 names the id, exact to the last digit.",
-    required: byDecision(decision("The same id with different content"), openapi(`${responses}.400`)),
-    run: async (check) => {
-      const [, id] = check.idGroup();
-      await check.expectPlant(id, "Monstera");
-      const { message } = await check.expectRejected(plantJson(id, "Ficus"), codes.conflict.error);
-      expectThat(message.includes(String(id)), `expected the id in the message: ${JSON.stringify(message)}`);
-    },
-  },
-  "missing-token": {
-    title:
-      "No Authorization, another scheme, or a token in the query gets 40100, and WWW-Authenticate: Bearer without an error.",
-    required: byDecision(
-      decision("No `Authorization`, or another scheme"),
-      decision("Scheme name"),
-      rfc(6750, "3.1"),
-      rfc(9110, "11.6.1"),
-      unauthorized,
-    ),
-    run: async (check) => {
-      const none = { Authorization: null };
-      const requests: Readonly<Record<string, RequestParts>> = {
-        none: { headers: none },
-        Basic: { headers: { Authorization: "Basic dXNlcjpwYXNz" } },
-        "a scheme that begins with Bearer": { headers: { Authorization: "Bearerx" } },
-        "in the query": {
-          path: `/plants?access_token=${encodeURIComponent(check.target.token)}`,
-          headers: none,
         },
-      };
-      await check.cases(requests, async (parts) => {
-        const response = await check.send({ ...parts, body: check.plant() });
-        expectError(response, 401, codes.missingToken.error);
-        const challenge = expectHeader(response, "WWW-Authenticate", /^Bearer\b/i);
-        expectThat(!/\berror=/i.test(challenge), "expected no error in WWW-Authenticate");
-      });
+      ),
     },
-  },
-  "invalid-token": {
-    title:
-      'A token that differs from an accepted one gets 40101, and WWW-Authenticate: Bearer with error="invalid_token".',
-    required: byDecision(
-      decision("Unknown, revoked, expired or malformed token"),
-      rfc(6750, "3.1"),
-      unauthorized,
-    ),
-    run: async (check) => {
-      const { token } = check.target;
-      const last = token.endsWith("A") ? "B" : "A";
-      const swapped = Array.from(token, (character) =>
-        character === character.toUpperCase() ? character.toLowerCase() : character.toUpperCase(),
-      ).join("");
-      const tokens: Readonly<Record<string, string>> = {
-        "no token": "",
-        "an unknown token": "unknown",
-        "two words": "two words",
-        "a long token": "x".repeat(4_000),
-        "a letter beyond ASCII": "\xfcmlaut",
-        "two credentials": "a, Bearer b",
-        "another last character": check.secret(token.slice(0, -1) + last),
-        "without its last character": check.secret(token.slice(0, -1)),
-        ...(swapped === token ? {} : { "in the other case": check.secret(swapped) }),
-      };
-      await check.cases(tokens, async (other) => {
-        const authorization = `Bearer ${other}`.trim();
-        const response = await check.create(check.plant(), { Authorization: authorization });
-        expectError(response, 401, codes.invalidToken.error);
-        expectHeader(response, "WWW-Authenticate", /^Bearer\b.*\berror="invalid_token"/i);
-      });
-    },
-  },
-  "authentication-first": {
-    title: "Without a token the response is 401, whatever else is wrong.",
-    required: byDecision(orderOfChecks),
-    run: async (check) => {
-      const headers = { Authorization: null };
-      const requests: Readonly<Record<string, RequestParts>> = {
-        "not JSON": { body: "{", headers },
-        "another media type": { body: "x", headers: { ...headers, "Content-Type": "text/plain" } },
-        "an unknown path": { path: "/nowhere", body: "{}", headers },
-        "another method": { method: "GET", headers },
-        "OPTIONS without an Origin": { method: "OPTIONS", headers },
-      };
-      await check.cases(requests, async (parts) =>
-        expectError(await check.send(parts), 401, codes.missingToken.error),
-      );
-    },
-  },
-  "unknown-path": {
-    title: "With a token, an unknown path gets 40400.",
-    required: byDecision(openapi(`${responses}.404`), orderOfChecks),
-    run: async (check) => {
-      // Not /plants/1: a server may offer more operations than this one.
-      const paths = ["/plant", "/plants/", "/PLANTS", "/plants%2f", "/plants;x"];
-      await check.each(paths, async (path) =>
-        expectError(await check.send({ path, body: check.plant() }), 404, codes.notFound.error),
-      );
-    },
-  },
-  "other-method": {
-    title: "A method that is not offered gets 40500, and an Allow with POST.",
-    required: byDecision(openapi(`${responses}.405`), rfc(9110, "15.5.6")),
-    // Neither PUT nor DELETE: a service that has more operations may lose its plants.
-    run: (check) =>
-      check.each(["GET", "PATCH"], async (method) => {
-        const body = method === "GET" ? {} : { body: check.plant() };
-        const response = await check.send({ method, ...body });
-        if (response.status < 300) throw new RuleSkipped(`the server offers ${method}`);
-        expectError(response, 405, codes.methodNotAllowed.error);
-        const allow = expectHeader(response, "Allow", /\bPOST\b/);
-        expectThat(!allow.split(/[\s,]+/).includes(method), `expected an Allow without ${method}`);
-      }),
-  },
-  "media-type": {
-    title: "A Content-Type that is missing or not application/json in UTF-8 gets 41500.",
-    required: byDecision(openapi(`${responses}.415`), rfc(9110, "15.5.16")),
-    run: async (check) => {
-      const contentTypes = [
-        null,
-        "text/plain",
-        "application/x-www-form-urlencoded",
-        "application/json; charset=iso-8859-1",
-        "application/jsonp",
-        "application/problem+json",
-        "nonsense",
-      ];
-      await check.each(contentTypes, async (contentType) => {
-        const response = await check.create(check.plant(), { "Content-Type": contentType });
-        expectError(response, 415, codes.unsupportedMediaType.error);
-      });
-    },
-  },
-  "too-large": {
-    title: "A body over the limit, 1 MiB by default, gets 41300, also in chunks.",
-    required: byDecision(openapi(`${responses}.413`), rfc(9110, "15.5.14")),
-    run: async (check) => {
-      const empty = check.plant("");
-      const body = empty.replace('""', `"${"x".repeat(check.target.bodyBytesMax + 1 - empty.length)}"`);
-      await check.case("with a Content-Length", async () => {
-        expectError(await check.create(body), 413, codes.contentTooLarge.error);
-      });
-      await check.case(
-        "in chunks",
-        async () => {
-          expectError(await sendChunked(check, body), 413, codes.contentTooLarge.error);
-        },
-        () => sendChunked(check, check.plant()),
-      );
-    },
-  },
-  "retry-after": {
-    title: "429 has the error 42900, 503 the error 50300, and both have Retry-After.",
-    required: byDecision(openapi(`${responses}.429`), openapi(`${responses}.503`), rfc(6585, "4")),
-    every: {
-      concerns: ({ status }) => retryLater.has(status),
-      expect: (response) => {
-        expectError(response, response.status, retryLater.get(response.status));
-        expectHeader(response, "Retry-After", /^\d+$/);
+    "invalid-json": {
+      title: "A body that is not JSON gets 40001.",
+      required: byDecision(openapi(`${responses}.400`), rfc(8259, "2")),
+      run: (check) => {
+        const levels = check.longLength;
+        const nested = { "open brackets": "[".repeat(levels), "open braces": '{"a":'.repeat(levels / 5) };
+        return expectCodes(check, { ...invalidJson(contents), ...nested }, codes.invalidJson.error);
       },
     },
-    run: async () => undefined,
-  },
-});
+    "invalid-utf8": {
+      title: "A body that is not UTF-8 gets 40001.",
+      required: byDecision(openapi(`${responses}.400`), rfc(8259, "8.1"), rfc(3629, "3")),
+      run: (check) => expectCodes(check, invalidUtf8(contents), codes.invalidJson.error),
+    },
+    "invalid-plant": {
+      title: "JSON that is not a NewPlant gets 40002.",
+      required: byDecision(wrongFields, openapi(`${responses}.400`)),
+      run: (check) => expectCodes(check, invalidPlants(contents), codes.invalidPlant.error),
+    },
+    "message-names-fields": {
+      title: "The message of 40002 names every invalid member.",
+      required: byDecision(wrongFields),
+      run: async (check) => {
+        const wrong = contract.fields.flatMap((field) => {
+          const json = ["5", '["x"]'].find((each) => contents.isWrong(field, each));
+          return json === undefined ? [] : [{ field, json }];
+        });
+        const members = wrong.map(({ field: { jsonName }, json }) => jsonName + json);
+        const body = check.withNewId(objectJson('"id":"ID"', members));
+        const { message } = await check.expectRejected(body, codes.invalidPlant.error);
+        for (const member of ["id", ...wrong.map(({ field }) => field.name)])
+          expectThat(
+            message.split(/[^\p{L}\p{N}_-]+/u).includes(member) || message.includes(`"${member}"`),
+            `expected the message to name ${member}: ${JSON.stringify(message)}`,
+          );
+      },
+    },
+    "unstorable-text": {
+      unfit: titleTexts.length + groupTexts.length === 0 && unfitReasons.limitedTexts,
+      title: "U+0000 or an unpaired surrogate in a name or tag gets 40003.",
+      generalTitle: "U+0000 or an unpaired surrogate in a text gets 40003.",
+      required: byDecision(decision("`name`, `tag`")),
+      run: async (check) => {
+        const all = [
+          ...titleTexts.map((text) => `${named}"${text}"`),
+          ...groupTexts.map((text) =>
+            [contents.titled("Monstera"), ...contents.grouped(`"${text}"`)].join(","),
+          ),
+        ];
+        for (const members of all)
+          await check.case(members, () =>
+            check.expectRejected(`{"id":${check.id()},${members}}`, codes.unstorableText.error),
+          );
+      },
+    },
+    conflict: {
+      unfit: !contents.hasTwoTitles && unfitReasons.oneContent,
+      title: "The message of 40009 names the id, exact to the last digit.",
+      required: byDecision(decision("The same id with different content"), openapi(`${responses}.400`)),
+      run: async (check) => {
+        const [, id] = check.idGroup();
+        await check.expectPlant(id, "Monstera");
+        const { message } = await check.expectRejected(contents.plantJson(id, "Ficus"), codes.conflict.error);
+        expectThat(
+          message.includes(String(id)),
+          `expected the id in the message: ${JSON.stringify(message)}`,
+        );
+      },
+    },
+    "missing-token": {
+      title:
+        "No Authorization, another scheme, or a token in the query gets 40100, and WWW-Authenticate: Bearer without an error.",
+      required: byDecision(
+        decision("No `Authorization`, or another scheme"),
+        decision("Scheme name"),
+        rfc(6750, "3.1"),
+        rfc(9110, "11.6.1"),
+        unauthorized,
+      ),
+      run: async (check) => {
+        const none = { Authorization: null };
+        const requests: Readonly<Record<string, RequestParts>> = {
+          none: { headers: none },
+          Basic: { headers: { Authorization: "Basic dXNlcjpwYXNz" } },
+          "a scheme that begins with Bearer": { headers: { Authorization: "Bearerx" } },
+          "in the query": {
+            path: `${path}?access_token=${encodeURIComponent(check.target.token)}`,
+            headers: none,
+          },
+        };
+        await check.cases(requests, async (parts) => {
+          const response = await check.send({ ...parts, body: check.plant() });
+          expectError(response, 401, codes.missingToken.error);
+          const challenge = expectHeader(response, "WWW-Authenticate", /^Bearer\b/i);
+          expectThat(!/\berror=/i.test(challenge), "expected no error in WWW-Authenticate");
+        });
+      },
+    },
+    "invalid-token": {
+      title:
+        'A token that differs from an accepted one gets 40101, and WWW-Authenticate: Bearer with error="invalid_token".',
+      required: byDecision(
+        decision("Unknown, revoked, expired or malformed token"),
+        rfc(6750, "3.1"),
+        unauthorized,
+      ),
+      run: async (check) => {
+        const { token } = check.target;
+        const last = token.endsWith("A") ? "B" : "A";
+        const swapped = Array.from(token, (character) =>
+          character === character.toUpperCase() ? character.toLowerCase() : character.toUpperCase(),
+        ).join("");
+        const tokens: Readonly<Record<string, string>> = {
+          "no token": "",
+          "an unknown token": "unknown",
+          "two words": "two words",
+          "a long token": "x".repeat(4_000),
+          "a letter beyond ASCII": "\xfcmlaut",
+          "two credentials": "a, Bearer b",
+          "another last character": check.secret(token.slice(0, -1) + last),
+          "without its last character": check.secret(token.slice(0, -1)),
+          ...(swapped === token ? {} : { "in the other case": check.secret(swapped) }),
+        };
+        await check.cases(tokens, async (other) => {
+          const authorization = `Bearer ${other}`.trim();
+          const response = await check.create(check.plant(), { Authorization: authorization });
+          expectError(response, 401, codes.invalidToken.error);
+          expectHeader(response, "WWW-Authenticate", /^Bearer\b.*\berror="invalid_token"/i);
+        });
+      },
+    },
+    "authentication-first": {
+      title: "Without a token the response is 401, whatever else is wrong.",
+      required: byDecision(orderOfChecks),
+      run: async (check) => {
+        const headers = { Authorization: null };
+        const requests: Readonly<Record<string, RequestParts>> = {
+          "not JSON": { body: "{", headers },
+          "another media type": { body: "x", headers: { ...headers, "Content-Type": "text/plain" } },
+          "an unknown path": { path: "/nowhere", body: "{}", headers },
+          "another method": { method: "GET", headers },
+          "OPTIONS without an Origin": { method: "OPTIONS", headers },
+        };
+        await check.cases(requests, async (parts) =>
+          expectError(await check.send(parts), 401, codes.missingToken.error),
+        );
+      },
+    },
+    "unknown-path": {
+      title: "With a token, an unknown path gets 40400.",
+      required: byDecision(openapi(`${responses}.404`), orderOfChecks),
+      run: async (check) => {
+        // Not /plants/1: a server may offer more operations than this one.
+        const other = path === path.toUpperCase() ? path.toLowerCase() : path.toUpperCase();
+        const paths = [path.slice(0, -1), `${path}/`, other, `${path}%2f`, `${path};x`];
+        await check.each(paths, async (path) =>
+          expectError(await check.send({ path, body: check.plant() }), 404, codes.notFound.error),
+        );
+      },
+    },
+    "other-method": {
+      title: "A method that is not offered gets 40500, and an Allow with POST.",
+      required: byDecision(openapi(`${responses}.405`), rfc(9110, "15.5.6")),
+      // Neither PUT nor DELETE: a service that has more operations may lose its plants.
+      run: (check) =>
+        check.each(["GET", "PATCH"], async (method) => {
+          const body = method === "GET" ? {} : { body: check.plant() };
+          const response = await check.send({ method, ...body });
+          if (response.status < 300) throw new RuleSkipped(`the server offers ${method}`);
+          expectError(response, 405, codes.methodNotAllowed.error);
+          const allow = expectHeader(response, "Allow", /\bPOST\b/);
+          expectThat(!allow.split(/[\s,]+/).includes(method), `expected an Allow without ${method}`);
+        }),
+    },
+    "media-type": {
+      title: "A Content-Type that is missing or not application/json in UTF-8 gets 41500.",
+      required: byDecision(openapi(`${responses}.415`), rfc(9110, "15.5.16")),
+      run: async (check) => {
+        const contentTypes = [
+          null,
+          "text/plain",
+          "application/x-www-form-urlencoded",
+          "application/json; charset=iso-8859-1",
+          "application/jsonp",
+          "application/problem+json",
+          "nonsense",
+        ];
+        await check.each(contentTypes, async (contentType) => {
+          const response = await check.create(check.plant(), { "Content-Type": contentType });
+          expectError(response, 415, codes.unsupportedMediaType.error);
+        });
+      },
+    },
+    "too-large": {
+      title: "A body over the limit, 1 MiB by default, gets 41300, also in chunks.",
+      required: byDecision(openapi(`${responses}.413`), rfc(9110, "15.5.14")),
+      run: async (check) => {
+        const { body } = check.plantOfLength(check.target.bodyBytesMax + 1);
+        await check.case("with a Content-Length", async () => {
+          expectError(await check.create(body), 413, codes.contentTooLarge.error);
+        });
+        await check.case(
+          "in chunks",
+          async () => {
+            expectError(await sendChunked(check, body), 413, codes.contentTooLarge.error);
+          },
+          () => sendChunked(check, check.plant()),
+        );
+      },
+    },
+    "retry-after": {
+      title: "429 has the error 42900, 503 the error 50300, and both have Retry-After.",
+      required: byDecision(openapi(`${responses}.429`), openapi(`${responses}.503`), rfc(6585, "4")),
+      every: {
+        concerns: ({ status }) => retryLater.has(status),
+        expect: (response) => {
+          expectError(response, response.status, retryLater.get(response.status));
+          expectHeader(response, "Retry-After", /^\d+$/);
+        },
+      },
+      run: async () => undefined,
+    },
+  });
+}

@@ -13,7 +13,7 @@ function requestsOfEachKind(check: RuleContext): Readonly<Record<string, Request
     "not a NewPlant": { body: "{}" },
     "no token": { body: "{}", headers: { Authorization: null } },
     "an unknown token": { body: "{}", headers: { Authorization: "Bearer unknown" } },
-    "an unknown path": { path: "/plants/unknown", body: "{}" },
+    "an unknown path": { path: `${check.contents.contract.path}/unknown/path`, body: "{}" },
     // A service that has more operations than this one has no PATCH of the collection.
     "another method": { method: "PATCH" },
     "another media type": { body: "{}", headers: { "Content-Type": "text/plain" } },
@@ -37,7 +37,7 @@ export function ofEveryResponse(
   return { every: { concerns, expect }, run: provokeResponses };
 }
 
-/** Whether a request is for the operation of the contract. */
-export function isCreate({ method = "POST", path = "/plants" }: RequestParts): boolean {
-  return method === "POST" && path === "/plants";
+/** Whether a request is for the create. */
+export function isCreate({ method = "POST", path }: RequestParts): boolean {
+  return method === "POST" && path === undefined;
 }

@@ -1,9 +1,8 @@
 // The expectations of rules. Each throws a RuleViolation that says what was received.
 
 import { isDeepStrictEqual } from "node:util";
-import { groupField, titleField } from "../core/contract/fields.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
-import { otherValues } from "./ids.ts";
+import type { Contents } from "./contents.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
 import { PlantViolation, RuleViolation } from "./rule-ends.ts";
 import { escapeCharacter } from "./transcript-text.ts";
@@ -32,15 +31,32 @@ function faultOf(fault: "rejected" | "altered", { tag }: PlantFields): string {
 }
 
 /** A response that accepts a plant, and returns it. */
-export function expectPlant(response: HttpResponse, plant: PlantFields, rejected?: string): void {
+export function expectPlant(
+  contents: Contents,
+  response: HttpResponse,
+  plant: PlantFields,
+  rejected?: string,
+): void {
   const { status } = response;
   if (status < 200 || status >= 300)
     throw new PlantViolation(rejectedMessage(status, rejected), faultOf("rejected", plant));
   const body = plantOf(response, plant);
-  const { name, tag } = plant;
-  expectMember(body, titleField, name, plant);
-  for (const [field, value] of otherValues) expectMember(body, field, value, plant);
-  if (groupField !== undefined) expectMember(body, groupField, tag, plant);
+  for (const [member, value] of contents.expectedMembers(plant.name, plant.tag))
+    expectMember(body, member, value, plant);
+}
+
+/** A response that accepts a plant, and returns these members. */
+export function expectMembers(response: HttpResponse, members: ReadonlyMap<string, unknown>): void {
+  expectAccepted(response);
+  const body = parseObject(response);
+  for (const [member, value] of members) expectMember(body, member, value, { name: "", tag: "" });
+}
+
+/** The id of a response, where the contract has one. */
+export function expectReturnedId(contents: Contents, response: HttpResponse, id: bigint): void {
+  if (!contents.contract.returnsId) return;
+  const returned = contents.idOf(textOf(response));
+  expectThat(returned === id, `expected the id ${id}, received ${returned ?? "none"}`);
 }
 
 function plantOf(response: HttpResponse, plant: PlantFields): Readonly<Record<string, unknown>> {
@@ -135,10 +151,11 @@ export function parseObject(response: HttpResponse): Readonly<Record<string, unk
     typeof value === "object" && value !== null && !Array.isArray(value),
     `expected a JSON object, received ${shorten(value)}`,
   );
-  return value as Readonly<Record<string, unknown>>;
+  // A member that is absent must not be one that every object inherits, such as "constructor".
+  return Object.setPrototypeOf(value, null);
 }
 
-function textOf(response: HttpResponse): string {
+export function textOf(response: HttpResponse): string {
   const coding = headerOf(response, "content-encoding") ?? "identity";
   expectThat(/^identity$/i.test(coding), `expected no Content-Encoding, received ${shorten(coding)}`);
   const text = decodeUtf8(response.body, "kept");

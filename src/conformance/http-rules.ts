@@ -1,12 +1,12 @@
 // Rules of HTTP: framing of requests and responses, connections, and header fields.
 
 import type { Connection } from "./connection.ts";
+import type { Contents } from "./contents.ts";
 import type { RequestParts, RuleContext } from "./context.ts";
 import { ofEveryResponse } from "./every-response.ts";
 import { expectAccepted, expectClientError, expectHeader, expectThat } from "./expectations.ts";
-import { plantJson } from "./ids.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
-import { byDecision, byStandard, decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+import { byDecision, byStandard, type DefinedRule, decision, openapi, rfc, rulesOf } from "./rule.ts";
 
 /** A server has this long to close a connection, in milliseconds. */
 const closeMsMax = 2_000;
@@ -81,221 +81,230 @@ function altered(check: RuleContext, change: (text: string) => string): Uint8Arr
   return Buffer.from(change(text), "latin1");
 }
 
-export const httpRules: readonly Rule[] = rulesOf("http", {
-  "keep-alive": {
-    title: "A connection stays open after any response that does not say close.",
-    required: byStandard(rfc(9112, "9.3"), rfc(9112, "9.6")),
-    run: (check) => {
-      const requests = Array.from({ length: 13 }, (_, index) => ({
-        body: index === 1 ? "{}" : check.plant(),
-      }));
-      return onOneConnection(check, requests, (response, index) => {
-        if (index !== 1) expectAccepted(response);
-      });
-    },
-  },
-  "keep-alive-after-unread-body": {
-    title: "After an error that precedes the body the connection closes, or the next request is answered.",
-    required: byStandard(rfc(9112, "9.3"), rfc(9112, "9.6")),
-    run: (check) =>
-      check.connected(async (connection) => {
-        await check.exchange(connection, {
-          body: `{"x":"${"x".repeat(5_000)}"}`,
-          headers: { ...keptOpen, Authorization: null },
+export function httpRules(contents: Contents): readonly DefinedRule[] {
+  const { contract } = contents;
+  const operation = `paths.${contract.describedPath}.post`;
+  return rulesOf(contents, "http", {
+    "keep-alive": {
+      title: "A connection stays open after any response that does not say close.",
+      required: byStandard(rfc(9112, "9.3"), rfc(9112, "9.6")),
+      run: (check) => {
+        const requests = Array.from({ length: 13 }, (_, index) => ({
+          body: index === 1 ? "{}" : check.plant(),
+        }));
+        return onOneConnection(check, requests, (response, index) => {
+          if (index !== 1) expectAccepted(response);
         });
-        connection.write(check.requestBytes({ body: check.plant(), headers: keptOpen }));
-        const next = await check.responseOrClose(connection);
-        if (next !== undefined) expectAccepted(next);
-      }),
-  },
-  "connection-close": {
-    title: "After a request with Connection: close the server closes the connection.",
-    required: byStandard(rfc(9112, "9.6")),
-    run: (check) =>
-      check.connected(async (connection) => {
-        expectAccepted(await check.exchange(connection, { body: check.plant() }));
-        await expectClosing(connection);
-      }),
-  },
-  "chunked-request": {
-    title: "A body may be sent in chunks, of any size, and with extensions.",
-    required: byStandard(rfc(9112, "7"), rfc(9112, "7.1"), rfc(9112, "7.1.1")),
-    run: async (check) => {
-      type Form = readonly [chunks: (body: string) => string, coding?: string];
-      const forms: Readonly<Record<string, Form>> = {
-        "the coding in another case": [(body) => chunked([body]), "Chunked"],
-        "one chunk": [(body) => chunked([body])],
-        "two chunks": [(body) => chunked([body.slice(0, 10), body.slice(10)])],
-        "chunks of one byte": [(body) => chunked([...body])],
-        "sizes with leading zeros": [(body) => `000${chunked([body])}`],
-        "an extension": [(body) => chunked([body]).replace("\r\n", ";name=value\r\n")],
-      };
-      await check.cases(forms, async ([form, coding = "chunked"]) => {
-        const headers = { ...chunkedHeaders, "Transfer-Encoding": coding };
-        expectAccepted(await check.create(form(check.plant()), headers));
-      });
-    },
-  },
-  "optional-fields": {
-    title: "Accept and User-Agent are optional, and Accept may be any that allows JSON.",
-    required: byStandard(rfc(9110, "12.5.1"), rfc(9110, "10.1.5")),
-    run: async (check) => {
-      const fields = {
-        none: { Accept: null, "User-Agent": null },
-        "any media type": { Accept: "*/*" },
-        "several media types": { Accept: "text/html;q=0.5, application/json;q=0.9, */*;q=0.1" },
-      };
-      await check.cases(fields, (headers) => check.expectMonstera(headers));
-    },
-  },
-  "expect-continue": {
-    title: "Expect: 100-continue gets 100 or the final response before the body is sent.",
-    required: byStandard(rfc(9110, "10.1.1")),
-    run: (check) => expectContinue(check, "100-continue"),
-  },
-  "expect-continue-case": {
-    title: "Expect is compared without regard to case: Java's HttpClient sends 100-Continue.",
-    required: byStandard(rfc(9110, "10.1.1")),
-    run: (check) => expectContinue(check, "100-Continue"),
-  },
-  "query-ignored": {
-    title: "A query string does not change the operation.",
-    required: byDecision(openapi("paths./plants.post.operationId"), rfc(3986, "3.4")),
-    run: async (check) => {
-      expectAccepted(await check.send({ path: "/plants?x=1&id=2", body: check.plant() }));
-    },
-  },
-  "http-1.0": {
-    title: "HTTP/1.0 is answered without chunks, and the connection closed.",
-    required: byStandard(rfc(9110, "2.5"), rfc(9112, "6.1"), rfc(9112, "9.3")),
-    run: (check) =>
-      check.connected(async (connection) => {
-        const parts = { body: check.plant(), headers: { Connection: null } };
-        const text = Buffer.from(check.requestBytes(parts)).toString("latin1");
-        connection.write(Buffer.from(text.replace("HTTP/1.1", "HTTP/1.0"), "latin1"));
-        const response = await check.response(connection);
-        expectAccepted(response);
-        expectThat(
-          headerOf(response, "transfer-encoding") === undefined,
-          "expected no Transfer-Encoding, which a client of HTTP/1.0 cannot read",
-        );
-        await expectClosing(connection);
-      }),
-  },
-  "malformed-request": {
-    title: "A malformed request gets 400, or the connection is closed.",
-    required: byStandard(rfc(9112, "3"), rfc(9112, "3.2"), rfc(9112, "5.1"), rfc(9112, "6.3")),
-    run: async (check) => {
-      const field = (line: string) => altered(check, (text) => text.replace("Accept:", `${line}\r\nAccept:`));
-      const requests = {
-        "no request line": Buffer.from("nonsense\r\n\r\n"),
-        "no Host": check.requestBytes({ body: check.plant(), headers: { Host: null } }),
-        "a space before the colon of a field": field("X-Field : value"),
-        "two lengths that differ": field("Content-Length: 3"),
-        "a length that is not a number": altered(check, (text) =>
-          text.replace(/Content-Length: \d+/, "Content-Length: -1"),
-        ),
-        "a transfer coding that is not chunked": field("Transfer-Encoding: gzip"),
-        "a chunk size that is not a number": check.requestBytes({ body: "xyz\r\n", headers: chunkedHeaders }),
-      };
-      await check.cases(requests, (bytes) => expectBadRequest(check, bytes));
-    },
-  },
-  "length-and-chunks": {
-    title: "Content-Length with Transfer-Encoding is rejected, or the connection closed after the response.",
-    required: byStandard(rfc(9112, "6.1"), rfc(9112, "6.3")),
-    run: (check) =>
-      check.connected(async (connection) => {
-        const body = chunked([check.plant()]);
-        const headers = { Connection: null, "Content-Length": "5", "Transfer-Encoding": "chunked" };
-        connection.write(check.requestBytes({ body, headers }));
-        const response = await check.responseOrClose(connection);
-        if (response !== undefined && response.status !== 400) expectAccepted(response);
-        expectThat(
-          await connection.closesWithin(closeMsMax),
-          "expected the connection to be closed: another reader may find another end of the body",
-        );
-      }),
-  },
-  "equal-lengths": {
-    title: "Two Content-Length fields that are equal get 400.",
-    required: byDecision(decision("Several Content-Length headers"), rfc(9112, "6.3")),
-    run: (check) =>
-      expectBadRequest(
-        check,
-        altered(check, (text) => text.replace(/(Content-Length: \d+\r\n)/, "$1$1")),
-      ),
-  },
-  "truncated-body": {
-    title: "A request whose connection ends before its body stores nothing.",
-    required: byStandard(rfc(9112, "6.3"), rfc(9112, "8")),
-    run: async (check) => {
-      const id = check.id();
-      const body = plantJson(id, "truncated");
-      await check.connected(async (connection) => {
-        connection.write(
-          check.requestBytes({ body, headers: { "Content-Length": String(body.length + 10) } }),
-        );
-        connection.end();
-        const response = await check.responseOrClose(connection);
-        if (response !== undefined) expectClientError(response);
-      });
-      const next = await check.create(plantJson(id, "Monstera"));
-      expectAccepted(next, "the plant is stored, although its body never ended");
-    },
-  },
-  "unknown-method": {
-    title: "An unknown method is rejected, or the connection closed.",
-    required: byStandard(rfc(9110, "9.1"), rfc(9110, "15.6.2")),
-    run: (check) =>
-      check.connected(async (connection) => {
-        connection.write(check.requestBytes({ method: "BREW" }));
-        const response = await check.responseOrClose(connection, "BREW");
-        if (response !== undefined && response.status !== 501) expectClientError(response);
-      }),
-  },
-  head: {
-    title: "HEAD gets no body, and no server error.",
-    required: byStandard(rfc(9110, "9.3.2")),
-    run: (check) =>
-      check.connected(async (connection) => {
-        connection.write(check.requestBytes({ method: "HEAD" }));
-        const { status } = await check.response(connection, { method: "HEAD" });
-        expectThat(status < 500 || status === 501, `expected no server error, received ${status}`);
-        await connection.closesWithin(closeMsMax);
-        expectThat(!connection.hasRest, "expected no body");
-      }),
-  },
-  "response-framing": {
-    title: "Every response has a Content-Length or is sent in chunks.",
-    required: byDecision(openapi("paths./plants.post.responses"), rfc(9112, "6.3")),
-    ...ofEveryResponse(
-      ({ status }, { method }) => method !== "HEAD" && status !== 204,
-      (response) =>
-        expectThat(
-          ["content-length", "transfer-encoding"].some((name) => headerOf(response, name) !== undefined),
-          "expected Content-Length or Transfer-Encoding",
-        ),
-    ),
-  },
-  date: {
-    title: "Every response has a Date.",
-    required: byStandard(rfc(9110, "6.6.1")),
-    ...ofEveryResponse(
-      // Bun has none in the response to HEAD of a path that answers GET.
-      (_, { method }) => method !== "HEAD",
-      (response) => {
-        const date = expectHeader(response, "Date", /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/);
-        expectThat(!Number.isNaN(Date.parse(date)), `expected a date, received ${date}`);
       },
-    ),
-  },
-  "no-store": {
-    title: "Every error has Cache-Control: no-store.",
-    required: byDecision(openapi("components.headers.Cache-Control"), rfc(9111, "5.2.2.5")),
-    ...ofEveryResponse(
-      ({ status }) => status >= 400,
-      (response) => expectHeader(response, "Cache-Control", /\bno-store\b/i),
-    ),
-  },
-});
+    },
+    "keep-alive-after-unread-body": {
+      title: "After an error that precedes the body the connection closes, or the next request is answered.",
+      required: byStandard(rfc(9112, "9.3"), rfc(9112, "9.6")),
+      run: (check) =>
+        check.connected(async (connection) => {
+          await check.exchange(connection, {
+            body: `{"x":"${"x".repeat(5_000)}"}`,
+            headers: { ...keptOpen, Authorization: null },
+          });
+          connection.write(check.requestBytes({ body: check.plant(), headers: keptOpen }));
+          const next = await check.responseOrClose(connection);
+          if (next !== undefined) expectAccepted(next);
+        }),
+    },
+    "connection-close": {
+      title: "After a request with Connection: close the server closes the connection.",
+      required: byStandard(rfc(9112, "9.6")),
+      run: (check) =>
+        check.connected(async (connection) => {
+          expectAccepted(await check.exchange(connection, { body: check.plant() }));
+          await expectClosing(connection);
+        }),
+    },
+    "chunked-request": {
+      title: "A body may be sent in chunks, of any size, and with extensions.",
+      required: byStandard(rfc(9112, "7"), rfc(9112, "7.1"), rfc(9112, "7.1.1")),
+      run: async (check) => {
+        type Form = readonly [chunks: (body: string) => string, coding?: string];
+        const forms: Readonly<Record<string, Form>> = {
+          "the coding in another case": [(body) => chunked([body]), "Chunked"],
+          "one chunk": [(body) => chunked([body])],
+          "two chunks": [(body) => chunked([body.slice(0, 10), body.slice(10)])],
+          "chunks of one byte": [(body) => chunked([...body])],
+          "sizes with leading zeros": [(body) => `000${chunked([body])}`],
+          "an extension": [(body) => chunked([body]).replace("\r\n", ";name=value\r\n")],
+        };
+        await check.cases(forms, async ([form, coding = "chunked"]) => {
+          const headers = { ...chunkedHeaders, "Transfer-Encoding": coding };
+          expectAccepted(await check.create(form(check.plant()), headers));
+        });
+      },
+    },
+    "optional-fields": {
+      title: "Accept and User-Agent are optional, and Accept may be any that allows JSON.",
+      required: byStandard(rfc(9110, "12.5.1"), rfc(9110, "10.1.5")),
+      run: async (check) => {
+        const fields = {
+          none: { Accept: null, "User-Agent": null },
+          "any media type": { Accept: "*/*" },
+          "several media types": { Accept: "text/html;q=0.5, application/json;q=0.9, */*;q=0.1" },
+        };
+        await check.cases(fields, (headers) => check.expectMonstera(headers));
+      },
+    },
+    "expect-continue": {
+      title: "Expect: 100-continue gets 100 or the final response before the body is sent.",
+      required: byStandard(rfc(9110, "10.1.1")),
+      run: (check) => expectContinue(check, "100-continue"),
+    },
+    "expect-continue-case": {
+      title: "Expect is compared without regard to case: Java's HttpClient sends 100-Continue.",
+      required: byStandard(rfc(9110, "10.1.1")),
+      run: (check) => expectContinue(check, "100-Continue"),
+    },
+    "query-ignored": {
+      title: "A query string does not change the operation.",
+      required: byDecision(openapi(`${operation}.operationId`), rfc(3986, "3.4")),
+      run: async (check) => {
+        expectAccepted(await check.send({ path: `${contract.path}?x=1&id=2`, body: check.plant() }));
+      },
+    },
+    "http-1.0": {
+      title: "HTTP/1.0 is answered without chunks, and the connection closed.",
+      required: byStandard(rfc(9110, "2.5"), rfc(9112, "6.1"), rfc(9112, "9.3")),
+      run: (check) =>
+        check.connected(async (connection) => {
+          const parts = { body: check.plant(), headers: { Connection: null } };
+          const text = Buffer.from(check.requestBytes(parts)).toString("latin1");
+          connection.write(Buffer.from(text.replace("HTTP/1.1", "HTTP/1.0"), "latin1"));
+          const response = await check.response(connection);
+          expectAccepted(response);
+          expectThat(
+            headerOf(response, "transfer-encoding") === undefined,
+            "expected no Transfer-Encoding, which a client of HTTP/1.0 cannot read",
+          );
+          await expectClosing(connection);
+        }),
+    },
+    "malformed-request": {
+      title: "A malformed request gets 400, or the connection is closed.",
+      required: byStandard(rfc(9112, "3"), rfc(9112, "3.2"), rfc(9112, "5.1"), rfc(9112, "6.3")),
+      run: async (check) => {
+        const field = (line: string) =>
+          altered(check, (text) => text.replace("Accept:", `${line}\r\nAccept:`));
+        const requests = {
+          "no request line": Buffer.from("nonsense\r\n\r\n"),
+          "no Host": check.requestBytes({ body: check.plant(), headers: { Host: null } }),
+          "a space before the colon of a field": field("X-Field : value"),
+          "two lengths that differ": field("Content-Length: 3"),
+          "a length that is not a number": altered(check, (text) =>
+            text.replace(/Content-Length: \d+/, "Content-Length: -1"),
+          ),
+          "a transfer coding that is not chunked": field("Transfer-Encoding: gzip"),
+          "a chunk size that is not a number": check.requestBytes({
+            body: "xyz\r\n",
+            headers: chunkedHeaders,
+          }),
+        };
+        await check.cases(requests, (bytes) => expectBadRequest(check, bytes));
+      },
+    },
+    "length-and-chunks": {
+      title:
+        "Content-Length with Transfer-Encoding is rejected, or the connection closed after the response.",
+      required: byStandard(rfc(9112, "6.1"), rfc(9112, "6.3")),
+      run: (check) =>
+        check.connected(async (connection) => {
+          const body = chunked([check.plant()]);
+          const headers = { Connection: null, "Content-Length": "5", "Transfer-Encoding": "chunked" };
+          connection.write(check.requestBytes({ body, headers }));
+          const response = await check.responseOrClose(connection);
+          if (response !== undefined && response.status !== 400) expectAccepted(response);
+          expectThat(
+            await connection.closesWithin(closeMsMax),
+            "expected the connection to be closed: another reader may find another end of the body",
+          );
+        }),
+    },
+    "equal-lengths": {
+      title: "Two Content-Length fields that are equal get 400.",
+      required: byDecision(decision("Several Content-Length headers"), rfc(9112, "6.3")),
+      run: (check) =>
+        expectBadRequest(
+          check,
+          altered(check, (text) => text.replace(/(Content-Length: \d+\r\n)/, "$1$1")),
+        ),
+    },
+    "truncated-body": {
+      title: "A request whose connection ends before its body stores nothing.",
+      required: byStandard(rfc(9112, "6.3"), rfc(9112, "8")),
+      run: async (check) => {
+        const id = check.id();
+        const body = contents.plantJson(id, "truncated");
+        await check.connected(async (connection) => {
+          connection.write(
+            check.requestBytes({ body, headers: { "Content-Length": String(body.length + 10) } }),
+          );
+          connection.end();
+          const response = await check.responseOrClose(connection);
+          if (response !== undefined) expectClientError(response);
+        });
+        const next = await check.create(contents.plantJson(id, "Monstera"));
+        expectAccepted(next, "the plant is stored, although its body never ended");
+      },
+    },
+    "unknown-method": {
+      title: "An unknown method is rejected, or the connection closed.",
+      required: byStandard(rfc(9110, "9.1"), rfc(9110, "15.6.2")),
+      run: (check) =>
+        check.connected(async (connection) => {
+          connection.write(check.requestBytes({ method: "BREW" }));
+          const response = await check.responseOrClose(connection, "BREW");
+          if (response !== undefined && response.status !== 501) expectClientError(response);
+        }),
+    },
+    head: {
+      title: "HEAD gets no body, and no server error.",
+      required: byStandard(rfc(9110, "9.3.2")),
+      run: (check) =>
+        check.connected(async (connection) => {
+          connection.write(check.requestBytes({ method: "HEAD" }));
+          const { status } = await check.response(connection, { method: "HEAD" });
+          expectThat(status < 500 || status === 501, `expected no server error, received ${status}`);
+          await connection.closesWithin(closeMsMax);
+          expectThat(!connection.hasRest, "expected no body");
+        }),
+    },
+    "response-framing": {
+      title: "Every response has a Content-Length or is sent in chunks.",
+      required: byDecision(openapi(`${operation}.responses`), rfc(9112, "6.3")),
+      ...ofEveryResponse(
+        ({ status }, { method }) => method !== "HEAD" && status !== 204,
+        (response) =>
+          expectThat(
+            ["content-length", "transfer-encoding"].some((name) => headerOf(response, name) !== undefined),
+            "expected Content-Length or Transfer-Encoding",
+          ),
+      ),
+    },
+    date: {
+      title: "Every response has a Date.",
+      required: byStandard(rfc(9110, "6.6.1")),
+      ...ofEveryResponse(
+        // Bun has none in the response to HEAD of a path that answers GET.
+        (_, { method }) => method !== "HEAD",
+        (response) => {
+          const date = expectHeader(response, "Date", /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/);
+          expectThat(!Number.isNaN(Date.parse(date)), `expected a date, received ${date}`);
+        },
+      ),
+    },
+    "no-store": {
+      title: "Every error has Cache-Control: no-store.",
+      required: byDecision(openapi("components.headers.Cache-Control"), rfc(9111, "5.2.2.5")),
+      ...ofEveryResponse(
+        ({ status }) => status >= 400,
+        (response) => expectHeader(response, "Cache-Control", /\bno-store\b/i),
+      ),
+    },
+  });
+}

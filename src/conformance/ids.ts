@@ -2,7 +2,7 @@
 // not matter.
 
 import { createHash } from "node:crypto";
-import { fieldNames, groupField, isRequired, sample, titleField, typeOf } from "../core/contract/fields.ts";
+import { allInt64, type IdLimits, isWide } from "./contents.ts";
 
 /** A range of ids, both ends included. */
 export interface IdRange {
@@ -26,29 +26,35 @@ export class IdSource {
   readonly #wide: bigint;
   /** Distances of ids from the limits of int64. */
   readonly #distance: bigint;
+  /** Whether the contract allows ids beyond doubles, and with them all that are not negative. */
+  readonly #isWide: boolean;
+  readonly #hasNegative: boolean;
   #exactUsed = 0n;
   #groupsUsed = 0n;
   #distancesUsed = 0n;
 
-  constructor(seed: number) {
+  constructor(seed: number, limits: IdLimits = allInt64) {
     const bytes = createHash("sha256").update(String(seed)).digest();
     const [first, second, third] = [0, 8, 16].map((at) => bytes.readBigUInt64LE(at)) as [
       bigint,
       bigint,
       bigint,
     ];
-    this.#exact = 2n ** 34n + (first % 2n ** 50n);
+    this.#isWide = isWide(limits);
+    this.#hasNegative = limits.least <= -limits.greatest;
+    this.#exact = this.#isWide ? 2n ** 34n + (first % 2n ** 50n) : idWithin(limits, first);
     this.#wide = 2n ** 60n + ((second % 2n ** 61n) / groupSize) * groupSize;
     this.#distance = 2n ** 30n + ((third % 2n ** 40n) / groupSize) * groupSize;
   }
 
-  /** A new id below 2^53. */
+  /** A new id, below 2^53 if larger ones are allowed, too. */
   next(): bigint {
     return this.#exact + this.#exactUsed++;
   }
 
-  /** Three new ids above 2^60 that are equal as doubles. */
+  /** Three new ids above 2^60 that are equal as doubles, where such ids are allowed. */
   nextGroup(): readonly [bigint, bigint, bigint] {
+    if (!this.#isWide) return [this.next(), this.next(), this.next()];
     const first = this.#wide + groupSize * this.#groupsUsed++;
     return [first, first + 1n, first + 2n];
   }
@@ -63,18 +69,26 @@ export class IdSource {
     const unused = rangeSize / 2n;
     const rangeAt = (from: bigint): IdRange => ({ from, to: from + rangeSize - 1n, unused });
     const exact = rangeAt(this.#exact);
+    if (!this.#isWide) return [exact];
     const wide = rangeAt(this.#wide);
     const shifted = rangeAt(exact.from + 2n ** 32n);
     const low = rangeAt(this.#distance - 2n ** 63n);
     // Ids are also sent with an exponent of 2.
     const hundredfold = { from: 100n * exact.from, to: 100n * exact.to, unused: 100n * unused };
-    return [low, negated(wide), negated(exact), exact, shifted, hundredfold, wide, negated(low)];
+    const positive = [exact, shifted, hundredfold, wide, negated(low)];
+    return this.#hasNegative ? [low, negated(wide), negated(exact), ...positive] : positive;
   }
+}
+
+/** The start of a range, in the upper half of those that are allowed: they have the most digits. */
+function idWithin({ least, greatest }: IdLimits, random: bigint): bigint {
+  const first = least > greatest / 2n ? least : greatest / 2n;
+  return first + (random % (greatest - rangeSize - first));
 }
 
 /** A text in which each id of the run is replaced by one that the run has not used. */
 export function withUnusedIds(text: string, ranges: readonly IdRange[]): string {
-  return text.replaceAll(/-?\d{10,30}/g, (digits) => {
+  return text.replaceAll(/-?\d{7,30}/g, (digits) => {
     const id = BigInt(digits);
     const range = ranges.find(({ from, to }) => from <= id && id <= to);
     return range === undefined ? digits : String(id + range.unused);
@@ -83,29 +97,4 @@ export function withUnusedIds(text: string, ranges: readonly IdRange[]): string 
 
 function negated({ from, to, unused }: IdRange): IdRange {
   return { from: -to, to: -from, unused: -unused };
-}
-
-/** The fields that a plant of the rules has besides its title: those that are required. */
-const requiredFields = fieldNames.filter((field) => field !== titleField && isRequired(field));
-const requiredValues = requiredFields.map(
-  (field) => [field, JSON.stringify(typeOf(field).toJson(sample()[field]))] as const,
-);
-
-/** The required values of a plant of the rules besides its title, as JSON.parse has them. */
-export const otherValues: readonly (readonly [field: string, value: unknown])[] = requiredValues.map(
-  ([field, text]) => [field, JSON.parse(text)],
-);
-
-/** The start of a plant's members up to the value of its title, such as `"name":`. */
-export const named = `${requiredValues.map(([field, text]) => `"${field}":${text},`).join("")}"${titleField}":`;
-
-/** The field that groups plants, if there is one. */
-export const groupFields = groupField === undefined ? [] : [groupField];
-
-/** The start of the member that groups plants. Without a group it is an unknown member. */
-export const tagged = `"${groupField ?? "tag"}":`;
-
-export function plantJson(id: bigint, name: string, tag?: string): string {
-  const rest = tag === undefined ? "" : `,${tagged}${JSON.stringify(tag)}`;
-  return `{"id":${id},${named}${JSON.stringify(name)}${rest}}`;
 }

@@ -1,6 +1,8 @@
-// A rule of the Plant Store contract, as a value: what must hold, where that is written, and how it
+// A rule of a contract, as a value: what must hold, where that is written, and how it
 // is checked.
 
+import type { Contract } from "../core/contract/contract.ts";
+import type { Contents } from "./contents.ts";
 import type { ResponseCheck, RuleContext } from "./context.ts";
 
 /** The groups of rules, in the order of the report. */
@@ -34,24 +36,69 @@ type Requirement = Pick<Rule, "basis" | "sources">;
 /** A rule without its level and name. */
 interface RuleDefinition extends Pick<Rule, "title" | "run" | "every"> {
   readonly required: Requirement;
+  /** The title for a contract with other fields than a required and an optional text. */
+  readonly generalTitle?: string;
+  /** Why the rule has nothing to try with this contract; false or undefined if it has. */
+  readonly unfit?: string | false | undefined;
 }
 
-export function rulesOf(level: Level, named: Readonly<Record<string, RuleDefinition>>): readonly Rule[] {
-  return Object.entries(named).map(([name, { required, ...definition }]) => ({
-    id: `${level}.${name}`,
-    level,
-    ...required,
-    ...definition,
+/** A rule, or why it does not apply to the contract. */
+export interface DefinedRule {
+  readonly rule: Rule;
+  readonly unfit: string | undefined;
+}
+
+/** @param named titles are about plants with a name and a tag, and get the words of the contract. */
+export function rulesOf(
+  contents: Contents,
+  level: Level,
+  named: Readonly<Record<string, RuleDefinition>>,
+): readonly DefinedRule[] {
+  return Object.entries(named).map(([name, { required, title, generalTitle, unfit, ...definition }]) => ({
+    rule: {
+      id: `${level}.${name}`,
+      level,
+      title: contents.inItsWords(contents.isNameAndTag ? title : (generalTitle ?? title)),
+      ...required,
+      ...definition,
+    },
+    unfit: unfit || undefined,
   }));
 }
+
+/** Why rules do not apply. */
+export const unfitReasons = {
+  limitedIds: "the contract limits its ids",
+  limitedTexts: "the contract has no text that takes what they send",
+  oneContent: "two plants with one id cannot differ",
+  noOthers: "the contract allows no unknown members",
+} as const;
 
 export const byContract = (...sources: string[]): Requirement => ({ basis: "contract", sources });
 export const byStandard = (...sources: string[]): Requirement => ({ basis: "standard", sources });
 export const byDecision = (...sources: string[]): Requirement => ({ basis: "decision", sources });
-export const openapi = (path: string) => `openapi.yaml, ${path}`;
+export const openapi = (path: string) => `openapi.json, ${path}`;
 /** The question is the first cell of its row. */
 export const decision = (question: string) => `docs/decisions.md, "${question}"`;
 export const rfc = (number: number, section: string) => `RFC ${number}, section ${section}`;
+
+/** Where a contract says what, as paths of member names. */
+export function placesIn({ describedPath, document, operations, words }: Contract) {
+  const operation = `paths.${describedPath}.post`;
+  const success = `${operation}.responses.${operations.create.status}`;
+  const components = (document.components ?? {}) as Readonly<Record<string, object | undefined>>;
+  /** A schema by its name, or the place of one that has none. */
+  const schemaAt = (name: string, place: string) =>
+    Object.hasOwn(components.schemas ?? {}, name) ? `components.schemas.${name}` : place;
+  const schemes = Object.keys(components.securitySchemes ?? {});
+  return {
+    operation,
+    success,
+    security: [...schemes.map((name) => `components.securitySchemes.${name}`), "security"].map(openapi),
+    plantSchema: schemaAt(words.one.slice(0, 1).toUpperCase() + words.one.slice(1), success),
+    newPlantSchema: schemaAt(words.body, `${operation}.requestBody`),
+  };
+}
 
 /** Such as `Required by a standard: RFC 9112, section 9.3; RFC 9112, section 9.6`. */
 export function describeRequirement({ basis, sources }: Requirement): string {

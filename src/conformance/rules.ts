@@ -1,20 +1,33 @@
-// All rules, in the order in which they run, and the selection of some.
+// All rules of a contract, in the order in which they run, and the selection of some.
 
+import type { Contents } from "./contents.ts";
 import { contractRules, robustnessRules } from "./contract-rules.ts";
 import { errorRules } from "./error-rules.ts";
 import { httpRules } from "./http-rules.ts";
 import { idRules } from "./id-rules.ts";
 import { idempotenceRules } from "./idempotence-rules.ts";
-import type { Basis, Rule } from "./rule.ts";
+import type { Basis, DefinedRule, Rule } from "./rule.ts";
 
-export const rules: readonly Rule[] = [
-  ...contractRules,
-  ...idRules,
-  ...idempotenceRules,
-  ...errorRules,
-  ...httpRules,
-  ...robustnessRules,
-];
+/** A rule that has nothing to try with a contract. */
+interface UnfitRule {
+  readonly rule: Rule;
+  readonly reason: string;
+}
+
+export interface ContractRules {
+  readonly rules: readonly Rule[];
+  readonly leftOut: readonly UnfitRule[];
+}
+
+export function rulesFor(contents: Contents): ContractRules {
+  const all = [contractRules, idRules, idempotenceRules, errorRules, httpRules, robustnessRules].flatMap(
+    (define): readonly DefinedRule[] => define(contents),
+  );
+  return {
+    rules: all.flatMap(({ rule, unfit }) => (unfit === undefined ? [rule] : [])),
+    leftOut: all.flatMap(({ rule, unfit }) => (unfit === undefined ? [] : [{ rule, reason: unfit }])),
+  };
+}
 
 export interface Selection {
   readonly bases: readonly Basis[];
@@ -23,15 +36,11 @@ export interface Selection {
   readonly skip: readonly string[];
 }
 
-export function selectRules({ bases, only, skip }: Selection): readonly Rule[] {
+export function selectRules(rules: readonly Rule[], { bases, only, skip }: Selection): readonly Rule[] {
   const isNamed = ({ id, level }: Rule, names: readonly string[]) =>
     names.includes(id) || names.includes(level);
   return rules.filter(
     (rule) =>
       bases.includes(rule.basis) && (only.length === 0 || isNamed(rule, only)) && !isNamed(rule, skip),
   );
-}
-
-export function isRuleName(name: string): boolean {
-  return rules.some(({ id, level }) => id === name || level === name);
 }

@@ -1,10 +1,11 @@
 // Runs rules against a server, one after another, and collects their results.
 
 import { version } from "../../package.json";
+import type { Contents } from "./contents.ts";
 import { RuleContext, type RunState, type Target, type Watch } from "./context.ts";
 import { expectPlant } from "./expectations.ts";
 import type { RuleFailure } from "./failure.ts";
-import { type IdRange, IdSource, plantJson } from "./ids.ts";
+import { type IdRange, IdSource } from "./ids.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import type { Rule } from "./rule.ts";
 import { PlantViolation, RuleSkipped, RuleViolation } from "./rule-ends.ts";
@@ -31,11 +32,23 @@ export interface ConformanceReport {
   readonly durationMs: number;
   readonly ids: readonly IdRange[];
   readonly results: readonly RuleResult[];
+  /** The service of the contract, such as "Plant Store". */
+  readonly service: string;
+  /** Rules that do not apply to the contract. */
+  readonly leftOut: readonly LeftOutRule[];
+}
+
+export interface LeftOutRule {
+  readonly id: string;
+  readonly reason: string;
 }
 
 export interface RunOptions {
+  readonly contents: Contents;
   readonly target: Target;
   readonly rules: readonly Rule[];
+  /** Rules that the report names as not applying. */
+  readonly leftOut?: readonly LeftOutRule[];
   /** Time to connect, and for each response, in milliseconds. */
   readonly timeoutMs: number;
   /** Chooses the ids. */
@@ -52,15 +65,16 @@ const responseBytesMin = 2 ** 20;
 
 /** Never rejects because of what the server does. */
 export async function runConformance(options: RunOptions): Promise<ConformanceReport | PreflightProblem> {
-  const { target, rules, timeoutMs, seed } = options;
+  const { contents, target, rules, leftOut = [], timeoutMs, seed } = options;
   const watches = rules.flatMap(({ id, every }): Watch[] =>
     every === undefined ? [] : [{ id, every, responses: 0, failures: new Map() }],
   );
   const state: RunState = {
+    contents,
     target,
     // JSON may escape each byte as six.
     limits: { timeoutMs, responseBytesMax: responseBytesMin + 6 * target.bodyBytesMax },
-    ids: new IdSource(seed),
+    ids: new IdSource(seed, contents.idLimits),
     unanswered: 0,
     secrets: new Set([target.token, encodeURIComponent(target.token)]),
     watches,
@@ -89,6 +103,8 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
   return {
     url: reportText(target.url.href.replace(/\/$/, ""), state.secrets),
     version,
+    service: contents.contract.words.service,
+    leftOut,
     seed,
     ids: state.ids.ranges,
     results,
@@ -106,12 +122,12 @@ async function preflight(state: RunState): Promise<string | undefined> {
   for (const tag of [undefined, "preflight"]) {
     const id = context.id();
     const name = `preflight ${id % 1_000n}`;
-    const body = plantJson(id, name, tag);
+    const body = state.contents.plantJson(id, name, tag);
     try {
       let response = await context.create(body);
       if (response.status >= 500) response = await context.create(body);
-      if (tag === undefined && response.status >= 300) return describeRejection(response, state.target);
-      expectPlant(response, { name, tag });
+      if (tag === undefined && response.status >= 300) return describeRejection(response, state);
+      expectPlant(state.contents, response, { name, tag });
     } catch (error) {
       if (error instanceof PlantViolation) state.plainFaults.add(error.fault);
       else if (error instanceof RuleSkipped || (tag === undefined && error instanceof RuleViolation))
@@ -122,11 +138,12 @@ async function preflight(state: RunState): Promise<string | undefined> {
   return undefined;
 }
 
-function describeRejection({ status, body }: HttpResponse, { url }: Target): string {
-  const got = `POST ${url.pathname.replace(/\/$/, "")}/plants with a valid plant got ${status}`;
+function describeRejection({ status, body }: HttpResponse, { target: { url }, contents }: RunState): string {
+  const { path, words } = contents.contract;
+  const got = `POST ${url.pathname.replace(/\/$/, "")}${path} with a valid ${words.one} got ${status}`;
   if (status === 401 || status === 403) return `--token looks wrong: ${got}`;
-  if (/\/plants\/?$/.test(url.pathname))
-    return `--url looks wrong: it ends in /plants, which is appended: ${got}`;
+  if (url.pathname.replace(/\/$/, "").endsWith(path))
+    return `--url looks wrong: it ends in ${path}, which is appended: ${got}`;
   if (status === 404 || status === 405) return `--url looks wrong: ${got}`;
   const text = Buffer.from(body.subarray(0, 200)).toString("utf8");
   return `no rule can be judged: ${got} ${text}`.trimEnd();

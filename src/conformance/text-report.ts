@@ -13,16 +13,17 @@ const casesMax = 6;
 
 /** The lines of a report. */
 export function formatTextReport(report: ConformanceReport): string[] {
-  const { url, version, startedAt, seed, ids, results, durationMs } = report;
+  const { url, version, service, startedAt, seed, ids, results, leftOut, durationMs } = report;
   const ranges = ids.map(({ from, to }) => `${from} to ${to}`);
+  const hasLimitedIds = leftOut.some(({ id }) => id === "ids.limits");
   const ofBasis = (basis: Basis) => results.filter(({ rule }) => rule.basis === basis);
   const present = bases.filter((basis) => ofBasis(basis).length > 0);
   const seconds = (durationMs / 1_000).toFixed(1);
   const failed = results.filter(({ outcome }) => outcome === "fails");
   return [
-    `Plant Store conformance of ${url}`,
+    `${service} conformance of ${url}`,
     `plantstore ${version}, ${startedAt}, --seed ${seed}`,
-    `Ids of this run: ${ranges.join(", ")}, 0, and the limits of int64`,
+    `Ids of this run: ${ranges.join(", ")}${hasLimitedIds ? "" : ", 0, and the limits of int64"}`,
     "",
     ...failed.flatMap((result, index) => [
       `FAIL ${headline(result)}`,
@@ -30,9 +31,10 @@ export function formatTextReport(report: ConformanceReport): string[] {
     ]),
     ...(failed.length > blocksMax ? [`--rule ${failed.at(-1)?.rule.id} shows its requests.`] : []),
     ...(["blocked", "skipped", "holds"] as const).flatMap((outcome) => otherLines(outcome, results)),
+    ...groupedLines("n/a", leftOut),
     "",
     ...(present.length === 1 ? [] : present.map((basis) => `${basis}: ${sum(ofBasis(basis))}`)),
-    `${sum(results)}, in ${seconds} s`,
+    `${sum(results)}${leftOut.length === 0 ? "" : `, ${leftOut.length} ${leftOut.length === 1 ? "does" : "do"} not apply`}, in ${seconds} s`,
   ];
 }
 
@@ -65,15 +67,25 @@ function shortResponse(received: readonly string[]): string[] {
 
 const otherWords = { blocked: "blocked", skipped: "skip", holds: "ok" } as const;
 
-/** Rules with one outcome and one reason, on as few lines as they fill. */
 function otherLines(outcome: Exclude<Outcome, "fails">, all: readonly RuleResult[]): string[] {
   const results = all.filter((result) => result.outcome === outcome);
-  const reasons = new Set(results.map(({ reason }) => reason));
+  return groupedLines(
+    otherWords[outcome],
+    results.map(({ rule: { id }, reason }) => ({ id, reason })),
+  );
+}
+
+/** Rules with one reason, on as few lines as they fill. */
+function groupedLines(
+  word: string,
+  rules: readonly { readonly id: string; readonly reason: string | undefined }[],
+): string[] {
+  const reasons = new Set(rules.map(({ reason }) => reason));
   return [...reasons].flatMap((reason) => {
-    const ids = results.filter((result) => result.reason === reason).map(({ rule }) => rule.id);
+    const ids = rules.filter((rule) => rule.reason === reason).map(({ id }) => id);
     const note = reason === undefined ? [] : [`(${reason})`];
     const words = [...ids.map((id, index) => (index < ids.length - 1 ? `${id},` : id)), ...note];
-    return wrap(words).map((line, index) => `${(index === 0 ? otherWords[outcome] : "").padEnd(8)}${line}`);
+    return wrap(words).map((line, index) => `${(index === 0 ? word : "").padEnd(8)}${line}`);
   });
 }
 

@@ -2,13 +2,14 @@
 
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
-import { AdminError, respond, respondError } from "../admin-responses.ts";
-import type { TrustedProxies } from "../client-address.ts";
+import { AdminError, respond, respondError } from "../admin-pages/admin-responses.ts";
+import type { TrustedProxies } from "../admin-pages/client-address.ts";
+import { RequestBodies } from "../admin-pages/request-bodies.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
-import { RequestBodies } from "../request-bodies.ts";
 import type { ConsoleContext } from "./context.ts";
 import { Imports } from "./import.ts";
+import { type PageContract, pageContract } from "./page-contract.ts";
 import { PlantChanges } from "./plant-changes.ts";
 import { PlantCount } from "./plant-count.ts";
 import { exportPlants, getPlant, listPlants } from "./plants.ts";
@@ -88,7 +89,7 @@ export function consoleApp(
     api.post(path, async (c) =>
       toResponse(await call(await bodies.json(c.req.raw, c.env.peer), clientOf(c))),
     );
-  addSessions(api, sessions, clientOf);
+  addSessions(api, sessions, pageContract(store.contract), clientOf);
   api.use(async (c, next) => {
     if (!sessions.isAuthenticated(c.req.raw)) throw new AdminError(401, "Log in first.");
     if (c.req.method !== "GET" && c.req.method !== "POST")
@@ -128,7 +129,7 @@ export function consoleApp(
       })
       .route("/console/api", api)
       .on(["GET", "HEAD"], "/console/*", async (c) =>
-        (await import("./page-files.ts")).pageFiles.fetch(c.req.raw),
+        (await import("./page-files.ts")).pageFiles(store.contract.words.service).fetch(c.req.raw),
       )
       .all("/console/*", () => {
         throw new AdminError(405, "The method is not allowed here; use GET.");
@@ -139,12 +140,18 @@ export function consoleApp(
 }
 
 /** The calls that need no session. */
-function addSessions(api: Hono<Env>, sessions: Sessions, clientOf: (c: Context<Env>) => string): void {
+function addSessions(
+  api: Hono<Env>,
+  sessions: Sessions,
+  contract: PageContract,
+  clientOf: (c: Context<Env>) => string,
+): void {
   const passwords = new RequestBodies(passwordLimits);
   api.get("/session", ({ req }) =>
     respondJson({
       requiresPassword: sessions.requiresPassword,
       isAuthenticated: sessions.isAuthenticated(req.raw),
+      contract: sessions.isAuthenticated(req.raw) ? contract : null,
     }),
   );
   api.post("/session-end", ({ req }) => respondJson({}, { "Set-Cookie": sessions.logOut(req.raw) }));

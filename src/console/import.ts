@@ -1,9 +1,7 @@
 // The console's call for an import into the running server: the body of the request is the file,
 // which is read at the pace of the store, and the response is the report.
 
-import { AdminError } from "../admin-responses.ts";
-import { type FieldValue, fieldNames, fieldValue } from "../core/contract/fields.ts";
-import type { NewPlant } from "../core/contract/plant.ts";
+import { AdminError } from "../admin-pages/admin-responses.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { Outcome, PlantStore } from "../core/store/plant-store.ts";
 import { formatNames, readRecords } from "../operations/format.ts";
@@ -11,6 +9,7 @@ import { importPlants, newCounts, type RejectedRecord, StoreUnavailable } from "
 import { dryStore, Replacement } from "../operations/import-update.ts";
 import { RejectionReport } from "../operations/rejections.ts";
 import type { ConsoleContext } from "./context.ts";
+import { toTexts } from "./page-contract.ts";
 import type { PlantChanges } from "./plant-changes.ts";
 import { BadRequestError } from "./responses.ts";
 
@@ -78,6 +77,7 @@ async function importFile(
   client: string,
 ) {
   const { bodyBytesMax, emit, reader } = context;
+  const { contract } = context.store;
   const counts = newCounts();
   const rejections = new RejectionReport(format);
   const report: Buffer[] = [];
@@ -93,7 +93,7 @@ async function importFile(
   };
   // Also ends a read that waits for a client.
   const pieces = file.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal });
-  const records = readRecords(format, pieces, {
+  const records = readRecords(contract, format, pieces, {
     recordBytesMax: bodyBytesMax,
     onHeader(header) {
       rejections.onHeader(header);
@@ -105,8 +105,8 @@ async function importFile(
   let replacement: Replacement | undefined;
   let failure: string | undefined;
   try {
-    if (update !== "off") replacement = new Replacement(await reader(), run);
-    const store = update === "dry-run" ? dryStore(await reader()) : smallBatches(context);
+    if (update !== "off") replacement = new Replacement(contract, await reader(), run);
+    const store = update === "dry-run" ? dryStore(contract, await reader()) : smallBatches(context);
     await importPlants(records, store, { counts, replacement, onRejected, signal });
     if (signal.aborted) failure = cancelled;
   } catch (error) {
@@ -127,8 +127,8 @@ async function importFile(
     differences: (replacement?.differences ?? []).map(({ line, before, after }) => ({
       line,
       id: String(after.id),
-      before: shortened(before),
-      after: shortened(after),
+      before: toTexts(contract, before.values, listedTextLength),
+      after: toTexts(contract, after.values, listedTextLength),
     })),
     message: failure ?? null,
     ignored,
@@ -138,32 +138,22 @@ async function importFile(
   };
 }
 
-/** A plant as the page shows it. */
-function shortened(plant: NewPlant): Readonly<Record<string, FieldValue>> {
-  return Object.fromEntries(
-    fieldNames.flatMap((field) => {
-      const value = fieldValue(plant, field);
-      if (value === undefined) return [];
-      return [[field, typeof value === "string" ? value.slice(0, listedTextLength) : value]];
-    }),
-  );
-}
-
 const cancelled = "cancelled";
 
 const internalErrorMessage = "Internal error; see the server's log.";
 
 function importErrorMessage(error: unknown): string {
   if (error instanceof StoreUnavailable)
-    return "The store could not be written for a minute. Import the file again when it can: plants that are already stored are reported as unchanged.";
+    return "The store could not be written for a minute. Import the file again when it can: what is already stored is reported as unchanged.";
   if (error instanceof OperatorError)
     return `${error.message.slice(0, 1).toUpperCase()}${error.message.slice(1)}.`;
   return internalErrorMessage;
 }
 
 /** A store that creates the plants of an import in batches, between those of clients. */
-function smallBatches({ store, countCreated }: ConsoleContext): Pick<PlantStore, "create"> {
+function smallBatches({ store, countCreated }: ConsoleContext): Pick<PlantStore, "create" | "contract"> {
   return {
+    contract: store.contract,
     async create(entries) {
       const outcomes: Outcome[] = [];
       for (let at = 0; at < entries.length; at += batchPlantsMax) {

@@ -1,7 +1,7 @@
 // Limits checks of the password: each takes 64 MiB and some 0.3 seconds of a processor.
 
-import { AdminError } from "../admin-responses.ts";
-import { toClientKey } from "../client-address.ts";
+import { AdminError } from "../admin-pages/admin-responses.ts";
+import { toClientKey } from "../admin-pages/client-address.ts";
 import type { Clock } from "../core/observability/server-event.ts";
 
 /**

@@ -1,22 +1,18 @@
 // The console's calls that create and edit plants, each edit in a run of the history, and its undo.
 
-import { AdminError } from "../admin-responses.ts";
+import { AdminError } from "../admin-pages/admin-responses.ts";
+import { type Contract, type Plant, valuesEqual, withValue } from "../core/contract/contract.ts";
 import { ApiError, statusOf } from "../core/contract/errors.ts";
-import { isStorable } from "../core/contract/field-types.ts";
-import { groupField } from "../core/contract/fields.ts";
-import {
-  type NewPlant,
-  newPlantJson,
-  type Plant,
-  parseNewPlantJson,
-  plantsEqual,
-} from "../core/contract/plant.ts";
+import { type FieldValue, isStorable } from "../core/contract/field-types.ts";
+import { parsePlantJson, plantJson } from "../core/contract/plant.ts";
+import { withArticle } from "../core/contract/words.ts";
 import { toApiError } from "../core/http/exchange.ts";
 import type { Notice } from "../core/observability/server-event.ts";
 import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import { type EditCounts, EditRun, type HistoryEntry, listEdits, undoRun } from "../operations/edits.ts";
 import { findPlants } from "../operations/stored-plants.ts";
 import type { ConsoleContext } from "./context.ts";
+import { toTexts } from "./page-contract.ts";
 import { parseId } from "./parse-id.ts";
 import { versionOf } from "./plant-rows.ts";
 import { BadRequestError } from "./responses.ts";
@@ -30,8 +26,8 @@ const plantsMax = 10_000;
 /** A change of plants. `group` sets the field that groups plants; "" removes it. */
 type Change =
   | { readonly kind: "delete" }
-  | { readonly kind: "group"; readonly group: string | undefined }
-  | { readonly kind: "replace"; readonly replacement: NewPlant };
+  | { readonly kind: "group"; readonly group: FieldValue | undefined }
+  | { readonly kind: "replace"; readonly replacement: Plant };
 
 /** `client` is the address of the operator's browser. */
 export class PlantChanges {
@@ -41,16 +37,24 @@ export class PlantChanges {
     this.#context = context;
   }
 
+  get #contract(): Contract {
+    return this.#context.store.contract;
+  }
+
+  #isTooLarge(plant: Plant): boolean {
+    return Buffer.byteLength(plantJson(this.#contract, plant)) > this.#context.bodyBytesMax;
+  }
+
   /** Creates a plant, with all checks of the public operation. */
   async create({ body }: { body: string }, client: string): Promise<void> {
     const plant = this.#parsePlant(body);
     const [outcome = "unavailable"] = await this.#context.store.create([{ plant, creator: null }]);
     if (outcome !== "created" && outcome !== "unchanged") {
-      const { code, message } = toApiError(outcome, plant);
+      const { code, message } = toApiError(outcome, this.#contract, plant);
       throw new AdminError(statusOf(code), message);
     }
     if (outcome === "unchanged") return;
-    this.#notice("plant created", { id: String(plant.id), client });
+    this.#notice(`${this.#contract.words.one} created`, { id: String(plant.id), client });
     this.#context.countCreated(1, 0);
   }
 
@@ -65,11 +69,11 @@ export class PlantChanges {
   async edit({ plants, change, value }: { plants: string; change: string; value: string }, client: string) {
     const shown = [...parseVersions(plants)];
     if (shown.length > plantsMax)
-      throw new BadRequestError(`At most ${plantsMax} plants can be edited at once.`);
+      throw new BadRequestError(`At most ${plantsMax} ${this.#contract.words.many} can be edited at once.`);
     const parsed = this.#parseChange(change, value);
     if (parsed.kind === "replace" && (shown.length !== 1 || shown[0]?.[0] !== parsed.replacement.id))
-      throw new BadRequestError("The id of a plant cannot be changed.");
-    const { bodyBytesMax, reader } = this.#context;
+      throw new BadRequestError(`The id of ${withArticle(this.#contract.words.one)} cannot be changed.`);
+    const { reader } = this.#context;
     const sql = await reader();
     const run = this.startRun(client);
     const left: bigint[] = [];
@@ -77,20 +81,21 @@ export class PlantChanges {
       for (let at = 0; at < shown.length; at += editsMax) {
         const some = shown.slice(at, at + editsMax);
         const stored = await findPlants(
+          this.#contract,
           sql,
           some.map(([id]) => id),
         );
         const made: PlantEdit[] = [];
         for (const [id, version] of some) {
           const expected = stored.get(id);
-          if (expected === undefined || versionOf(expected) !== version) {
+          if (expected === undefined || versionOf(this.#contract, expected) !== version) {
             left.push(id);
             continue;
           }
-          const replacement = changed(expected, parsed);
-          if (replacement !== undefined && Buffer.byteLength(newPlantJson(replacement)) > bodyBytesMax)
-            left.push(id);
-          else if (replacement !== expected) made.push({ id, expected, replacement });
+          const replacement = changed(this.#contract, expected, parsed);
+          if (replacement !== undefined && this.#isTooLarge(replacement)) left.push(id);
+          else if (replacement !== expected)
+            made.push({ id, expected: expected.values, replacement: replacement?.values });
         }
         const outcomes = await run.edit(made);
         left.push(...made.flatMap(({ id }, index) => (outcomes[index] === "done" ? [] : [id])));
@@ -104,8 +109,13 @@ export class PlantChanges {
   /** Lists the edits of a plant, the latest first. */
   async history(parameters: URLSearchParams) {
     const id = parseId(parameters.get("id") ?? "");
-    const { entries, next } = await listEdits(await this.#context.reader(), { id }, editsListedMax);
-    return { edits: entries.map(toShown), isComplete: next === undefined };
+    const { entries, next } = await listEdits(
+      this.#contract,
+      await this.#context.reader(),
+      { id },
+      editsListedMax,
+    );
+    return { edits: entries.map((entry) => toShown(this.#contract, entry)), isComplete: next === undefined };
   }
 
   /**
@@ -116,7 +126,7 @@ export class PlantChanges {
   async undo({ run, id }: { run: string; id: string }, client: string) {
     const filter = { run, id: id === "" ? undefined : parseId(id) };
     const undo = this.startRun(client);
-    const undoing = undoRun(undo, await this.#context.reader(), filter);
+    const undoing = undoRun(this.#contract, undo, await this.#context.reader(), filter);
     const { found, undone, unchanged, left } = await undoing.finally(() => this.reportRun(undo, client));
     if (found === 0) throw new AdminError(404, "The history has no such run.");
     return { undone, unchanged, leftCount: left.length };
@@ -131,27 +141,32 @@ export class PlantChanges {
   reportRun({ id, made }: { readonly id: string; readonly made: EditCounts }, client: string): void {
     const { updated, deleted, restored } = made;
     if (updated + deleted + restored === 0) return;
-    this.#notice("plants edited", { run: id, updated, deleted, restored, client });
+    this.#notice(`${this.#contract.words.many} edited`, { run: id, updated, deleted, restored, client });
     this.#context.countCreated(restored, 0);
   }
 
   #parseChange(change: string, value: string): Change {
     if (change === "delete") return { kind: "delete" };
     if (change === "replace") return { kind: "replace", replacement: this.#parsePlant(value) };
+    const { groupField } = this.#contract;
     if (change !== "group" || groupField === undefined) throw new BadRequestError("There is no such change.");
-    if (!isStorable(value))
-      throw new BadRequestError(`The ${groupField} has a character that cannot be stored.`);
-    return { kind: "group", group: value === "" ? undefined : value };
+    const { name, type, isRequired } = groupField;
+    if (value === "" && isRequired) throw new BadRequestError(`The ${name} is required.`);
+    if (!isStorable(value)) throw new BadRequestError(`The ${name} has a character that cannot be stored.`);
+    const group = value === "" ? undefined : type.parse(value);
+    if (value !== "" && group === undefined)
+      throw new BadRequestError(`The ${name} must be ${type.expected}.`);
+    return { kind: "group", group };
   }
 
   /** The plant of a body of the public operation. Throws an AdminError with the message of that. */
-  #parsePlant(body: string): NewPlant {
+  #parsePlant(body: string): Plant {
     const { bodyBytesMax } = this.#context;
     if (Buffer.byteLength(body) > bodyBytesMax)
       throw new BadRequestError(
-        `The plant is larger than the ${bodyBytesMax} bytes that --body-bytes-max allows.`,
+        `The ${this.#contract.words.one} is larger than the ${bodyBytesMax} bytes that --body-bytes-max allows.`,
       );
-    const plant = parseNewPlantJson(body);
+    const plant = parsePlantJson(this.#contract, body);
     if (plant instanceof ApiError) throw new BadRequestError(plant.message);
     return plant;
   }
@@ -165,31 +180,30 @@ function parseVersions(plants: string): Map<bigint, string> {
   return new Map(
     plants.split(" ").map((plant) => {
       const [id = "", version] = plant.split(":");
-      if (version === undefined) throw new BadRequestError("A plant must be an id, a colon and a version.");
+      if (version === undefined)
+        throw new BadRequestError('Each of "plants" must be an id, a colon and a version.');
       return [parseId(id), version];
     }),
   );
 }
 
 /** The plant after a change: undefined if it is deleted, the plant itself if nothing changes. */
-function changed(plant: NewPlant, change: Change): NewPlant | undefined {
+function changed(contract: Contract, plant: Plant, change: Change): Plant | undefined {
   if (change.kind === "delete") return undefined;
-  if (change.kind === "replace") return plantsEqual(plant, change.replacement) ? plant : change.replacement;
-  if (groupField === undefined || plant[groupField] === change.group) return plant;
-  const { [groupField]: _, ...ungrouped } = plant;
-  return (change.group === undefined ? ungrouped : { ...ungrouped, [groupField]: change.group }) as NewPlant;
+  if (change.kind === "replace")
+    return valuesEqual(contract, plant.values, change.replacement.values) ? plant : change.replacement;
+  const { groupField } = contract;
+  if (groupField === undefined) return plant;
+  const values = withValue(contract, plant.values, groupField, change.group);
+  return valuesEqual(contract, plant.values, values) ? plant : { id: plant.id, values };
 }
 
-function toShown({ run, editedAt, editor, before, after }: HistoryEntry) {
+function toShown(contract: Contract, { run, editedAt, editor, before, after }: HistoryEntry) {
   return {
     run,
     editedAt: new Date(editedAt).toISOString(),
     editor,
-    before: before === undefined ? null : withoutId(before),
-    after: after === undefined ? null : withoutId(after),
+    before: before === undefined ? null : toTexts(contract, before.values),
+    after: after === undefined ? null : toTexts(contract, after.values),
   };
-}
-
-function withoutId({ id: _, ...fields }: NewPlant): Plant {
-  return fields;
 }

@@ -1,12 +1,11 @@
 // The plants of the console, read by their ids, and their versions.
 
-import { fieldNames, type PlantColumns, typeOf } from "../core/contract/fields.ts";
-import { type NewPlant, newPlantJson } from "../core/contract/plant.ts";
+import type { Contract, Plant, PlantColumns } from "../core/contract/contract.ts";
+import { plantJson, toValues } from "../core/contract/plant.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { list } from "../core/store/sql-work.ts";
 
-export type PlantRow = PlantColumns & {
-  readonly id: bigint;
+export interface PlantRow extends Plant {
   /** RFC 3339; null for plants that were stored before it was recorded. */
   readonly createdAt: string | null;
   /**
@@ -14,29 +13,37 @@ export type PlantRow = PlantColumns & {
    * and where it was not recorded.
    */
   readonly token: string | null;
+}
+
+type StoredRow = PlantColumns & {
+  readonly id: bigint;
+  readonly created_at: bigint | null;
+  /** No column of a field has this name. */
+  readonly "creator name": string | null;
 };
 
-type StoredRow = PlantColumns & Pick<PlantRow, "id" | "token"> & { readonly created_at: bigint | null };
-
-const columns = fieldNames.map((field) => `plants.${field}`).join(", ");
-
 /** The stored plants with these ids, in the order of the ids. */
-export async function readPlants(sql: SqlConnection, ids: readonly bigint[]): Promise<PlantRow[]> {
+export async function readPlants(
+  contract: Contract,
+  sql: SqlConnection,
+  ids: readonly bigint[],
+): Promise<PlantRow[]> {
   if (ids.length === 0) return [];
+  const columns = contract.fields.map(({ column }) => `plants.${column}`);
   const rows = await sql.query<StoredRow>(
-    `SELECT plants.id, ${columns}, created_at, creators.name AS token
+    `SELECT ${["plants.id", ...columns, "plants.created_at"].join(", ")}, creators.name AS "creator name"
      FROM plants LEFT JOIN creators ON creators.id = creator
      WHERE plants.id IN ${list(ids)}`,
     ids,
   );
   const byId = new Map(
-    rows.map(({ id, created_at, token, ...fields }) => [
-      id,
+    rows.map((row) => [
+      row.id,
       {
-        id,
-        ...toTyped(fields),
-        createdAt: created_at === null ? null : new Date(Number(created_at)).toISOString(),
-        token,
+        id: row.id,
+        values: toValues(contract, row),
+        createdAt: row.created_at === null ? null : new Date(Number(row.created_at)).toISOString(),
+        token: row["creator name"],
       },
     ]),
   );
@@ -44,15 +51,6 @@ export async function readPlants(sql: SqlConnection, ids: readonly bigint[]): Pr
 }
 
 /** A digest of a plant, by which an edit of many plants sees which of them have changed since. */
-export function versionOf(plant: NewPlant): string {
-  return Bun.hash(newPlantJson(plant)).toString(36);
-}
-
-/** Normalizes the values of engines: SQLite has bigint instead of numbers and booleans. */
-function toTyped(columns: PlantColumns): PlantColumns {
-  const typed = fieldNames.map((field) => {
-    const value = columns[field];
-    return [field, value === null ? null : typeOf(field).fromColumn(value)] as const;
-  });
-  return Object.fromEntries(typed) as PlantColumns;
+export function versionOf(contract: Contract, plant: Plant): string {
+  return Bun.hash(plantJson(contract, plant)).toString(36);
 }

@@ -1,11 +1,12 @@
 // Searches plants by their ids, as SQL of both dialects: scans one range of ids after the other, for
 // a limited time.
 
+import type { Contract, Field } from "../core/contract/contract.ts";
 import { isStorable } from "../core/contract/field-types.ts";
-import { groupField, textFields } from "../core/contract/fields.ts";
 import { int64Max, int64Min } from "../core/contract/int64.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
 import { damaged } from "../operations/stored-plants.ts";
+import { searchedFields } from "./page-contract.ts";
 import { parseId } from "./parse-id.ts";
 import { BadRequestError } from "./responses.ts";
 
@@ -54,14 +55,14 @@ const rangePlantsFirst = 1_000;
 const rangePlantsMax = 1_000_000;
 
 /** The filter of a request, which the page has parsed from what was typed. Throws a BadRequestError. */
-export function parseFilter(parameters: URLSearchParams): Filter {
+export function parseFilter({ groupField, words: { one } }: Contract, parameters: URLSearchParams): Filter {
   const words = parameters.getAll("word").filter((word) => word !== "");
   const group = parameters.has("ungrouped") ? null : (parameters.get("group") ?? undefined);
   const creator = parameters.get("token") ?? undefined;
   if (Array.from(words.join("")).length > searchCharactersMax)
     throw new BadRequestError(`A search may have at most ${searchCharactersMax} characters.`);
   if (![...words, group ?? "", creator ?? ""].every(isStorable))
-    throw new BadRequestError("The search has a character that no plant can have.");
+    throw new BadRequestError(`The search has a character that no ${one} can have.`);
   const [idMin, idMax] = [parameters.get("idMin"), parameters.get("idMax")];
   const [from, end] = [parameters.get("createdFrom"), parameters.get("createdEnd")];
   const created = [Number(from), Number(end)] as const;
@@ -76,7 +77,12 @@ export function parseFilter(parameters: URLSearchParams): Filter {
 }
 
 /** Finds plants: scans until there are enough, no plant is left, or the time is over. */
-export async function findPlants(sql: SqlConnection, filter: Filter, reading: Reading): Promise<Found> {
+export async function findPlants(
+  contract: Contract,
+  sql: SqlConnection,
+  filter: Filter,
+  reading: Reading,
+): Promise<Found> {
   const { after, isDescending, plantsMax } = reading;
   const ids: bigint[] = [];
   let compared = 0;
@@ -106,7 +112,7 @@ export async function findPlants(sql: SqlConnection, filter: Filter, reading: Re
       isDescending ? max : end,
       plantsMax - ids.length,
     ];
-    const conditions = conditionsOf(sql, { ...filter, creators }, parameters);
+    const conditions = conditionsOf(contract, sql, { ...filter, creators }, parameters);
     const found = await sql.query<{ id: bigint }>(
       `SELECT id FROM plants WHERE id BETWEEN $1 AND $2 AND ${sql.inTime} ${conditions}
        ORDER BY id ${direction} LIMIT $3`,
@@ -129,8 +135,15 @@ async function creatorIds(sql: SqlConnection, name: string | undefined): Promise
   return rows.map(({ id }) => id);
 }
 
+function groupColumn({ type }: Field, group: string): string {
+  const value = type.parse(group);
+  // A text that the contract no longer allows may still be stored.
+  return String(type.toColumn(value === undefined ? group : value));
+}
+
 /** The conditions that a plant matches a filter except for its id, each after an AND. */
 function conditionsOf(
+  contract: Contract,
   sql: SqlConnection,
   { words, group, creators, created }: Filter & { readonly creators: readonly bigint[] | undefined },
   parameters: SqlValue[],
@@ -139,8 +152,14 @@ function conditionsOf(
   const like = sql.dialect === "postgres" ? "ILIKE" : "LIKE";
   const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
   const conditions: string[] = [];
-  if (group === null) conditions.push(`${groupField} IS NULL`);
-  else if (group !== undefined) conditions.push(`${groupField} = ${parameter(group)}`);
+  const { groupField } = contract;
+  if (groupField !== undefined && group !== undefined) {
+    conditions.push(
+      group === null
+        ? `${groupField.column} IS NULL`
+        : `${groupField.column} = ${parameter(groupColumn(groupField, group))}`,
+    );
+  }
   if (creators !== undefined)
     conditions.push(`creator IN (${creators.map((creator) => parameter(creator)).join(", ")})`);
   if (created !== undefined) {
@@ -150,8 +169,8 @@ function conditionsOf(
   }
   for (const word of words) {
     const pattern = parameter(`%${word.replaceAll(/[\\%_]/g, "\\$&")}%`);
-    const columns = textFields.map((field) => `${field} ${like} ${pattern} ESCAPE '\\'`);
-    conditions.push(`(${columns.join(" OR ")})`);
+    const columns = searchedFields(contract).map(({ column }) => `${column} ${like} ${pattern} ESCAPE '\\'`);
+    conditions.push(columns.length === 0 ? "1 = 0" : `(${columns.join(" OR ")})`);
   }
   return conditions.map((condition) => `AND ${condition}`).join(" ");
 }

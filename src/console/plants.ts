@@ -1,12 +1,13 @@
 // The console's calls that read plants: a page of a search, one plant, and the export of a search.
 
-import { respond } from "../admin-responses.ts";
-import { type NewPlant, toNewPlant } from "../core/contract/plant.ts";
+import { respond } from "../admin-pages/admin-responses.ts";
+import type { Contract, Plant } from "../core/contract/contract.ts";
 import { errorMessage } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { exportText } from "../operations/export.ts";
 import { formatNames } from "../operations/format.ts";
 import type { ConsoleContext } from "./context.ts";
+import { toTexts } from "./page-contract.ts";
 import { parseId } from "./parse-id.ts";
 import { type PlantRow, readPlants, versionOf } from "./plant-rows.ts";
 import { type Filter, findPlants, parseFilter } from "./plant-search.ts";
@@ -22,22 +23,25 @@ const idsPerRead = 500;
 const listedLength = 300;
 
 /** A page of a search, from the highest id down. It is short where the search has reached its time limit. */
-export async function listPlants({ reader }: ConsoleContext, parameters: URLSearchParams) {
-  const filter = parseFilter(parameters);
+export async function listPlants(
+  { store: { contract }, reader }: Pick<ConsoleContext, "store" | "reader">,
+  parameters: URLSearchParams,
+) {
+  const filter = parseFilter(contract, parameters);
   const after = parameters.get("after");
   const count = Number(parameters.get("count"));
   if (!(Number.isInteger(count) && count >= 1 && count <= plantsPerRead))
     throw new BadRequestError(`count must be from 1 to ${plantsPerRead}.`);
   const sql = await reader();
-  const { ids, next, compared } = await findPlants(sql, filter, {
+  const { ids, next, compared } = await findPlants(contract, sql, filter, {
     after: after === null ? undefined : parseId(after),
     isDescending: true,
     // One more tells whether there is a next page.
     plantsMax: count + 1,
   });
-  const plants = await readPlants(sql, ids.slice(0, count));
+  const plants = await readPlants(contract, sql, ids.slice(0, count));
   return {
-    plants: plants.map((plant) => shortened(versioned(plant))),
+    plants: plants.map((plant) => toShown(contract, plant, listedLength)),
     /** The id from which the next page, or the rest of this one, continues. */
     next: (ids.length > count ? ids[count - 1] : next) ?? null,
     compared,
@@ -45,36 +49,41 @@ export async function listPlants({ reader }: ConsoleContext, parameters: URLSear
 }
 
 /** One plant in full, or null. */
-export async function getPlant({ reader }: ConsoleContext, parameters: URLSearchParams) {
-  const [plant] = await readPlants(await reader(), [parseId(parameters.get("id") ?? "")]);
-  return plant === undefined ? null : versioned(plant);
+export async function getPlant(
+  { store: { contract }, reader }: Pick<ConsoleContext, "store" | "reader">,
+  parameters: URLSearchParams,
+) {
+  const [plant] = await readPlants(contract, await reader(), [parseId(parameters.get("id") ?? "")]);
+  return plant === undefined ? null : toShown(contract, plant);
 }
 
-function versioned(plant: PlantRow) {
-  return { ...plant, version: versionOf(toNewPlant(plant.id, plant)) };
-}
-
-function shortened<Shown extends PlantRow>(plant: Shown): Shown {
-  const shown = Object.entries(plant).map(([name, value]) => [
-    name,
-    typeof value === "string" ? value.slice(0, listedLength) : value,
-  ]);
-  return Object.fromEntries(shown);
+/** A plant as the page has it: its values are texts. */
+function toShown(contract: Contract, plant: PlantRow, lengthMax?: number) {
+  const { id, values, createdAt, token } = plant;
+  return {
+    id,
+    values: toTexts(contract, values, lengthMax),
+    createdAt,
+    token: token?.slice(0, lengthMax) ?? null,
+    version: versionOf(contract, plant),
+  };
 }
 
 /**
  * Downloads the plants of a search, some at a time. Each read is short, so that neither a large
  * store nor a slow download keeps a snapshot, which would keep SQLite from restarting its WAL.
  */
-export async function exportPlants({ reader, emit }: ConsoleContext, parameters: URLSearchParams) {
+export async function exportPlants({ store, reader, emit }: ConsoleContext, parameters: URLSearchParams) {
   const format = formatNames.find((one) => one === parameters.get("format"));
   if (format === undefined) throw new BadRequestError("The format must be ndjson or csv.");
-  const texts = exportText(readAll(await reader(), parseFilter(parameters)), format);
+  const { contract } = store;
+  const found = readAll(contract, await reader(), parseFilter(contract, parameters));
+  const texts = exportText(contract, found, format);
   const onFailed = (error: unknown) =>
     emit({ kind: "operationFailed", operation: "console export", reason: errorMessage(error) });
   return respond(streamOf(encode(texts), onFailed), 200, {
     "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
-    "Content-Disposition": `attachment; filename="plants.${format}"`,
+    "Content-Disposition": `attachment; filename="${fileNameOf(contract)}.${format}"`,
   });
 }
 
@@ -106,17 +115,21 @@ async function* encode(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array>
   for await (const text of texts) if (text !== "") yield encoder.encode(text);
 }
 
-async function* readAll(sql: SqlConnection, filter: Filter): AsyncGenerator<NewPlant[]> {
+/** A name for a file, such as "plants". */
+function fileNameOf({ words }: Contract): string {
+  return words.many.replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-|-$/g, "") || "export";
+}
+
+async function* readAll(contract: Contract, sql: SqlConnection, filter: Filter): AsyncGenerator<Plant[]> {
   let after: bigint | undefined;
   do {
-    const { ids, next } = await findPlants(sql, filter, {
+    const { ids, next } = await findPlants(contract, sql, filter, {
       after,
       isDescending: false,
       plantsMax: idsPerRead,
     });
     for (let at = 0; at < ids.length; at += plantsPerRead) {
-      const plants = await readPlants(sql, ids.slice(at, at + plantsPerRead));
-      yield plants.map((plant) => toNewPlant(plant.id, plant));
+      yield await readPlants(contract, sql, ids.slice(at, at + plantsPerRead));
     }
     after = next;
   } while (after !== undefined);

@@ -1,6 +1,6 @@
 // Responses of the console: JSON and downloads, and the error for requests that are not valid.
 
-import { AdminError, respond } from "../admin-responses.ts";
+import { AdminError, respond } from "../admin-pages/admin-responses.ts";
 
 type Headers = Readonly<Record<string, string>>;
 

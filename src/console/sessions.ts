@@ -1,7 +1,7 @@
 // Sessions of the console: a log-in with the password sets a cookie that is valid for some hours.
 
 import { parse, serialize } from "hono/utils/cookie";
-import { AdminError } from "../admin-responses.ts";
+import { AdminError } from "../admin-pages/admin-responses.ts";
 import type { Clock } from "../core/observability/server-event.ts";
 import { LoginLimit } from "./login-limit.ts";
 

@@ -1,6 +1,6 @@
 // The console's calls that list, issue, rotate and revoke tokens.
 
-import { AdminError } from "../admin-responses.ts";
+import { AdminError } from "../admin-pages/admin-responses.ts";
 import { isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
 import { isStorable } from "../core/contract/field-types.ts";
 import type { TokenStore } from "../core/store/sql-tokens.ts";

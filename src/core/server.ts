@@ -12,13 +12,14 @@ import { TokenCache } from "./auth/token-cache.ts";
 import { BodyReader } from "./http/body-reader.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
 import { type CorsOrigins, withCors } from "./http/cors.ts";
-import { createPlantOperation } from "./http/create-plant.ts";
+import { createOperation } from "./http/create-plant.ts";
 import { internalError, requestIdMaker } from "./http/exchange.ts";
 import { createHandler, type Handler, inProcess, withTickBudget } from "./http/handler.ts";
 import { type Certificate, PublicListener } from "./http/listener.ts";
 import type { Operation, OperationServices } from "./http/operation.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { errorResponse } from "./http/responses.ts";
+import { unservedOperations } from "./http/unserved-operations.ts";
 import { Metrics } from "./observability/metrics.ts";
 import { type Clock, ServerEvents } from "./observability/server-event.ts";
 import { openCreateQueue, type ServerStore } from "./store/group-commit.ts";
@@ -37,7 +38,7 @@ export interface ServerOptions {
     | false;
   /** Undefined for no admin listener; then nothing collects metrics. */
   readonly admin?: ListenerAddress | undefined;
-  /** The path before /plants, such as "/v1"; "" by default. */
+  /** The path before that of the collection, such as "/v1"; that of the contract by default. */
   readonly basePath?: string;
   /** The web origins whose pages may use the service; "*" by default. */
   readonly cors?: CorsOrigins;
@@ -130,7 +131,12 @@ const idleSecondsMin = 30;
 
 /** Rejects with a ListenError if an address cannot be bound, and with the store's error. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { store, basePath = "", now = performance.now.bind(performance), wallNow = Date.now } = options;
+  const {
+    store,
+    basePath = store.contract.basePath,
+    now = performance.now.bind(performance),
+    wallNow = Date.now,
+  } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const events = options.events ?? new ServerEvents();
   const { emit } = events;
@@ -159,15 +165,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     inFlightBytesMax: limits.inFlightBytesMax,
     arrivalMsMax: limits.arrivalSecondsMax * 1_000,
   });
-  const operations = [createPlantOperation, ...(options.operations ?? [])];
+  const { contract } = store;
+  const offered = [createOperation(contract), ...(options.operations ?? [])];
+  const operations = [...offered, ...unservedOperations(contract, offered)];
   const service = createHandler({
+    contract,
     operations,
     authenticator: new Authenticator(tokens, jwts),
     findCreator: creatorFinder(store.tokens, emit),
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit, now),
     bodyReader,
     groupCommit,
-    storeOf: operations.length > 1 ? await openOperationStore(store, resources) : undefined,
+    storeOf: offered.length > 1 ? await openOperationStore(store, resources) : undefined,
     basePath,
     makeRequestId,
     now,

@@ -3,8 +3,8 @@
 export interface SampledRequest {
   readonly method: string;
   readonly url: string;
-  /** The body, as JSON.parse has it; undefined for none. */
-  readonly body: unknown;
+  /** The JSON of the body; undefined for none. */
+  readonly body: string | undefined;
 }
 
 export interface CodeSample {
@@ -28,9 +28,11 @@ function curl({ method, url, body }: SampledRequest): string {
     '-H "Authorization: Bearer $ACCESS_TOKEN"',
     ...(body === undefined
       ? []
-      : ["-H 'Content-Type: application/json'", `-d '${json(body).replaceAll("'", "'\\''")}'`]),
+      : ["-H 'Content-Type: application/json'", `-d '${spaced(body).replaceAll("'", "'\\''")}'`]),
   ];
-  return `curl -i ${isDefault ? "" : `-X ${method} `}${url} \\\n  ${options.join(" \\\n  ")}\n`;
+  // A query, or the path of a contract, may have characters of the shell.
+  const word = /[^\w.:/%~-]/.test(url) ? `'${url.replaceAll("'", "%27")}'` : url;
+  return `curl -i ${isDefault ? "" : `-X ${method} `}${word} \\\n  ${options.join(" \\\n  ")}\n`;
 }
 
 function typeScript({ method, url, body }: SampledRequest): string {
@@ -39,8 +41,8 @@ function typeScript({ method, url, body }: SampledRequest): string {
   const init = [`method: "${method}",`, "headers: {", ...fields.map((field) => `  ${field},`), "},"];
   if (body !== undefined)
     init.push(
-      "// JSON.stringify would lose digits of an id beyond 2^53; @plantstore/client does not.",
-      `body: ${quoted(json(body))},`,
+      "// A text: JSON.stringify would lose digits of an id beyond 2^53.",
+      `body: ${quoted(spaced(body))},`,
     );
   return `const response = await fetch("${url}", {
 ${init.map((line) => `  ${line}\n`).join("")}});
@@ -51,7 +53,7 @@ console.log(response.status, await response.text());
 function python({ method, url, body }: SampledRequest): string {
   const fields = [`"Authorization": f"Bearer {os.environ['ACCESS_TOKEN']}"`];
   if (body !== undefined) fields.push('"Content-Type": "application/json"');
-  const data = body === undefined ? "" : `    data=${quoted(json(body))}.encode(),\n`;
+  const data = body === undefined ? "" : `    data=${quoted(spaced(body))}.encode(),\n`;
   return `import os
 import urllib.error
 import urllib.request
@@ -70,10 +72,9 @@ except urllib.error.HTTPError as error:
 `;
 }
 
-/** JSON in one line, with spaces. */
-function json(body: unknown): string {
-  const lines = JSON.stringify(body, null, 1);
-  return lines.replaceAll(/(?<=[{[])\n *|\n *(?=[\]}])/g, "").replaceAll(/\n */g, " ");
+/** JSON with a space after each colon and comma that is not in a string. */
+function spaced(json: string): string {
+  return json.replaceAll(/("(?:[^"\\]|\\.)*")|[:,]/g, (token, string) => string ?? `${token} `);
 }
 
 /** A text between single quotes, as TypeScript and Python have it. */

@@ -2,53 +2,35 @@
 // a form that sends it, samples, and the reference.
 
 import packageJson from "../../package.json";
-import { iconPath } from "../product.ts";
-import { type Described, placeholder, type Schema } from "./described-operations.ts";
+import { iconPath } from "../admin-pages/icon.ts";
+import type { Contract } from "../core/contract/contract.ts";
+import { isStorablePattern } from "../core/contract/text-schemas.ts";
+import {
+  type DescribedOperation,
+  type DescribedParameter,
+  type Description,
+  examplesOf,
+  jsonMedia,
+  nameOf,
+  parametersOf,
+  type Schema,
+} from "./description.ts";
 import { escapeUrl } from "./openapi-documents.ts";
+import { placeholder } from "./served-document.ts";
 
 type Table<Value> = Readonly<Record<string, Value>>;
-
-interface Content {
-  readonly "application/json": {
-    readonly schema?: Schema;
-    readonly examples?: Table<{ readonly summary: string; readonly value: unknown }>;
-  };
-}
-
-interface DescribedResponse extends Described {
-  readonly content?: Content;
-}
-
-interface DescribedParameter extends Described {
-  readonly name: string;
-  readonly in: string;
-  readonly required?: boolean;
-  readonly schema: Schema;
-}
-
-interface DescribedOperation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly parameters?: readonly DescribedParameter[];
-  readonly requestBody?: { readonly content: Content };
-  readonly responses: Table<DescribedResponse>;
-  readonly "x-codeSamples"?: readonly { readonly label: string; readonly source: string }[];
-}
 
 interface PlacedOperation extends DescribedOperation {
   readonly method: string;
   readonly path: string;
+  /** The start of the ids of its elements. */
+  readonly id: string;
 }
 
-interface Description {
-  readonly openapi: string;
-  readonly info: Record<"title" | "version" | "description", string> & { license: { name: string } };
-  readonly paths: Table<Table<DescribedOperation>>;
-  readonly components: {
-    readonly schemas: Table<Schema>;
-    readonly responses: Table<DescribedResponse>;
-  };
+/** A part of the page with a heading, to which the navigation links. */
+interface Section {
+  readonly title: string;
+  readonly html: (place: Place) => string;
 }
 
 const { escapeHTML } = Bun;
@@ -66,47 +48,49 @@ interface Place {
 }
 
 /** Makes the pages of a description, each one document without inline scripts and styles. */
-export function documentationOf(description: object): (place: Place) => string {
-  const { openapi, info, paths, components } = description as Description;
-  const [operation, ...others] = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, each]) => ({ ...each, method: method.toUpperCase(), path })),
-  );
+export function documentationOf(contract: Contract, description: Description): (place: Place) => string {
+  const { openapi, info, components } = description;
+  const [operation, ...others] = servedOperations(contract, description);
   if (operation === undefined) throw new Error("The description has no operation");
 
   /** The first paragraph is the page's; each heading after it begins a section. */
   const [introduction = "", ...chapters] = info.description.split(/^## /m);
   const [lead = "", ...notes] = introduction.split("\n\n");
-  const about = section("About", markdown([operation.description, ...notes].join("\n\n")));
+  const about = markdown([operation.description, ...notes].join("\n\n"));
 
   // The parts that are the same at every address are made once: they take ten times the rest.
-  const fields = section("Fields", renderSchemas(components.schemas));
-  const responses = section("Responses", renderResponses(operation, "", components));
-  const references = others.map((other) => ({
-    other,
-    html: `${renderParameters(other)}<h3>Responses</h3>${renderResponses(other, `${other.operationId}-`, components)}`,
-  }));
-  const ends = chapters.map(renderChapter).join("");
-  const navigation = renderNavigation([
-    "Samples",
-    "Fields",
-    "Responses",
-    ...others.map(titleOfOperation),
-    ...chapters.map(titleOf),
-    "About",
-  ]);
+  const fields = renderSchemas(shownSchemas(contract, [operation, ...others], description), components);
+  const responses = renderResponses(operation, "", components);
+  const sections: readonly Section[] = [
+    {
+      title: "Samples",
+      html: ({ url }) =>
+        `<p>Each is complete, and reads the token from the environment: <code>export ACCESS_TOKEN=<var class="token">…</var></code></p>
+          ${renderSamples(operation, url)}`,
+    },
+    { title: "Fields", html: () => fields },
+    { title: "Responses", html: () => responses },
+    ...others.map((other) => {
+      const start = markdown(`${other.summary}. ${other.description}`);
+      const end = `${renderParameters(other)}<h3>Responses</h3>${renderResponses(other, `${other.id}-`, components)}`;
+      const html = (place: Place) =>
+        start + renderForm(other, place, false) + renderSamples(other, place.url) + end;
+      return { title: titleOfOperation(other), html };
+    }),
+    ...chapters.map((chapter) => {
+      const html = renderChapter(chapter);
+      return { title: titleOf(chapter), html: () => html };
+    }),
+    { title: "About", html: ({ prefix }) => withDocumentLinks(about, prefix) },
+  ];
+  const ids = idsOf(sections.map(({ title }) => title));
+  const navigation = renderNavigation(sections, ids);
 
   return ({ prefix, url }) => {
     const link = (path: string) => escapeHTML(prefix + path);
-    const samples = `<p>Each is complete, and reads the token from the environment: <code>export ACCESS_TOKEN=<var class="token">…</var></code></p>
-          ${renderSamples(operation, url)}`;
-    const sections = references.map(({ other, html }) =>
-      section(
-        titleOfOperation(other),
-        markdown(`${other.summary}. ${other.description}`) +
-          renderForm(other, { prefix, url }, false) +
-          renderSamples(other, url) +
-          html,
-      ),
+    const rendered = sections.map(
+      ({ title, html }, index) =>
+        `<section aria-labelledby="${ids[index]}"><h2 id="${ids[index]}">${escapeHTML(title)}</h2>${html({ prefix, url })}</section>`,
     );
     return `<!doctype html>
 <html lang="en">
@@ -134,17 +118,82 @@ export function documentationOf(description: object): (place: Place) => string {
       <div class="reference">
         ${navigation}
         <div class="sections">
-          ${section("Samples", samples)}
-          ${fields}${responses}${sections.join("")}${ends}
-          ${withDocumentLinks(about, prefix)}
+          ${rendered.join("")}
         </div>
       </div>
     </main>
-    <footer>${escapeHTML(info.title)} · ${escapeHTML(info.license.name)} licence</footer>
+    <footer>${escapeHTML([info.title, ...(info.license === undefined ? [] : [`${info.license.name} licence`])].join(" · "))}</footer>
   </body>
 </html>
 `;
   };
+}
+
+/** The operations that are served, the create first. */
+function servedOperations(
+  { describedPath, others }: Contract,
+  { paths }: Description,
+): [PlacedOperation, ...PlacedOperation[]] | [] {
+  const methods = ["get", "put", "post", "delete", "patch"];
+  const toId = (operationId: string) => operationId.replaceAll(/[^\p{L}\d_.-]+/gu, "-");
+  const all = Object.entries(paths).flatMap(([path, item]) =>
+    methods.flatMap((name) => {
+      const method = name.toUpperCase();
+      const isServed = !others.some((each) => each.path === path && each.method === method);
+      const operation = item[name];
+      if (operation === undefined || !isServed) return [];
+      const { operationId, parameters = [] } = operation;
+      const all = [
+        ...parametersOf(item).filter((each) => !parameters.some((own) => isSameParameter(own, each))),
+        ...parameters,
+      ];
+      return [{ ...operation, method, path, id: toId(operationId), parameters: all }];
+    }),
+  );
+  const [create] = all.filter(({ method, path }) => method === "POST" && path === describedPath);
+  return create === undefined ? [] : [create, ...all.filter((each) => each !== create)];
+}
+
+function isSameParameter(one: DescribedParameter, other: DescribedParameter): boolean {
+  return one.name === other.name && one.in === other.in;
+}
+
+/** The schemas of the create that have no name of their own, and those that operations refer to. */
+function shownSchemas(
+  { words }: Contract,
+  [create, ...others]: readonly [DescribedOperation, ...DescribedOperation[]],
+  description: Description,
+): (readonly [name: string, schema: Schema])[] {
+  const { schemas, responses } = description.components;
+  const success = Object.entries(create.responses).find(([status]) => status.startsWith("2"))?.[1];
+  const returned = responses?.[nameOf(success ?? {})] ?? success;
+  const inline = [
+    [words.body, jsonMedia(create.requestBody?.content)?.[1].schema] as const,
+    [words.one, jsonMedia(returned?.content)?.[1].schema] as const,
+  ].flatMap(([name, schema]) =>
+    schema === undefined || schema.$ref !== undefined ? [] : [[name, schema] as const],
+  );
+  const reachable = reachableFrom([create, ...others], description);
+  return [...inline, ...Object.entries(schemas).filter(([name]) => reachable.has(name))];
+}
+
+/** The names of the schemas that operations refer to. */
+function reachableFrom(operations: readonly object[], { components }: Description): ReadonlySet<string> {
+  const names = new Set<string>();
+  const visit = (value: unknown) => {
+    if (typeof value !== "object" || value === null) return;
+    const { $ref } = value as { readonly $ref?: unknown };
+    if (typeof $ref === "string") {
+      const name = nameOf({ $ref });
+      if ($ref.startsWith("#/components/schemas/") && !names.has(name)) {
+        names.add(name);
+        visit(components.schemas[name]);
+      } else if ($ref.startsWith("#/components/responses/")) visit(components.responses?.[name]);
+    }
+    for (const member of Object.values(value)) visit(member);
+  };
+  visit(operations);
+  return names;
 }
 
 /**
@@ -152,8 +201,8 @@ export function documentationOf(description: object): (place: Place) => string {
  * few presses of Tab reach its button, and has the token of all.
  */
 function renderForm(operation: PlacedOperation, { prefix, url }: Place, isFirst: boolean): string {
-  const { operationId, method, path, summary } = operation;
-  const response = isFirst ? "response" : `${operationId}-response`;
+  const { id, operationId, method, path, summary } = operation;
+  const response = isFirst ? "response" : `${id}-response`;
   const heading = isFirst ? "h2" : "h3";
   const title = isFirst ? "Response" : `Response to ${escapeHTML(operationId)}`;
   return `<div class="try">
@@ -179,32 +228,37 @@ const tokenInput = `<label for="token">Bearer token</label>
           <p class="note" id="token-note">Kept in this page only. Left empty, the request is rejected with 40100.</p>`;
 
 /** The inputs of the parameters and the body, and the button. */
-function renderInputs({ operationId, parameters = [], requestBody }: PlacedOperation): string {
-  const inputs = parameters.map(({ name, in: place, required, schema }) => {
-    const id = escapeHTML(`${operationId}-${name}`);
+function renderInputs({ id: prefix, parameters = [], requestBody }: PlacedOperation): string {
+  const sent = parameters.filter(({ in: place }) => place === "path" || place === "query");
+  const inputs = sent.map(({ name, in: place, required, schema }) => {
+    const id = escapeHTML(`${prefix}-${name}`);
     const placeholder =
-      schema.default === undefined ? "" : ` placeholder="${escapeHTML(String(schema.default))}"`;
+      schema?.default === undefined ? "" : ` placeholder="${escapeHTML(String(schema.default))}"`;
     return `<label for="${id}">${escapeHTML(name)} <span class="note">${place}${required ? "" : ", optional"}</span></label>
           <input id="${id}" name="${escapeHTML(name)}" data-in="${place}"${required ? " required" : ""}${placeholder} autocomplete="off" spellcheck="false">`;
   });
-  const { examples = {} } = requestBody?.content["application/json"] ?? {};
-  const body = `<label for="${operationId}-body">Body <span class="note">application/json</span></label>
-          <textarea id="${operationId}-body" name="body" rows="5" spellcheck="false" autocapitalize="off">${escapeHTML(JSON.stringify(Object.values(examples)[0]?.value ?? {}, null, 2))}</textarea>`;
+  const [example] = examplesOf(jsonMedia(requestBody?.content)?.[1] ?? {});
+  const body = `<label for="${prefix}-body">Body <span class="note">application/json</span></label>
+          <textarea id="${prefix}-body" name="body" rows="5" spellcheck="false" autocapitalize="off">${escapeHTML(JSON.stringify(example?.value ?? {}, null, 2))}</textarea>`;
   return `${inputs.join("")}
           ${requestBody === undefined ? "" : body}
           <div class="actions"><button type="submit" class="send">Send request</button>${requestBody === undefined ? "" : ' <span class="note">or Ctrl+Enter in the body</span>'}</div>`;
 }
 
-function renderNavigation(titles: readonly string[]): string {
-  const items = titles.map((title) => `<li><a href="#${idOf(title)}">${escapeHTML(title)}</a></li>`);
+function renderNavigation(sections: readonly Section[], ids: readonly string[]): string {
+  const items = sections.map(
+    ({ title }, index) => `<li><a href="#${ids[index]}">${escapeHTML(title)}</a></li>`,
+  );
   return `<nav aria-label="Sections"><ul>${items.join("")}</ul></nav>`;
 }
 
-function renderSamples({ operationId, "x-codeSamples": samples = [] }: PlacedOperation, url: string): string {
-  const rendered = samples.map(({ label, source }, index) => {
+function renderSamples({ id, "x-codeSamples": samples }: PlacedOperation, url: string): string {
+  // An author's own samples may have any shape.
+  const shown = (Array.isArray(samples) ? samples : []).filter((each) => typeof each?.source === "string");
+  const rendered = shown.map(({ label, lang, source }, index) => {
     const code = escapeHTML(source.replaceAll(placeholder, () => escapeUrl(url)).trimEnd());
-    return `<details name="${escapeHTML(operationId)}-sample"${index === 0 ? " open" : ""}>
-            <summary>${escapeHTML(label)}</summary>
+    return `<details name="${escapeHTML(id)}-sample"${index === 0 ? " open" : ""}>
+            <summary>${escapeHTML(String(label ?? lang))}</summary>
             <pre><code>${code}</code></pre>
           </details>`;
   });
@@ -214,18 +268,24 @@ function renderSamples({ operationId, "x-codeSamples": samples = [] }: PlacedOpe
 function renderParameters({ parameters = [] }: PlacedOperation): string {
   if (parameters.length === 0) return "";
   const rows = parameters.map(({ name, in: place, required = false, schema, description = "" }) =>
-    renderRow({ name, schema, isRequired: required, text: description, note: `in the ${place}` }),
+    renderRow({
+      name,
+      schema: schema ?? {},
+      isRequired: required,
+      text: description,
+      note: `in the ${place}`,
+    }),
   );
   return `<h3>Parameters</h3>${renderTable("Parameter", rows)}`;
 }
 
-function renderSchemas(schemas: Table<Schema>): string {
-  return Object.entries(schemas)
+function renderSchemas(
+  shown: readonly (readonly [name: string, schema: Schema])[],
+  { schemas }: Description["components"],
+): string {
+  return shown
     .map(([name, schema]) => {
-      // The fields that a schema adds to another one come first: the id of a NewPlant.
-      const parts = [schema, ...(schema.allOf ?? [])]
-        .map((part) => schemas[nameOf(part)] ?? part)
-        .toReversed();
+      const parts = partsOf(schema, schemas);
       const required = parts.flatMap((part) => part.required ?? []);
       const rows = parts
         .flatMap((part) => Object.entries(part.properties ?? {}))
@@ -243,6 +303,13 @@ function renderSchemas(schemas: Table<Schema>): string {
     .join("");
 }
 
+/** A schema and those of its allOf. The fields that it adds to another one come first: the id of a NewPlant. */
+function partsOf(schema: Schema, schemas: Table<Schema>, depth = 0): Schema[] {
+  const part = schemas[nameOf(schema)] ?? schema;
+  const others = depth < 8 ? (part.allOf ?? []).map((each) => partsOf(each, schemas, depth + 1)) : [];
+  return [...others.toReversed().flat(), part];
+}
+
 function renderTable(subject: string, rows: readonly string[]): string {
   return `<table><thead><tr><th scope="col">${subject}</th><th scope="col">Type</th><th scope="col">Meaning</th></tr></thead><tbody>${rows.join("")}</tbody></table>`;
 }
@@ -256,26 +323,48 @@ interface Row {
 }
 
 function renderRow({ name, schema, isRequired, text, note }: Row): string {
-  const { format, minimum, maximum, default: value, examples = [] } = schema;
-  const json = (member: unknown) => `<code>${escapeHTML(JSON.stringify(member))}</code>`;
-  const notes = [
-    ...(note === undefined ? [] : [note]),
-    ...(minimum === undefined || maximum === undefined ? [] : [`from ${minimum} to ${maximum}`]),
-    ...(value === undefined ? [] : [`${json(value)} if absent`]),
-    ...(examples.length === 0 ? [] : [`such as ${json(examples[0])}`]),
-  ].join(", ");
+  const notes = [...(note === undefined ? [] : [note]), ...notesOf(schema)].join(", ");
   const noted = notes.charAt(0).toUpperCase() + notes.slice(1);
+  const format = schema.format === undefined ? "" : ` <span class="note">${escapeHTML(schema.format)}</span>`;
   return `<tr>
               <th scope="row"><code>${escapeHTML(name)}</code></th>
-              <td data-title="Type">${escapeHTML(describeType(schema))}${format === undefined ? "" : ` <span class="note">${escapeHTML(format)}</span>`}<br>${isRequired ? "required" : '<span class="note">optional</span>'}</td>
+              <td data-title="Type">${escapeHTML(describeType(schema))}${format}<br>${isRequired ? "required" : '<span class="note">optional</span>'}</td>
               <td data-title="Meaning">${markdown(text)}${notes === "" ? "" : `<p class="note">${noted}</p>`}</td>
             </tr>`;
+}
+
+/** The limits, the default and an example of a value, as HTML. */
+function notesOf(schema: Schema): string[] {
+  const json = (value: unknown) => `<code>${escapeHTML(JSON.stringify(value))}</code>`;
+  const { enum: values, pattern, default: value, examples: [example = schema.example] = [] } = schema;
+  const notes: string[] = [];
+  const range = rangeOf(schema.minimum, schema.maximum);
+  const length = rangeOf(schema.minLength, schema.maxLength);
+  if (values !== undefined) notes.push(`one of ${values.map(json).join(", ")}`);
+  if (range !== "") notes.push(range);
+  if (length !== "") notes.push(`${length} characters`);
+  if (pattern !== undefined && !isStorablePattern(pattern))
+    notes.push(`matches <code>${escapeHTML(pattern)}</code>`);
+  if (value !== undefined) notes.push(`${json(value)} if absent`);
+  if (example !== undefined) notes.push(`such as ${json(example)}`);
+  return notes;
+}
+
+function rangeOf(minimum: number | undefined, maximum: number | undefined): string {
+  if (minimum === undefined && maximum === undefined) return "";
+  if (minimum === undefined) return `at most ${escapeHTML(String(maximum))}`;
+  if (maximum === undefined) return `at least ${escapeHTML(String(minimum))}`;
+  return `from ${escapeHTML(String(minimum))} to ${escapeHTML(String(maximum))}`;
 }
 
 /** Such as "string", "NewPlant" or "array of Plant". */
 function describeType(schema: Schema): string {
   if (schema.$ref !== undefined) return nameOf(schema);
-  if (schema.type !== "array") return schema.type ?? "";
+  const alternatives = schema.anyOf ?? schema.oneOf;
+  if (schema.type === undefined && alternatives !== undefined)
+    return alternatives.map(describeType).join(" or ");
+  if (schema.type === undefined && (schema.properties ?? schema.allOf) !== undefined) return "object";
+  if (schema.type !== "array") return [schema.type ?? "any"].flat().join(" or ");
   return schema.items === undefined ? "array" : `array of ${describeType(schema.items)}`;
 }
 
@@ -287,18 +376,19 @@ function renderResponses(
 ): string {
   return Object.entries(responses)
     .map(([status, response]) => {
-      const { description: text = "", content } = components.responses[nameOf(response)] ?? response;
+      const { description: text = "", content } = components.responses?.[nameOf(response)] ?? response;
       const [summary = "", ...rest] = text.split("\n\n");
-      const { schema, examples = {} } = content?.["application/json"] ?? {};
-      const bodies = Object.values(examples).map(
-        (example) => `<p class="note">${escapeHTML(example.summary)}</p>
+      const [, media = {}] = jsonMedia(content) ?? [];
+      const { schema } = media;
+      const bodies = examplesOf(media).map(
+        (example) => `<p class="note">${escapeHTML(example.summary ?? "")}</p>
             <pre><code>${escapeHTML(JSON.stringify(example.value, null, 2))}</code></pre>`,
       );
       const type =
         schema === undefined || bodies.length > 0
           ? ""
           : `<p class="note">Body: <code>${escapeHTML(describeType(schema))}</code></p>`;
-      return `<details id="${prefix}status-${status}">
+      return `<details id="${escapeHTML(`${prefix}status-${status}`)}">
             <summary><span class="status ${classOf(status)}">${escapeHTML(status)}</span> <span>${inline(summary)}</span></summary>
             ${markdown(rest.join("\n\n"))}${type}${bodies.join("")}
           </details>`;
@@ -310,29 +400,28 @@ function titleOfOperation({ method, path }: PlacedOperation): string {
   return `${method} ${path}`;
 }
 
-/** A heading of the description with the text below it. Rows of error codes can be linked to. */
+/** The text below a heading of the description. Rows of error codes can be linked to. */
 function renderChapter(chapter: string): string {
-  const html = markdown(chapter.slice(titleOf(chapter).length)).replaceAll(
+  return markdown(chapter.slice(titleOf(chapter).length)).replaceAll(
     /<tr><td>(\d{5})<\/td><td>(.*?)<\/td><td>(.*?)<\/td><\/tr>/g,
     '<tr id="error-$1"><th scope="row"><code>$1</code></th><td data-title="Meaning">$2</td><td data-title="What to do">$3</td></tr>',
   );
-  return section(titleOf(chapter), html);
-}
-
-function section(title: string, html: string): string {
-  return `<section aria-labelledby="${idOf(title)}"><h2 id="${idOf(title)}">${escapeHTML(title)}</h2>${html}</section>`;
 }
 
 function titleOf(chapter: string): string {
   return chapter.split("\n", 1)[0] ?? "";
 }
 
-function idOf(title: string): string {
-  return title.toLowerCase().replaceAll(/[^a-z\d]+/g, "-");
-}
-
-function nameOf({ $ref = "" }: { readonly $ref?: string }): string {
-  return $ref.split("/").at(-1) ?? "";
+/** The ids of headings: each is another one, and none is that of a form. */
+function idsOf(titles: readonly string[]): string[] {
+  const taken = new Set(["response", "response-title", "show", "token", "token-note", "try"]);
+  return titles.map((title) => {
+    const wanted = title.toLowerCase().replaceAll(/[^a-z\d]+/g, "-");
+    let id = wanted;
+    for (let count = 2; taken.has(id); count++) id = `${wanted}-${count}`;
+    taken.add(id);
+    return id;
+  });
 }
 
 /** "ok", "client-error" or "server-error". */

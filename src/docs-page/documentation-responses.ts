@@ -1,21 +1,23 @@
 // The responses of the interface description and its page.
 
+import { staticFiles } from "../admin-pages/static-files.ts";
+import type { Contract } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { type Handler, pathOf } from "../core/http/handler.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { errorResponse } from "../core/http/responses.ts";
-import { staticFiles } from "../static-files.ts";
-import { describeOperations } from "./described-operations.ts";
 import { documentationOf } from "./documentation-html.ts";
 import { contentTypes, openApiDocuments } from "./openapi-documents.ts";
 import scriptFile from "./page/page.js" with { type: "file" };
 import styleFile from "./page/style.css" with { type: "file" };
 import { documentNames, type FileName, fileNames } from "./paths.ts";
+import { servedDocument } from "./served-document.ts";
 
 export interface DocumentationOptions {
+  readonly contract: Contract;
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
-  /** The operations besides those of openapi.yaml. */
+  /** The operations besides the create. */
   readonly operations?: readonly Operation[];
   /** The base address that clients use, if it is not the listener's own. */
   readonly publicUrl: string | undefined;
@@ -46,12 +48,13 @@ const fileOf: Readonly<Record<FileName, string>> = {
 
 /** The responses to the paths of paths.ts. */
 export function documentationResponses({
+  contract,
   basePath,
   operations = [],
   publicUrl,
 }: DocumentationOptions): Handler {
   const documents = new Map(documentNames.map((name) => [`${basePath}/${name}`, name]));
-  const describe = openApiDocuments(operations);
+  const describe = openApiDocuments(contract, operations, basePath);
   const files = new Map(
     fileNames.map((name) => [`${basePath}/${name}`, () => Bun.file(fileOf[name]).bytes()]),
   );
@@ -71,7 +74,7 @@ export function documentationResponses({
       return new Response(describe(name, url), {
         headers: { "Content-Type": contentTypes[name], "Cache-Control": "no-store" },
       });
-    render ??= documentationOf(describeOperations(operations));
+    render ??= documentationOf(contract, servedDocument(contract, operations, basePath));
     const prefix = path.endsWith("/")
       ? ""
       : lastSegment(publicUrl === undefined ? basePath : new URL(publicUrl).pathname);

@@ -1,15 +1,16 @@
 // The interface description as it is served, also in OpenAPI 3.0 for tools that read no 3.1.
 
+import type { Contract } from "../core/contract/contract.ts";
 import type { Operation } from "../core/http/operation.ts";
-import { describeOperations, placeholder } from "./described-operations.ts";
 import { toOpenApi30 } from "./openapi-3.0.ts";
 import type { DocumentName } from "./paths.ts";
+import { placeholder, servedDocument } from "./served-document.ts";
 
 /** Make the documents, with the placeholder, when they are first requested: it takes some ms. */
 const makers: Readonly<Record<DocumentName, (description: object) => string>> = {
   "openapi.json": (description) => JSON.stringify(description),
-  // Not the file's text: a bundle has one module for a file, which is its value.
-  "openapi.yaml": (description) => Bun.YAML.stringify(description, null, 2),
+  // A copy, in which no parts are shared: Bun would write them as aliases, which few tools expect.
+  "openapi.yaml": (description) => Bun.YAML.stringify(JSON.parse(JSON.stringify(description)), null, 2),
   "openapi-3.0.json": (description) => JSON.stringify(toOpenApi30(description)),
 };
 
@@ -20,13 +21,15 @@ export const contentTypes: Readonly<Record<DocumentName, string>> = {
   "openapi-3.0.json": "application/json",
 };
 
-/** Returns the description of openapi.yaml with further operations, in all formats. */
+/** Returns the contract as it is served, in all formats. */
 export function openApiDocuments(
+  contract: Contract,
   operations: readonly Operation[],
+  basePath: string,
 ): (name: DocumentName, url: string) => string {
   const templates: Partial<Record<DocumentName, string>> = {};
   return (name, url) => {
-    templates[name] ??= makers[name](describeOperations(operations));
+    templates[name] ??= makers[name](servedDocument(contract, operations, basePath));
     return templates[name].replaceAll(placeholder, () => escapeUrl(url));
   };
 }

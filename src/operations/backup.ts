@@ -16,6 +16,8 @@ import {
   statSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import type { ContractSource } from "../core/contract/contract.ts";
+import { plantStoreSource } from "../core/contract/plant-store.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { storeAt } from "../core/store/open-store.ts";
 import { Database, lockWaitMs, SQLiteError } from "../core/store/sqlite/driver.ts";
@@ -30,14 +32,20 @@ import {
   resolvedPath,
   sidecarFilesAt,
 } from "../core/store/sqlite/files.ts";
-import { isPlantStore, schemaVersion } from "../core/store/sqlite/migrations.ts";
+import { findStore, isPlantStore, schemaVersion } from "../core/store/sqlite/migrations.ts";
 import { assertOwnWal } from "../core/store/sqlite/wal-owner.ts";
+
+/** What a copy has. */
+interface CopiedStore {
+  readonly plants: number;
+  readonly contract: ContractSource;
+}
 
 /**
  * Copies a store to a new file: one snapshot, verified and on stable storage before it gets the
- * file's name. Returns the number of plants. Throws an OperatorError if that is not possible.
+ * file's name. Throws an OperatorError if that is not possible.
  */
-export function backUp(database: string, file: string): number {
+export function backUp(database: string, file: string): CopiedStore {
   const path = fileOf(
     database,
     'backup is for SQLite; for PostgreSQL use "pg_dump --format=custom --file=FILE DATABASE", or pg_basebackup for the whole cluster',
@@ -51,20 +59,20 @@ export function backUp(database: string, file: string): number {
     assertNew(file);
     using copy = new PartialFile(file);
     copyStore(path, copy.path);
-    const plants = verifyCopy(copy.path, "the copy");
+    const copied = verifyCopy(copy.path, "the copy");
     copy.finish(statSync(path).mode & ~process.umask());
     // Again, as the copy may have taken long.
     assertNew(file);
     copy.rename();
-    return plants;
+    return copied;
   });
 }
 
 /**
- * Replaces a store with a backup, which is verified first. Returns the number of plants. Throws an
+ * Replaces a store with a backup, which is verified first. Throws an
  * OperatorError if there is a store that may not be overwritten, or that a process has open.
  */
-export function restore(database: string, backup: string, overwrite: boolean): number {
+export function restore(database: string, backup: string, overwrite: boolean): CopiedStore {
   const path = fileOf(
     database,
     'restore is for SQLite; for PostgreSQL use "pg_restore --clean --if-exists --dbname=DATABASE FILE" with a file that pg_dump has written',
@@ -86,7 +94,7 @@ export function restore(database: string, backup: string, overwrite: boolean): n
     assertFree(target, path, overwrite);
     using copy = new PartialFile(target);
     copyFileSync(backup, copy.path, constants.COPYFILE_FICLONE);
-    const plants = verifyCopy(copy.path, backup);
+    const copied = verifyCopy(copy.path, backup);
     const replaced = statSync(target, { throwIfNoEntry: false });
     // Root may restore the store of a server that runs as another user.
     if (replaced !== undefined && process.getuid?.() === 0) chownSync(copy.path, replaced.uid, replaced.gid);
@@ -98,7 +106,7 @@ export function restore(database: string, backup: string, overwrite: boolean): n
     copy.rename();
     // Last, as it belongs to the store that was replaced.
     rmSync(target + failureMarkerSuffix, { force: true });
-    return plants;
+    return copied;
   });
 }
 
@@ -245,11 +253,10 @@ function lockStore(target: string, path: string): Database {
 /**
  * Reads all of a copy that no other process has open, and leaves it as one file without a WAL.
  * Throws an OperatorError unless it is an undamaged store of this program's schema version or an
- * earlier one. Returns the number of its plants.
- *
+ * earlier one. *
  * @param name how messages call the copy.
  */
-function verifyCopy(path: string, name: string): number {
+function verifyCopy(path: string, name: string): CopiedStore {
   try {
     using database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
     if (schemaVersion(database, name) === 0) throw new OperatorError(`${name} is not a plant store`);
@@ -257,7 +264,8 @@ function verifyCopy(path: string, name: string): number {
     const [[result] = []] = database.query("PRAGMA integrity_check(1)").values();
     if (result !== "ok")
       throw new OperatorError(`${name} is damaged: ${String(result).replace(/\s+/g, " ")}`);
-    return Number(database.query("SELECT count(*) FROM plants").values()[0]?.[0]);
+    const plants = Number(database.query("SELECT count(*) FROM plants").values()[0]?.[0]);
+    return { plants, contract: findStore(database, name).source ?? plantStoreSource };
   } catch (error) {
     if (error instanceof SQLiteError)
       throw new OperatorError(`${name} is damaged, or not a store: ${error.message}`);

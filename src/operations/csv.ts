@@ -1,8 +1,8 @@
 // CSV import: a header that names the columns, then a record per plant.
 
+import type { Contract, Field } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import { type FieldName, fieldNames, isRequired } from "../core/contract/fields.ts";
-import { type NewPlantFields, parseNewPlantFields } from "../core/contract/plant.ts";
+import { parsePlantTexts } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import {
   type CsvCells,
@@ -15,12 +15,11 @@ import {
 } from "./csv-records.ts";
 import type { ImportRecord, RecordFormat } from "./record-reader.ts";
 
-const columnNames = ["id", ...fieldNames] as const;
-
-/** The index of each column; -1 if it is missing. */
-type ColumnIndexes = Readonly<Record<(typeof columnNames)[number], number>>;
-
-interface Columns extends ColumnIndexes {
+/** The indexes of the columns; -1 for one that is missing. */
+interface Columns {
+  readonly id: number;
+  /** In the order of the contract's fields. */
+  readonly fields: readonly number[];
   readonly count: number;
 }
 
@@ -30,7 +29,7 @@ export interface CsvHeader {
   readonly text: string;
   readonly delimiter: Delimiter;
   /** The optional fields without a column. */
-  readonly absent: readonly FieldName[];
+  readonly absent: readonly Field[];
   /** The columns that are not read. */
   readonly ignored: readonly string[];
 }
@@ -44,16 +43,18 @@ export interface ReadOptions {
 export class Csv implements RecordFormat<CsvCells> {
   readonly completeBytes = completeBytes;
   readonly countLineEnds = countLineEnds;
+  readonly #contract: Contract;
   readonly #onHeader: ReadOptions["onHeader"];
   #columns: Columns | undefined;
   #delimiter: Delimiter = ",";
 
-  constructor({ onHeader }: ReadOptions) {
+  constructor(contract: Contract, { onHeader }: ReadOptions) {
+    this.#contract = contract;
     this.#onHeader = onHeader;
   }
 
   parse(text: string, onRecord: OnCsvRecord): number {
-    if (this.#columns === undefined) this.#delimiter = findDelimiter(text);
+    if (this.#columns === undefined) this.#delimiter = findDelimiter(this.#contract, text);
     return parseCsvRecords(text, this.#delimiter, onRecord);
   }
 
@@ -65,9 +66,9 @@ export class Csv implements RecordFormat<CsvCells> {
     // A row that was emptied in a spreadsheet has delimiters only.
     if (text.trim() === "" || ("every" in cells && cells.every(isAbsent))) return undefined;
     if (this.#columns === undefined) {
-      const { columns, ignored } = parseHeader(cells, text);
+      const { columns, ignored } = parseHeader(this.#contract, cells, text);
       this.#columns = columns;
-      const absent = fieldNames.filter((name) => columns[name] === -1);
+      const absent = this.#contract.fields.filter((_, index) => columns.fields[index] === -1);
       this.#onHeader?.({ text, delimiter: this.#delimiter, absent, ignored });
       return undefined;
     }
@@ -75,7 +76,8 @@ export class Csv implements RecordFormat<CsvCells> {
   }
 
   assertHeader(): void {
-    if (this.#columns === undefined) throw new OperatorError(`the file has no header; ${headerAdvice}`);
+    if (this.#columns === undefined)
+      throw new OperatorError(`the file has no header; ${headerAdvice(this.#contract)}`);
   }
 
   #parseCells(cells: CsvCells, columns: Columns): ImportRecord["plant"] {
@@ -91,26 +93,38 @@ export class Csv implements RecordFormat<CsvCells> {
         `The record has ${cells.length} cell${cells.length === 1 ? "" : "s"}, but the header has ${columns.count}: ${advice}.`,
       );
     }
-    const fields: { -readonly [Field in keyof NewPlantFields]: NewPlantFields[Field] } = {};
-    for (const name of columnNames) fields[name] = cells[columns[name]];
-    return parseNewPlantFields(fields);
+    return parsePlantTexts(this.#contract, {
+      id: cells[columns.id],
+      values: columns.fields.map((column) => cells[column]),
+    });
   }
 }
 
-const requiredColumns = ["id", ...fieldNames.filter(isRequired)];
-const optionalColumns = fieldNames.filter((field) => !isRequired(field));
-const headerAdvice = `its first line must name the columns ${requiredColumns.join(" and ")}, and may name ${optionalColumns.join(", ")}`;
+function columnNames({ id, fields }: Contract): string[] {
+  return [id.name, ...fields.map(({ name }) => name)];
+}
+
+function requiredColumns({ id, fields }: Contract): string[] {
+  return [id.name, ...fields.flatMap(({ name, isRequired }) => (isRequired ? [name] : []))];
+}
+
+function headerAdvice(contract: Contract): string {
+  const optional = contract.fields.flatMap(({ name, isRequired }) => (isRequired ? [] : [name]));
+  const others = optional.length === 0 ? "" : `, and may name ${optional.join(", ")}`;
+  return `its first line must name the columns ${requiredColumns(contract).join(" and ")}${others}`;
+}
 
 /** The delimiter with which the header has all required columns; the comma if none does. */
-function findDelimiter(text: string): Delimiter {
+function findDelimiter(contract: Contract, text: string): Delimiter {
+  const required = requiredColumns(contract);
   const hasRequired = (delimiter: Delimiter) => {
     let header: CsvCells | undefined;
     parseCsvRecords(text, delimiter, (cells, start, end) => {
       if (text.slice(start, end).trim() !== "") header ??= cells;
     });
     if (header === undefined || "error" in header) return false;
-    const names = trimmedNames(header);
-    return requiredColumns.every((name) => names.includes(name));
+    const places = placesOf(contract, header);
+    return required.every((name) => places.get(name)?.length !== 0);
   };
   return delimiters.find(hasRequired) ?? ",";
 }
@@ -118,28 +132,48 @@ function findDelimiter(text: string): Delimiter {
 const isAbsent = (cell: string | undefined) => cell === undefined;
 
 function parseHeader(
+  contract: Contract,
   cells: CsvCells,
   text: string,
 ): { readonly columns: Columns; readonly ignored: readonly string[] } {
-  const invalid = (error: string) => new OperatorError(`${error}; ${headerAdvice}`);
+  const invalid = (error: string) => new OperatorError(`${error}; ${headerAdvice(contract)}`);
   if ("error" in cells) throw invalid(`the header is not CSV in UTF-8: ${cells.error}`);
-  const names = trimmedNames(cells);
-  const missing = requiredColumns.filter((name) => !names.includes(name));
+  const places = placesOf(contract, cells);
+  const missing = requiredColumns(contract).filter((name) => places.get(name)?.length === 0);
   if (missing.length > 0)
     throw invalid(`the header has no column ${missing.join(" and no ")}; it is ${shorten(text)}`);
-  const twice = columnNames.filter((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  const twice = [...places].flatMap(([name, { length }]) => (length > 1 ? [name] : []));
   if (twice.length > 0) throw invalid(`the header has the column ${twice.join(" and ")} twice`);
-  const indexes = Object.fromEntries(columnNames.map((name) => [name, names.indexOf(name)]));
-  const isRead = (name: string) => columnNames.some((column) => column === name);
+  const read = new Set([...places.values()].flat());
+  const indexOf = (name: string) => places.get(name)?.[0] ?? -1;
   return {
-    columns: { ...(indexes as ColumnIndexes), count: names.length },
-    ignored: cells.flatMap((cell, index) => (cell && !isRead(names[index] ?? "") ? [cell] : [])),
+    columns: {
+      id: indexOf(contract.id.name),
+      fields: contract.fields.map(({ name }) => indexOf(name)),
+      count: cells.length,
+    },
+    ignored: cells.flatMap((cell, index) => (cell && !read.has(index) ? [cell] : [])),
   };
 }
 
-/** Spreadsheets also write `ID` and ` Name`. trim removes a byte order mark too. */
-function trimmedNames(cells: readonly (string | undefined)[]): string[] {
-  return cells.map((cell) => (cell ?? "").trim().toLowerCase());
+/**
+ * The indexes of each column: of cells with its name, or else, as spreadsheets also write `ID` and
+ * ` Name`, of those that have it in another case and are no other column. trim removes a byte order
+ * mark too.
+ */
+function placesOf(contract: Contract, cells: readonly (string | undefined)[]): Map<string, number[]> {
+  const names = columnNames(contract);
+  const written = cells.map((cell) => (cell ?? "").trim());
+  const indexes = (isName: (text: string) => boolean) =>
+    written.flatMap((text, index) => (isName(text) ? [index] : []));
+  return new Map(
+    names.map((name) => {
+      const folded = name.trim().toLowerCase();
+      const exact = indexes((text) => text === name.trim());
+      const others = indexes((text) => text.toLowerCase() === folded && !names.includes(text));
+      return [name, [...exact, ...others]];
+    }),
+  );
 }
 
 /** Bounded, because the file may contain anything. */

@@ -1,7 +1,8 @@
 // Edits of plants under one run, and the history of edits: its entries, their undo, and its bounds.
 
+import { type Contract, type Plant, valuesEqual } from "../core/contract/contract.ts";
 import { int64Max } from "../core/contract/int64.ts";
-import { type NewPlant, parseNewPlantJson, plantsEqual } from "../core/contract/plant.ts";
+import { parsePlantJson } from "../core/contract/plant.ts";
 import { type EditOutcome, editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
@@ -94,9 +95,9 @@ export interface HistoryEntry {
   readonly editedAt: number;
   readonly editor: Editor;
   /** Undefined for a plant that was restored. */
-  readonly before: NewPlant | undefined;
+  readonly before: Plant | undefined;
   /** Undefined for a plant that was deleted. */
-  readonly after: NewPlant | undefined;
+  readonly after: Plant | undefined;
   readonly creation: NonNullable<PlantEdit["creation"]>;
 }
 
@@ -130,6 +131,7 @@ interface EditRow {
 
 /** Lists a page of entries, the latest first. */
 export function listEdits(
+  contract: Contract,
   sql: SqlConnection,
   { id, after }: HistoryFilter,
   entriesMax: number = editsMax,
@@ -143,11 +145,12 @@ export function listEdits(
     conditions.push(`(edited_at, run, seq) < (${place.join(", ")})`);
   }
   const selection = `WHERE ${conditions.join(" AND ")} ORDER BY edited_at DESC, run DESC, seq DESC`;
-  return readPage(sql, selection, parameters, entriesMax);
+  return readPage(contract, sql, selection, parameters, entriesMax);
 }
 
 /** Reads the first entries of a selection. */
 async function readPage(
+  contract: Contract,
   sql: SqlConnection,
   selection: string,
   parameters: readonly SqlValue[],
@@ -158,26 +161,28 @@ async function readPage(
      FROM edits ${selection} LIMIT ${entriesMax + 1}`,
     parameters,
   );
-  const entries = rows.slice(0, entriesMax).map(toEntry);
+  const entries = rows.slice(0, entriesMax).map((row) => toEntry(contract, row));
   return { entries, next: rows.length > entriesMax ? entries.at(-1) : undefined };
 }
 
-function toEntry(row: EditRow): HistoryEntry {
+function toEntry(contract: Contract, row: EditRow): HistoryEntry {
   return {
     run: row.run,
     seq: Number(row.seq),
     id: row.plant_id,
     editedAt: Number(row.edited_at),
     editor: JSON.parse(row.editor) as Editor,
-    before: parseRecorded(row.before),
-    after: parseRecorded(row.after),
+    before: parseRecorded(contract, row.before),
+    after: parseRecorded(contract, row.after),
     creation: { createdAt: row.created_at, creator: row.creator },
   };
 }
 
-function parseRecorded(json: string | null): NewPlant | undefined {
+/** A plant of an earlier contract may have fields that are gone, and not have those that came since. */
+function parseRecorded(contract: Contract, json: string | null): Plant | undefined {
   if (json === null) return undefined;
-  const plant = parseNewPlantJson(json);
+  const fields = contract.fields.map((field) => ({ ...field, isRequired: false }));
+  const plant = parsePlantJson({ ...contract, fields, allowsOthers: true }, json);
   if ("code" in plant) throw new Error(`the history has a plant that is none: ${plant.message}`);
   return plant;
 }
@@ -201,6 +206,7 @@ export interface Undone {
  * @param undo the run of the undo itself, which can also be undone.
  */
 export async function undoRun(
+  contract: Contract,
   undo: EditRun,
   sql: SqlConnection,
   filter: { readonly run: string; readonly id?: bigint | undefined },
@@ -208,23 +214,23 @@ export async function undoRun(
   /** Plants with an edit that was not undone, and whether they are as they were before it. */
   const others = new Map<bigint, boolean>();
   let [found, undone] = [0, 0];
-  for await (const entries of editsOfRun(sql, filter)) {
+  for await (const entries of editsOfRun(contract, sql, filter)) {
     found += entries.length;
     const outcomes = await undo.edit(
       entries.map(({ id, before, after: expected, creation }) => ({
         id,
-        expected,
-        replacement: before,
+        expected: expected?.values,
+        replacement: before?.values,
         creation,
       })),
     );
     const ids = entries.flatMap(({ id }, index) => (outcomes[index] === "done" ? [] : [id]));
     undone += entries.length - ids.length;
-    const stored = await findPlants(sql, ids);
+    const stored = await findPlants(contract, sql, ids);
     // The entries come latest first, so the first edit of a plant decides.
     for (const [index, { id, before }] of entries.entries()) {
       if (outcomes[index] === "done") others.delete(id);
-      else others.set(id, isSame(stored.get(id), before));
+      else others.set(id, isSame(contract, stored.get(id), before));
     }
   }
   const left = [...others].flatMap(([id, isAsBefore]) => (isAsBefore ? [] : [id]));
@@ -236,6 +242,7 @@ export async function undoRun(
  * have been set back during the run.
  */
 async function* editsOfRun(
+  contract: Contract,
   sql: SqlConnection,
   { run, id }: { readonly run: string; readonly id?: bigint | undefined },
 ): AsyncGenerator<readonly HistoryEntry[]> {
@@ -244,12 +251,13 @@ async function* editsOfRun(
   do {
     const parameters = [run, seqBefore, ...(id === undefined ? [] : [id])];
     const selection = `WHERE ${sql.inTime} AND ${place} ORDER BY seq DESC`;
-    const page: HistoryPage = await readPage(sql, selection, parameters, editsMax);
+    const page: HistoryPage = await readPage(contract, sql, selection, parameters, editsMax);
     yield page.entries;
     seqBefore = page.next?.seq;
   } while (seqBefore !== undefined);
 }
 
-function isSame(one: NewPlant | undefined, other: NewPlant | undefined): boolean {
-  return one === undefined || other === undefined ? one === other : plantsEqual(one, other);
+function isSame(contract: Contract, one: Plant | undefined, other: Plant | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return valuesEqual(contract, one.values, other.values);
 }

@@ -1,8 +1,8 @@
 // An import that replaces stored plants, and its dry run.
 
+import { type Contract, type Field, type Plant, valuesEqual } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import type { FieldName } from "../core/contract/fields.ts";
-import { type NewPlant, newPlantJson, plantsEqual } from "../core/contract/plant.ts";
+import { plantJson } from "../core/contract/plant.ts";
 import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import {
   compareWithStored,
@@ -22,20 +22,22 @@ const differencesMax = 10;
 /** A record, and the plant that it replaces. */
 export interface Difference {
   readonly line: number;
-  readonly before: NewPlant;
-  readonly after: NewPlant;
+  readonly before: Plant;
+  readonly after: Plant;
 }
 
 /** Replaces the plants that are stored under the ids of records. */
 export class Replacement {
   /** The first ones. */
   readonly differences: Difference[] = [];
+  readonly #contract: Contract;
   readonly #sql: SqlConnection;
   readonly #run: EditRun | undefined;
-  #absent: readonly FieldName[] = [];
+  #absent: readonly Field[] = [];
 
   /** @param run the run of the edits; undefined for a dry run, which makes none. */
-  constructor(sql: SqlConnection, run: EditRun | undefined) {
+  constructor(contract: Contract, sql: SqlConnection, run: EditRun | undefined) {
+    this.#contract = contract;
     this.#sql = sql;
     this.#run = run;
   }
@@ -60,9 +62,10 @@ export class Replacement {
     // Includes unchanged records with the same ids: an earlier record may have replaced the plant.
     const updating = records.filter(({ index, plant }) => outcomes[index] !== "created" && ids.has(plant.id));
     /** The plants of earlier records. */
-    const replaced = new Map<bigint, NewPlant>();
+    const replaced = new Map<bigint, Plant>();
     for (const some of parts(updating)) {
       const stored = await findPlants(
+        this.#contract,
         this.#sql,
         some.map(({ plant }) => plant.id),
       );
@@ -74,11 +77,12 @@ export class Replacement {
         // Deleted at the same time; or, in a dry run, to be created by an earlier record.
         if (expected === undefined || replacement === undefined)
           outcomes[index] = this.#run === undefined ? "replaced" : "conflict";
-        else if (plantsEqual(expected, replacement)) outcomes[index] = "unchanged";
+        else if (valuesEqual(this.#contract, expected.values, replacement.values))
+          outcomes[index] = "unchanged";
         else {
           if (this.differences.length < differencesMax)
             this.differences.push({ line, before: expected, after: replacement });
-          edits.push({ id, expected, replacement, index });
+          edits.push({ id, expected: expected.values, replacement: replacement.values, index });
           replaced.set(id, replacement);
           outcomes[index] = "replaced";
         }
@@ -89,9 +93,10 @@ export class Replacement {
     }
   }
 
-  #merge(plant: NewPlant, stored: NewPlant): NewPlant {
-    const kept = this.#absent.map((field) => [field, stored[field]] as const);
-    return { ...plant, ...Object.fromEntries(kept.filter(([, value]) => value !== undefined)) };
+  #merge({ id, values }: Plant, stored: Plant): Plant {
+    const { fields } = this.#contract;
+    const isKept = fields.map((field) => this.#absent.includes(field));
+    return { id, values: values.map((value, index) => (isKept[index] ? stored.values[index] : value)) };
   }
 }
 
@@ -99,21 +104,23 @@ export class Replacement {
  * A store that only predicts the outcomes of creates. It remembers the ids that it would have
  * created, and a hash of each plant: some 100 bytes a plant.
  */
-export function dryStore(sql: SqlConnection): Pick<PlantStore, "create"> {
+export function dryStore(contract: Contract, sql: SqlConnection): Pick<PlantStore, "create" | "contract"> {
   const created = new Map<bigint, number | bigint>();
   return {
+    contract,
     async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
       const outcomes: Outcome[] = [];
       for (const some of parts(batch)) {
         const stored = await findPlants(
+          contract,
           sql,
           some.map(({ plant }) => plant.id),
         );
         for (const { plant } of some) {
           const found = stored.get(plant.id);
-          const hash = Bun.hash(newPlantJson(plant));
+          const hash = Bun.hash(plantJson(contract, plant));
           const before = created.get(plant.id);
-          if (found !== undefined) outcomes.push(compareWithStored(found, plant));
+          if (found !== undefined) outcomes.push(compareWithStored(contract, found, plant));
           else if (before !== undefined) outcomes.push(before === hash ? "unchanged" : "conflict");
           else {
             created.set(plant.id, hash);

@@ -1,8 +1,9 @@
 // Imports records into the store, in batches.
 
 import { setImmediate as nextTick } from "node:timers/promises";
+import type { Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import { conflictError, type NewPlant } from "../core/contract/plant.ts";
+import { conflictError } from "../core/contract/plant.ts";
 import { type Outcome, type PlantStore, toEntries } from "../core/store/plant-store.ts";
 import type { Replacement } from "./import-update.ts";
 import type { ImportRecord } from "./record-reader.ts";
@@ -65,7 +66,7 @@ export class StoreUnavailable extends Error {}
  */
 export async function importPlants(
   records: AsyncIterable<readonly ImportRecord[]>,
-  store: Pick<PlantStore, "create">,
+  store: Pick<PlantStore, "create" | "contract">,
   options: ImportOptions,
 ): Promise<void> {
   const importer = new BatchImporter(store, options);
@@ -85,14 +86,14 @@ export async function importPlants(
 
 /** Keeps one batch in flight while the next one is read. */
 class BatchImporter {
-  readonly #store: Pick<PlantStore, "create">;
+  readonly #store: Pick<PlantStore, "create" | "contract">;
   readonly #options: ImportOptions;
   #batch: ImportRecord[] = [];
-  #plants: NewPlant[] = [];
+  #plants: Plant[] = [];
   #codeUnits = 0;
   #inFlight: Promise<void> = Promise.resolve();
 
-  constructor(store: Pick<PlantStore, "create">, options: ImportOptions) {
+  constructor(store: Pick<PlantStore, "create" | "contract">, options: ImportOptions) {
     this.#store = store;
     this.#options = options;
   }
@@ -122,7 +123,7 @@ class BatchImporter {
     return this.#inFlight;
   }
 
-  async #create(batch: readonly ImportRecord[], plants: readonly NewPlant[]): Promise<void> {
+  async #create(batch: readonly ImportRecord[], plants: readonly Plant[]): Promise<void> {
     const outcomes: (Outcome | "replaced")[] = await this.#createAll(plants);
     const { replacement, counts } = this.#options;
     if (outcomes.includes("conflict")) await replacement?.replaceConflicts(batch, outcomes);
@@ -139,12 +140,12 @@ class BatchImporter {
 
   #reject({ plant, ...record }: ImportRecord): void {
     this.#options.counts.rejected++;
-    const error = plant instanceof ApiError ? plant : conflictError(plant);
+    const error = plant instanceof ApiError ? plant : conflictError(this.#store.contract, plant);
     this.#options.onRejected({ ...record, error });
   }
 
   /** Creates the plants, and retries those that are `unavailable`. */
-  async #createAll(plants: readonly NewPlant[]): Promise<Outcome[]> {
+  async #createAll(plants: readonly Plant[]): Promise<Outcome[]> {
     if (plants.length === 0) return [];
     const deadline = performance.now() + retryMsMax;
     const outcomes = await this.#store.create(toEntries(plants));

@@ -1,8 +1,8 @@
 // Reads the records of a file that arrives in chunks of any size. Holds one chunk, and the part of a
 // record that has arrived.
 
+import type { Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import type { NewPlant } from "../core/contract/plant.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { OperatorError } from "../core/operator-error.ts";
 
@@ -13,7 +13,7 @@ export interface ImportRecord {
   readonly text: string;
   /** Its bytes, if they are not UTF-8. */
   readonly bytes?: Uint8Array;
-  readonly plant: NewPlant | ApiError;
+  readonly plant: Plant | ApiError;
 }
 
 /** The syntax of a file, and the plants of its records. */

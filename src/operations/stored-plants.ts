@@ -2,9 +2,15 @@
 // that neither a large store nor a slow reader keeps a snapshot: SQLite could not restart its
 // write-ahead log, and PostgreSQL not vacuum.
 
-import { type FieldName, fieldNames, groupField, type PlantColumns } from "../core/contract/fields.ts";
+import {
+  type Contract,
+  countCodeUnits,
+  type Plant,
+  type PlantColumns,
+  valueIn,
+} from "../core/contract/contract.ts";
 import { int64Max, int64Min } from "../core/contract/int64.ts";
-import { type NewPlant, toNewPlant } from "../core/contract/plant.ts";
+import { toValues } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { list } from "../core/store/sql-work.ts";
@@ -26,12 +32,13 @@ interface Creation {
 }
 
 /** A plant with its creation, where that was read. */
-export type StoredPlant = NewPlant & { readonly creation?: Creation };
+export type StoredPlant = Plant & { readonly creation?: Creation };
 
 type PlantRow = PlantColumns & {
   readonly id: bigint;
   readonly created_at: bigint | null;
-  readonly token: string | null;
+  /** No column of a field has this name. */
+  readonly "creator name": string | null;
 };
 
 /**
@@ -45,20 +52,25 @@ const pageCodeUnits = 2 ** 22;
 /** Counting 50 million plants takes some seconds. */
 const countMsMax = 10 * 60_000;
 
-const columns = `plants.id, ${fieldNames.map((field) => `plants.${field}`).join(", ")}, created_at, creators.name AS token`;
+function columnsOf({ fields }: Contract): string {
+  const columns = fields.map(({ column }) => `plants.${column}`);
+  return ["plants.id", ...columns, "plants.created_at", 'creators.name AS "creator name"'].join(", ");
+}
+
 const joinCreators = "LEFT JOIN creators ON creators.id = creator";
 
 /** The plants that are stored under some ids, at most editsMax. Rejects with an OperatorError. */
 export async function findPlants(
+  contract: Contract,
   sql: SqlConnection,
   ids: readonly bigint[],
 ): Promise<Map<bigint, StoredPlant>> {
   if (ids.length === 0) return new Map();
   const rows = await sql.query<PlantRow>(
-    `SELECT ${columns} FROM plants ${joinCreators} WHERE plants.id IN ${list(ids)}`,
+    `SELECT ${columnsOf(contract)} FROM plants ${joinCreators} WHERE plants.id IN ${list(ids)}`,
     ids,
   );
-  return new Map(rows.map((row) => [row.id, toStoredPlant(row)]));
+  return new Map(rows.map((row) => [row.id, toStoredPlant(contract, row)]));
 }
 
 /**
@@ -66,10 +78,13 @@ export async function findPlants(
  * Rejects with an OperatorError.
  */
 export async function* readPlants(
+  contract: Contract,
   sql: SqlConnection,
   { group, sinceId }: Selection = {},
 ): AsyncGenerator<readonly StoredPlant[]> {
   if (sinceId === int64Max) return;
+  const columns = columnsOf(contract);
+  const { groupField } = contract;
   let count = firstPagePlants;
   for (let from = sinceId === undefined ? int64Min : sinceId + 1n; ; ) {
     const rows = await sql.query<PlantRow>(
@@ -80,11 +95,14 @@ export async function* readPlants(
     const last = rows.at(-1)?.id;
     if (last === undefined) return;
     if (!isAscending(rows, from)) throw damaged();
-    const selected = rows.filter((row) => group === undefined || row[groupField as FieldName] === group);
-    if (selected.length > 0) yield selected.map(toStoredPlant);
+    const plants = rows.map((row) => toStoredPlant(contract, row));
+    const isSelected = ({ values }: Plant) =>
+      group === undefined || (groupField !== undefined && valueIn(contract, values, groupField) === group);
+    const selected = plants.filter(isSelected);
+    if (selected.length > 0) yield selected;
     if (last === int64Max) return;
     from = last + 1n;
-    const meanCodeUnits = codeUnitsOf(rows) / rows.length;
+    const meanCodeUnits = codeUnitsOf(contract, plants) / plants.length;
     count = Math.max(1, Math.min(pagePlantsMax, Math.floor(pageCodeUnits / meanCodeUnits)));
   }
 }
@@ -103,13 +121,9 @@ export function damaged(): OperatorError {
   return new OperatorError("the store is damaged: its ids do not ascend; restore a backup");
 }
 
-function codeUnitsOf(rows: readonly PlantRow[]): number {
-  let codeUnits = 0;
-  for (const row of rows)
-    for (const field of fieldNames) {
-      const value = row[field];
-      codeUnits += typeof value === "string" ? value.length : 1;
-    }
+function codeUnitsOf(contract: Contract, plants: readonly Plant[]): number {
+  let codeUnits = plants.length;
+  for (const { values } of plants) codeUnits += countCodeUnits(contract, values);
   return codeUnits;
 }
 
@@ -120,7 +134,7 @@ export async function countPlants(sql: SqlConnection): Promise<number> {
   return Number(row?.plants);
 }
 
-function toStoredPlant({ id, created_at, token, ...fields }: PlantRow): StoredPlant {
-  const createdAt = created_at === null ? null : Number(created_at);
-  return { ...toNewPlant(id, fields as PlantColumns), creation: { createdAt, token } };
+function toStoredPlant(contract: Contract, row: PlantRow): StoredPlant {
+  const createdAt = row.created_at === null ? null : Number(row.created_at);
+  return { id: row.id, values: toValues(contract, row), creation: { createdAt, token: row["creator name"] } };
 }

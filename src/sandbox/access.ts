@@ -1,7 +1,7 @@
 // Decides who may use control: any client on this machine, and others with the console's password.
 
-import { AdminError } from "../admin-responses.ts";
-import type { TrustedProxies } from "../client-address.ts";
+import { AdminError } from "../admin-pages/admin-responses.ts";
+import type { TrustedProxies } from "../admin-pages/client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
 
 /** Fields that were accepted: one for each user name that came with the password. */

@@ -4,14 +4,13 @@
 import type { Context } from "hono";
 import { cors as allowOrigins } from "hono/cors";
 import { Hono } from "hono/tiny";
-import { AdminError, respond, respondError } from "../admin-responses.ts";
+import { AdminError, respond, respondError } from "../admin-pages/admin-responses.ts";
+import { RequestBodies } from "../admin-pages/request-bodies.ts";
 import { checkHost, checkOrigin } from "../console/request-origin.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
+import { toExactJson } from "../core/contract/exact-json.ts";
 import { int64Max, int64Min, parseInt64 } from "../core/contract/int64.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";
-import { toExactJson } from "../exact-json.ts";
-import { RequestBodies } from "../request-bodies.ts";
-import document from "./openapi-control.yaml";
 
 interface ControlRequest {
   /** The parameter in the path, decoded; "" without one. */
@@ -59,12 +58,12 @@ interface DescribedParameter {
   readonly schema: { readonly minimum?: number; readonly maximum?: number; readonly default?: number };
 }
 
-const describedPaths = document.paths as unknown as Readonly<
+type DescribedPaths = Readonly<
   Record<string, Readonly<Record<string, { readonly parameters?: readonly DescribedParameter[] }>>>
 >;
 
-function queryOf(method: string, path: string): readonly DescribedParameter[] {
-  const { parameters = [] } = describedPaths[path]?.[method.toLowerCase()] ?? {};
+function queryOf(paths: DescribedPaths, method: string, path: string): readonly DescribedParameter[] {
+  const { parameters = [] } = paths[path]?.[method.toLowerCase()] ?? {};
   return parameters.filter((parameter) => parameter.in === "query");
 }
 
@@ -78,7 +77,11 @@ export class Control implements AdminRoutes {
   readonly #app = new Hono<Env>();
   readonly #bodies = new RequestBodies(bodyLimits);
 
-  constructor(routes: ControlRoutes, { names, cors, authenticate }: ControlAccess) {
+  constructor(
+    document: { readonly paths: object },
+    routes: ControlRoutes,
+    { names, cors, authenticate }: ControlAccess,
+  ) {
     this.routes = { "GET /sandbox/openapi.json": () => respondControl(document), ...routes };
     this.#app
       .onError(respondError)
@@ -98,7 +101,7 @@ export class Control implements AdminRoutes {
         await authenticate(new Request("http://localhost/", { headers }), c.env.peer);
         await next();
       });
-    for (const base of basePaths) this.#addRoutes(base);
+    for (const base of basePaths) this.#addRoutes(base, document.paths as DescribedPaths);
     this.#app.all("*", ({ req }) => {
       const message = `There is nothing at ${req.path}; GET /sandbox/openapi.json lists what there is.`;
       throw new AdminError(404, message);
@@ -109,11 +112,11 @@ export class Control implements AdminRoutes {
     return this.#app.fetch(request, { peer });
   }
 
-  #addRoutes(base: string): void {
+  #addRoutes(base: string, paths: DescribedPaths): void {
     const operations = Object.entries(this.routes).map(([operation, handle]) => {
       const [method = "", path = ""] = operation.split(" ");
       const pattern = path.replace("/sandbox", base).replace(/\{\w+\}/, ":parameter");
-      return { method, pattern, parameters: queryOf(method, path), handle };
+      return { method, pattern, parameters: queryOf(paths, method, path), handle };
     });
     for (const { method, pattern, parameters, handle } of operations)
       this.#app.on(method, pattern, (c) => {
@@ -177,6 +180,11 @@ function parseQuery(
 /** A response of control with a JSON body, in which a bigint is a number with all of its digits. */
 export function respondControl(value: unknown, status = 200): Response {
   return respond(toExactJson(value), status, { "Content-Type": "application/json" });
+}
+
+/** A response of control with JSON that is written already. */
+export function respondControlJson(json: string): Response {
+  return respond(json, 200, { "Content-Type": "application/json" });
 }
 
 /** 204: done, and there is nothing to say. */

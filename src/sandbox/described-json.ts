@@ -3,29 +3,38 @@
 
 import type { Ajv2020, ErrorObject } from "ajv/dist/2020.js";
 import { BadRequestError } from "../console/responses.ts";
-import document from "./openapi-control.yaml";
+import type { Contract } from "../core/contract/contract.ts";
+import { controlDocument } from "./control-document.ts";
 
-let loading: Promise<Ajv2020> | undefined;
+/** The schemas of a contract, which a process has one of. */
+const loaded = new WeakMap<Contract, Promise<Ajv2020>>();
 
 /** Loaded late: it would take 25 ms of each start. */
-async function loadSchemas(): Promise<Ajv2020> {
+async function loadSchemas(contract: Contract): Promise<Ajv2020> {
   const { Ajv2020 } = await import("ajv/dist/2020.js");
   const ajv = new Ajv2020({
     strict: false,
     validateSchema: false,
+    // A field may be called constructor.
+    ownProperties: true,
     formats: { regex: isPattern },
     // It would warn of formats that it does not know, such as int64.
     logger: false,
   });
-  return ajv.addSchema({ ...document, $id: "control" });
+  return ajv.addSchema({ ...controlDocument(contract), $id: "control" });
 }
 
 /**
  * Returns a body that a schema of the document allows. Rejects with a BadRequestError that names the
  * field, and says what is right.
  */
-export async function parseDescribed<Described>(body: unknown, schemaName: string): Promise<Described> {
-  loading ??= loadSchemas();
+export async function parseDescribed<Described>(
+  contract: Contract,
+  body: unknown,
+  schemaName: string,
+): Promise<Described> {
+  const loading = loaded.get(contract) ?? loadSchemas(contract);
+  loaded.set(contract, loading);
   const ajv = await loading;
   const validate = ajv.getSchema(`control#/components/schemas/${schemaName}`);
   if (validate === undefined) throw new Error(`openapi-control.yaml has no schema ${schemaName}`);

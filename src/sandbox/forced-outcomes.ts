@@ -3,21 +3,20 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Caller } from "../core/auth/caller.ts";
+import type { Contract } from "../core/contract/contract.ts";
 import { ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
+import { parseExactJson, toExactJson } from "../core/contract/exact-json.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
-import type { Plant } from "../core/contract/plant.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
-import { createPlantOperation } from "../core/http/create-plant.ts";
+import { createOperation } from "../core/http/create-plant.ts";
 import { Exchange, type ExchangeDependencies, requestIdMaker } from "../core/http/exchange.ts";
 import { type Handler, pathOf, type RequestContext } from "../core/http/handler.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { RateLimit, type RateLimitResult } from "../core/http/rate-limit.ts";
-import { plantResponse } from "../core/http/responses.ts";
 import { type Route, routerOf } from "../core/http/router.ts";
 import { TickBudget } from "../core/http/tick-budget.ts";
 import type { Clock, Emit } from "../core/observability/server-event.ts";
-import { parseExactJson, toExactJson } from "../exact-json.ts";
-import { drawDelayMs, type Example, errorCodes, exampleOf, examples, type Outcome } from "./outcome.ts";
+import { drawDelayMs, type Example, Examples, errorCodes, type Outcome } from "./outcome.ts";
 import { parsePreferredOutcome } from "./prefer.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import type { RequestGate } from "./request-gate.ts";
@@ -25,6 +24,7 @@ import type { ForcedBy } from "./request-log.ts";
 import type { Rules } from "./rules.ts";
 
 export interface ForcedOutcomesOptions {
+  readonly contract: Contract;
   readonly next: Handler;
   readonly rules: Rules;
   /** Its signal ends the delays of requests, whose plants are then not stored. */
@@ -53,12 +53,13 @@ export class ForcedOutcomes {
   readonly #options: ForcedOutcomesOptions;
   readonly #findRoute: (method: string, path: string) => Route;
   readonly #shared: ExchangeDependencies;
+  #examples: Examples | undefined;
 
   constructor(options: ForcedOutcomesOptions) {
-    const { operations, basePath, now, emit } = options;
+    const { contract, operations, basePath, now, emit } = options;
     this.#options = options;
-    this.#findRoute = routerOf([createPlantOperation, ...operations], basePath);
-    this.#shared = { makeRequestId: requestIdMaker(), tickBudget: new TickBudget(), now, emit };
+    this.#findRoute = routerOf([createOperation(contract), ...operations], basePath, contract);
+    this.#shared = { contract, makeRequestId: requestIdMaker(), tickBudget: new TickBudget(), now, emit };
   }
 
   /** Responds with the outcome that the request asks for, or that a rule has for it. */
@@ -98,14 +99,14 @@ export class ForcedOutcomes {
     { segments }: Route,
     received: ReceivedRequest,
   ): Promise<Choice> {
-    const preferred = parsePreferredOutcome(headers.get("prefer") ?? "");
+    const preferred = parsePreferredOutcome(headers.get("prefer") ?? "", this.#exampleTable);
     if (preferred !== undefined) {
       const { outcome, preferences, isMet } = preferred;
       return { outcome, forced: { prefer: preferences }, applied: isMet ? preferences : undefined };
     }
     const { rules, arrivalMsMax } = this.#options;
     const members = method === "POST" ? membersOf(await received.body(arrivalMsMax)) : undefined;
-    const id = parseInt64(String(members?.["id"] ?? segments["id"] ?? ""));
+    const id = parseInt64(String(members?.id ?? segments.id ?? ""));
     const rule = rules.match({ method, headers, members, id });
     return rule === undefined ? {} : { outcome: rule.outcome, forced: { rule: rule.id } };
   }
@@ -129,11 +130,11 @@ export class ForcedOutcomes {
     { error, example: exampleName, response }: Outcome,
   ): Promise<Response> {
     if (response !== undefined) return toResponse(response);
-    const example = examples.get(exampleName ?? "");
+    const example = this.#exampleTable.byName.get(exampleName ?? "");
     const code = errorCodes.get(error ?? 0) ?? example?.error;
     const forced =
       code === undefined
-        ? plantResponse(example?.value as unknown as Plant, this.#shared.makeRequestId())
+        ? this.#exampleResponse(example)
         : await this.#fail(request, context, this.#forcedError(code, example, context.route));
     const rate = this.#rateOf(code);
     if (rate !== undefined) {
@@ -143,11 +144,23 @@ export class ForcedOutcomes {
     return forced;
   }
 
+  /** Made when the first request needs it. */
+  get #exampleTable(): Examples {
+    this.#examples ??= new Examples(this.#options.contract);
+    return this.#examples;
+  }
+
+  #exampleResponse(example: Example | undefined): Response {
+    const headers = { "Content-Type": "application/json", "X-Request-Id": this.#shared.makeRequestId() };
+    return new Response(JSON.stringify(example?.value), { status: example?.status ?? 200, headers });
+  }
+
   /** The error with its example's message, but for the one of the rate that the server has. */
   #forcedError(code: ErrorCode, example: Example | undefined, { path }: Route): ApiError {
     const rateError = this.#rateOf(code)?.error;
     if (rateError !== undefined && example === undefined) return rateError;
-    const { message = `${errorRegistry[code].meaning}.` } = (example ?? exampleOf(code))?.value ?? {};
+    const { message = `${errorRegistry[code].meaning}.` } =
+      (example ?? this.#exampleTable.of(code))?.value ?? {};
     return new ApiError(code, String(message), rateError?.details ?? this.#detailsOf(code, path));
   }
 

@@ -1,6 +1,6 @@
 // The SQLite engine in memory: nothing is kept. Its state can be copied and replaced.
 
-import type { NewPlant } from "../core/contract/plant.ts";
+import type { Contract, Plant } from "../core/contract/contract.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "../core/store/plant-edit.ts";
 import type { NewEntry, OnUnavailable, Outcome, PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
@@ -27,16 +27,18 @@ export class MemoryStore implements PlantStore {
   readonly engine = "memory";
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore;
+  readonly contract: Contract;
   readonly #onUnavailable: OnUnavailable;
   readonly #bytesMax: number;
   #current: Opened;
 
   /** @param bytesMax the size of the store; from then on a create is `unavailable`. */
-  constructor(onUnavailable: OnUnavailable, bytesMax = bytesMaxDefault) {
+  constructor(contract: Contract, onUnavailable: OnUnavailable, bytesMax = bytesMaxDefault) {
+    this.contract = contract;
     this.#onUnavailable = onUnavailable;
     this.#bytesMax = bytesMax;
     using empty = new Database(":memory:", databaseOptions);
-    migrate(empty, "the store in memory");
+    migrate(empty, "the store in memory", contract);
     this.#current = this.#open(empty.serialize());
     const run = async <Result>(work: () => SqlWork<Result>) => {
       const { database } = this.#current;
@@ -50,7 +52,7 @@ export class MemoryStore implements PlantStore {
   }
 
   async edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
-    return editPlants(this.#current.database, edits, run);
+    return editPlants(this.#current.database, this.contract, edits, run);
   }
 
   async bytesOnDisk(): Promise<undefined> {
@@ -70,7 +72,7 @@ export class MemoryStore implements PlantStore {
     this.#current.database.close();
   }
 
-  get(id: bigint): NewPlant | undefined {
+  get(id: bigint): Plant | undefined {
     return this.#current.plants.get(id);
   }
 
@@ -103,7 +105,7 @@ export class MemoryStore implements PlantStore {
     database.fileControl(sizeLimitOperation, new BigInt64Array([BigInt(this.#bytesMax)]));
     return {
       database,
-      plants: new SqlitePlants(database, this.#onUnavailable),
+      plants: new SqlitePlants(database, this.contract, this.#onUnavailable),
       sql: new SqlReader(database),
     };
   }

@@ -2,7 +2,7 @@
 // Prism: code and example; and delay, in seconds.
 
 import { errorRegistry } from "../core/contract/errors.ts";
-import { delaySecondsMax, type Example, examples, findError, type Outcome } from "./outcome.ts";
+import { delaySecondsMax, type Example, type Examples, type Outcome } from "./outcome.ts";
 
 export interface PreferredOutcome {
   readonly outcome: Outcome;
@@ -22,14 +22,14 @@ const invalidPreferenceError = 40010;
  *
  * @param value of the field; of several fields the values, joined by commas.
  */
-export function parsePreferredOutcome(value: string): PreferredOutcome | undefined {
+export function parsePreferredOutcome(value: string, examples: Examples): PreferredOutcome | undefined {
   const preferences = parsePrefer(value);
   const asked = ["code", "example", "delay"]
     .filter((name) => preferences.has(name))
     .map((name) => `${name}=${preferences.get(name)}`);
   if (asked.length === 0) return undefined;
   const text = asked.join(", ");
-  const response = parseResponse(preferences.get("code"), preferences.get("example"));
+  const response = parseResponse(examples, preferences.get("code"), preferences.get("example"));
   const delay = parseDelay(preferences.get("delay"));
   if (typeof response === "string") return unmet(text, response);
   if (typeof delay === "string") return unmet(text, delay);
@@ -42,10 +42,14 @@ function unmet(preferences: string, reason: string): PreferredOutcome {
 }
 
 /** Returns the reason as a string if there is no such response. */
-function parseResponse(code: string | undefined, name: string | undefined): Outcome | string {
-  const example = examples.get(name ?? "");
+function parseResponse(
+  examples: Examples,
+  code: string | undefined,
+  name: string | undefined,
+): Outcome | string {
+  const example = examples.byName.get(name ?? "");
   if (name !== undefined && example === undefined)
-    return `there is no example ${JSON.stringify(name)} in openapi.yaml.`;
+    return `there is no example ${JSON.stringify(name)} in openapi.json.`;
   const number = /^[1-9]\d{2}(?:\d{2})?$/.test(code ?? "") ? Number(code) : undefined;
   if (example !== undefined) {
     if (code === undefined || (number !== undefined && isExampleOf(example, number)))
@@ -53,7 +57,7 @@ function parseResponse(code: string | undefined, name: string | undefined): Outc
     return `${example.name} is not an example of code=${code}.`;
   }
   if (code === undefined) return {};
-  const error = number === undefined ? undefined : findError(number);
+  const error = number === undefined ? undefined : examples.findError(number);
   if (error !== undefined) return { error };
   if (number !== undefined && number >= 400 && number <= 599) return { response: { status: number } };
   return `code=${code} is neither a status from 400 to 599 nor the code of an error; for 200, name an example.`;

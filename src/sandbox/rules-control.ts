@@ -1,33 +1,34 @@
 // Control of the rules, and those of the start.
 
 import type { Rule, RuleList } from "../../packages/sandbox/src/control-types.ts";
-import { AdminError } from "../admin-responses.ts";
+import { AdminError } from "../admin-pages/admin-responses.ts";
+import type { Contract } from "../core/contract/contract.ts";
+import { parseExactJson } from "../core/contract/exact-json.ts";
 import { errorMessage, OperatorError } from "../core/operator-error.ts";
-import { parseExactJson } from "../exact-json.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { parseDescribed } from "./described-json.ts";
 import type { Rules } from "./rules.ts";
 
 /** Reads the rules of a file. Rejects with an OperatorError if it has no valid ones. */
-export async function loadRules(file: string): Promise<RuleList> {
+export async function loadRules(contract: Contract, file: string): Promise<RuleList> {
   try {
-    return await parseDescribed<RuleList>(parseExactJson(await Bun.file(file).text()), "RuleList");
+    return await parseDescribed<RuleList>(contract, parseExactJson(await Bun.file(file).text()), "RuleList");
   } catch (error) {
     throw new OperatorError(`${file}: ${errorMessage(error)}`);
   }
 }
 
 /** @param atStart those of the start and of each reset. */
-export function rulesPart(rules: Rules, atStart: RuleList): SandboxPart {
+export function rulesPart(contract: Contract, rules: Rules, atStart: RuleList): SandboxPart {
   rules.replace(atStart);
   const list = () => respondControl({ seed: rules.random.seed, rules: rules.describe() });
   return {
     routes: {
       "GET /sandbox/rules": list,
       "POST /sandbox/rules": async ({ json }) =>
-        respondControl(rules.add(await parseDescribed<Rule>(await json(), "Rule")), 201),
+        respondControl(rules.add(await parseDescribed<Rule>(contract, await json(), "Rule")), 201),
       "PUT /sandbox/rules": async ({ json }) => {
-        rules.replace(await parseDescribed<RuleList>(await json(), "RuleList"));
+        rules.replace(await parseDescribed<RuleList>(contract, await json(), "RuleList"));
         return list();
       },
       "DELETE /sandbox/rules/{id}": ({ parameter: id }) => {

@@ -6,8 +6,9 @@ import type {
   StoredRule,
   TextCondition,
 } from "../../packages/sandbox/src/control-types.ts";
-import { AdminError } from "../admin-responses.ts";
-import { fieldNames } from "../core/contract/fields.ts";
+import { AdminError } from "../admin-pages/admin-responses.ts";
+import type { Contract } from "../core/contract/contract.ts";
+import { matchableFields } from "./control-document.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
 type Rule = RuleSource & { readonly id: string; applied: number; matched: number };
@@ -25,9 +26,14 @@ const rulesMax = 100;
 const defaultSeed = 1;
 
 export class Rules {
+  readonly #fieldNames: readonly string[];
   #rules: readonly Rule[] = [];
   #random = new SeededRandom(defaultSeed);
   #lastId = 0;
+
+  constructor(contract: Contract) {
+    this.#fieldNames = matchableFields(contract).map(({ name }) => name);
+  }
 
   get size(): number {
     return this.#rules.length;
@@ -70,7 +76,7 @@ export class Rules {
       (each) =>
         !isUsedUp(each) &&
         matchesHead(each, subject) &&
-        matchesBody(each, subject) &&
+        matchesBody(each, subject, this.#fieldNames) &&
         this.#drawsShare(each) &&
         ++each.matched > (each.after ?? 0),
     );
@@ -108,9 +114,16 @@ function matchesHead(
   );
 }
 
-function matchesBody({ match = {} }: Rule, { members, id }: Pick<RuleSubject, "members" | "id">): boolean {
+function matchesBody(
+  { match = {} }: Rule,
+  { members, id }: Pick<RuleSubject, "members" | "id">,
+  fieldNames: readonly string[],
+): boolean {
   if (match.id !== undefined && id !== BigInt(match.id)) return false;
-  const fields = fieldNames.map((field) => [field, match[field]] as const);
+  const conditions: Readonly<Record<string, unknown>> = { ...match };
+  const fields = fieldNames.flatMap((name) =>
+    Object.hasOwn(conditions, name) ? [[name, conditions[name]] as const] : [],
+  );
   const wanted = [...fields, ...Object.entries(match.body ?? {})].filter(([, value]) => value !== undefined);
   if (members === undefined) return wanted.length === 0;
   return wanted.every(([name, value]) =>

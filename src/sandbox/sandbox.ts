@@ -1,13 +1,17 @@
 // A sandbox: a server on a store in memory that can be reset, read back, and told how to respond.
 
 import type { RuleList } from "../../packages/sandbox/src/control-types.ts";
-import { TrustedProxies } from "../client-address.ts";
+import { TrustedProxies } from "../admin-pages/client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
+import type { ContractSource } from "../core/contract/contract.ts";
+import { plantStoreSource } from "../core/contract/plant-store.ts";
+import { readContract } from "../core/contract/read-contract.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";
 import type { Handler } from "../core/http/handler.ts";
 import type { OnUnavailable } from "../core/store/plant-store.ts";
 import { passwordCheck } from "./access.ts";
 import { Control, respondControl, respondDone, type SandboxPart } from "./control.ts";
+import { controlDocument } from "./control-document.ts";
 import { ForcedOutcomes, type ForcedOutcomesOptions } from "./forced-outcomes.ts";
 import { SandboxListener, type SandboxListenerOptions } from "./listener.ts";
 import { MemoryStore } from "./memory-store.ts";
@@ -21,6 +25,8 @@ import { loadSeeds } from "./seeds.ts";
 import { SandboxClock, storeFixedToken, tokensPart } from "./tokens.ts";
 
 export interface SandboxOptions {
+  /** Undefined for the Plant Store's. */
+  readonly contract: ContractSource | undefined;
   readonly token: string;
   /** A file of plants; undefined for none. */
   readonly seed: string | undefined;
@@ -47,7 +53,7 @@ export class Sandbox {
   /** The seeds and the fixed token. */
   readonly #start: Uint8Array;
   readonly #log = new RequestLog();
-  readonly #rules = new Rules();
+  readonly #rules: Rules;
   readonly #rulesAtStart: RuleList;
   readonly #gate = new RequestGate();
   /** Undefined before the public port is open. */
@@ -61,6 +67,7 @@ export class Sandbox {
     rulesAtStart: RuleList,
   ) {
     this.#options = options;
+    this.#rules = new Rules(store.contract);
     this.#rulesAtStart = rulesAtStart;
     this.store = store;
     this.clock = clock;
@@ -70,19 +77,34 @@ export class Sandbox {
   /** Opens the store with its seeds and the token. Rejects with an OperatorError for a bad file. */
   static async open(options: SandboxOptions, onUnavailable: OnUnavailable): Promise<Sandbox> {
     const { seed, rules, token } = options;
-    const [store, clock] = [new MemoryStore(onUnavailable), new SandboxClock()];
+    const contract = await readContract(options.contract ?? plantStoreSource);
+    const [store, clock] = [new MemoryStore(contract, onUnavailable), new SandboxClock()];
     if (seed !== undefined) await loadSeeds(seed, store);
     await storeFixedToken(store, token);
-    return new Sandbox(options, store, clock, rules === undefined ? { rules: [] } : await loadRules(rules));
+    return new Sandbox(
+      options,
+      store,
+      clock,
+      rules === undefined ? { rules: [] } : await loadRules(contract, rules),
+    );
   }
 
   /**
    * Puts the handler of the sandbox before that of the server. Requests that came in by another way
    * than the public port, such as from the console, are not logged, and get no forced outcomes.
    */
-  wrapHandler(next: Handler, options: Omit<ForcedOutcomesOptions, "next" | "rules" | "gate">): Handler {
+  wrapHandler(
+    next: Handler,
+    options: Omit<ForcedOutcomesOptions, "contract" | "next" | "rules" | "gate">,
+  ): Handler {
     const gate = this.#gate;
-    const outcomes = new ForcedOutcomes({ ...options, next, rules: this.#rules, gate });
+    const outcomes = new ForcedOutcomes({
+      ...options,
+      contract: this.store.contract,
+      next,
+      rules: this.#rules,
+      gate,
+    });
     return (request, context) => {
       const received = this.#listener?.find(request);
       if (received === undefined) return gate.handle(() => next(request, context));
@@ -105,7 +127,7 @@ export class Sandbox {
       plantsPart(store),
       tokensPart({ store, clock, token, reloadTokens }),
       requestsPart(this.#log),
-      rulesPart(this.#rules, this.#rulesAtStart),
+      rulesPart(store.contract, this.#rules, this.#rulesAtStart),
     ];
     const reset = async () => {
       this.#listener?.discardUnfinished();
@@ -118,13 +140,13 @@ export class Sandbox {
     const describe = () =>
       respondControl(
         Object.assign(
-          { url: this.#url, plantsUrl: `${this.#url}/plants` },
+          { url: this.#url, plantsUrl: this.#url + store.contract.path },
           ...parts.map((part) => part.describe?.()),
         ),
       );
     const own = { "GET /sandbox": describe, "POST /sandbox/reset": reset };
     const routes = Object.assign(own, ...parts.map((part) => part.routes));
-    return new Control(routes, {
+    return new Control(controlDocument(store.contract), routes, {
       names: adminNames,
       cors,
       authenticate: passwordCheck(sessions, new TrustedProxies(trustedProxies)),

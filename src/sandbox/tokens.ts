@@ -1,7 +1,7 @@
 // Control of the tokens, and of the clock by which they expire.
 
 import type { ClockChange, NewToken } from "../../packages/sandbox/src/control-types.ts";
-import { AdminError } from "../admin-responses.ts";
+import { AdminError } from "../admin-pages/admin-responses.ts";
 import { hashToken, makeToken, randomBytes } from "../core/auth/token.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { parseDescribed } from "./described-json.ts";
@@ -39,7 +39,11 @@ export function tokensPart({
   reloadTokens,
 }: TokensDependencies): SandboxPart {
   async function issue(body: object): Promise<Response> {
-    const { name, expiresInSeconds: seconds } = await parseDescribed<NewToken>(body, "NewToken");
+    const { name, expiresInSeconds: seconds } = await parseDescribed<NewToken>(
+      store.contract,
+      body,
+      "NewToken",
+    );
     const now = clock.now();
     const expiresAt = seconds === undefined ? null : Math.round(now + seconds * 1_000);
     const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });
@@ -57,7 +61,7 @@ export function tokensPart({
   }
 
   async function setClock(body: object): Promise<Response> {
-    const { offsetSeconds } = await parseDescribed<ClockChange>(body, "ClockChange");
+    const { offsetSeconds } = await parseDescribed<ClockChange>(store.contract, body, "ClockChange");
     // The store has times in whole milliseconds.
     clock.offsetMs = Math.round(offsetSeconds * 1_000);
     return respondControl(describeClock());

@@ -1,7 +1,8 @@
 // A real server with a token, and the errors of a client.
 
 import { PlantStoreClient, type PlantStoreClientOptions } from "../../packages/client/src/index.ts";
-import { newPlantJson } from "../../src/core/contract/plant.ts";
+import { plantJson } from "../../src/core/contract/plant.ts";
+import { plantStore } from "./contracts.ts";
 import { RunningServer } from "./server.ts";
 import { storedPlant } from "./stored-plants.ts";
 
@@ -19,7 +20,7 @@ export async function startClientTarget(...args: string[]) {
     /** The stored plant with an id as one line of JSON. */
     async stored(digits: string): Promise<string> {
       const plant = await storedPlant(server.database, BigInt(digits));
-      return plant === undefined ? "" : `${newPlantJson(plant)}\n`;
+      return plant === undefined ? "" : `${plantJson(plantStore, plant)}\n`;
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };

@@ -1,16 +1,26 @@
 // Runs rules of the conformance suite in this process.
 
 import { randomInt } from "node:crypto";
+import { type Contents, contentsOf } from "../../src/conformance/contents.ts";
 import type { Level, Rule } from "../../src/conformance/rule.ts";
-import { rules as allRules } from "../../src/conformance/rules.ts";
+import { rulesFor } from "../../src/conformance/rules.ts";
 import { type ConformanceReport, runConformance } from "../../src/conformance/run.ts";
 import { formatTextReport } from "../../src/conformance/text-report.ts";
+import { plantStore } from "./contracts.ts";
 import type { Target } from "./http.ts";
+
+const plantStoreContents = contentsOf(plantStore);
+const plantStoreRules = rulesFor(plantStoreContents);
+
+/** The rules of the Plant Store. */
+export const allRules = plantStoreRules.rules;
 
 /** The rules of one level: the test of one takes less than 3 seconds, that of all more. */
 export const rulesOf = (level: Level) => allRules.filter((rule) => rule.level === level);
 
 export interface CheckOptions {
+  /** The Plant Store's by default. */
+  readonly contents?: Contents;
   readonly rules?: readonly Rule[];
   readonly timeoutMs?: number;
   readonly bodyBytesMax?: number;
@@ -19,9 +29,15 @@ export interface CheckOptions {
 /** Checks a server, and returns the report. Throws why no rule can be judged. */
 export async function checkConformance(
   { url, token, ca }: Target,
-  { rules = allRules, timeoutMs = 20_000, bodyBytesMax = 2 ** 20 }: CheckOptions = {},
+  {
+    contents = plantStoreContents,
+    rules = allRules,
+    timeoutMs = 20_000,
+    bodyBytesMax = 2 ** 20,
+  }: CheckOptions = {},
 ): Promise<ConformanceReport> {
   const report = await runConformance({
+    contents,
     rules,
     timeoutMs,
     seed: randomInt(2 ** 32),

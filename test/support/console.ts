@@ -1,10 +1,12 @@
 // A client of the console's API that sends the requests of its page.
 
 import type { ConsoleContext } from "../../src/console/context.ts";
-import type { NewPlant } from "../../src/core/contract/plant.ts";
+import type { Contract } from "../../src/core/contract/contract.ts";
+import { readContract } from "../../src/core/contract/read-contract.ts";
 import type { ServerEvent } from "../../src/core/observability/server-event.ts";
 import { toEntries } from "../../src/core/store/plant-store.ts";
 import { MemoryStore } from "../../src/sandbox/memory-store.ts";
+import { type PlantLike, plantStore, toPlants } from "./contracts.ts";
 import { type Answer, send } from "./http.ts";
 import type { RunningServer } from "./server.ts";
 
@@ -14,7 +16,7 @@ export function consoleContext({
   ...given
 }: Partial<Omit<ConsoleContext, "store">> & { store: Partial<ConsoleContext["store"]> }): ConsoleContext {
   return {
-    store: store as ConsoleContext["store"],
+    store: Object.assign(store, { contract: plantStore }) as ConsoleContext["store"],
     reader: () => Promise.reject(new Error("nothing is read")),
     emit: () => undefined,
     countCreated: () => undefined,
@@ -26,11 +28,11 @@ export function consoleContext({
 
 /** The context of parts of the console on a store in memory, and the events that they emit. */
 export class MemoryContext implements ConsoleContext, AsyncDisposable {
-  readonly store = new MemoryStore(() => undefined);
+  readonly store: MemoryStore;
   readonly bodyBytesMax = 1_000;
   readonly emitted: ServerEvent[] = [];
   created = 0;
-  readonly #reader = this.store.openSql();
+  readonly #reader: ReturnType<MemoryStore["openSql"]>;
 
   readonly reader = () => this.#reader;
   readonly emit = (event: ServerEvent) => void this.emitted.push(event);
@@ -39,10 +41,15 @@ export class MemoryContext implements ConsoleContext, AsyncDisposable {
   };
   readonly now = () => performance.now();
 
+  constructor(contract: Contract = plantStore) {
+    this.store = new MemoryStore(contract, () => undefined);
+    this.#reader = this.store.openSql();
+  }
+
   /** Stores plants, in one batch. */
-  static async of(plants: readonly NewPlant[]): Promise<MemoryContext> {
+  static async of(plants: readonly PlantLike[]): Promise<MemoryContext> {
     const context = new MemoryContext();
-    await context.store.create(toEntries(plants));
+    await context.store.create(toEntries(toPlants(plants)));
     return context;
   }
 
@@ -50,6 +57,24 @@ export class MemoryContext implements ConsoleContext, AsyncDisposable {
     await (await this.#reader)[Symbol.asyncDispose]();
     await this.store[Symbol.asyncDispose]();
   }
+}
+
+/** Reads the contract of a resource with these properties besides its id. */
+export function contractWith(
+  properties: object,
+  required: readonly string[] = [],
+  annotations: object = {},
+): Promise<Contract> {
+  const schema = {
+    type: "object",
+    required: ["id", ...required],
+    properties: { id: { type: "integer" }, ...properties },
+    ...annotations,
+  };
+  const content = { "application/json": { schema } };
+  const post = { requestBody: { content }, responses: { 201: { description: "stored", content } } };
+  const info = { title: "Things", version: "1" };
+  return readContract({ text: JSON.stringify({ openapi: "3.1.0", info, paths: { "/things": { post } } }) });
 }
 
 export class ConsoleClient {

@@ -22,7 +22,13 @@ export function packClient(folder: TemporaryFolder): Promise<string> {
 /** Packs the conformance kit, and returns the path of the tarball. */
 export function packConformance(folder: TemporaryFolder): Promise<string> {
   return packCopy(
-    ["src/conformance", "src/core/contract", "packages/conformance"],
+    [
+      "src/conformance",
+      "src/core/contract",
+      "src/core/operator-error.ts",
+      "packages/conformance",
+      "openapi.yaml",
+    ],
     "packages/conformance",
     folder,
   );

@@ -1,9 +1,9 @@
 // Random values: a generator with a seed, and plants for fast-check.
 
 import fc from "fast-check";
-import type { FieldType } from "../../src/core/contract/field-types.ts";
-import { fieldNames, isRequired, typeOf } from "../../src/core/contract/fields.ts";
-import type { NewPlant } from "../../src/core/contract/plant.ts";
+import type { Contract, Field, Plant } from "../../src/core/contract/contract.ts";
+import type { FieldValue } from "../../src/core/contract/field-types.ts";
+import { plantStore } from "./contracts.ts";
 
 export class Random {
   #state: number;
@@ -95,23 +95,35 @@ export const anyInt64 = fc.oneof(
   fc.constantFrom(-(2n ** 63n), 2n ** 63n - 1n, 0n, 2n ** 53n + 1n, 2n ** 51n + 1n, -(2n ** 52n) - 1n),
 );
 
-/** Any value of a field, by the schema of its type. */
-export function anyValue({ schema, parse }: FieldType<unknown>): fc.Arbitrary<unknown> {
-  const { type, format, enum: values } = schema;
-  if (Array.isArray(values)) return fc.constantFrom(...values);
-  if (format === "int64") return anyInt64;
+/** Any value of a field, by its schema. */
+function anyValue({ schema, type }: Field): fc.Arbitrary<FieldValue> {
+  const { format, enum: values, pattern, minimum, maximum } = schema;
+  const parsed = (text: string) => type.parse(text) as FieldValue;
+  if (Array.isArray(values)) return fc.constantFrom(...(values as string[]));
+  if (type.kind === "integer" && minimum === undefined && maximum === undefined) return anyInt64;
+  if (type.kind === "integer")
+    return fc.bigInt({
+      min: BigInt((minimum as number | undefined) ?? -(2 ** 31)),
+      max: BigInt((maximum as number | undefined) ?? 2 ** 31 - 1),
+    });
   if (format === "date-time")
     return fc
       .date({ noInvalidDate: true, max: new Date("9999-01-01"), min: new Date("1000-01-01") })
       .map((date) => date.toISOString());
-  if (type === "integer") return fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
-  if (type === "number") return fc.integer().map((hundredths) => parse(String(hundredths / 100)));
-  if (type === "boolean") return fc.boolean();
-  return type === "array" ? fc.array(anyText) : anyText;
+  if (type.kind.startsWith("decimal")) return fc.nat().map((hundredths) => parsed(String(hundredths / 100)));
+  if (type.kind === "boolean") return fc.boolean();
+  if (type.kind === "text" && pattern === undefined)
+    return anyText.filter((text) => type.parse(text) !== undefined);
+  return fc.constantFrom(...(schema.examples as unknown[])).map((value) => parsed(JSON.stringify(value)));
 }
 
-/** Any plant that the contract accepts. */
-export const anyNewPlant = fc.record(
-  { id: anyInt64, ...Object.fromEntries(fieldNames.map((field) => [field, anyValue(typeOf(field))])) },
-  { requiredKeys: ["id", ...fieldNames.filter(isRequired)] as never[] },
-) as unknown as fc.Arbitrary<NewPlant>;
+/** Any plant of a contract. */
+export function anyPlantOf({ fields }: Contract): fc.Arbitrary<Plant> {
+  const values = fields.map((field) =>
+    field.isRequired ? anyValue(field) : fc.option(anyValue(field), { nil: undefined }),
+  );
+  return fc.record({ id: anyInt64, values: fc.tuple(...values) });
+}
+
+/** Any plant of the Plant Store. */
+export const anyPlant = anyPlantOf(plantStore);

@@ -3,7 +3,9 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { parse } from "lossless-json";
 import type { RecordedRequest } from "../../packages/sandbox/src/index.ts";
-import document from "../../src/sandbox/openapi-control.yaml";
+import type { Contract } from "../../src/core/contract/contract.ts";
+import { controlDocument } from "../../src/sandbox/control-document.ts";
+import { plantStore } from "./contracts.ts";
 import type { Target } from "./http.ts";
 import { InProcessCommand } from "./in-process-command.ts";
 import { environment, plantstore, type RunningProgram, startProgram } from "./server.ts";
@@ -15,6 +17,8 @@ export interface SandboxSetup {
   readonly cwd?: string;
   /** The command to run instead of `plantstore`. */
   readonly program?: string;
+  /** That of `args`, which its responses are checked against; the Plant Store's if there is none. */
+  readonly contract?: Contract | undefined;
 }
 
 /** A response of control. */
@@ -37,7 +41,9 @@ export class RunningSandbox implements Target {
   readonly lines: readonly string[];
   readonly #program: RunningProgram;
 
-  private constructor(lines: readonly string[], program: RunningProgram) {
+  readonly #contract: Contract;
+
+  private constructor(lines: readonly string[], program: RunningProgram, contract: Contract) {
     const readRow = (label: string) =>
       lines
         .find((line) => line.startsWith(label))
@@ -48,14 +54,19 @@ export class RunningSandbox implements Target {
     this.token = readRow("Token") ?? "";
     this.controlUrl = readRow("Control") ?? "";
     this.#program = program;
+    this.#contract = contract;
   }
 
   /** Starts a sandbox in the process of the test, and waits until it is ready. */
   static startInProcess({
     args = [],
     env = {},
-  }: Pick<SandboxSetup, "args" | "env"> = {}): Promise<RunningSandbox> {
-    return RunningSandbox.#started(new InProcessCommand([...sandboxArgs, ...args], environment(env)));
+    contract,
+  }: Pick<SandboxSetup, "args" | "env" | "contract"> = {}): Promise<RunningSandbox> {
+    return RunningSandbox.#started(
+      new InProcessCommand([...sandboxArgs, ...args], environment(env)),
+      contract,
+    );
   }
 
   /** Starts a sandbox in a new process, and waits until it is ready. */
@@ -64,22 +75,24 @@ export class RunningSandbox implements Target {
     env = {},
     cwd,
     program = plantstore,
+    contract,
   }: SandboxSetup = {}): Promise<RunningSandbox> {
     return RunningSandbox.#started(
       startProgram([program, ...sandboxArgs, ...args], {
         ...(cwd === undefined ? {} : { cwd }),
         env: environment(env),
       }),
+      contract,
     );
   }
 
-  static async #started(program: RunningProgram): Promise<RunningSandbox> {
+  static async #started(program: RunningProgram, contract = plantStore): Promise<RunningSandbox> {
     const printed = await program.stdout
       .until((text) => (/^Store .*\n/m.test(text) ? text : undefined))
       .catch(async () => {
         throw new Error(`The sandbox did not start: ${await program.stderr.ended}`);
       });
-    return new RunningSandbox(printed.trimEnd().split("\n"), program);
+    return new RunningSandbox(printed.trimEnd().split("\n"), program, contract);
   }
 
   /** The process of the sandbox, which is that of the test if it was started there. */
@@ -108,7 +121,7 @@ export class RunningSandbox implements Target {
       ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    const differences = controlDifferences(method, new URL(response.url).pathname, {
+    const differences = controlDifferences(this.#contract, method, new URL(response.url).pathname, {
       status: response.status,
       headers: response.headers,
       text,
@@ -158,20 +171,30 @@ interface DescribedOperation {
   readonly responses: Readonly<Record<string, DescribedResponse>>;
 }
 
-const { paths, components } = document as unknown as {
+const { paths, components } = controlDocument(plantStore) as unknown as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
   readonly components: { readonly responses: Readonly<Record<string, DescribedResponse>> };
 };
 
-const ajv = new Ajv2020({ strict: false, validateSchema: false, logger: false });
-ajv.addFormat("int64", {
-  type: "number",
-  validate: (value) => Number.isInteger(value) && Math.abs(value) <= 2 ** 63,
-});
-ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/);
-ajv.addFormat("regex", true);
-ajv.addFormat("uri", (text) => URL.canParse(text));
-ajv.addSchema({ ...document, $id: "control:" });
+function newSchemas(contract: Contract): Ajv2020 {
+  const ajv = new Ajv2020({ strict: false, validateSchema: false, logger: false, ownProperties: true });
+  ajv.addFormat("int64", {
+    type: "number",
+    validate: (value) => Number.isInteger(value) && Math.abs(value) <= 2 ** 63,
+  });
+  ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/);
+  ajv.addFormat("regex", true);
+  ajv.addFormat("uri", (text) => URL.canParse(text));
+  return ajv.addSchema({ ...controlDocument(contract), $id: "control:" });
+}
+
+const schemas = new Map([[plantStore, newSchemas(plantStore)]]);
+
+function schemasOf(contract: Contract): Ajv2020 {
+  const ajv = schemas.get(contract) ?? newSchemas(contract);
+  schemas.set(contract, ajv);
+  return ajv;
+}
 
 /** The operations, each as its method and its path: `GET /sandbox/plants/{id}`. */
 export const describedOperations = Object.entries(paths).flatMap(([path, operations]) =>
@@ -192,6 +215,7 @@ function findOperation(method: string, path: string): DescribedOperation | undef
 
 /** The differences of a response from its description. An undescribed request must get an error. */
 function controlDifferences(
+  contract: Contract,
   method: string,
   path: string,
   { status, headers, text }: { readonly status: number; readonly headers: Headers; readonly text: string },
@@ -207,6 +231,7 @@ function controlDifferences(
   if (schema === undefined) return [`${method} ${path}: the Content-Type is ${type}`];
   if (type !== "application/json") return [];
   const pointed = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"control:#/'));
+  const ajv = schemasOf(contract);
   return ajv.validate(pointed, JSON.parse(text)) ? [] : [`${method} ${path}: ${ajv.errorsText()} in ${text}`];
 }
 

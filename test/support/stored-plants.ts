@@ -2,9 +2,9 @@
 
 import { Database } from "bun:sqlite";
 import { Client } from "pg";
+import type { Contract, ContractSource } from "../../src/core/contract/contract.ts";
 import { ApiError } from "../../src/core/contract/errors.ts";
-import { fieldNames } from "../../src/core/contract/fields.ts";
-import { type NewPlant, parseNewPlantJson } from "../../src/core/contract/plant.ts";
+import { parsePlantJson } from "../../src/core/contract/plant.ts";
 import type { ServerStore } from "../../src/core/store/group-commit.ts";
 import { openServerStore } from "../../src/core/store/open-store.ts";
 import type { EditOutcome, PlantEdit } from "../../src/core/store/plant-edit.ts";
@@ -13,11 +13,13 @@ import type { SqlConnection } from "../../src/core/store/sql-connection.ts";
 import { EditRun } from "../../src/operations/edits.ts";
 import { exportText } from "../../src/operations/export.ts";
 import { countPlants, findPlants, readPlants, type StoredPlant } from "../../src/operations/stored-plants.ts";
+import { type PlantLike, plantStore, toPlants } from "./contracts.ts";
 import { withStore } from "./server.ts";
 
 /** Creates the store if there is none, and its plants, which must be new. */
-export async function storePlants(database: string, plants: readonly NewPlant[]): Promise<void> {
-  const outcomes = await withStore(database, "create", (store) => store.create(toEntries(plants)));
+export async function storePlants(database: string, plants: readonly PlantLike[]): Promise<void> {
+  const entries = toEntries(toPlants(plants));
+  const outcomes = await withStore(database, "create", (store) => store.create(entries));
   const others = outcomes.filter((outcome) => outcome !== "created");
   if (others.length > 0) throw new Error(`Some plants were not created: ${[...new Set(others)]}`);
 }
@@ -43,15 +45,16 @@ export async function runSql(database: string, sql: string): Promise<void> {
 export function openedStore(
   database: string,
   onUnavailable: (reason: string) => void = unexpected,
+  contract?: ContractSource,
 ): Promise<ServerStore> {
   const events = { onUnavailable, onFailed: unexpected };
-  return openServerStore(database, "create", events);
+  return openServerStore(database, "create", events, { contract });
 }
 
 /** Stores plants from lines of NDJSON. */
 export function storeLines(database: string, lines: readonly string[]): Promise<void> {
   const plants = lines.map((line) => {
-    const plant = parseNewPlantJson(line);
+    const plant = parsePlantJson(plantStore, line);
     if (plant instanceof ApiError) throw new Error(`${line}: ${plant.message}`);
     return plant;
   });
@@ -69,39 +72,38 @@ export async function editOne(
 
 /** All plants of a store, as `plantstore export` prints them. */
 export async function exported(database: string): Promise<string> {
-  const chunks = await reading(database, (sql) => Array.fromAsync(exportText(readPlants(sql), "ndjson")));
+  const chunks = await reading(database, (sql, contract) =>
+    Array.fromAsync(exportText(contract, readPlants(contract, sql), "ndjson")),
+  );
   return chunks.join("");
 }
 
 /** All plants of a store, with their creations. */
 export async function storedPlants(database: string): Promise<StoredPlant[]> {
-  return (await reading(database, (sql) => Array.fromAsync(readPlants(sql)))).flat();
+  return (await reading(database, (sql, contract) => Array.fromAsync(readPlants(contract, sql)))).flat();
 }
 
 export function storedPlant(database: string, id: bigint): Promise<StoredPlant | undefined> {
-  return reading(database, async (sql) => (await findPlants(sql, [id])).get(id));
+  return reading(database, async (sql, contract) => (await findPlants(contract, sql, [id])).get(id));
 }
 
 export function storedCount(database: string): Promise<number> {
   return reading(database, (sql) => countPlants(sql));
 }
 
-function reading<Result>(database: string, read: (sql: SqlConnection) => Promise<Result>): Promise<Result> {
+function reading<Result>(
+  database: string,
+  read: (sql: SqlConnection, contract: Contract) => Promise<Result>,
+): Promise<Result> {
   return withStore(database, "existing", async (store) => {
     await using sql = await store.openSql();
-    return await read(sql);
+    return await read(sql, store.contract);
   });
 }
 
-const furtherFields = fieldNames.slice(fieldNames.indexOf("tag") + 1);
-
-/**
- * A line without its end, from the cells of the id, the name and the tag, and of what follows all
- * fields. The other optional fields are empty, and in the header, whose first cell is "id".
- */
-export function csvLine([id, name, tag, ...rest]: readonly string[]): string {
-  const further = id === "id" ? furtherFields : furtherFields.map(() => "");
-  return [id, name, tag, ...further, ...rest].join();
+/** A line without its end. */
+export function csvLine(cells: readonly string[]): string {
+  return cells.join();
 }
 
 /** What SQLite finds wrong with a store in a file: "ok" if nothing is. */

@@ -2,7 +2,7 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
-import { staticFiles } from "../../src/static-files.ts";
+import { staticFiles } from "../../src/admin-pages/static-files.ts";
 import { TemporaryFolder } from "../support/server.ts";
 
 const folder = new TemporaryFolder();

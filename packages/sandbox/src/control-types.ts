@@ -1,4 +1,4 @@
-// Written by `npm run generate` from src/sandbox/openapi-control.yaml.
+// The types of control, as src/sandbox/openapi-control.yaml describes it.
 
 /** An int64; a number must be a safe integer. Larger ids are bigints: `9007199254740993n`. */
 export type AnyId = bigint | number;
@@ -127,7 +127,7 @@ export interface TextCondition {
 export type FieldName = string;
 
 /** The code of an error of the contract. */
-export type ErrorCode = 40000 | 40001 | 40002 | 40003 | 40004 | 40009 | 40100 | 40101 | 40400 | 40500 | 40800 | 41300 | 41500 | 42900 | 50000 | 50300;
+export type ErrorCode = 40000 | 40001 | 40002 | 40003 | 40004 | 40009 | 40100 | 40101 | 40400 | 40500 | 40800 | 41300 | 41500 | 42900 | 50000 | 50100 | 50300;
 
 /** At least one of these. */
 export interface Outcome {
@@ -142,8 +142,8 @@ export interface Outcome {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether the plant is stored before an error, example or response is sent. */
   readonly commit?: boolean;
-  /** The name of an example of a response in openapi.yaml. */
-  readonly example?: "withTag" | "withoutTag" | "invalidPlant" | "invalidJson" | "badRequest" | "unstorableText" | "conflict" | "missing" | "notAccepted" | "notFound" | "methodNotAllowed" | "requestTimeout" | "tooLarge" | "unsupportedMediaType" | "tooManyRequests" | "internalError" | "overloaded";
+  /** The name of an example of a response in openapi.json. */
+  readonly example?: string;
   readonly delay?: {
     /** This number, or one that is drawn between two. */
     readonly seconds: number | readonly [number, number];

@@ -1,6 +1,7 @@
 // Parsers of setting values. Each throws an InvalidValueError for an invalid text.
 
-import { parseAddressRange } from "../../client-address.ts";
+import { parseAddressRange } from "../../admin-pages/client-address.ts";
+import { operationNames as otherOperations } from "../../collection-operations/index.ts";
 import { isBearerToken } from "../../core/auth/authenticator.ts";
 import { isTokenName } from "../../core/auth/token.ts";
 import { parseInt64 } from "../../core/contract/int64.ts";
@@ -9,7 +10,6 @@ import { isConfidential } from "../../core/loopback.ts";
 import { OperatorError } from "../../core/operator-error.ts";
 import { storeAt } from "../../core/store/open-store.ts";
 import { parseDurationMs, parseExpiry as parseExpiryFrom } from "../../operations/duration.ts";
-import { sampleOperations } from "../../sample-operations/index.ts";
 
 /** The message follows the value: `"99999"` + ` is not an integer from 0 to 65535`. */
 export class InvalidValueError extends Error {}
@@ -169,7 +169,7 @@ const parseOriginList = listOf(
   "is not *, off, or a list of origins such as https://docs.example, separated by commas",
 );
 
-const operationNames = ["create", ...Object.keys(sampleOperations)];
+const operationNames = ["create", ...otherOperations];
 
 /** Operations by their names. The create is always one of them. */
 export const parseOperations = parser(

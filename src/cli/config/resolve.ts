@@ -1,8 +1,8 @@
 // Resolves settings to one typed record: flag, environment, configuration file, default.
 
+import { pageBytesMax } from "../../collection-operations/list-plants.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { OperatorError } from "../../core/operator-error.ts";
-import { pageBytesMax } from "../../sample-operations/list-plants.ts";
 import { InvalidValueError } from "./parsers.ts";
 import { redactPasswords } from "./redact.ts";
 import {

@@ -1,6 +1,5 @@
 // The table of settings. A test compares docs/configuration.md with those of the server.
 
-import { groupField } from "../../core/contract/fields.ts";
 import { formatNames } from "../../operations/format.ts";
 import {
   integer,
@@ -49,6 +48,20 @@ export interface Setting<Value> {
 
 type Settings = Readonly<Record<string, Setting<unknown>>>;
 
+const contract = {
+  contract: {
+    flag: "--contract <file>",
+    description:
+      "OpenAPI description of what is served, in YAML or JSON; if not set, that of the store, and of the Plant Store for a new one",
+    parse: parseText,
+  },
+  collection: {
+    flag: "--collection <path>",
+    description: "path of the collection that is served, if the contract has several, such as /parcels",
+    parse: parseText,
+  },
+} satisfies Settings;
+
 const listener = {
   host: {
     flag: "--host <address>",
@@ -75,13 +88,14 @@ const listener = {
   basePath: {
     flag: "--base-path <path>",
     default: "",
-    description: "path prefix of /plants, such as /v1",
+    description: "path before that of the contract, such as /v1",
     parse: parseBasePath,
   },
   operations: {
     flag: "--operations <names>",
     default: "create",
-    description: "operations of the public listener, such as create,list,delete",
+    description:
+      "operations of the public listener besides those of the contract, such as create,list,get,delete",
     parse: parseOperations,
   },
   publicUrl: {
@@ -274,6 +288,7 @@ const log = {
 
 /** The settings of the server, below the headings in its help. */
 export const groups: Readonly<Record<string, Settings>> = {
+  "Contract:": contract,
   "Public listener:": listener,
   "Admin listener and console:": admin,
   "Store:": store,
@@ -283,7 +298,7 @@ export const groups: Readonly<Record<string, Settings>> = {
 };
 
 /** `plantstore config` prints them in this order. */
-const serverSettings = { ...listener, ...admin, ...store, ...jwt, ...limits, ...log };
+const serverSettings = { ...contract, ...listener, ...admin, ...store, ...jwt, ...limits, ...log };
 
 /** A flag without an argument. */
 const switchSetting = (flag: string, description: string) => ({
@@ -331,11 +346,6 @@ const commandSettings = {
     flag: "--format <ndjson|csv>",
     description: "if not set, import uses the file's extension, and export prints ndjson",
     parse: oneOf(...formatNames),
-  },
-  group: {
-    flag: `--${groupField ?? "group"} <${groupField ?? "group"}>`,
-    description: `export only plants with exactly this ${groupField}`,
-    parse: String,
   },
   sinceId: {
     flag: "--since-id <id>",
@@ -405,10 +415,9 @@ export function serverSettingsWithout<Excluded extends ServerSettingName>(...exc
   );
 }
 
-/** The name of a setting's variable: BODY_BYTES_MAX for bodyBytesMax, and TAG for the group. */
+/** The name of a setting's variable: BODY_BYTES_MAX for bodyBytesMax. */
 function variableOf(name: string): string {
-  const word = name === "group" ? (groupField ?? name) : name;
-  return word.replaceAll(/[A-Z]/g, "_$&").toUpperCase();
+  return name.replaceAll(/[A-Z]/g, "_$&").toUpperCase();
 }
 
 /** Every setting, with its environment variable: PLANTSTORE_BODY_BYTES_MAX for bodyBytesMax. */

@@ -1,13 +1,17 @@
 // The page: the log-in form, or the console.
 
+import type { PageContract } from "../page-contract.ts";
 import { get, post } from "./api.ts";
 import { Brand, Console } from "./console.ts";
+import { useContract } from "./contract.ts";
 import { html } from "./format.ts";
 import { useTicks } from "./hooks.ts";
 import { render, useEffect, useState } from "./library.js";
 import { LogIn } from "./log-in.ts";
 
 interface Session {
+  /** null before the log-in. */
+  contract: PageContract | null;
   requiresPassword: boolean;
   isAuthenticated: boolean;
 }
@@ -18,7 +22,9 @@ function App() {
   const [isReachable, setReachable] = useState(true);
   const load = async () => {
     try {
-      setSession(await get("session"));
+      const next = await get<Session>("session");
+      if (next.contract !== null) useContract(next.contract);
+      setSession(next);
       setReachable(true);
     } catch {
       setReachable(false);
@@ -28,7 +34,7 @@ function App() {
   useTicks(async () => {
     if (!isReachable) await load();
   });
-  const askAgain = () => setSession({ requiresPassword: true, isAuthenticated: false });
+  const askAgain = () => setSession({ requiresPassword: true, isAuthenticated: false, contract: null });
   /** Removes the sections first: they would show errors. */
   const logOut = async () => {
     setSession(null);
@@ -37,7 +43,7 @@ function App() {
 
   if (session === null)
     return html`
-      <header class="top"><${Brand} /></header>
+      <header class="top"><${Brand} name=${document.title.replace(/ console$/, "")} /></header>
       <p class="empty" role="status">${isReachable ? "" : "The server is unreachable; retrying."}</p>
     `;
   const { requiresPassword, isAuthenticated } = session;

@@ -2,6 +2,7 @@
 
 import type { Sample } from "../recent-samples.ts";
 import { Chart, type ChartProperties, type TimeAxis } from "./chart.ts";
+import { contract } from "./contract.ts";
 import { formatCount, formatMs, formatNumber, html } from "./format.ts";
 import { useState } from "./library.js";
 import type { History } from "./samples.ts";
@@ -88,8 +89,8 @@ function chartsOf(buckets: readonly Samples[], rangeName: RangeName): ChartPrope
     {
       title: "Creates",
       caption: `${created.toLocaleString("en-US")} created`,
-      unit: `plants per ${bucket}`,
-      empty: `No plant was created ${nothing}.`,
+      unit: `${contract.many} per ${bucket}`,
+      empty: `No ${contract.one} was created ${nothing}.`,
       kind: "bars",
       format: formatNumber,
       lines: [
@@ -113,13 +114,13 @@ function chartsOf(buckets: readonly Samples[], rangeName: RangeName): ChartPrope
     {
       title: "Batch size",
       caption: "",
-      unit: "plants per commit",
+      unit: `${contract.many} per commit`,
       empty: `No commit ${nothing}.`,
       kind: "lines",
       format: formatNumber,
       lines: [
         {
-          label: "plants",
+          label: contract.many,
           colour: "--accent",
           values: values(({ batches, batchPlants }) => (batches ? batchPlants / batches : null), meanOf),
         },

@@ -3,6 +3,7 @@
 import { AddPlant } from "./add-plant.ts";
 import { get, RequestError } from "./api.ts";
 import { Charts } from "./charts.ts";
+import { contract } from "./contract.ts";
 import { ExportDialog } from "./export.ts";
 import { html } from "./format.ts";
 import { useTicks } from "./hooks.ts";
@@ -88,6 +89,6 @@ export function Console({
   `;
 }
 
-export function Brand() {
-  return html`<h1><img src="icon.svg" alt="" width="28" height="28" /> Plant Store</h1>`;
+export function Brand({ name = contract.service }: { name?: string }) {
+  return html`<h1><img src="icon.svg" alt="" width="28" height="28" /> ${name}</h1>`;
 }

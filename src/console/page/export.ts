@@ -2,6 +2,7 @@
 
 import { readAddress } from "./address.ts";
 import { apiUrl, download } from "./api.ts";
+import { capitalized, contract } from "./contract.ts";
 import { ActionDialog } from "./dialogs.ts";
 import { html, textsOf, untrustedText } from "./format.ts";
 import type { ComponentChildren } from "./library.js";
@@ -20,10 +21,10 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
   const choice = (name: string, value: string, label: ComponentChildren, isFirst: boolean) =>
     html`<label><input type="radio" name=${name} value=${value} defaultChecked=${isFirst} autofocus=${value === "all"} /> ${label}</label>`;
   return html`
-    <${ActionDialog} title="Export plants" action="Export" onAction=${start} onClose=${onClose}>
+    <${ActionDialog} title=${`Export ${contract.many}`} action="Export" onAction=${start} onClose=${onClose}>
       <fieldset class="choices">
-        <legend>Plants</legend>
-        ${choice("scope", "all", "All plants", !isSearch)}
+        <legend>${capitalized(contract.many)}</legend>
+        ${choice("scope", "all", `All ${contract.many}`, !isSearch)}
         ${isSearch && choice("scope", "search", html`The search: ${untrustedText(query)}`, true)}
       </fieldset>
       <fieldset class="choices">

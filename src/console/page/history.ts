@@ -1,8 +1,8 @@
 // The history of a plant's edits, and their undo.
 
-import { type FieldName, type FieldValue, fieldNames, typeOf } from "../../core/contract/fields.ts";
 import type { PlantChanges } from "../plant-changes.ts";
 import { type Answer, get, post } from "./api.ts";
+import { contract, formatPlants } from "./contract.ts";
 import { ErrorMessage } from "./dialogs.ts";
 import { formatCount, formatDate, html, untrustedText } from "./format.ts";
 import { useCall, useLoaded } from "./hooks.ts";
@@ -25,8 +25,8 @@ export async function undo(run: string, id: string) {
   });
   const parts = [
     `${formatCount(undone, "edit")} undone`,
-    ...(unchanged > 0 ? [`${formatCount(unchanged, "plant")} already as before`] : []),
-    ...(leftCount > 0 ? [`${formatCount(leftCount, "plant")} changed since and left as they are`] : []),
+    ...(unchanged > 0 ? [`${formatPlants(unchanged)} already as before`] : []),
+    ...(leftCount > 0 ? [`${formatPlants(leftCount)} changed since and left as they are`] : []),
   ];
   return `${parts.join(", ")}.`;
 }
@@ -72,21 +72,17 @@ export function History({ id, plant, onUndone }: { id: string; plant: unknown; o
 
 function changeText({ before, after }: Edit) {
   if (before === null) return html`<div>Restored</div>`;
-  const changed = fieldNames.filter(
-    (field) => textOf(field, before[field]) !== textOf(field, after?.[field]),
+  const changed = [...contract.fields.entries()].filter(
+    ([index]) => (before[index] ?? null) !== (after?.[index] ?? null),
   );
   return changed.map(
-    (field) =>
-      html`<div>${after === null ? "Deleted, " : ""}${field}: ${shown(textOf(field, before[field]))}${after !== null && html` → ${shown(textOf(field, after[field]))}`}</div>`,
+    ([index, { name }]) =>
+      html`<div>${after === null ? "Deleted, " : ""}${name}: ${shown(before[index] ?? null)}${after !== null && html` → ${shown(after[index] ?? null)}`}</div>`,
   );
 }
 
-function textOf(field: FieldName, value: FieldValue | undefined) {
-  return value === undefined ? undefined : typeOf(field).format(value);
-}
-
-function shown(text: string | undefined) {
-  if (text === undefined) return html`<span class="faint">none</span>`;
+function shown(text: string | null) {
+  if (text === null) return html`<span class="faint">none</span>`;
   const isLong = text.length > shownCharactersMax;
   return untrustedText(isLong ? `${text.slice(0, shownCharactersMax)}…` : text);
 }

@@ -1,23 +1,27 @@
 // The import dialog: a file is chosen and sent, with the progress and the rejected records.
 
-import { type FieldValue, fieldNames, isRequired, titleField } from "../../core/contract/fields.ts";
-import { sampleBody } from "../../core/contract/plant.ts";
 import type { Imports } from "../import.ts";
 import { type Answer, download, postFile } from "./api.ts";
+import { capitalized, contract, formatPlants } from "./contract.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
-import { formatBytes, formatCount, html, onSubmit, untrustedText } from "./format.ts";
+import { formatBytes, html, onSubmit, untrustedText } from "./format.ts";
 import { useCall } from "./hooks.ts";
 import { useEffect, useRef, useState } from "./library.js";
-
-type Content = Record<string, FieldValue>;
 
 type ImportReport = Answer<Imports["run"]>;
 
 /** Characters of the rejected records that are shown; the download has more. */
 const shownRejectionsMax = 16_384;
 
-const columns = ["id", ...fieldNames.filter(isRequired)].join(" and ");
-const optionalColumns = fieldNames.filter((field) => !isRequired(field)).join(", ");
+function columns() {
+  const named = (isRequired: boolean) =>
+    contract.fields.flatMap((field) => (field.isRequired === isRequired ? [field.name] : []));
+  const optional = named(false);
+  const others = optional.length === 0 ? "" : `, and optionally ${optional.join(", ")}`;
+  const required = named(true);
+  const first = ["id", ...required.slice(0, -1)].join(", ");
+  return `${[first, ...required.slice(-1)].join(" and ")}${others}`;
+}
 
 export function ImportDialog({ onImported, onClose }: { onImported: () => void; onClose: () => void }) {
   const [chosen, setChosen] = useState<File | null>(null);
@@ -47,7 +51,7 @@ export function ImportDialog({ onImported, onClose }: { onImported: () => void; 
     });
 
   return html`
-    <${Dialog} title="Import plants" isWide isPinned=${isRunning} onClose=${onClose}>
+    <${Dialog} title=${`Import ${contract.many}`} isWide isPinned=${isRunning} onClose=${onClose}>
       ${chosen === null ? html`<${FileField} onChoose=${choose} />` : content(chosen)}
       <${ErrorMessage} text=${error} />
     <//>
@@ -64,7 +68,7 @@ export function ImportDialog({ onImported, onClose }: { onImported: () => void; 
             report.update === "dry-run" && report.message === null
               ? html`
                   <button type="button" onClick=${onClose}>Cancel</button>
-                  <button type="button" class="main" autofocus onClick=${() => start(file, "replace")}>Import, and replace ${formatCount(report.replaced, "plant")}</button>
+                  <button type="button" class="main" autofocus onClick=${() => start(file, "replace")}>Import, and replace ${formatPlants(report.replaced)}</button>
                 `
               : html`<button type="button" class="main" autofocus onClick=${onClose}>Done</button>`
           }
@@ -84,7 +88,7 @@ export function ImportDialog({ onImported, onClose }: { onImported: () => void; 
           <button type="button" class="link" onClick=${() => setChosen(null)}>Choose another</button>
         </p>
         <label class="check">
-          <input type="checkbox" checked=${replaces} onChange=${() => setReplaces(!replaces)} /> Replace plants that differ, after a dry run
+          <input type="checkbox" checked=${replaces} onChange=${() => setReplaces(!replaces)} /> Replace ${contract.many} that differ, after a dry run
         </label>
         <div class="actions">
           <button type="button" onClick=${onClose}>Cancel</button>
@@ -123,8 +127,8 @@ function FileField({ onChoose }: { onChoose: (file: File) => void }) {
       <input class="drop" type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,text/csv" autofocus onChange=${choose} />
     </label>
     <p class="note">
-      The first line of CSV names the columns: ${columns}, and optionally ${optionalColumns}. Each line of
-      NDJSON is a request body: <code>${sampleBody(42n)}</code>. Plants that are already stored stay
+      The first line of CSV names the columns: ${columns()}. Each line of
+      NDJSON is a request body: <code>${contract.sampleBody}</code>. ${capitalized(contract.many)} that are already stored stay
       unchanged, so a file can be imported again.
     </p>
   `;
@@ -140,7 +144,7 @@ function Result({ file, ...result }: ImportReport & { file: File }) {
       <p><b>${what} ${message === null ? "complete" : "failed"}: ${untrustedText(file.name)}</b></p>
       <p>${countsText(result)}</p>
       ${message !== null && html`<p>${untrustedText(message)}</p>`}
-      ${run !== null && replaced > 0 && html`<p>“plantstore history --undo ${run}” brings the replaced plants back.</p>`}
+      ${run !== null && replaced > 0 && html`<p>“plantstore history --undo ${run}” brings the replaced ${contract.many} back.</p>`}
       ${message !== null && !isDryRun && html`<p class="faint">What was created is stored. Import the file again to continue.</p>`}
     </div>
     <${Differences} ...${result} />
@@ -155,20 +159,20 @@ function Result({ file, ...result }: ImportReport & { file: File }) {
   `;
 }
 
-function chip(value: Content[string] | undefined) {
-  if (value === undefined) return null;
-  return html`<span title=${value}><span class="chip">${untrustedText(String(value))}</span></span>`;
+function chip(value: string | null) {
+  if (value === null) return null;
+  return html`<span title=${value}><span class="chip">${untrustedText(value)}</span></span>`;
 }
 
 /** The first plants that an import replaces, before and after. */
 function Differences({ differences, replaced, update }: ImportReport) {
   if (differences.length === 0) return null;
-  const shown = (plant: Content) =>
-    html`${untrustedText(String(plant[titleField]))} ${fieldNames.filter((field) => field !== titleField).map((field) => chip(plant[field]))}`;
+  const shown = (texts: readonly (string | null)[]) =>
+    html`${contract.title >= 0 && untrustedText(texts[contract.title] ?? "")} ${texts.filter((_, index) => index !== contract.title).map(chip)}`;
   return html`
     <h3>${update === "dry-run" ? "To be replaced" : "Replaced"}${replaced > differences.length ? `, the first ${differences.length}` : ""}</h3>
     <ul class="rows" aria-label="Differences">
-      ${differences.map(({ line, id, before, after }) => html`<li><div class="grow">${shown(before)} → ${shown(after)}<small>Plant ${id}, line ${line.toLocaleString("en-US")}</small></div></li>`)}
+      ${differences.map(({ line, id, before, after }) => html`<li><div class="grow">${shown(before)} → ${shown(after)}<small>${capitalized(contract.one)} ${id}, line ${line.toLocaleString("en-US")}</small></div></li>`)}
     </ul>
   `;
 }

@@ -16,7 +16,7 @@ export function LogIn({ onLogIn }: { onLogIn: () => Promise<void> }) {
   return html`
     <main class="log-in">
       <form class="card" onSubmit=${onSubmit(submit)}>
-        <h1><img src="icon.svg" alt="" width="32" height="32" /> Plant Store console</h1>
+        <h1><img src="icon.svg" alt="" width="32" height="32" /> ${document.title}</h1>
         <${TextField} label="Password" name="password" type="password" autocomplete="current-password" required autofocus />
         <${ErrorMessage} text=${error} />
         <button class="main" disabled=${isBusy}>Log in</button>

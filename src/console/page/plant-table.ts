@@ -1,12 +1,12 @@
 // The table of plants: its boxes, and links to the plants.
 
-import { groupField, titleField } from "../../core/contract/fields.ts";
+import { capitalized, contract } from "./contract.ts";
 import { exactTime, formatDate, html, untrustedText } from "./format.ts";
-import { groupLabel, labelOf, otherFields, type Value } from "./plant-form.ts";
+import { groupLabel, labelOf, otherFields } from "./plant-draft.ts";
 import type { ListedPlant } from "./search.ts";
 
-/** The columns after the title that are as wide as their texts. */
-const textColumns = otherFields.length + (groupField === undefined ? 1 : 2);
+/** More columns do not fit: the list scrolls. */
+const textColumnsMax = 5;
 
 export function PlantTable({
   plants,
@@ -23,6 +23,10 @@ export function PlantTable({
   onSelect: (ids: Set<string>) => void;
   onGroup: (group: string) => void;
 }) {
+  const others = otherFields();
+  const shown = [contract.title, contract.group, ...others].filter((index) => index >= 0);
+  /** The columns that are as wide as their texts: the first one is not, and the time of creation is. */
+  const textColumns = Math.max(1, shown.length);
   const pageIds = new Set(plants.map(({ id }) => id));
   const isPageSelected = pageIds.isSubsetOf(selected);
   /**
@@ -38,42 +42,40 @@ export function PlantTable({
     event.preventDefault();
     onOpen(id);
   };
-  const groupChip = (value: Value) =>
+  const groupChip = (value: string | null) =>
     value !== null &&
-    html`<button type="button" class="chip" title=${value} aria-label=${`Search for the ${groupLabel} ${value}`} onClick=${() => onGroup(String(value))}>${untrustedText(String(value))}</button>`;
+    html`<button type="button" class="chip" title=${value} aria-label=${`Search for the ${groupLabel()} ${value}`} onClick=${() => onGroup(value)}>${untrustedText(value)}</button>`;
   return html`
-    <div class="scroll" tabindex="0" role="region" aria-label="List of plants">
-      <table class="list" style=${{ "--columns": textColumns }}>
+    <div class="scroll" tabindex="0" role="region" aria-label=${`List of ${contract.many}`}>
+      <table class=${`list ${textColumns > textColumnsMax ? "many" : ""}`} style=${{ "--columns": textColumns }}>
         <thead>
           <tr>
             <th scope="col" class="check">
               <input
                 type="checkbox"
-                aria-label="Select the plants of this page"
+                aria-label=${`Select the ${contract.many} of this page`}
                 checked=${isPageSelected}
                 onChange=${() => onSelect(isPageSelected ? selected.difference(pageIds) : selected.union(pageIds))}
               />
             </th>
             <th scope="col" class="number id">Id</th>
-            <th scope="col">${labelOf(titleField)}</th>
-            ${groupField !== undefined && html`<th scope="col">${labelOf(groupField)}</th>`}
-            ${otherFields.map((field) => html`<th scope="col">${labelOf(field)}</th>`)}
+            ${shown.map((index) => html`<th scope="col">${labelOf(contract.fields[index]?.name ?? "")}</th>`)}
             <th scope="col">Created</th>
           </tr>
         </thead>
         <tbody>
           ${plants.map(
-            ({ id, version: _, createdAt, token, ...values }) => html`
+            ({ id, values, createdAt, token }) => html`
               <tr key=${id} onClick=${(event: MouseEvent) => openRow(event, id)}>
                 <td class="check">
-                  <input type="checkbox" aria-label=${`Select plant ${id}`} checked=${selected.has(id)} onChange=${() => onSelect(selected.symmetricDifference(new Set([id])))} />
+                  <input type="checkbox" aria-label=${`Select ${contract.one} ${id}`} checked=${selected.has(id)} onChange=${() => onSelect(selected.symmetricDifference(new Set([id])))} />
                 </td>
                 <td class="number id">
-                  <a href=${linkOf(id)} aria-label=${`Plant ${id}`} onClick=${(event: MouseEvent) => openLink(event, id)}>${id}</a>
+                  <a href=${linkOf(id)} aria-label=${`${capitalized(contract.one)} ${id}`} onClick=${(event: MouseEvent) => openLink(event, id)}>${id}</a>
                 </td>
-                <td class="text main"><span title=${String(values[titleField])}>${untrustedText(String(values[titleField]))}</span></td>
-                ${groupField !== undefined && html`<td class="text tag">${groupChip(values[groupField])}</td>`}
-                ${otherFields.map((field) => html`<td class="text">${shownValue(values[field])}</td>`)}
+                ${contract.title >= 0 && html`<td class="text main">${shownValue(values[contract.title] ?? null)}</td>`}
+                ${contract.group >= 0 && html`<td class="text tag">${groupChip(values[contract.group] ?? null)}</td>`}
+                ${others.map((index) => html`<td class="text">${shownValue(values[index] ?? null)}</td>`)}
                 <td class="text created">
                   ${createdAt !== null && html`<span title=${token === null ? exactTime(createdAt) : `${exactTime(createdAt)} by ${token}`}>${formatDate(createdAt)}${token !== null && html` <span class="faint">by ${untrustedText(token)}</span>`}</span>`}
                 </td>
@@ -86,6 +88,6 @@ export function PlantTable({
   `;
 }
 
-function shownValue(value: Value) {
-  return value !== null && html`<span title=${value}>${untrustedText(String(value))}</span>`;
+function shownValue(value: string | null) {
+  return value !== null && html`<span title=${value}>${untrustedText(value)}</span>`;
 }

@@ -3,14 +3,22 @@
 
 import type { PlantChanges } from "../plant-changes.ts";
 import { type Answer, get, post } from "./api.ts";
+import { capitalized, contract } from "./contract.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
 import { formatDate, html, onSubmit, untrustedText } from "./format.ts";
 import { History } from "./history.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
-import { bodyOf, type Draft, draftOf, FieldInputs, type Fields, labelOf } from "./plant-form.ts";
+import { bodyOf, type Draft, draftOf, labelOf, type Texts } from "./plant-draft.ts";
+import { FieldInputs } from "./plant-form.ts";
 
-type Plant = Fields & { id: string; createdAt: string | null; token: string | null; version: string };
+interface Plant {
+  id: string;
+  values: Texts;
+  createdAt: string | null;
+  token: string | null;
+  version: string;
+}
 
 type Mode = "shown" | "edited" | "deleted";
 
@@ -27,7 +35,7 @@ export function PlantDialog({
   const isLoaded = loaded.data !== null || loaded.error !== "";
   const plant = loaded.data?.plant ?? null;
   const [mode, setMode] = useState<Mode>("shown");
-  const [draft, setDraft] = useState<Draft>({});
+  const [draft, setDraft] = useState<Draft>([]);
   const { isBusy, error, setError, call } = useCall();
   const show = (next: Mode) => () => {
     setMode(next);
@@ -38,25 +46,31 @@ export function PlantDialog({
     void loaded.reload();
   };
   /** Edits the plant, if it is still the one that this dialog shows. */
-  const edit = ({ version }: Plant, change: "delete" | "replace", value: string) =>
+  const edit = ({ version }: Plant, change: "delete" | "replace", value: () => string) =>
     call(async () => {
       const made: Answer<PlantChanges["edit"]> = await post("edits", {
         plants: `${id}:${version}`,
         change,
-        value,
+        value: value(),
       });
       await loaded.reload();
       // The next attempt is compared with what is stored now. What was typed stays.
       if (made.left.length > 0)
-        throw new Error(`Plant ${id} has changed since you opened it. Nothing was saved.`);
+        throw new Error(
+          `${capitalized(contract.one)} ${id} has changed since you opened it. Nothing was saved.`,
+        );
       onEdited();
       setMode("shown");
     });
-  const titles = { shown: `Plant ${id}`, edited: `Edit plant ${id}`, deleted: `Delete plant ${id}?` };
+  const titles = {
+    shown: `${capitalized(contract.one)} ${id}`,
+    edited: `Edit ${contract.one} ${id}`,
+    deleted: `Delete ${contract.one} ${id}?`,
+  };
   return html`
     <${Dialog} title=${titles[mode]} isWide onClose=${onClose}>
       ${!isLoaded && html`<p class="note" role="status">Loading…</p>`}
-      ${isLoaded && plant === null && loaded.error === "" && html`<p class="empty">No plant has the id ${id}.</p>`}
+      ${isLoaded && plant === null && loaded.error === "" && html`<p class="empty">No ${contract.one} has the id ${id}.</p>`}
       ${plant !== null && mode !== "edited" && html`<${Shown} ...${plant} />`}
       ${plant !== null && mode === "edited" && editForm(plant)}
       <${ErrorMessage} text=${error === "" ? loaded.error : error} />
@@ -68,14 +82,14 @@ export function PlantDialog({
   function actions(stored: Plant) {
     if (mode === "deleted")
       return html`
-        <p class="note">A client that sends this id again creates the plant again. The deletion can be undone from its history.</p>
+        <p class="note">A client that sends this id again creates the ${contract.one} again. The deletion can be undone from its history.</p>
         <div class="actions">
           <button type="button" onClick=${show("shown")}>Cancel</button>
-          <button type="button" class="danger" disabled=${isBusy} onClick=${() => edit(stored, "delete", "")}>Delete the plant</button>
+          <button type="button" class="danger" disabled=${isBusy} onClick=${() => edit(stored, "delete", () => "")}>Delete the ${contract.one}</button>
         </div>
       `;
     const startEdit = () => {
-      setDraft(draftOf(stored));
+      setDraft(draftOf(stored.values));
       show("edited")();
     };
     return html`
@@ -87,12 +101,12 @@ export function PlantDialog({
   }
 
   function editForm(stored: Plant) {
-    const isUnchanged = Object.entries(draftOf(stored)).every(([field, text]) => draft[field] === text);
-    const save = () => !isUnchanged && edit(stored, "replace", bodyOf(id, draft, stored));
+    const isUnchanged = draftOf(stored.values).every((text, index) => draft[index] === text);
+    const save = () => !isUnchanged && edit(stored, "replace", () => bodyOf(id, draft, stored.values));
     return html`
       <form onSubmit=${onSubmit(save)}>
         <${FieldInputs} draft=${draft} isMultiline onDraft=${setDraft} />
-        <p class="note">If a client sends this id again, its plant is compared with the changed one. The change can be undone.</p>
+        <p class="note">If a client sends this id again, its ${contract.one} is compared with the changed one. The change can be undone.</p>
         <div class="actions">
           <button type="button" onClick=${show("shown")}>Cancel</button>
           <button class="main" disabled=${isUnchanged || isBusy}>Save</button>
@@ -102,15 +116,16 @@ export function PlantDialog({
   }
 }
 
-function Shown({ id: _id, version: _version, createdAt, token, ...fields }: Plant) {
+function Shown({ values, createdAt, token }: Plant) {
   return html`
     <dl>
-      ${Object.entries(fields).map(
-        ([field, value]) => html`
-          <dt>${labelOf(field)}</dt>
-          <dd class="full-text" tabindex="0" dir="auto">${value === null ? html`<span class="faint">none</span>` : untrustedText(String(value))}</dd>
-        `,
-      )}
+      ${contract.fields.map(({ name }, index) => {
+        const value = values[index] ?? null;
+        return html`
+          <dt>${labelOf(name)}</dt>
+          <dd class="full-text" tabindex="0" dir="auto">${value === null ? html`<span class="faint">none</span>` : untrustedText(value)}</dd>
+        `;
+      })}
       ${createdAt !== null && html`<dt>Created</dt><dd>${formatDate(createdAt)}${token !== null && html` with the token ${untrustedText(token)}`}</dd>`}
     </dl>
   `;

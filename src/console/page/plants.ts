@@ -1,18 +1,18 @@
 // The list of plants: its search, its pages, and the plant that is open. What is shown is in the
 // address, see address.ts.
 
-import { groupField, textFields } from "../../core/contract/fields.ts";
 import type { PlantCount } from "../plant-count.ts";
 import { type Address, linkTo, readAddress, showAddress } from "./address.ts";
 import { type Answer, get } from "./api.ts";
+import { article, capitalized, contract, formatPlants } from "./contract.ts";
 import { ErrorMessage } from "./dialogs.ts";
-import { formatBytes, formatCount, html, onSubmit, onValue, untrustedText } from "./format.ts";
+import { formatBytes, html, onSubmit, onValue, untrustedText } from "./format.ts";
 import { useListener, useLoaded } from "./hooks.ts";
 import { useEffect, useRef, useState } from "./library.js";
 import { PlantDialog } from "./plant.ts";
-import { labelOf } from "./plant-form.ts";
+import { labelOf } from "./plant-draft.ts";
 import { PlantTable } from "./plant-table.ts";
-import { groupExample, parseQuery, withGroup } from "./query.ts";
+import { groupFilter, parseQuery, withGroup } from "./query.ts";
 import { isFull, type Page, useSearch } from "./search.ts";
 import { Selection } from "./selection.ts";
 
@@ -21,16 +21,27 @@ type Count = Answer<PlantCount["read"]>;
 /** Debounce delay for search-as-you-type. */
 const typingMs = 250;
 
-const filterExamples = [
-  "300-400",
-  ...(groupField === undefined ? [] : [withGroup("", groupExample), `${groupField}:none`]),
-  "token:ci",
-  "created:today",
-  "created:2026-11-01..2026-11-07",
-];
+function filterExamples() {
+  const group = groupFilter();
+  return [
+    "300-400",
+    ...(group === undefined ? [] : [withGroup("", contract.groupExample), `${group}:none`]),
+    "token:ci",
+    "created:today",
+    "created:2026-11-01..2026-11-07",
+  ];
+}
 
-/** The fields whose words a search finds, such as "name or tag". */
-const searchedFields = textFields.map((field) => labelOf(field).toLowerCase()).join(" or ");
+/** Fields that the help of the search names, at most. */
+const namedFieldsMax = 3;
+
+function searchHelp(): string {
+  const { one, searched } = contract;
+  if (searched.length === 0) return "";
+  const names = searched.map((field) => labelOf(field).toLowerCase()).join(" or ");
+  const parts = searched.length <= namedFieldsMax ? names : `text of ${article(one)}`;
+  return `Any parts of ${article(parts)}, in any order. `;
+}
 
 export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   const [address, setAddress] = useState(readAddress);
@@ -91,16 +102,16 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   return html`
     <section class="card plants" aria-labelledby="plants-title" ref=${section}>
       <header>
-        <h2 id="plants-title">Plants</h2>
+        <h2 id="plants-title">${capitalized(contract.many)}</h2>
         <p class="note count">${count !== null && countText(count)}</p>
-        <button type="button" class="main" onClick=${onAdd}>Add a plant</button>
+        <button type="button" class="main" onClick=${onAdd}>Add ${article(contract.one)}</button>
       </header>
-      <form class="inline" role="search" aria-label="Plants" onSubmit=${onSubmit(() => search(query, "push"))}>
+      <form class="inline" role="search" aria-label=${capitalized(contract.many)} onSubmit=${onSubmit(() => search(query, "push"))}>
         <input
           name="query"
           class="grow"
           type="search"
-          aria-label="Search plants"
+          aria-label=${`Search ${contract.many}`}
           aria-describedby="search-help"
           placeholder="Words or an id"
           value=${query}
@@ -111,7 +122,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
         <button>Search</button>
       </form>
       <p class="note" id="search-help">
-        Any parts of a ${searchedFields}, in any order. Filters: ${filterExamples.map((example) => html`<code>${example}</code> `)}
+        ${searchHelp()}Filters: ${filterExamples().map((example) => html`<code>${example}</code> `)}
       </p>
       <${ErrorMessage} text=${problem === "" ? (page?.error ?? "") : problem} />
       ${isRunning && html`<${Progress} page=${page} total=${count?.plants ?? null} onStop=${stop} />`}
@@ -155,7 +166,7 @@ function countText({ plants, countedSoFar, bytes }: Count) {
   const number =
     plants === null
       ? `counting, ${(countedSoFar ?? 0).toLocaleString("en-US")} so far`
-      : formatCount(plants, "plant");
+      : formatPlants(plants);
   return bytes === null ? number : `${number}, ${formatBytes(bytes)}`;
 }
 
@@ -166,7 +177,7 @@ function Progress({ page, total, onStop }: { page: Page | null; total: number | 
   return html`
     <div class="inline searching">
       <p class="grow" role="status">
-        Searching… ${compared > 0 && `${compared.toLocaleString("en-US")}${of} plants compared, ${plants.length.toLocaleString("en-US")} found.`}
+        Searching… ${compared > 0 && `${compared.toLocaleString("en-US")}${of} ${contract.many} compared, ${plants.length.toLocaleString("en-US")} found.`}
         <progress aria-label="Searching" value=${total === null || compared === 0 ? null : compared} max=${total ?? 1}></progress>
       </p>
       <button type="button" onClick=${onStop}>Stop</button>
@@ -178,10 +189,12 @@ function captionOf(page: Page) {
   const { query, plants, next, compared, error } = page;
   if (error !== "" && plants.length === 0) return "";
   const found =
-    plants.length === 0 ? html`No plant was found` : `${formatCount(plants.length, "plant")} found`;
+    plants.length === 0 ? html`No ${contract.one} was found` : `${formatPlants(plants.length)} found`;
   if (next !== null && !isFull(page))
-    return html`${found} among ${formatCount(compared, "plant")}, down to the id ${next}.`;
+    return html`${found} among ${formatPlants(compared)}, down to the id ${next}.`;
   if (query.trim() !== "")
     return html`${found}${plants.length === 0 && html` for ${untrustedText(query)}`}${isFull(page) && " on this page"}.`;
-  return plants.length === 0 ? "There are no plants yet. Add one here, or send POST /plants." : "";
+  return plants.length === 0
+    ? `There are no ${contract.many} yet. Add one here, or send POST ${contract.path}.`
+    : "";
 }

@@ -1,10 +1,7 @@
 // The search as it is typed, such as `mons tag:tropical created:today`, and the parameters of a
 // request for it.
 
-import { groupField, sample } from "../../core/contract/fields.ts";
-
-/** A group that examples have. */
-export const groupExample = String(groupField === undefined ? "" : sample()[groupField]);
+import { contract, groupName } from "./contract.ts";
 
 type Parameters = [name: string, value: string][];
 
@@ -16,13 +13,23 @@ interface Term {
 }
 
 /** The filters, with the syntax of their values. */
-const examples: Record<string, string> = {
-  ...(groupField !== undefined && {
-    [groupField]: `${withGroup("", groupExample)}, ${groupField}:"two words" or ${groupField}:none`,
-  }),
-  token: "token:ci",
-  created: "created:today, created:2026-11-01 or created:2026-11-01..2026-11-07",
-};
+function exampleOf(filter: string): string | undefined {
+  const group = groupFilter();
+  if (group !== undefined && filter === group)
+    return `${withGroup("", contract.groupExample)}, ${group}:"two words" or ${group}:none`;
+  if (filter === "token") return "token:ci";
+  return filter === "created"
+    ? "created:today, created:2026-11-01 or created:2026-11-01..2026-11-07"
+    : undefined;
+}
+
+/** The name of the filter for groups: that of the field, if it can be typed and is no other filter. */
+export function groupFilter(): string | undefined {
+  const name = groupName();
+  if (name === undefined) return undefined;
+  const isFree = /^[a-z][a-z0-9_]*$/.test(name) && name !== "token" && name !== "created";
+  return isFree ? name : "group";
+}
 
 function termsOf(query: string): Term[] {
   const terms = query.matchAll(/(?:([a-z][a-z0-9_]*):)?(?:"((?:[^"\\]|\\.)*)"(?!\S)|(\S+))/gis);
@@ -55,7 +62,7 @@ function parseTerm({ raw, filter, text, isQuoted }: Term): Parameters | string {
   const unfinished = /^([a-z][a-z0-9_]*):$/i.exec(raw)?.[1]?.toLowerCase();
   const name = filter ?? unfinished;
   if (name !== undefined) {
-    const example = examples[name];
+    const example = exampleOf(name);
     if (example === undefined)
       return `There is no filter ${name}: here. To search for this text, put it in quotes: "${raw}"`;
     const parameters = unfinished === undefined ? parseFilter(name, text, isQuoted) : undefined;
@@ -71,7 +78,7 @@ function parseTerm({ raw, filter, text, isQuoted }: Term): Parameters | string {
 }
 
 function parseFilter(name: string, text: string, isQuoted: boolean): Parameters | undefined {
-  if (name === groupField) return [text === "none" && !isQuoted ? ["ungrouped", "true"] : ["group", text]];
+  if (name === groupFilter()) return [text === "none" && !isQuoted ? ["ungrouped", "true"] : ["group", text]];
   if (name === "token") return [["token", text]];
   const [first = "", last = first] = text === "today" ? [localDay(new Date())] : text.split("..");
   const [from, end] = [startOfDay(first, 0), startOfDay(last, 1)];
@@ -100,8 +107,8 @@ function startOfDay(day: string, daysLater: number) {
 
 /** A search for another group. */
 export function withGroup(query: string, group: string) {
-  const others = termsOf(query).filter(({ filter }) => filter !== groupField);
+  const others = termsOf(query).filter(({ filter }) => filter !== groupFilter());
   const isPlain = /^[^\s"]\S*$/.test(group) && group !== "none";
   const typed = isPlain ? group : `"${group.replaceAll(/["\\]/g, "\\$&")}"`;
-  return [...others.map(({ raw }) => raw), `${groupField}:${typed}`].join(" ");
+  return [...others.map(({ raw }) => raw), `${groupFilter()}:${typed}`].join(" ");
 }

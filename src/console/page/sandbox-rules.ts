@@ -1,9 +1,9 @@
 // The rules of a sandbox: a list, and a form that adds one as JSON, from an example.
 
 import type { StoredRule } from "../../../packages/sandbox/src/control-types.ts";
-import { groupField, sample } from "../../core/contract/fields.ts";
-import { toExactJson } from "../../exact-json.ts";
+import { toExactJson } from "../../core/contract/exact-json.ts";
 import { control } from "./api.ts";
+import { contract, groupName } from "./contract.ts";
 import { ActionDialog, ErrorMessage } from "./dialogs.ts";
 import { formatCount, html, untrustedText } from "./format.ts";
 import { useCall } from "./hooks.ts";
@@ -62,28 +62,40 @@ function describe({ match = {}, outcome }: StoredRule) {
   return `${when} → ${plain(outcome)}`;
 }
 
-const examples: readonly (readonly [label: string, rule: object])[] = [
+/** Conditions of a rule's `match` that are no fields: fields with these names are members of `body`. */
+const ownConditions = ["method", "headers", "body", "id", "share"];
+
+function fieldCondition(name: string, value: string): object {
+  return ownConditions.includes(name) ? { body: { [name]: value } } : { [name]: value };
+}
+
+const examples = (): readonly (readonly [label: string, rule: object])[] => [
   ["Each request is over the rate limit", { outcome: { error: 42900 } }],
   [
     "One create is stored, and answered with 503",
     { times: 1, match: { method: "POST" }, outcome: { error: 50300, commit: true } },
   ],
-  ["One plant in ten waits for two seconds", { match: { share: 0.1 }, outcome: { delay: { seconds: 2 } } }],
+  [
+    `One ${contract.one} in ten waits for two seconds`,
+    { match: { share: 0.1 }, outcome: { delay: { seconds: 2 } } },
+  ],
   ["One id fails", { match: { id: 42 }, outcome: { error: 50000 } }],
-  ...(groupField === undefined
-    ? []
-    : [
+  ...[groupName()]
+    .filter((name) => name !== undefined)
+    .map(
+      (name) =>
         [
-          `One ${groupField} is dropped before the commit`,
-          { match: { [groupField]: sample()[groupField] }, outcome: { drop: "beforeCommit" } },
+          `One ${name} is dropped before the commit`,
+          { match: fieldCondition(name, contract.groupExample), outcome: { drop: "beforeCommit" } },
         ] as const,
-      ]),
+    ),
   ["The response is cut off", { outcome: { body: "truncated" } }],
   ["The response is slow", { outcome: { bytesPerSecond: 10 } }],
 ];
 
 function AddRule({ onAdded, onClose }: { onAdded: () => Promise<void>; onClose: () => void }) {
-  const jsonOf = (example: number) => toExactJson(examples[example]?.[1], 2);
+  const all = examples();
+  const jsonOf = (example: number) => toExactJson(all[example]?.[1], 2);
   const [json, setJson] = useState(jsonOf(0));
   return html`
     <${ActionDialog}
@@ -94,7 +106,7 @@ function AddRule({ onAdded, onClose }: { onAdded: () => Promise<void>; onClose: 
     >
       <${Choice}
         label="Example"
-        options=${examples.map(([label], at) => [String(at), label])}
+        options=${all.map(([label], at) => [String(at), label])}
         onText=${(at: string) => setJson(jsonOf(Number(at)))}
       />
       <${TextField} label="Rule" name="rule" isMultiline rows="12" class="mono" spellcheck=${false} value=${json} onText=${setJson} />

@@ -2,6 +2,7 @@
 
 import type { Clock as ClockState } from "../../../packages/sandbox/src/control-types.ts";
 import { control } from "./api.ts";
+import { contract } from "./contract.ts";
 import { Confirmation, ErrorMessage } from "./dialogs.ts";
 import { formatDate, html, onSubmit, textsOf } from "./format.ts";
 import { useCall, useLoaded } from "./hooks.ts";
@@ -52,7 +53,7 @@ export function Sandbox({ tick, onChanged }: { tick: number; onChanged: () => vo
         <h2 id="sandbox-title">Sandbox</h2>
         <button type="button" class="danger" onClick=${() => setResetting(true)}>Reset</button>
       </header>
-      <p class="note">Nothing is kept: plants and tokens are gone when the server ends.</p>
+      <p class="note">Nothing is kept: ${contract.many} and tokens are gone when the server ends.</p>
       <${ErrorMessage} text=${error === "" ? loaded.error : error} />
       <p class="note done" role="status">${done}</p>
       ${

@@ -1,17 +1,17 @@
 // The bar of the selected plants: all that a search finds, and their deletion or the change of
 // their group in one run.
 
-import { groupField } from "../../core/contract/fields.ts";
 import type { PlantChanges } from "../plant-changes.ts";
 import { type Answer, post } from "./api.ts";
+import { contract, formatPlants, groupName } from "./contract.ts";
 import { Confirmation, ErrorMessage } from "./dialogs.ts";
-import { formatCount, html, untrustedText } from "./format.ts";
+import { html, untrustedText } from "./format.ts";
 import { undo } from "./history.ts";
 import { useCall } from "./hooks.ts";
 import { useState } from "./library.js";
-import { groupLabel, labelOf } from "./plant-form.ts";
+import { groupLabel, labelOf } from "./plant-draft.ts";
 import { findAll } from "./search.ts";
-import { TextField } from "./text-field.ts";
+import { Choice, TextField } from "./text-field.ts";
 
 type Change = "delete" | "group";
 
@@ -55,7 +55,7 @@ export function Selection({
       for (const { id, version } of found.plants) versions.set(id, version);
       onSelect(new Set(found.plants.map(({ id }) => id)));
       if (!found.isComplete)
-        setNote(`These are the first ${formatCount(found.plants.length, "plant")} that were found.`);
+        setNote(`These are the first ${formatPlants(found.plants.length)} that were found.`);
     });
   };
   const edit = async (chosen: Change) => {
@@ -66,7 +66,7 @@ export function Selection({
     });
     const { edited, left } = result;
     const done = chosen === "delete" ? "deleted" : "changed";
-    setNote(`${formatCount(edited, "plant")} ${done}, in the run ${result.run}.${leftText(left)}`);
+    setNote(`${formatPlants(edited)} ${done}, in the run ${result.run}.${leftText(left)}`);
     setRun(edited > 0 ? result.run : "");
     onSelect(new Set());
     onEdited();
@@ -85,16 +85,16 @@ export function Selection({
     setChange(asked);
   };
 
-  const count = formatCount(ids.size, "plant");
+  const count = formatPlants(ids.size);
   return html`
     ${
       ids.size > 0 &&
       html`
-        <div class="inline" role="group" aria-label="Selected plants">
+        <div class="inline" role="group" aria-label=${`Selected ${contract.many}`}>
           <b role="status">${count} selected</b>
           <button type="button" class="quiet" disabled=${isBusy} onClick=${selectAll}>Select all found</button>
           <button type="button" class="quiet" onClick=${() => onSelect(new Set())}>Select none</button>
-          ${groupField !== undefined && html`<button type="button" disabled=${isBusy} onClick=${ask("group")}>Set the ${groupLabel}</button>`}
+          ${groupName() !== undefined && html`<button type="button" disabled=${isBusy} onClick=${ask("group")}>Set the ${groupLabel()}</button>`}
           <button type="button" class="danger" disabled=${isBusy} onClick=${ask("delete")}>Delete</button>
         </div>
       `
@@ -107,17 +107,14 @@ export function Selection({
       change !== null &&
       html`
         <${Confirmation}
-          title=${change === "delete" ? `Delete ${count}?` : `Set the ${groupLabel} of ${count}?`}
+          title=${change === "delete" ? `Delete ${count}?` : `Set the ${groupLabel()} of ${count}?`}
           action=${change === "delete" ? `Delete ${count}` : `Change ${count}`}
           onConfirm=${() => edit(change)}
           onClose=${() => setChange(null)}
         >
-          ${
-            change === "group" &&
-            html`<${TextField} label=${labelOf(groupLabel)} name=${groupField} dir="auto" hint=${`Empty to remove the ${groupLabel}`} value=${group} onText=${setGroup} />`
-          }
+          ${change === "group" && html`<${GroupInput} group=${group} onGroup=${setGroup} />`}
           <p class="note">
-            ${change === "delete" ? "A client that sends one of these ids again creates the plant again." : group === "" ? `The ${groupLabel} of each is removed.` : html`All of them get the ${groupLabel} ${untrustedText(group)}.`}
+            ${change === "delete" ? `A client that sends one of these ids again creates the ${contract.one} again.` : group === "" ? `The ${groupLabel()} of each is removed.` : html`All of them get the ${groupLabel()} ${untrustedText(group)}.`}
             ${" "}It is one run of the history, and can be undone.
           </p>
         <//>
@@ -126,9 +123,17 @@ export function Selection({
   `;
 }
 
+function GroupInput({ group, onGroup }: { group: string; onGroup: (group: string) => void }) {
+  const { input = "text", isRequired = false } = contract.fields[contract.group] ?? {};
+  const shared = { label: labelOf(groupName() ?? ""), name: "group", value: group, onText: onGroup };
+  if (typeof input !== "string")
+    return html`<${Choice} options=${["", ...input].map((value) => [value, value || "none"])} ...${shared} />`;
+  return html`<${TextField} dir="auto" hint=${isRequired ? "" : `Empty to remove the ${groupLabel()}`} ...${shared} />`;
+}
+
 /** A sentence that counts and names plants that were not edited; "" if there are none. */
 function leftText(ids: string[]) {
   if (ids.length === 0) return "";
   const named = ids.slice(0, namedMax).join(", ") + (ids.length > namedMax ? ", …" : "");
-  return ` Changed meanwhile or too large, and left as they are: ${formatCount(ids.length, "plant")}, ${named}.`;
+  return ` Changed meanwhile or too large, and left as they are: ${formatPlants(ids.length)}, ${named}.`;
 }

@@ -3,6 +3,7 @@
 import type { TokenSummary } from "../../operations/token-summary.ts";
 import type { TokenCalls } from "../token-calls.ts";
 import { type Answer, get, post } from "./api.ts";
+import { contract } from "./contract.ts";
 import { ActionDialog, Confirmation, Dialog, ErrorMessage } from "./dialogs.ts";
 import { html, relativeTime, textsOf, untrustedText } from "./format.ts";
 import { useLoaded } from "./hooks.ts";
@@ -73,7 +74,7 @@ export function Tokens({ tick }: { tick: number }) {
         <button type="button" onClick=${() => open({ kind: "issue", name: "" })}>Issue a token</button>
       </header>
       <${ErrorMessage} text=${error} />
-      ${tokens !== null && active.length === 0 && html`<p class="empty">No token is active. Issue one for each client that creates plants.</p>`}
+      ${tokens !== null && active.length === 0 && html`<p class="empty">No token is active. Issue one for each client that creates ${contract.many}.</p>`}
       ${rows(active)}
       ${
         ended.length > 0 &&

@@ -4,10 +4,10 @@
 export const errorRegistry = {
   badRequest: { error: 40000, meaning: "The Content-Length is not one decimal number" },
   invalidJson: { error: 40001, meaning: "The body is not JSON in UTF-8" },
-  invalidPlant: { error: 40002, meaning: "The body is not a NewPlant" },
+  invalidPlant: { error: 40002, meaning: "The body does not fit its schema" },
   unstorableText: { error: 40003, meaning: "A string holds a character that cannot be stored" },
   invalidParameter: { error: 40004, meaning: "A parameter of the path or the query is not valid" },
-  conflict: { error: 40009, meaning: "The id already holds a different plant" },
+  conflict: { error: 40009, meaning: "The id is taken by one with other content" },
   missingToken: { error: 40100, meaning: "No bearer token" },
   invalidToken: { error: 40101, meaning: "The bearer token is not accepted" },
   notFound: { error: 40400, meaning: "No such path" },
@@ -20,6 +20,7 @@ export const errorRegistry = {
   },
   tooManyRequests: { error: 42900, meaning: "Over this token's rate" },
   internalError: { error: 50000, meaning: "Internal error; the details are in the server's log" },
+  notImplemented: { error: 50100, meaning: "The contract describes the operation, but it is not served" },
   unavailable: {
     error: 50300,
     meaning: "Overloaded, or the store or the identity provider cannot be reached; retrying is safe",

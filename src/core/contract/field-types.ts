@@ -1,34 +1,31 @@
-// The types of fields. Everything that differs between types is in this file, so a new type is one
-// more function at its end.
+// The types of fields: everything that differs between them. schema-types.ts chooses one for a schema.
 
+import { compactJson } from "./compact-json.ts";
+import { decimalText } from "./decimal.ts";
 import { parseInt64, parseJsonInt64 } from "./int64.ts";
 
-// https://github.com/tc39/proposal-json-parse-with-source
-declare global {
-  interface JSON {
-    /** A value that JSON.stringify writes as this text. */
-    rawJSON(text: string): object;
-    isRawJSON(value: unknown): boolean;
-  }
-}
+/** A value of any type of field. A decimal number and an array or object are their JSON text. */
+export type FieldValue = string | number | bigint | boolean | null;
 
 /** A value as the column of an engine has it. */
 export type ColumnValue = string | number | bigint | boolean | null;
 
 /** The operations on the values of a type. `undefined` stands for a value that is not of the type. */
-export interface FieldType<Value> {
-  /** The schema of OpenAPI, without description and examples. */
-  readonly schema: Readonly<Record<string, unknown>>;
+export interface FieldType<Value extends FieldValue = FieldValue> {
+  /** What stays when limits change, such as "text": a store keeps values of one kind in a column. */
+  readonly kind: string;
   /** The type in messages, such as "a string". */
   readonly expected: string;
   /**
    * Takes a value of JSON.parse.
    *
-   * @param digits the exact text of a number, which may have lost digits in `value`.
+   * @param text returns its text in the body: a number may have lost digits in `value`.
    */
-  fromJson(value: unknown, digits: () => string): Value | undefined;
-  /** The value for JSON.stringify. */
-  toJson(value: Value): unknown;
+  fromJson(value: unknown, text: () => string): Value | undefined;
+  /** What is wrong with a value of JSON.parse that is not of the type, if `expected` does not say it. */
+  fault?(value: unknown): string | undefined;
+  /** The value as JSON. */
+  toJson(value: Value): string;
   /** Parses a cell of CSV, an argument or an input of the console. */
   parse(text: string): Value | undefined;
   /** The text that `parse` takes. */
@@ -43,8 +40,8 @@ export interface FieldType<Value> {
   toColumn(value: Value): Exclude<ColumnValue, null>;
   /** Takes a column of either engine, or its text in PostgreSQL's COPY. */
   fromColumn(value: Exclude<ColumnValue, null>): Value;
-  /** How the console edits a value: as text, as a number, by a switch, or as one of some texts. */
-  readonly input: "text" | "number" | "boolean" | readonly string[];
+  /** How a form edits a value: as text, as a number, as JSON, by a switch, or as one of some texts. */
+  readonly input: "text" | "number" | "json" | "boolean" | readonly string[];
 }
 
 const isSame = (one: unknown, other: unknown) => one === other;
@@ -52,7 +49,7 @@ const nothing = () => undefined;
 
 /** Defaults of types whose values are texts in every engine. */
 const textual = {
-  toJson: (value: string): unknown => value,
+  toJson: (value: string) => JSON.stringify(value),
   format: (value: string) => value,
   equals: isSame,
   size: (value: string) => value.length,
@@ -63,60 +60,27 @@ const textual = {
   input: "text",
 } as const;
 
-/** Any text, or one of at most `maxLength` characters (code points, as in JSON Schema). */
-export function text({ maxLength }: { readonly maxLength?: number } = {}): FieldType<string> {
-  const isValid = (value: unknown): value is string =>
-    typeof value === "string" &&
-    (maxLength === undefined || value.length <= maxLength || [...value].length <= maxLength);
-  return {
-    ...textual,
-    schema: { type: "string", pattern: "^[^\\x00]*$", ...(maxLength !== undefined && { maxLength }) },
-    expected: maxLength === undefined ? "a string" : `a string of at most ${maxLength} characters`,
-    fromJson: (value) => (isValid(value) ? value : undefined),
-    parse: (value) => (isValid(value) ? value : undefined),
-  };
+/** A text; `accepts` says whether one has the restrictions that `expected` names. */
+export function text(
+  expected = "a string",
+  accepts: (value: string) => boolean = () => true,
+): FieldType<string> {
+  const check = (value: unknown) => (typeof value === "string" && accepts(value) ? value : undefined);
+  return { ...textual, kind: "text", expected, fromJson: check, parse: check };
 }
 
 /** One of some texts. */
-export function oneOf<const Value extends string>(...values: readonly Value[]): FieldType<Value> {
-  const find = (value: unknown) => values.find((each) => each === value);
-  return {
-    ...textual,
-    schema: { type: "string", enum: values },
-    expected: `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`,
-    fromJson: find,
-    parse: find,
-    fromColumn: (value) => String(value) as Value,
-    input: values,
-  };
-}
-
-/** RFC 3339, section 5.6. The offset is required. */
-const dateTimePattern =
-  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
-
-/** A date and time of RFC 3339, kept as it was sent. */
-export function dateTime(): FieldType<string> {
-  const check = (value: unknown) => {
-    const [, year, month, day] = (typeof value === "string" && dateTimePattern.exec(value)) || [];
-    const daysMax = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
-    return Number(day) <= daysMax ? (value as string) : undefined;
-  };
-  return {
-    ...textual,
-    schema: { type: "string", format: "date-time" },
-    expected: "a date and time such as 2026-11-24T12:00:00Z",
-    fromJson: check,
-    parse: check,
-  };
+export function oneOf(values: readonly string[]): FieldType<string> {
+  const expected = `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`;
+  return { ...text(expected, (value) => values.includes(value)), input: values };
 }
 
 export function boolean(): FieldType<boolean> {
   return {
-    schema: { type: "boolean" },
+    kind: "boolean",
     expected: "a boolean",
     fromJson: (value) => (typeof value === "boolean" ? value : undefined),
-    toJson: (value) => value,
+    toJson: String,
     parse: (value) => (/^(?:true|false)$/i.test(value) ? /^t/i.test(value) : undefined),
     format: String,
     equals: isSame,
@@ -130,34 +94,18 @@ export function boolean(): FieldType<boolean> {
   };
 }
 
-export function int32(): FieldType<number> {
-  const check = (value: bigint | undefined) =>
-    value !== undefined && BigInt.asIntN(32, value) === value ? Number(value) : undefined;
+/** An integer of 64 bits, exact to the last digit; `accepts` says whether one is in its range. */
+export function integer(
+  expected = "an integer (int64)",
+  accepts: (value: bigint) => boolean = () => true,
+): FieldType<bigint> {
+  const check = (value: bigint | undefined) => (value !== undefined && accepts(value) ? value : undefined);
   return {
-    schema: { type: "integer", format: "int32" },
-    expected: "an integer (int32)",
-    fromJson: (value, digits) => check(exactInteger(value, digits)),
-    toJson: (value) => value,
+    kind: "integer",
+    expected,
+    fromJson: (value, digits) => (typeof value === "number" ? check(parseJsonInt64(digits())) : undefined),
+    toJson: String,
     parse: (value) => check(parseInt64(value)),
-    format: String,
-    equals: isSame,
-    size: () => 11,
-    unstorable: nothing,
-    column: { sqlite: "INTEGER", postgres: "integer" },
-    toColumn: (value) => value,
-    fromColumn: Number,
-    input: "number",
-  };
-}
-
-/** Exact to the last digit. */
-export function int64(): FieldType<bigint> {
-  return {
-    schema: { type: "integer", format: "int64" },
-    expected: "an integer (int64)",
-    fromJson: exactInteger,
-    toJson: (value) => JSON.rawJSON(String(value)),
-    parse: parseInt64,
     format: String,
     equals: isSame,
     size: () => 20,
@@ -169,73 +117,105 @@ export function int64(): FieldType<bigint> {
   };
 }
 
-/** Digits of a decimal number in all, as PostgreSQL's numeric has them. */
-const decimalDigitsMax = 38;
-
-/** A decimal number with a fixed number of digits after the point, exact: 19.9 is 19.90. */
-export function decimal(fractionDigits: number): FieldType<string> {
-  const normalize = (value: string) => {
-    const [, sign, whole = "", fraction = "", exponent = "0"] =
-      /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/.exec(value) ?? [];
-    if (sign === undefined) return undefined;
-    // The digits of the value times ten to the power of fractionDigits.
-    const shift = Number(exponent) - fraction.length + fractionDigits;
-    const digits = (whole + fraction).replace(/^0+/, "");
-    const cut = shift < 0 ? digits.slice(shift) : "";
-    if (/[1-9]/.test(cut)) return undefined;
-    const scaled = shift < 0 ? digits.slice(0, shift) : digits === "" ? "" : digits + "0".repeat(shift);
-    if (scaled.length > decimalDigitsMax) return undefined;
-    const padded = scaled.padStart(fractionDigits + 1, "0");
-    const at = padded.length - fractionDigits;
-    const number = fractionDigits === 0 ? padded : `${padded.slice(0, at)}.${padded.slice(at)}`;
-    return /[1-9]/.test(number) ? sign + number : number;
+/**
+ * A decimal number, exact.
+ *
+ * @param fractionDigits its digits after the point, so that 19.9 is 19.90; undefined to keep those
+ * that were sent.
+ */
+export function decimal(
+  fractionDigits: number | undefined,
+  expected: string,
+  accepts: (value: string) => boolean = () => true,
+): FieldType<string> {
+  const parse = (value: string) => {
+    const number = decimalText(value, fractionDigits);
+    return number !== undefined && accepts(number) ? number : undefined;
   };
   return {
     ...textual,
-    schema: { type: "number", multipleOf: Number(`1e-${fractionDigits}`) },
-    expected: `a number with at most ${fractionDigits} digits after the point`,
-    fromJson: (value, digits) => (typeof value === "number" ? normalize(digits()) : undefined),
-    toJson: (value) => JSON.rawJSON(value),
-    parse: normalize,
-    column: { sqlite: "TEXT", postgres: `numeric(${decimalDigitsMax}, ${fractionDigits})` },
+    kind: `decimal ${fractionDigits ?? "as sent"}`,
+    expected,
+    fromJson: (value, digits) => (typeof value === "number" ? parse(digits()) : undefined),
+    toJson: (value) => value,
+    parse,
+    // With digits that were sent, 19.9 and 19.90 are one number.
+    equals: (one, other) => one === other || decimalText(one, 38) === decimalText(other, 38),
     input: "number",
   };
 }
 
-/** An array of texts, as JSON in every engine. */
-export function texts(): FieldType<readonly string[]> {
-  const check = (value: unknown) =>
-    Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
-  const parse = (value: string) => {
-    try {
-      return check(JSON.parse(value));
-    } catch {
-      // It is not JSON.
-      return undefined;
-    }
+/** An array or object of any shape, as its JSON text without insignificant white space. */
+export function json(
+  expected: string,
+  accepts: (value: unknown, codeUnits: number) => boolean,
+  fault: (value: unknown) => string | undefined,
+): FieldType<string> {
+  const check = (value: unknown, sent: string) => {
+    const compact = compactJson(sent);
+    return accepts(value, compact.length) ? compact : undefined;
   };
-  const format = (value: readonly string[]) => JSON.stringify(value);
   return {
-    schema: { type: "array", items: { type: "string", pattern: "^[^\\x00]*$" } },
-    expected: "an array of strings",
-    fromJson: check,
+    ...textual,
+    kind: "json",
+    expected,
+    fromJson: (value, sent) => check(value, sent()),
+    fault,
     toJson: (value) => value,
-    parse,
-    format,
-    equals: (one, other) => one.length === other.length && one.every((item, index) => item === other[index]),
-    size: (value) => format(value).length,
-    unstorable: (value) => value.map(findUnstorable).find((reason) => reason !== undefined),
-    column: { sqlite: "TEXT", postgres: "text" },
-    toColumn: format,
-    fromColumn: (value) => JSON.parse(String(value)) as readonly string[],
-    input: "text",
+    parse(sent) {
+      try {
+        return check(JSON.parse(sent), sent);
+      } catch {
+        // It is not JSON.
+        return undefined;
+      }
+    },
+    unstorable: nothing,
+    input: "json",
   };
 }
 
-/** A safe integer is exact; of another number the digits count. */
-function exactInteger(value: unknown, digits: () => string): bigint | undefined {
-  if (typeof value !== "number") return undefined;
-  return parseJsonInt64(digits());
+/** Another type, or null, which is kept apart from a field that was not sent: as JSON in a text. */
+export function nullable(type: FieldType): FieldType {
+  const toJson = (value: FieldValue) => (value === null ? "null" : type.toJson(value));
+  const fromJson = (value: unknown, sent: () => string) =>
+    value === null ? null : type.fromJson(value, sent);
+  // A cell with the word is null; the text of that word has double quotes.
+  const quoted = /^(?:null|".*")$/s;
+  const parse = (value: string) => {
+    if (value === "null") return null;
+    return type.parse(quoted.test(value) && type.input === "text" ? JSON.parse(value) : value);
+  };
+  const format = (value: FieldValue) => {
+    if (value === null) return "null";
+    const written = type.format(value);
+    return quoted.test(written) && type.input === "text" ? JSON.stringify(written) : written;
+  };
+  return {
+    kind: `${type.kind} or null`,
+    expected: `${type.expected} or null`,
+    fromJson,
+    ...(type.fault !== undefined && { fault: (value: unknown) => type.fault?.(value) }),
+    toJson,
+    parse(value) {
+      try {
+        return parse(value);
+      } catch {
+        return undefined;
+      }
+    },
+    format,
+    equals: (one, other) => (one === null || other === null ? one === other : type.equals(one, other)),
+    size: (value) => format(value).length,
+    unstorable: (value) => (value === null ? undefined : type.unstorable(value)),
+    column: textual.column,
+    toColumn: toJson,
+    fromColumn(value) {
+      const sent = String(value);
+      return fromJson(JSON.parse(sent), () => sent) as FieldValue;
+    },
+    input: typeof type.input === "string" && type.input !== "boolean" ? type.input : "text",
+  };
 }
 
 /** Whether every engine stores a text exactly: none has U+0000 or unpaired surrogates. */

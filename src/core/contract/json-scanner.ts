@@ -12,7 +12,13 @@
  * value, found "}"`, or the texts of the wanted members of the outermost object. Of several members
  * with the same name it is the last one.
  */
-export type JsonScan = { readonly error: string } | { readonly members: ReadonlyMap<string, string> };
+export type JsonScan =
+  | { readonly error: string }
+  | {
+      readonly members: ReadonlyMap<string, string>;
+      /** The name of the first member that is not wanted; undefined if there is none. */
+      readonly other: string | undefined;
+    };
 
 // The states of the scanner, named by the token that may come next. Strings took a third longer.
 const value = 0;
@@ -47,6 +53,7 @@ export function scanJson(text: string, wanted: readonly string[]): JsonScan {
   let isObject = false;
   /** The index of the wanted member whose value is expected or being scanned, or -1. */
   let member = -1;
+  let [otherStart, otherEnd] = [-1, -1];
   let expects = value;
   let at = whitespaceEnd(text, 0);
 
@@ -76,7 +83,10 @@ export function scanJson(text: string, wanted: readonly string[]): JsonScan {
     } else if (codeUnit === quote && expects <= nameOrEnd) {
       const end = stringEnd(text, at);
       if (typeof end !== "number") return end;
-      if (depth === 1) member = indexOfName(wanted, text, at, end);
+      if (depth === 1) {
+        member = indexOfName(wanted, text, at, end);
+        if (member === -1 && otherStart === -1) [otherStart, otherEnd] = [at, end];
+      }
       at = whitespaceEnd(text, end);
       expects = colon;
       continue;
@@ -101,7 +111,8 @@ export function scanJson(text: string, wanted: readonly string[]): JsonScan {
   }
   if (expects !== nothingMore) return unexpected(text, at, expects);
   const members = wanted.map((name, index) => [name, text.slice(starts[index], ends[index])] as const);
-  return { members: new Map(members.filter((_, index) => (ends[index] ?? -1) >= 0)) };
+  const other = otherStart === -1 ? undefined : JSON.parse(text.slice(otherStart, otherEnd));
+  return { members: new Map(members.filter((_, index) => (ends[index] ?? -1) >= 0)), other };
 }
 
 /** Line and column of an index in a text, counted from 1, columns in UTF-16 code units. */

@@ -1,98 +1,100 @@
-// NewPlant and Plant: the way from the bytes of a body to a NewPlant, and back to JSON.
+// Plants as JSON: the way from the bytes of a body to a plant, and back.
 
-import { ApiError } from "./errors.ts";
-import type { ColumnValue } from "./field-types.ts";
 import {
-  type FieldName,
-  type FieldValue,
-  fieldNames,
-  fieldsEqual,
-  fieldValue,
-  isRequired,
+  type Contract,
+  type Field,
   type Plant,
   type PlantColumns,
-  sample,
-  typeOf,
-} from "./fields.ts";
-import { parseInt64, parseJsonInt64 } from "./int64.ts";
+  sampleValues,
+  type Values,
+} from "./contract.ts";
+import { ApiError } from "./errors.ts";
+import type { ColumnValue, FieldType, FieldValue } from "./field-types.ts";
 import { positionOf, scanJson } from "./json-scanner.ts";
 import { decodeUtf8, validUtf8Prefix } from "./utf8.ts";
+import { withArticle } from "./words.ts";
 
-export type { Plant };
-
-/** A plant as it is sent and stored, without U+0000 and unpaired surrogates. */
-export type NewPlant = Plant & { readonly id: bigint };
-
-/** The NewPlant with an id, and with the columns that are not null. */
-export function toNewPlant<Id extends bigint | string>(
-  id: Id,
-  columns: PlantColumns,
-): Plant & { readonly id: Id } {
-  const plant: Record<string, unknown> = { id };
-  for (const field of fieldNames) {
-    const value = columns[field];
-    if (value !== null) plant[field] = typeOf(field).fromColumn(value);
-  }
-  return plant as unknown as Plant & { readonly id: Id };
-}
-
-/** The values of a plant in the order of fieldNames; null for a field that it does not have. */
-export function toColumns(plant: Plant): ColumnValue[] {
-  const values: ColumnValue[] = [];
-  for (const field of fieldNames) {
-    const value = fieldValue(plant, field);
-    values.push(value === undefined ? null : typeOf(field).toColumn(value));
+/** The values of a row of the plants table. */
+export function toValues({ fields }: Pick<Contract, "fields">, row: PlantColumns): Values {
+  const values: (FieldValue | undefined)[] = [];
+  for (const { columnName, type } of fields) {
+    const value = row[columnName];
+    values.push(
+      value === null || value === undefined
+        ? undefined
+        : type.fromColumn(value as Exclude<ColumnValue, null>),
+    );
   }
   return values;
 }
 
-/** A plant without its id, as JSON.stringify writes it exactly: the body of a response. */
-export function toJsonPlant(plant: Plant): object {
-  const json: Record<string, unknown> = {};
-  for (const field of fieldNames) {
-    const value = fieldValue(plant, field);
-    if (value !== undefined) json[field] = typeOf(field).toJson(value);
+/** The columns of values; null for a field without one. */
+export function toColumns({ fields }: Pick<Contract, "fields">, values: Values): ColumnValue[] {
+  const columns: ColumnValue[] = [];
+  for (let index = 0; index < fields.length; index++) {
+    const value = values[index];
+    columns.push(value === undefined ? null : (fields[index] as Field).type.toColumn(value));
   }
-  return json;
+  return columns;
 }
 
-/** A NewPlant as one line of JSON. An engine that reads the id as text may pass the text. */
-export function newPlantJson(plant: Plant & { readonly id: bigint | string }): string {
-  // JSON.stringify throws for a bigint, so the id is put in front of the rest.
-  return `{"id":${plant.id},${JSON.stringify(toJsonPlant(plant)).slice(1)}`;
+/** The body of a response: the fields that the contract returns. */
+export function responseJson(contract: Contract, { id, values }: Plant): string {
+  const { fields } = contract;
+  let json = contract.returnsId ? `{"${contract.id.name}":${id}` : "{";
+  for (let index = 0; index < fields.length; index++) {
+    const value = values[index];
+    const { isReturned, jsonName, type } = fields[index] as Field;
+    if (value === undefined || !isReturned) continue;
+    if (json.length > 1) json += ",";
+    json += jsonName + type.toJson(value);
+  }
+  return `${json}}`;
+}
+
+/** A plant as one line of JSON: the body that creates it. An engine that reads the id as text may pass the text. */
+export function plantJson(
+  { fields, id: { name } }: Contract,
+  { id, values }: { readonly id: bigint | string; readonly values: Values },
+): string {
+  let json = `{"${name}":${id}`;
+  for (let index = 0; index < fields.length; index++) {
+    const value = values[index];
+    const { jsonName, type } = fields[index] as Field;
+    if (value !== undefined) json += `,${jsonName}${type.toJson(value)}`;
+  }
+  return `${json}}`;
 }
 
 /** A body for messages and help, with a space after each colon and comma. */
-export function sampleBody(id: bigint): string {
-  const members = fieldNames.map((field) => {
-    const value = fieldValue(sample(), field) as FieldValue;
-    return `"${field}": ${JSON.stringify(typeOf(field).toJson(value))}`;
+export function sampleBody(contract: Contract, id: bigint): string {
+  const members = sampleValues(contract).map((value, index) => {
+    const { jsonName, type } = contract.fields[index] as Field;
+    return `${jsonName} ${type.toJson(value as FieldValue)}`;
   });
-  return `{${[`"id": ${id}`, ...members].join(", ")}}`;
+  return `{${[`"${contract.id.name}": ${id}`, ...members].join(", ")}}`;
 }
 
 /** The error for a plant whose id is taken by a different one. */
-export function conflictError({ id }: NewPlant): ApiError {
+export function conflictError({ words }: Contract, { id }: Plant): ApiError {
   return new ApiError(
     "conflict",
-    `The id ${id} already holds a different plant, which is unchanged; choose another id.`,
+    `The id ${id} already holds a different ${words.one}, which is unchanged; choose another id.`,
   );
 }
 
-/** Whether two plants are equal in everything but their ids. */
-export function plantsEqual(one: Plant, other: Plant): boolean {
-  return fieldNames.every((field) => fieldsEqual(one, other, field));
-}
+/** What parsing needs of a contract. */
+export type PlantSchema = Pick<Contract, "fields" | "id" | "allowsOthers" | "words">;
 
-/** Parses and validates a body: the NewPlant, or invalidJson, invalidPlant or unstorableText. */
-export function parseNewPlant(body: Uint8Array): NewPlant | ApiError {
+/** Parses and validates a body: the plant, or invalidJson, invalidPlant or unstorableText. */
+export function parsePlant(contract: PlantSchema, body: Uint8Array): Plant | ApiError {
   const text = decodeUtf8(body);
-  return text === undefined ? invalidUtf8(body) : parseNewPlantJson(text);
+  return text === undefined ? invalidUtf8(body) : parsePlantJson(contract, text);
 }
 
-/** Like parseNewPlant, for a body that is a string without a byte order mark. */
-export function parseNewPlantJson(text: string): NewPlant | ApiError {
-  if (text.length > parsedCodeUnitsMax) return parseLongJson(text);
+/** Like parsePlant, for a body that is a string without a byte order mark. */
+export function parsePlantJson(contract: PlantSchema, text: string): Plant | ApiError {
+  if (text.length > parsedCodeUnitsMax) return parseLongJson(contract, text);
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -101,30 +103,28 @@ export function parseNewPlantJson(text: string): NewPlant | ApiError {
     if ("error" in scan) return invalidJson(scan.error);
     throw new Error("JSON.parse rejected a text in which the scanner found no error");
   }
-  return validate(json, text);
+  return validate(contract, json, text);
 }
 
 /**
- * Longer texts are scanned, and only the fields of a NewPlant are parsed: JSON.parse would create
+ * Longer texts are scanned, and only the members of a plant are parsed: JSON.parse would create
  * an object for each of a million brackets, which took 60 ms, and with some clients 200 MB. It
  * parses any 4,096 code units in at most 0.2 ms.
  */
 const parsedCodeUnitsMax = 4_096;
 
-type MemberName = "id" | FieldName;
-
-function parseLongJson(text: string): NewPlant | ApiError {
-  const scan = scanJson(text, ["id", ...fieldNames]);
+function parseLongJson(contract: PlantSchema, text: string): Plant | ApiError {
+  const { fields, id } = contract;
+  const scan = scanJson(text, [id.name, ...fields.map(({ name }) => name)]);
   if ("error" in scan) return invalidJson(scan.error);
-  const members = [...scan.members].map(([member, value]) => [member, parseMember(member, value)]);
   const outermost = text.trimStart();
-  return validate(outermost.startsWith("{") ? Object.fromEntries(members) : parseShallow(outermost), text);
-}
-
-/** The value of a member; an array or object whose field is none is empty. */
-function parseMember(member: string, value: string): unknown {
-  const isArray = member !== "id" && typeOf(member as FieldName).schema.type === "array";
-  return isArray ? JSON.parse(value) : parseShallow(value);
+  if (!outermost.startsWith("{")) return validate(contract, parseShallow(outermost), text);
+  const members = [...scan.members].map(([name, value]) => {
+    const type = fields.find((field) => field.name === name)?.type;
+    return [name, type?.input === "json" ? JSON.parse(value) : parseShallow(value)] as const;
+  });
+  const others = scan.other === undefined ? [] : [[scan.other, undefined] as const];
+  return validate(contract, Object.fromEntries([...members, ...others]), text);
 }
 
 /** Like JSON.parse, but arrays and objects are empty. */
@@ -134,101 +134,137 @@ function parseShallow(text: string): unknown {
 }
 
 /** The JSON text of a member, with all digits of a number. */
-function findMember(text: string, member: MemberName): string {
+function findMember(text: string, member: string): string {
   const scan = scanJson(text, [member]);
   return ("members" in scan && scan.members.get(member)) || "";
 }
 
-/** The fields of a NewPlant as strings, such as cells of a CSV record; undefined if absent. */
-export type NewPlantFields = Readonly<Partial<Record<"id" | FieldName, string | undefined>>>;
+/** The members of a plant as strings, such as cells of a CSV record; undefined if absent. */
+export interface PlantTexts {
+  readonly id: string | undefined;
+  /** In the order of the contract's fields. */
+  readonly values: readonly (string | undefined)[];
+}
 
-/** Parses and validates fields: the NewPlant, or invalidPlant or unstorableText. */
-export function parseNewPlantFields(texts: NewPlantFields): NewPlant | ApiError {
+/** Parses and validates texts: the plant, or invalidPlant or unstorableText. */
+export function parsePlantTexts(contract: PlantSchema, texts: PlantTexts): Plant | ApiError {
   const errors: string[] = [];
-  const id = texts.id === undefined ? undefined : parseInt64(texts.id);
-  if (texts.id === undefined) errors.push(missing("id"));
+  const { id: member, fields } = contract;
+  const id = texts.id === undefined ? undefined : member.type.parse(texts.id);
+  if (texts.id === undefined) errors.push(missing(member));
   else if (id === undefined)
-    errors.push(/^-?[0-9]+$/.test(texts.id) ? mismatch("id", shorten(texts.id)) : notDecimalDigits(texts.id));
-  const plant: Record<string, unknown> = { id };
-  for (const field of fieldNames) {
-    const text = texts[field];
-    const type = typeOf(field);
+    errors.push(
+      /^-?[0-9]+$/.test(texts.id) ? mismatch(member, shorten(texts.id)) : notDecimalDigits(member, texts.id),
+    );
+  const values: (FieldValue | undefined)[] = [];
+  for (let index = 0; index < fields.length; index++) {
+    const field = fields[index] as Field;
+    const text = texts.values[index];
     // Programs that quote every cell also quote the empty cell of a value that is no text.
-    const isAbsent = text === undefined || (text === "" && type.parse("") === undefined);
-    const value = isAbsent ? undefined : type.parse(text);
-    if (value !== undefined) plant[field] = value;
-    else if (!isAbsent) errors.push(mismatch(field, JSON.stringify(shorten(text))));
-    else if (isRequired(field)) errors.push(missing(field));
+    const isAbsent = text === undefined || (text === "" && field.type.parse("") === undefined);
+    const value = isAbsent ? undefined : field.type.parse(text);
+    values.push(value);
+    if (value === undefined && !isAbsent) errors.push(mismatch(field, JSON.stringify(shorten(text))));
+    else if (value === undefined && field.isRequired) errors.push(missing(field));
   }
-  return errors.length > 0 ? invalidPlant(errors) : storable(plant as unknown as NewPlant);
+  return errors.length > 0
+    ? invalidPlant(contract, errors)
+    : storable(contract, { id: id as bigint, values });
 }
 
 /** The error of an id that is not decimal digits, such as a spreadsheet's 9.0072E+15. */
-function notDecimalDigits(id: string): string {
+function notDecimalDigits(member: Member, id: string): string {
   const shown = shorten(id);
   if (/^-?\d{1,3}(?:[.,' \u00a0\u202f]\d{3})+$/.test(id))
-    return `"id" must be ${expectedType("id")} in decimal digits, but is ${shown}: write it without separators between thousands`;
+    return `"${member.name}" must be ${member.type.expected} in decimal digits, but is ${shown}: write it without separators between thousands`;
   const reason = /^-?\d+(?:[.,]\d+)?(?:E[+-]?\d+)?$/i.test(id)
     ? `${shown}: a spreadsheet may have shortened it, so take the id from where the spreadsheet had it`
     : JSON.stringify(shown);
-  return `"id" must be ${expectedType("id")} in decimal digits, but is ${reason}`;
+  return `"${member.name}" must be ${member.type.expected} in decimal digits, but is ${reason}`;
 }
 
 function shorten(text: string): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
-/** Validates the value of a body, in which an integer may have lost digits; `text` has them. */
-function validate(json: unknown, text: string): NewPlant | ApiError {
+/** Validates the value of a body, in which a number may have lost digits; `text` has them. */
+function validate(contract: PlantSchema, json: unknown, text: string): Plant | ApiError {
   if (typeof json !== "object" || json === null || Array.isArray(json))
-    return invalidPlant([`it must be an object, but is ${actualType(json)}`]);
+    return invalidPlant(contract, [`it must be an object, but is ${actualType(json)}`]);
 
   // A safe integer without a point or an exponent is exact: 4 ns, against 1 µs for a scan.
   const hasPlainNumbers = !/[0-9][.eE]/.test(text);
   const members = json as Readonly<Record<string, unknown>>;
-  const plant: Record<string, unknown> = { id: undefined };
-  const errors: string[] = [];
-  for (let index = 0; index < fieldNames.length; index++) {
-    const field = fieldNames[index] as FieldName;
-    const value = members[field];
+  const { fields, id: member } = contract;
+  const values: (FieldValue | undefined)[] = [];
+  let errors: string[] | undefined;
+  for (let index = 0; index < fields.length; index++) {
+    const field = fields[index] as Field;
+    const { name, type } = field;
+    const value = field.isInherited && !Object.hasOwn(members, name) ? undefined : members[name];
     if (value === undefined) {
-      if (isRequired(field)) errors.push(missing(field));
+      values.push(undefined);
+      if (field.isRequired) errors = [...(errors ?? []), missing(field)];
       continue;
     }
-    const parsed = typeOf(field).fromJson(value, () => digitsOf(field, value));
-    if (parsed === undefined) errors.push(mismatch(field, describeActual(field, value)));
-    else plant[field] = parsed;
+    const parsed = type.fromJson(value, () => textOf(field, value));
+    values.push(parsed);
+    if (parsed === undefined) errors = [...(errors ?? []), mismatch(field, describeActual(field, value))];
   }
-  const { id } = members;
-  if (typeof id !== "number") errors.push(id === undefined ? missing("id") : mismatch("id", actualType(id)));
-  else {
-    plant.id = hasPlainNumbers && Number.isSafeInteger(id) ? BigInt(id) : parseJsonInt64(digitsOf("id", id));
-    if (plant.id === undefined) errors.push(mismatch("id", describeActual("id", id)));
+  const value = members[member.name];
+  const id = value === undefined ? undefined : member.type.fromJson(value, () => textOf(member, value));
+  if (id === undefined)
+    errors = [
+      ...(errors ?? []),
+      value === undefined ? missing(member) : mismatch(member, describeActual(member, value)),
+    ];
+  if (!contract.allowsOthers) {
+    const known = [member.name, ...fields.map(({ name }) => name)];
+    const others = Object.keys(members).filter((name) => !known.includes(name));
+    for (const name of others)
+      errors = [...(errors ?? []), `it must have no member ${JSON.stringify(shorten(name))}`];
   }
-  return errors.length > 0 ? invalidPlant(errors) : storable(plant as unknown as NewPlant);
+  if (errors !== undefined) return invalidPlant(contract, errors);
+  return storable(contract, { id: id as bigint, values });
 
-  function digitsOf(member: MemberName, value: unknown): string {
-    return hasPlainNumbers && Number.isSafeInteger(value) ? String(value) : findMember(text, member);
+  function textOf({ name }: Member, value: unknown): string {
+    return hasPlainNumbers && Number.isSafeInteger(value) ? String(value) : findMember(text, name);
   }
 
   /** A number is shown with its digits, which say why it is not exact or too large. */
-  function describeActual(member: MemberName, value: unknown): string {
-    const isNumber = member === "id" || typeOf(member).input === "number";
-    return isNumber && Number.isInteger(value) ? shorten(findMember(text, member)) : actualType(value);
+  function describeActual({ name, type }: Member, value: unknown): string {
+    const isShown = type.input === "number" && typeof value === "number" && Number.isFinite(value);
+    if (isShown && (Number.isInteger(value) || type.column.sqlite === "TEXT"))
+      return shorten(findMember(text, name));
+    // Its limits are what it does not meet.
+    if (
+      typeof value === "string" &&
+      type.column.sqlite === "TEXT" &&
+      type.input !== "number" &&
+      type.input !== "json"
+    )
+      return JSON.stringify(shorten(value));
+    const fault = type.fault?.(value);
+    return actualType(value) + (fault === undefined ? "" : ` (${fault})`);
   }
 }
 
-function invalidPlant(errors: readonly string[]): ApiError {
-  return new ApiError("invalidPlant", `The body is not a NewPlant: ${errors.join("; ")}.`);
+/** The id or a field. */
+type Member = Pick<Field, "name" | "type"> | { readonly name: string; readonly type: FieldType<bigint> };
+
+function invalidPlant({ words }: PlantSchema, errors: readonly string[]): ApiError {
+  return new ApiError("invalidPlant", `The body is not ${withArticle(words.body)}: ${errors.join("; ")}.`);
 }
 
 /** A plant, or the error if its strings cannot be stored exactly. */
-function storable(plant: NewPlant): NewPlant | ApiError {
+function storable({ fields }: PlantSchema, plant: Plant): Plant | ApiError {
   let reasons: string[] | undefined;
-  for (const field of fieldNames) {
-    const value = fieldValue(plant, field);
-    const reason = value === undefined ? undefined : typeOf(field).unstorable(value);
-    if (reason !== undefined) reasons = [...(reasons ?? []), `"${field}" ${reason}, which cannot be stored`];
+  for (let index = 0; index < fields.length; index++) {
+    const value = plant.values[index];
+    if (value === undefined) continue;
+    const { name, type } = fields[index] as Field;
+    const reason = type.unstorable(value);
+    if (reason !== undefined) reasons = [...(reasons ?? []), `"${name}" ${reason}, which cannot be stored`];
   }
   return reasons === undefined ? plant : new ApiError("unstorableText", `${reasons.join("; ")}: remove it.`);
 }
@@ -246,16 +282,12 @@ function invalidJson(error: string): ApiError {
   return new ApiError("invalidJson", `The body is not JSON: ${error}.`);
 }
 
-function expectedType(member: MemberName): string {
-  return member === "id" ? "an integer (int64)" : typeOf(member).expected;
+function missing({ name, type }: Member): string {
+  return `"${name}" is required and must be ${type.expected}, but is missing`;
 }
 
-function missing(member: MemberName): string {
-  return `"${member}" is required and must be ${expectedType(member)}, but is missing`;
-}
-
-function mismatch(member: MemberName, actual: string): string {
-  return `"${member}" must be ${expectedType(member)}, but is ${actual}`;
+function mismatch({ name, type }: Member, actual: string): string {
+  return `"${name}" must be ${type.expected}, but is ${actual}`;
 }
 
 function actualType(value: unknown): string {

@@ -157,7 +157,7 @@ export class BodyReader {
   }
 
   #tooLarge(): ApiError {
-    const message = `The body is over the limit of ${this.#limits.bodyBytesMax} bytes; send a smaller plant.`;
+    const message = `The body is over the limit of ${this.#limits.bodyBytesMax} bytes; send a smaller one.`;
     return new ApiError("contentTooLarge", message);
   }
 }

@@ -1,28 +1,31 @@
-// The one operation, POST {base}/plants: everything that happens to a request, in its order.
+// The create, such as POST {base}/plants: everything that happens to a request, in its order.
 
+import type { Contract } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
-import { parseNewPlant, sampleBody } from "../contract/plant.ts";
+import { parsePlant, sampleBody } from "../contract/plant.ts";
 import { checkMediaType } from "./body-reader.ts";
 import { type Exchange, overloaded } from "./exchange.ts";
 import type { Operation, OperationServices } from "./operation.ts";
 
 /** The row of the create in the table of operations. */
-export const createPlantOperation: Operation = {
-  operationId: "createPlant",
-  method: "POST",
-  path: "/plants",
-  advice: ` with Content-Type: application/json and a body such as ${sampleBody(1n)}`,
-  run: createPlant,
-};
+export function createOperation(contract: Contract): Operation {
+  return {
+    operationId: contract.operations.create.operationId,
+    method: "POST",
+    path: contract.path,
+    advice: ` with Content-Type: application/json and a body such as ${sampleBody(contract, 1n)}`,
+    run: createPlant,
+  };
+}
 
 /**
- * Responds with 200 and the Plant once it is on stable storage, or with the error that prevented
+ * Responds with success and the plant once it is on stable storage, or with the error that prevented
  * it. Never rejects. The commit settles the exchange, and so does a body that does not arrive in
  * time: a race of promises for each body took 0.7 µs.
  */
 async function createPlant(
   exchange: Exchange,
-  { authenticator, findCreator, rateLimit, bodyReader, groupCommit }: OperationServices,
+  { contract, authenticator, findCreator, rateLimit, bodyReader, groupCommit }: OperationServices,
 ): Promise<void> {
   try {
     const { headers } = exchange.request;
@@ -36,7 +39,7 @@ async function createPlant(
     if (rate?.error !== undefined) return exchange.reject(rate.error);
 
     // Checked before the body is read: under overload a rejection must be cheap.
-    if (groupCommit.isFullFor(caller.key)) return exchange.reject(overloaded());
+    if (groupCommit.isFullFor(caller.key)) return exchange.reject(overloaded(contract));
 
     const unsupported = checkMediaType(headers);
     if (unsupported !== undefined) return exchange.reject(unsupported);
@@ -44,7 +47,7 @@ async function createPlant(
     try {
       const body = await bodyReader.start(exchange.request, exchange);
       if (exchange.isSettled) return;
-      const plant = body instanceof ApiError ? body : parseNewPlant(body);
+      const plant = body instanceof ApiError ? body : parsePlant(contract, body);
       if (plant instanceof ApiError) return exchange.reject(plant);
       exchange.plant = plant;
       if (caller.creator === undefined) {

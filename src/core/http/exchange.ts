@@ -3,8 +3,9 @@
 
 import type { Caller } from "../auth/caller.ts";
 import { hasLongBody } from "../auth/long-body.ts";
+import type { Contract, Plant } from "../contract/contract.ts";
 import { ApiError, statusOf, unavailable } from "../contract/errors.ts";
-import { conflictError, type NewPlant } from "../contract/plant.ts";
+import { conflictError } from "../contract/plant.ts";
 import type { Clock, Emit, RequestRecord, Result } from "../observability/server-event.ts";
 import type { CreateOutcome, PendingCreate } from "../store/group-commit.ts";
 import { type BodyOwner, noSlot } from "./body-reader.ts";
@@ -22,6 +23,7 @@ export interface RequestRoute {
 
 /** Dependencies that all exchanges of a listener share. */
 export interface ExchangeDependencies {
+  readonly contract: Contract;
   /** Makes the id of a request that has none. */
   readonly makeRequestId: () => string;
   readonly tickBudget: TickBudget;
@@ -45,7 +47,7 @@ export class Exchange implements PendingCreate, BodyOwner {
   /** Set where callers have a rate. */
   rateLimit: RateLimitResult | undefined = undefined;
   /** Set before the create is queued. */
-  plant!: NewPlant;
+  plant!: Plant;
   reservedBytes = 0;
   timeoutSlot = noSlot;
   #isSettled = false;
@@ -102,7 +104,7 @@ export class Exchange implements PendingCreate, BodyOwner {
   /** Responds to a create, once it has its outcome. */
   settle(outcome: CreateOutcome): void {
     if (outcome === "created" || outcome === "unchanged") this.#accept(outcome);
-    else this.reject(toApiError(outcome, this.plant));
+    else this.reject(toApiError(outcome, this.#shared.contract, this.plant));
   }
 
   /** Responds to an operation other than a create. */
@@ -156,8 +158,9 @@ export class Exchange implements PendingCreate, BodyOwner {
   #accept(outcome: "created" | "unchanged"): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    this.#complete(200, outcome, undefined);
-    this.#send(plantResponse(this.plant, this.requestId));
+    const { contract } = this.#shared;
+    this.#complete(contract.operations.create.status, outcome, undefined);
+    this.#send(plantResponse(contract, this.plant, this.requestId));
   }
 
   /** Sends a response that needed no commit, if necessary at the end of the tick. */
@@ -211,23 +214,25 @@ export function requestIdMaker(): () => string {
 /** The error of a plant that was not stored, or may not be. */
 export function toApiError(
   outcome: Exclude<CreateOutcome, "created" | "unchanged">,
-  plant: NewPlant,
+  contract: Contract,
+  plant: Plant,
 ): ApiError {
+  const { one } = contract.words;
   switch (outcome) {
     case "conflict":
-      return conflictError(plant);
+      return conflictError(contract, plant);
     case "overloaded":
-      return overloaded();
+      return overloaded(contract);
     case "closed":
-      return unavailable("The server is stopping and did not store the plant");
+      return unavailable(`The server is stopping and did not store the ${one}`);
     case "unavailable":
-      return unavailable("The store cannot be written now, and the plant may not be stored");
+      return unavailable(`The store cannot be written now, and the ${one} may not be stored`);
   }
 }
 
 /** The error of a create that finds the queue full, or its caller's share of it. */
-export function overloaded(): ApiError {
-  return unavailable("The server is overloaded and did not store the plant");
+export function overloaded({ words }: Contract): ApiError {
+  return unavailable(`The server is overloaded and did not store the ${words.one}`);
 }
 
 /** The error of a request that has met an exception. */

@@ -37,9 +37,10 @@ export const inProcess: RequestContext = {
 };
 
 export function createHandler(dependencies: HandlerDependencies): Handler {
-  const { operations, authenticator, basePath, makeRequestId, now, emit } = dependencies;
-  const findRoute = routerOf(operations, basePath);
+  const { operations, authenticator, basePath, contract, makeRequestId, now, emit } = dependencies;
+  const findRoute = routerOf(operations, basePath, contract);
   const shared: ExchangeDependencies = {
+    contract,
     makeRequestId,
     tickBudget: new TickBudget(),
     now,

@@ -2,6 +2,7 @@
 
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { FindCreator } from "../auth/creators.ts";
+import type { Contract } from "../contract/contract.ts";
 import type { CreateQueue } from "../store/group-commit.ts";
 import type { PlantStore } from "../store/plant-store.ts";
 import type { SqlConnection } from "../store/sql-connection.ts";
@@ -16,8 +17,11 @@ export interface Operation {
   readonly method: "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
   /** The path below the base path, as OpenAPI has it: {id} stands for one segment. */
   readonly path: string;
-  /** The text after the method and the path in the message of methodNotAllowed. */
-  readonly advice: string;
+  /**
+   * The text after the method and the path in the message of methodNotAllowed; undefined if the
+   * operation is described but not served.
+   */
+  readonly advice: string | undefined;
   /** The part of the interface description; undefined if openapi.yaml describes the operation. */
   readonly described?: DescribedOperation;
   /**
@@ -34,6 +38,7 @@ export interface Operation {
 
 /** The parts of the server that operations use. */
 export interface OperationServices {
+  readonly contract: Contract;
   readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly findCreator: FindCreator;
   /** Undefined where callers have no rate. */
@@ -77,5 +82,6 @@ export type DescribedParameters = Readonly<
 interface DescribedResponse {
   readonly description: string;
   readonly headers?: Readonly<Record<string, object>>;
-  readonly content?: object;
+  /** The JSON that it has: one plant, an array of them, or what a schema of OpenAPI says. */
+  readonly returns?: "one" | "list" | object;
 }

@@ -1,18 +1,23 @@
 // The JSON responses of the public listener.
 
+import type { Contract, Plant } from "../contract/contract.ts";
 import { type ApiError, type ErrorCode, errorRegistry, statusOf } from "../contract/errors.ts";
-import { type Plant, toJsonPlant } from "../contract/plant.ts";
+import { responseJson } from "../contract/plant.ts";
 
 /** Every Response copies these fields, which takes less time than to make them anew. */
-const plantResponseInit = { headers: new Headers({ "Content-Type": "application/json" }) };
+const plantHeaders = new Headers({ "Content-Type": "application/json" });
+const plantResponseInits: Readonly<Record<number, ResponseInit>> = {
+  200: { headers: plantHeaders },
+  201: { headers: plantHeaders, status: 201 },
+};
 
 /**
- * 200 with the Plant. No other field is needed: a response to POST is not cached without explicit
+ * The contract's success with the plant. No other field is needed: a response to POST is not cached without explicit
  * freshness (RFC 9110, section 9.3.3).
  */
-export function plantResponse(plant: Plant, requestId: string): Response {
-  plantResponseInit.headers.set("X-Request-Id", requestId);
-  return new Response(JSON.stringify(toJsonPlant(plant)), plantResponseInit);
+export function plantResponse(contract: Contract, plant: Plant, requestId: string): Response {
+  plantHeaders.set("X-Request-Id", requestId);
+  return new Response(responseJson(contract, plant), plantResponseInits[contract.operations.create.status]);
 }
 
 /** The Error body, with the status and the header fields that belong to its code. */

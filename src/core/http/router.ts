@@ -1,6 +1,8 @@
 // Finds the operation of a request, or the error for a path or method without one.
 
+import type { Contract } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
+import { withArticle } from "../contract/words.ts";
 import type { RequestRoute } from "./exchange.ts";
 import type { Operation } from "./operation.ts";
 
@@ -19,30 +21,30 @@ export function hasFixedPath({ path }: Operation): boolean {
 export function routerOf(
   operations: readonly Operation[],
   basePath: string,
+  contract: Contract,
 ): (method: string, path: string) => Route {
   const rows = operations.map((operation) => {
-    // A group of a regular expression for each parameter, such as (?<id>[^/]+).
-    const pattern = operation.path
-      .split(/\{(\w+)\}/)
-      .map((part, index) => (index % 2 === 0 ? RegExp.escape(part) : `(?<${part}>[^/]+)`));
-    return { operation, pattern: new RegExp(`^${RegExp.escape(basePath)}${pattern.join("")}$`) };
+    const parts = operation.path.split(/\{([^{}]+)\}/);
+    const pattern = parts.map((part, index) => (index % 2 === 0 ? RegExp.escape(part) : "([^/]+)"));
+    const names = parts.filter((_, index) => index % 2 === 1);
+    return { operation, names, pattern: new RegExp(`^${RegExp.escape(basePath)}${pattern.join("")}$`) };
   });
 
+  // A path without parameters goes before one whose parameter could be its end.
+  rows.sort((one, other) => one.names.length - other.names.length);
   return (method, path) => {
     const offered = rows.filter(({ pattern }) => pattern.test(path));
     // RFC 9110, section 9.3.2: HEAD is GET without the content, which Bun leaves out.
     const wanted = method === "HEAD" ? "GET" : method;
     const found = offered.find(({ operation }) => operation.method === wanted);
-    if (found !== undefined)
-      return { method, path, operation: found.operation, segments: found.pattern.exec(path)?.groups ?? {} };
+    if (found !== undefined) {
+      const values = found.pattern.exec(path)?.slice(1) ?? [];
+      const segments = Object.fromEntries(found.names.map((name, index) => [name, values[index] ?? ""]));
+      return { method, path, operation: found.operation, segments };
+    }
+    const served = offered.map(({ operation }) => operation).filter(({ advice }) => advice !== undefined);
     const error =
-      offered.length === 0
-        ? notFound(path, basePath)
-        : methodNotAllowed(
-            method,
-            path,
-            offered.map(({ operation }) => operation),
-          );
+      served.length === 0 ? notFound(path, basePath, contract) : methodNotAllowed(method, path, served);
     return { method, path, operation: undefined, error, segments: {} };
   };
 }
@@ -56,6 +58,10 @@ function methodNotAllowed(method: string, path: string, offered: readonly Operat
   return new ApiError("methodNotAllowed", message, { allow: allow.join(", ") });
 }
 
-function notFound(path: string, basePath: string): ApiError {
-  return new ApiError("notFound", `There is nothing at ${path}; POST ${basePath}/plants creates a plant.`);
+function notFound(path: string, basePath: string, contract: Contract): ApiError {
+  const { one } = contract.words;
+  return new ApiError(
+    "notFound",
+    `There is nothing at ${path}; POST ${basePath}${contract.path} creates ${withArticle(one)}.`,
+  );
 }

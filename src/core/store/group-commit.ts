@@ -2,7 +2,7 @@
 // duration of a commit determines the size of the batches. A timer only ends a wait beside a commit
 // that takes long.
 
-import { countCodeUnits } from "../contract/fields.ts";
+import { countCodeUnits } from "../contract/contract.ts";
 import type { Clock, Emit } from "../observability/server-event.ts";
 import { isWithinShare } from "./fair-share.ts";
 import type { NewEntry, Outcome, PlantStore } from "./plant-store.ts";
@@ -74,7 +74,7 @@ const codeUnitsPerPlant = 4_096;
 const holdMsMax = 20;
 
 export class GroupCommit implements CreateQueue {
-  readonly #store: Pick<PlantStore, "create" | "assertWritable">;
+  readonly #store: Pick<PlantStore, "create" | "assertWritable" | "contract">;
   readonly #limits: GroupCommitLimits;
   readonly #context: QueueContext;
   readonly #schedule: (start: () => void) => void;
@@ -93,7 +93,7 @@ export class GroupCommit implements CreateQueue {
 
   /** @param limits read at each use, so they may change while the queue is in use. */
   constructor(
-    store: Pick<PlantStore, "create" | "assertWritable">,
+    store: Pick<PlantStore, "create" | "assertWritable" | "contract">,
     limits: GroupCommitLimits,
     context: QueueContext,
   ) {
@@ -123,7 +123,7 @@ export class GroupCommit implements CreateQueue {
   }
 
   #enqueue(pending: PendingCreate): void {
-    const size = sizeOf(pending);
+    const size = this.#sizeOf(pending);
     const share = this.#shares.get(pending.callerKey);
     this.#queue.push(pending);
     this.#size += size;
@@ -200,7 +200,7 @@ export class GroupCommit implements CreateQueue {
   }
 
   #release(pending: PendingCreate): void {
-    const size = sizeOf(pending);
+    const size = this.#sizeOf(pending);
     const share = this.#shares.get(pending.callerKey);
     this.#size -= size;
     if (share === undefined || share.size === size) this.#shares.delete(pending.callerKey);
@@ -232,14 +232,14 @@ export class GroupCommit implements CreateQueue {
     this.#resolveIfIdle();
   }
 
+  /** How many plants one counts as. */
+  #sizeOf({ plant }: PendingCreate): number {
+    return 1 + Math.floor(countCodeUnits(this.#store.contract, plant.values) / codeUnitsPerPlant);
+  }
+
   #resolveIfIdle(): void {
     if (this.#isClosed && this.#batchesInFlight === 0 && this.#queue.length === 0) this.#idle.resolve();
   }
-}
-
-/** How many plants one counts as. */
-function sizeOf({ plant }: PendingCreate): number {
-  return 1 + Math.floor(countCodeUnits(plant) / codeUnitsPerPlant);
 }
 
 /** A store as a server uses it. */

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { OperatorError } from "../operator-error.ts";
 import type { ServerStore } from "./group-commit.ts";
-import type { OnUnavailable, OpenMode, PlantStore, StoreEvents, StoreWait } from "./plant-store.ts";
+import type { OnUnavailable, OpenMode, OpenOptions, PlantStore, StoreEvents } from "./plant-store.ts";
 import { parsePostgresUrl, toLocation } from "./postgres/connection-url.ts";
 import { reservedSuffix } from "./sqlite/files.ts";
 
@@ -14,9 +14,9 @@ interface StoreAddress {
   /** The path of the store's file; undefined on PostgreSQL. */
   readonly file?: string;
   /** Opens the store for a server. */
-  openForServer(mode: OpenMode, events: StoreEvents, wait: StoreWait): Promise<ServerStore>;
+  openForServer(mode: OpenMode, events: StoreEvents, options: OpenOptions): Promise<ServerStore>;
   /** Opens the store for one command. */
-  open(mode: OpenMode, onUnavailable: OnUnavailable, wait?: StoreWait): Promise<PlantStore>;
+  open(mode: OpenMode, onUnavailable: OnUnavailable, options?: OpenOptions): Promise<PlantStore>;
 }
 
 // Parts of an engine are imported on first use: the PostgreSQL client takes 20 ms to load.
@@ -37,25 +37,25 @@ function sqlite(path: string): StoreAddress {
   return {
     location: resolve(path),
     file: path,
-    openForServer: async (mode, events) => {
+    openForServer: async (mode, events, { contract }) => {
       const { SqliteWorkerStore } = await import("./sqlite/worker-store.ts");
-      return SqliteWorkerStore.open(path, mode, events);
+      return SqliteWorkerStore.open(path, mode, events, contract);
     },
-    open: async (mode, onUnavailable) => {
+    open: async (mode, onUnavailable, { contract } = {}) => {
       const { SqliteStore } = await import("./sqlite/store.ts");
-      return new SqliteStore(path, mode, onUnavailable);
+      return SqliteStore.open(path, mode, onUnavailable, { wanted: contract });
     },
   };
 }
 
 function postgres(address: string): StoreAddress {
-  const open = async (mode: OpenMode, onUnavailable: OnUnavailable, wait: StoreWait = {}) => {
+  const open = async (mode: OpenMode, onUnavailable: OnUnavailable, options: OpenOptions = {}) => {
     const { PostgresStore } = await import("./postgres/store.ts");
-    return PostgresStore.open(address, mode, onUnavailable, wait);
+    return PostgresStore.open(address, mode, onUnavailable, options);
   };
   return {
     location: toLocation(parsePostgresUrl(address)),
-    openForServer: (mode, { onUnavailable }, wait) => open(mode, onUnavailable, wait),
+    openForServer: (mode, { onUnavailable }, options) => open(mode, onUnavailable, options),
     open,
   };
 }
@@ -86,7 +86,7 @@ export async function openServerStore(
   database: string,
   mode: OpenMode,
   events: StoreEvents,
-  wait: StoreWait = {},
+  options: OpenOptions = {},
 ): Promise<ServerStore> {
-  return storeAt(database).openForServer(mode, events, wait);
+  return storeAt(database).openForServer(mode, events, options);
 }

@@ -1,8 +1,8 @@
 // Edits of stored plants by an operator, with the SQL of every engine: the interface for clients
 // only creates.
 
-import { type FieldName, fieldNames, type PlantColumns, typeOf } from "../contract/fields.ts";
-import { type NewPlant, newPlantJson, type Plant, toColumns, toNewPlant } from "../contract/plant.ts";
+import type { Contract, Field, PlantColumns, Values } from "../contract/contract.ts";
+import { plantJson, toColumns, toValues } from "../contract/plant.ts";
 import type { SqlStatement, SqlValue } from "./sql-connection.ts";
 import type { SqlWork } from "./sql-work.ts";
 
@@ -14,9 +14,9 @@ export interface PlantEdit {
    * Undefined for a plant that is to be restored: there must be none. "any" to delete whatever is
    * stored.
    */
-  readonly expected: Plant | "any" | undefined;
+  readonly expected: Values | "any" | undefined;
   /** Undefined to delete the plant. */
-  readonly replacement: Plant | undefined;
+  readonly replacement: Values | undefined;
   /** When and by whom a plant that is restored was created, as the columns of `edits` have it. */
   readonly creation?: { readonly createdAt: bigint | null; readonly creator: bigint | null };
 }
@@ -55,6 +55,7 @@ type EditedRow = PlantColumns & {
  * @param collation follows the name of a text column, so that texts are compared by their bytes.
  */
 export function* editWork(
+  contract: Contract,
   edits: readonly PlantEdit[],
   { run, editor, first }: RunPart,
   collation = "",
@@ -64,14 +65,14 @@ export function* editWork(
   const inOrder = [...edits.entries()].toSorted(
     ([, { id: one }], [, { id: other }]) => Number(one > other) - Number(one < other),
   );
-  const written = yield inOrder.values().map(([, edit]) => writeStatement(edit, collation));
+  const written = yield inOrder.values().map(([, edit]) => writeStatement(contract, edit, collation));
   const edited: (EditedRow | undefined)[] = [];
   for (const [at, [index]] of inOrder.entries()) edited[index] = written[at]?.[0] as EditedRow | undefined;
   yield edits.entries().flatMap(([index, { id, expected, replacement }]) => {
     const row = edited[index];
     if (row === undefined) return [];
-    const before = expected === "any" ? toNewPlant(id, row) : expected;
-    const texts = [editor, recordedPlant(id, before), recordedPlant(id, replacement)];
+    const before = expected === "any" ? toValues(contract, row) : expected;
+    const texts = [editor, recordedPlant(contract, id, before), recordedPlant(contract, id, replacement)];
     const { created_at, creator } = row;
     return [
       {
@@ -85,28 +86,34 @@ export function* editWork(
 }
 
 /** Makes an edit if the stored plant is the expected one; only then it returns a row. */
-function writeStatement({ id, expected, replacement, creation }: PlantEdit, collation: string): SqlStatement {
+function writeStatement(
+  contract: Contract,
+  { id, expected, replacement, creation }: PlantEdit,
+  collation: string,
+): SqlStatement {
+  const { fields } = contract;
+  const columns = fields.map(({ column }) => column);
   const parameters: SqlValue[] = [];
   const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
-  const returning = `RETURNING created_at, creator, ${fieldNames.join(", ")}`;
-  const values = replacement === undefined ? [] : toColumns(replacement).map(parameter);
+  const returning = `RETURNING ${["created_at", "creator", ...columns].join(", ")}`;
+  const values = replacement === undefined ? [] : toColumns(contract, replacement).map(parameter);
   if (expected === undefined) {
     const others = [creation?.createdAt ?? null, creation?.creator ?? null, id].map(parameter);
-    const sql = `INSERT INTO plants (${fieldNames.join(", ")}, created_at, creator, id)
+    const sql = `INSERT INTO plants (${columns.join(", ")}, created_at, creator, id)
                  VALUES (${[...values, ...others].join(", ")}) ON CONFLICT (id) DO NOTHING ${returning}`;
     return { sql, parameters };
   }
-  const conditions = (expected === "any" ? [] : toColumns(expected)).map((value, index) => {
-    const field = fieldNames[index] as FieldName;
-    return `${field}${typeOf(field).column.postgres === "text" ? collation : ""} IS NOT DISTINCT FROM ${parameter(value)}`;
+  const conditions = (expected === "any" ? [] : toColumns(contract, expected)).map((value, index) => {
+    const { column, type } = fields[index] as Field;
+    return `${column}${type.column.postgres === "text" ? collation : ""} IS NOT DISTINCT FROM ${parameter(value)}`;
   });
   const where = `WHERE ${[...conditions, `id = ${parameter(id)}`].join(" AND ")} ${returning}`;
   if (replacement === undefined) return { sql: `DELETE FROM plants ${where}`, parameters };
-  const assignments = values.map((value, index) => `${fieldNames[index]} = ${value}`);
+  const assignments = values.map((value, index) => `${columns[index]} = ${value}`);
   return { sql: `UPDATE plants SET ${assignments.join(", ")} ${where}`, parameters };
 }
 
 /** A plant in the history: the body that would create it. */
-function recordedPlant(id: bigint, plant: Plant | undefined): string | null {
-  return plant === undefined ? null : newPlantJson({ ...plant, id } satisfies NewPlant);
+function recordedPlant(contract: Contract, id: bigint, values: Values | undefined): string | null {
+  return values === undefined ? null : plantJson(contract, { id, values });
 }

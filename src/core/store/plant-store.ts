@@ -1,6 +1,6 @@
 // The interface of a storage engine. Each engine is a folder next to this file.
 
-import { type NewPlant, type Plant, plantsEqual } from "../contract/plant.ts";
+import { type Contract, type ContractSource, type Plant, valuesEqual } from "../contract/contract.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "./plant-edit.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { TokenStore } from "./sql-tokens.ts";
@@ -16,19 +16,19 @@ import type { TokenStore } from "./sql-tokens.ts";
 export type Outcome = "created" | "unchanged" | "conflict" | "unavailable";
 
 export interface NewEntry {
-  readonly plant: NewPlant;
+  readonly plant: Plant;
   /** The key of the token or the provider's subject that creates it; null if unknown. */
   readonly creator: number | null;
 }
 
 /** Entries of plants with one creator, such as those of an import. */
-export function toEntries(plants: readonly NewPlant[], creator: number | null = null): NewEntry[] {
+export function toEntries(plants: readonly Plant[], creator: number | null = null): NewEntry[] {
   return plants.map((plant) => ({ plant, creator }));
 }
 
 /** The outcome of a plant whose id is already stored. */
-export function compareWithStored(stored: Plant, plant: Plant): "unchanged" | "conflict" {
-  return plantsEqual(stored, plant) ? "unchanged" : "conflict";
+export function compareWithStored(contract: Contract, stored: Plant, plant: Plant): "unchanged" | "conflict" {
+  return valuesEqual(contract, stored.values, plant.values) ? "unchanged" : "conflict";
 }
 
 /**
@@ -44,6 +44,9 @@ export type OpenMode = "create" | "writable" | "existing";
 export interface PlantStore extends AsyncDisposable {
   /** The engine's name, for operators. */
   readonly engine: string;
+
+  /** What it keeps. */
+  readonly contract: Contract;
 
   /** How many batches it can commit at the same time. */
   readonly batchesInFlightMax: number;
@@ -92,6 +95,11 @@ export interface StoreWait {
    * retries nothing.
    */
   readonly signal?: AbortSignal;
+}
+
+export interface OpenOptions extends StoreWait {
+  /** The contract that the store must have, or take over; by default it keeps its own. */
+  readonly contract?: ContractSource | undefined;
 }
 
 /** Reports of an engine to its server, apart from outcomes. */

@@ -4,9 +4,12 @@ import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { readCertificate } from "../../../src/cli/certificate.ts";
 import { demoEdit, startDemoTraffic } from "../../../src/cli/demo-traffic.ts";
+import type { Values } from "../../../src/core/contract/contract.ts";
+import type { PlantEdit } from "../../../src/core/store/plant-edit.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { listEdits } from "../../../src/operations/edits.ts";
 import { makeCertificate } from "../../support/certificates.ts";
+import { plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
@@ -87,8 +90,8 @@ testIfInstalled(
     // No client of this machine trusts it.
     const certificate = await readCertificate(makeCertificate(folder, "site", "/CN=plants.example"));
     await using server = await startInProcess({ listener: { host: "127.0.0.1", port: 0, certificate } });
-    const { id, expected, replacement } = demoEdit;
-    await server.store.create(toEntries([{ id, ...expected }]));
+    const { id, expected, replacement } = demoEdit(plantStore) as PlantEdit & { readonly expected: Values };
+    await server.store.create(toEntries([{ id, values: expected }]));
     await using sql = await server.store.openSql();
     {
       await using _ = startDemoTraffic(server.url, server.store, 20);
@@ -106,8 +109,8 @@ testIfInstalled(
       expect(results()).toContain("invalidToken");
       expect(results().filter((result) => result === "created").length).toBeGreaterThan(50);
     }
-    expect((await listEdits(sql, {})).entries).toMatchObject([
-      { id, editor: { by: "command" }, after: replacement },
+    expect((await listEdits(plantStore, sql, {})).entries).toMatchObject([
+      { id, editor: { by: "command" }, after: { values: replacement } },
     ]);
   },
 );

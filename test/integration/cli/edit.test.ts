@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
+import { plant } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { jsonLines } from "../../support/output.ts";
 import { createStore, runCommand, withStore } from "../../support/server.ts";
@@ -98,8 +99,8 @@ for (const engine of engines) {
     const { database } = place;
     await withStore(database, "create", async (store) => {
       const creator = await store.tokens.creatorKey('a "b",\tc');
-      await store.create(toEntries([{ id: 1n, name: "tab\tand\\slash", tag: "b" }], creator));
-      await store.create(toEntries([{ id: 2n, name: "import" }]));
+      await store.create(toEntries([{ id: 1n, name: "tab\tand\\slash", tag: "b" }].map(plant), creator));
+      await store.create(toEntries([{ id: 2n, name: "import" }].map(plant)));
     });
     const { stdout } = await runCommand(["export", "--with-creation", "--database", database]);
     const plants = jsonLines(stdout);

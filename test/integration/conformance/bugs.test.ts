@@ -3,8 +3,13 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { levels } from "../../../src/conformance/rule.ts";
-import { rules } from "../../../src/conformance/rules.ts";
-import { checkConformance, reportText, rulesNamed, rulesOf } from "../../support/conformance.ts";
+import {
+  checkConformance,
+  reportText,
+  allRules as rules,
+  rulesNamed,
+  rulesOf,
+} from "../../support/conformance.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
 import { type Bug, startBuggyServer } from "./buggy-server.ts";
 import { bugs, habits } from "./bugs.ts";

@@ -3,8 +3,8 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { rules } from "../../../src/conformance/rules.ts";
 import { makeCertificate } from "../../support/certificates.ts";
+import { allRules as rules } from "../../support/conformance.ts";
 import { reservePort } from "../../support/ports.ts";
 import { testIfInstalled } from "../../support/programs.ts";
 import { RunningServer, runCommand, runProgram, TemporaryFolder } from "../../support/server.ts";

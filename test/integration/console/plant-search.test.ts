@@ -2,9 +2,10 @@
 
 import { expect, test } from "bun:test";
 import { type Filter, findPlants, type Reading } from "../../../src/console/plant-search.ts";
-import type { NewPlant } from "../../../src/core/contract/plant.ts";
+import type { Plant } from "../../../src/core/contract/contract.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
+import { plant, plantStore } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { openedStore, runSql } from "../../support/stored-plants.ts";
 
@@ -34,11 +35,11 @@ const names = [
 const tags = [undefined, "", "tropical", "Tropical", "t".repeat(5_000), `${"t".repeat(5_000)}u`, "\u{1f335}"];
 const ids = [-(2n ** 63n), 2n ** 63n - 1n, 0n, -1n, 9_007_199_254_740_993n];
 
-const plants: NewPlant[] = Array.from({ length: 150 }, (_, index) => {
+const plants: Plant[] = Array.from({ length: 150 }, (_, index) => {
   const id = ids[index] ?? BigInt.asIntN(64, BigInt(index) * 0x9e37_79b9_7f4a_7c15n);
   const name = names[index % names.length] ?? "";
   const tag = tags[index % tags.length];
-  return tag === undefined ? { id, name } : { id, name, tag };
+  return plant({ id, name, tag });
 });
 
 const texts = [
@@ -68,7 +69,7 @@ async function found(
   const ids: bigint[] = [];
   let after: bigint | undefined;
   do {
-    const page = await findPlants(sql, filter, { after, isDescending, plantsMax });
+    const page = await findPlants(plantStore, sql, filter, { after, isDescending, plantsMax });
     expect(page.ids.length).toBeLessThanOrEqual(plantsMax);
     ids.push(...page.ids);
     after = page.next;
@@ -77,23 +78,23 @@ async function found(
 }
 
 /** Filters, and the plants that each should find. Even ids have the first token. */
-function cases(createdAt: (id: bigint) => number): [Filter, (plant: NewPlant) => boolean][] {
+function cases(createdAt: (id: bigint) => number): [Filter, (plant: Plant) => boolean][] {
   const [low, high] = [0n, 9_007_199_254_740_993n];
   const [from, end] = [20, 70];
-  const isBetween = ({ id }: NewPlant) => id >= low && id <= high;
-  const isInTime = ({ id }: NewPlant) => createdAt(id) >= from && createdAt(id) < end;
-  const isEven = ({ id }: NewPlant) => id % 2n === 0n;
-  const hasText = ({ name, tag = "" }: NewPlant, text: string) =>
-    [name, tag].some((each) => fold(each).includes(fold(text)));
+  const isBetween = ({ id }: Plant) => id >= low && id <= high;
+  const isInTime = ({ id }: Plant) => createdAt(id) >= from && createdAt(id) < end;
+  const isEven = ({ id }: Plant) => id % 2n === 0n;
+  const hasText = ({ values }: Plant, text: string) =>
+    values.some((each) => typeof each === "string" && fold(each).includes(fold(text)));
   return [
     [{ words: [] }, () => true],
-    ...texts.map((text): [Filter, (plant: NewPlant) => boolean] => [
+    ...texts.map((text): [Filter, (plant: Plant) => boolean] => [
       { words: [text] },
       (plant) => hasText(plant, text),
     ]),
-    ...[...tags, "nobody's"].map((tag): [Filter, (plant: NewPlant) => boolean] => [
+    ...[...tags, "nobody's"].map((tag): [Filter, (plant: Plant) => boolean] => [
       { words: [], group: tag ?? null },
-      (plant) => plant.tag === tag,
+      ({ values }) => values[1] === tag,
     ]),
     [{ words: [], ids: [low, high] }, isBetween],
     [{ words: [], ids: [high, low] }, () => false],
@@ -106,12 +107,15 @@ function cases(createdAt: (id: bigint) => number): [Filter, (plant: NewPlant) =>
       { words: ["ficus"], group: null, creator: "even", ids: [low, high], created: [from, end] },
       (plant) =>
         hasText(plant, "ficus") &&
-        plant.tag === undefined &&
+        plant.values[1] === undefined &&
         isEven(plant) &&
         isBetween(plant) &&
         isInTime(plant),
     ],
-    [{ words: [], group: "tropical", creator: "odd" }, (plant) => plant.tag === "tropical" && !isEven(plant)],
+    [
+      { words: [], group: "tropical", creator: "odd" },
+      (plant) => plant.values[1] === "tropical" && !isEven(plant),
+    ],
   ];
 }
 

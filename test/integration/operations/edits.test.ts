@@ -1,7 +1,7 @@
 // The history of edits, and their undo, on every engine.
 
 import { describe, expect, test } from "bun:test";
-import type { NewPlant } from "../../../src/core/contract/plant.ts";
+import type { Plant, Values } from "../../../src/core/contract/contract.ts";
 import { type PlantStore, toEntries } from "../../../src/core/store/plant-store.ts";
 import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
 import {
@@ -12,6 +12,7 @@ import {
   undoRun,
 } from "../../../src/operations/edits.ts";
 import { findPlants } from "../../../src/operations/stored-plants.ts";
+import { plant, plantStore, values } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { editOne, exported, openedStore, runSql } from "../../support/stored-plants.ts";
 
@@ -27,7 +28,7 @@ interface OpenStore {
 for (const engine of engines) {
   describe(engine.name, () => {
     /** Runs a test on an open store with these plants. */
-    async function withPlants(plants: readonly NewPlant[], use: (open: OpenStore) => Promise<void>) {
+    async function withPlants(plants: readonly Plant[], use: (open: OpenStore) => Promise<void>) {
       await using place = await engine.createTestStore();
       const { database } = place;
       await using store = await openedStore(database);
@@ -36,43 +37,43 @@ for (const engine of engines) {
       await use({ store, sql: read, database });
     }
 
-    const ficus = { id: -7n, name: "Ficus 🌿", tag: "" };
-    const aloe = { id: maxId, name: 'Aloe "vera"' };
+    const ficus = plant({ id: -7n, name: "Ficus 🌿", tag: "" });
+    const aloe = plant({ id: maxId, name: 'Aloe "vera"' });
 
     test("an edit and a deletion are recorded with who made them, and creates are not", async () => {
       await withPlants([ficus, aloe], async ({ store, sql }) => {
         const startedAt = Date.now();
         const run = new EditRun(store, ada);
-        const renamed = { id: -7n, name: "Ficus", tag: "tree" };
+        const renamed = plant({ id: -7n, name: "Ficus", tag: "tree" });
         expect(
           await run.edit([
-            { id: maxId, expected: aloe, replacement: undefined },
-            { id: 5n, expected: aloe, replacement: undefined },
-            { id: -7n, expected: aloe, replacement: undefined },
-            { id: -7n, expected: ficus, replacement: renamed },
+            { id: maxId, expected: aloe.values, replacement: undefined },
+            { id: 5n, expected: aloe.values, replacement: undefined },
+            { id: -7n, expected: aloe.values, replacement: undefined },
+            { id: -7n, expected: ficus.values, replacement: renamed.values },
           ]),
         ).toEqual(["done", "changed", "changed", "done"]);
-        const { entries } = await listEdits(sql, {});
+        const { entries } = await listEdits(plantStore, sql, {});
         expect(entries).toMatchObject([
           { run: run.id, id: -7n, editor: ada, before: ficus, after: renamed },
           { run: run.id, id: maxId, editor: ada, before: aloe, after: undefined },
         ]);
         for (const { editedAt } of entries) expect(editedAt).toBeWithin(startedAt, Date.now() + 1);
         await new EditRun(store, { by: "console", client: "::1" }).edit([
-          { id: -7n, expected: renamed, replacement: ficus },
+          { id: -7n, expected: renamed.values, replacement: ficus.values },
         ]);
         const listed = async (filter: HistoryFilter) =>
-          (await listEdits(sql, filter)).entries.map(({ id, after }) => [id, after?.name]);
+          (await listEdits(plantStore, sql, filter)).entries.map(({ id, after }) => [id, after?.values[0]]);
         expect(await listed({ id: -7n })).toEqual([
-          [-7n, ficus.name],
+          [-7n, ficus.values[0]],
           [-7n, "Ficus"],
         ]);
-        const { entries: all, next: end } = await listEdits(sql, {});
+        const { entries: all, next: end } = await listEdits(plantStore, sql, {});
         expect(end).toBeUndefined();
         const paged = [];
         let after: HistoryFilter["after"];
         do {
-          const page = await listEdits(sql, { after }, 1);
+          const page = await listEdits(plantStore, sql, { after }, 1);
           paged.push(...page.entries);
           after = page.next;
         } while (after !== undefined);
@@ -82,11 +83,11 @@ for (const engine of engines) {
 
     test("an edit is made only to the plant that was expected, and later creates are compared with it", async () => {
       const id = 2n ** 62n;
-      const [one, other] = [{ name: "one", tag: "" }, { name: "other" }];
-      await withPlants([{ id, ...one }], async ({ store }) => {
-        const outcomesOf = (...plants: { name: string; tag?: string }[]) =>
-          store.create(toEntries(plants.map((plant) => ({ id, ...plant }))));
-        for (const expected of [{ name: "one" }, { name: "One", tag: "" }, other])
+      const [one, other] = [values({ name: "one", tag: "" }), values({ name: "other" })];
+      await withPlants([{ id, values: one }], async ({ store }) => {
+        const outcomesOf = (...all: Values[]) =>
+          store.create(toEntries(all.map((each) => ({ id, values: each }))));
+        for (const expected of [values({ name: "one" }), values({ name: "One", tag: "" }), other])
           expect(await editOne(store, { id, expected, replacement: undefined })).toBe("changed");
         expect(await editOne(store, { id, expected: one, replacement: other })).toBe("done");
         expect(await outcomesOf(one, other)).toEqual(["conflict", "unchanged"]);
@@ -96,9 +97,9 @@ for (const engine of engines) {
     });
 
     test("edits beside creates of the same ids lose nothing that was acknowledged", async () => {
-      const plants = Array.from({ length: 8 }, (_, index) => ({ id: BigInt(index), name: "0" }));
+      const plants = Array.from({ length: 8 }, (_, index) => plant({ id: BigInt(index), name: "0" }));
       await withPlants(plants, async ({ store, sql }) => {
-        const read = async (id: bigint) => (await findPlants(sql, [id])).get(id);
+        const read = async (id: bigint) => (await findPlants(plantStore, sql, [id])).get(id);
         // Each plant counts up in its name, by two editors at a time, while creates of the first and
         // of a new plant arrive.
         const done = new Map(plants.map(({ id }) => [id, 0]));
@@ -106,20 +107,21 @@ for (const engine of engines) {
           for (let round = 0; round < 10; round++) {
             const stored = await read(id);
             if (stored === undefined) throw new Error(`the plant ${id} is gone`);
-            const replacement = { name: String(Number(stored.name) + 1) };
-            if ((await editOne(store, { id, expected: stored, replacement })) === "done")
+            const replacement = values({ name: String(Number(stored.values[0]) + 1) });
+            if ((await editOne(store, { id, expected: stored.values, replacement })) === "done")
               done.set(id, (done.get(id) ?? 0) + 1);
           }
         });
         const creating = Array.from({ length: 20 }, (_, round) =>
-          store.create(toEntries([...plants, { id: BigInt(1_000 + round), name: "new" }])),
+          store.create(toEntries([...plants, plant({ id: BigInt(1_000 + round), name: "new" })])),
         );
         await Promise.all(editing);
         for (const outcomes of await Promise.all(creating)) {
           expect(outcomes.at(-1)).toBe("created");
           for (const outcome of outcomes.slice(0, -1)) expect(outcome).toBeOneOf(["unchanged", "conflict"]);
         }
-        for (const { id } of plants) expect(await read(id)).toMatchObject({ id, name: String(done.get(id)) });
+        for (const { id } of plants)
+          expect(await read(id)).toMatchObject(plant({ id, name: String(done.get(id)) }));
       });
     });
 
@@ -132,13 +134,13 @@ for (const engine of engines) {
         const run = new EditRun(store, ada);
         // A plant that is edited twice in a run.
         await run.edit([
-          { id: -7n, expected: ficus, replacement: { name: "1" } },
-          { id: -7n, expected: { name: "1" }, replacement: { name: "2", tag: "x" } },
-          { id: maxId, expected: aloe, replacement: undefined },
+          { id: -7n, expected: ficus.values, replacement: values({ name: "1" }) },
+          { id: -7n, expected: values({ name: "1" }), replacement: values({ name: "2", tag: "x" }) },
+          { id: maxId, expected: aloe.values, replacement: undefined },
         ]);
         const after = await exported(database);
         const undo = new EditRun(store, ada);
-        expect(await undoRun(undo, sql, { run: run.id })).toMatchObject({
+        expect(await undoRun(plantStore, undo, sql, { run: run.id })).toMatchObject({
           found: 3,
           undone: 3,
           unchanged: 0,
@@ -146,15 +148,15 @@ for (const engine of engines) {
         });
         expect(await exported(database)).toBe(before);
         expect(await creationOf(maxId)).toEqual(creation);
-        const twice = await undoRun(new EditRun(store, ada), sql, { run: run.id });
+        const twice = await undoRun(plantStore, new EditRun(store, ada), sql, { run: run.id });
         expect(twice).toMatchObject({ found: 3, undone: 0, unchanged: 2, left: [] });
         expect(await exported(database)).toBe(before);
-        expect(await undoRun(new EditRun(store, ada), sql, { run: undo.id })).toMatchObject({
+        expect(await undoRun(plantStore, new EditRun(store, ada), sql, { run: undo.id })).toMatchObject({
           undone: 3,
           left: [],
         });
         expect(await exported(database)).toBe(after);
-        expect(await undoRun(new EditRun(store, ada), sql, { run: "none" })).toMatchObject({
+        expect(await undoRun(plantStore, new EditRun(store, ada), sql, { run: "none" })).toMatchObject({
           found: 0,
           undone: 0,
         });
@@ -162,22 +164,22 @@ for (const engine of engines) {
     });
 
     test("an undo leaves plants that have changed since, or were created again", async () => {
-      const plants = [1n, 2n, 3n, 4n].map((id) => ({ id, name: `Rosa ${id}` }));
+      const plants = [1n, 2n, 3n, 4n].map((id) => plant({ id, name: `Rosa ${id}` }));
       await withPlants(plants, async ({ store, sql }) => {
         const run = new EditRun(store, ada);
-        await run.edit(plants.map(({ id, ...expected }) => ({ id, expected, replacement: undefined })));
-        await store.create(toEntries([{ id: 2n, name: "another" }]));
-        await store.create(toEntries([{ id: 3n, name: "Rosa 3" }]));
-        const one = await undoRun(new EditRun(store, ada), sql, { run: run.id, id: 4n });
+        await run.edit(plants.map(({ id, values: expected }) => ({ id, expected, replacement: undefined })));
+        await store.create(toEntries([plant({ id: 2n, name: "another" })]));
+        await store.create(toEntries([plant({ id: 3n, name: "Rosa 3" })]));
+        const one = await undoRun(plantStore, new EditRun(store, ada), sql, { run: run.id, id: 4n });
         expect(one).toMatchObject({ found: 1, undone: 1, left: [] });
-        expect(await undoRun(new EditRun(store, ada), sql, { run: run.id })).toMatchObject({
+        expect(await undoRun(plantStore, new EditRun(store, ada), sql, { run: run.id })).toMatchObject({
           found: 4,
           undone: 1,
           unchanged: 2,
           left: [2n],
         });
-        const stored = await findPlants(sql, [1n, 2n, 3n, 4n, 5n]);
-        expect([...stored.values()].map(({ name }) => name).toSorted()).toEqual([
+        const stored = await findPlants(plantStore, sql, [1n, 2n, 3n, 4n, 5n]);
+        expect([...stored.values()].map(({ values: [name] }) => name).toSorted()).toEqual([
           "Rosa 1",
           "Rosa 3",
           "Rosa 4",
@@ -189,13 +191,17 @@ for (const engine of engines) {
     test("an undo counts a plant that was edited twice and has changed since once", async () => {
       await withPlants([ficus], async ({ store, sql }) => {
         const run = new EditRun(store, ada);
-        const [first, second, third] = [{ name: "1" }, { name: "2" }, { name: "3" }];
+        const [first, second, third] = ["1", "2", "3"].map((name) => values({ name })) as [
+          Values,
+          Values,
+          Values,
+        ];
         await run.edit([
-          { id: -7n, expected: ficus, replacement: first },
+          { id: -7n, expected: ficus.values, replacement: first },
           { id: -7n, expected: first, replacement: second },
         ]);
         expect(await editOne(store, { id: -7n, expected: second, replacement: third })).toBe("done");
-        const undo = () => undoRun(new EditRun(store, ada), sql, { run: run.id });
+        const undo = () => undoRun(plantStore, new EditRun(store, ada), sql, { run: run.id });
         expect(await undo()).toMatchObject({ undone: 0, unchanged: 0, left: [-7n] });
         // As it was between the two edits.
         expect(await editOne(store, { id: -7n, expected: third, replacement: first })).toBe("done");
@@ -207,23 +213,23 @@ for (const engine of engines) {
       await withPlants([ficus, aloe], async ({ store, sql, database }) => {
         const before = await exported(database);
         const run = new EditRun(store, ada);
-        const names = [aloe.name, ...Array.from({ length: 450 }, (_, index) => `name ${index}`)];
+        const names = [String(aloe.values[0]), ...Array.from({ length: 450 }, (_, index) => `name ${index}`)];
         const edits = names.slice(1).map((name, index) => ({
           id: maxId,
-          expected: { name: names[index] ?? "" },
-          replacement: { name },
+          expected: values({ name: names[index] ?? "" }),
+          replacement: values({ name }),
         }));
         await run.edit(edits);
         await runSql(database, "UPDATE edits SET edited_at = edited_at - 1000 * seq");
         const after = await exported(database);
         const undo = new EditRun(store, ada);
-        expect(await undoRun(undo, sql, { run: run.id })).toMatchObject({
+        expect(await undoRun(plantStore, undo, sql, { run: run.id })).toMatchObject({
           found: 450,
           undone: 450,
           left: [],
         });
         expect(await exported(database)).toBe(before);
-        await undoRun(new EditRun(store, ada), sql, { run: undo.id, id: maxId });
+        await undoRun(plantStore, new EditRun(store, ada), sql, { run: undo.id, id: maxId });
         expect(await exported(database)).toBe(after);
       });
     });

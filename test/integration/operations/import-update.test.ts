@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { listEdits } from "../../../src/operations/edits.ts";
+import { plantStore } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
 import { createStore, plantstore, runCommand, TemporaryFolder, withStore } from "../../support/server.ts";
@@ -88,7 +89,10 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
       await withStore(database, "existing", async (store) => {
         await using sql = await store.openSql();
         const child = Bun.spawn([plantstore, ...args], { stdin: "ignore", stderr: "ignore" });
-        await eventually("some edits", async () => (await listEdits(sql, {}, 1)).entries.length > 0);
+        await eventually(
+          "some edits",
+          async () => (await listEdits(plantStore, sql, {}, 1)).entries.length > 0,
+        );
         child.kill("SIGKILL");
         await child.exited;
         const count = async (query: string) => Number((await sql.query<{ n: bigint }>(query))[0]?.n);

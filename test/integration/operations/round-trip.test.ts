@@ -3,9 +3,11 @@
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
-import { type NewPlant, newPlantJson } from "../../../src/core/contract/plant.ts";
+import type { Plant } from "../../../src/core/contract/contract.ts";
+import { plantJson } from "../../../src/core/contract/plant.ts";
+import { plant, plantStore } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
-import { anyNewPlant } from "../../support/random.ts";
+import { anyPlant } from "../../support/random.ts";
 import { createStore, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { exported } from "../../support/stored-plants.ts";
 
@@ -23,20 +25,20 @@ const hostile = [
   ),
 ];
 
-function hostilePlants(seed: number): NewPlant[] {
-  const random = fc.sample(anyNewPlant, { numRuns: plantsInFile, seed });
-  const chosen = hostile.flatMap((text, index): NewPlant[] => [
-    { id: BigInt(3 * index), name: text },
-    { id: BigInt(3 * index + 1), name: `a${text}b`, tag: text },
-    { id: BigInt(3 * index + 2), name: `${text}${text}`, tag: `\n${text}` },
+function hostilePlants(seed: number): Plant[] {
+  const random = fc.sample(anyPlant, { numRuns: plantsInFile, seed });
+  const chosen = hostile.flatMap((text, index): Plant[] => [
+    plant({ id: BigInt(3 * index), name: text }),
+    plant({ id: BigInt(3 * index + 1), name: `a${text}b`, tag: text }),
+    plant({ id: BigInt(3 * index + 2), name: `${text}${text}`, tag: `\n${text}` }),
   ]);
   const unique = new Map([...random, ...chosen].map((plant) => [plant.id, plant]));
   return [...unique.values()];
 }
 
-function ndjson(plants: readonly NewPlant[]): string {
+function ndjson(plants: readonly Plant[]): string {
   const sorted = plants.toSorted((one, other) => (one.id < other.id ? -1 : 1));
-  return sorted.map((plant) => `${newPlantJson(plant)}\n`).join("");
+  return sorted.map((plant) => `${plantJson(plantStore, plant)}\n`).join("");
 }
 
 for (const [index, format] of ["ndjson", "csv"].entries()) {
@@ -49,7 +51,10 @@ for (const [index, format] of ["ndjson", "csv"].entries()) {
       using folder = new TemporaryFolder();
       const plants = hostilePlants(2 * index + turn);
       const count = plants.length.toLocaleString("en");
-      writeFileSync(folder.file("0.ndjson"), plants.map((plant) => `${newPlantJson(plant)}\n`).join(""));
+      writeFileSync(
+        folder.file("0.ndjson"),
+        plants.map((plant) => `${plantJson(plantStore, plant)}\n`).join(""),
+      );
       let file = folder.file("0.ndjson");
       for (const [step, engine] of [first, second, first].entries()) {
         await using place = await engine.createTestStore();

@@ -1,7 +1,8 @@
 // Control of a sandbox: reset, plants, tokens, the clock, and who may use it.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import document from "../../../src/sandbox/openapi-control.yaml";
+import { controlDocument } from "../../../src/sandbox/control-document.ts";
+import { plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
@@ -229,7 +230,7 @@ describe("tokens and the clock", () => {
 
 test("the document of control is served, and is what the responses are validated against", async () => {
   const { status, text } = await sandbox.control("GET", "/openapi.json");
-  expect([status, JSON.parse(text)]).toEqual([200, document]);
+  expect([status, JSON.parse(text)]).toEqual([200, controlDocument(plantStore)]);
 });
 
 describe("access", () => {

@@ -91,6 +91,7 @@ const faults: Record<ErrorCode, Sent | undefined> = {
   unsupportedMediaType: { contentType: "" },
   tooManyRequests: undefined,
   internalError: undefined,
+  notImplemented: undefined,
   unavailable: undefined,
 };
 
@@ -132,7 +133,7 @@ test("42900 equals that of a token over its rate", async () => {
   expect(forced.headers.get("ratelimit-policy")).toBe(real.headers.get("ratelimit-policy") ?? "");
 });
 
-test("42900 without a rate is that of the example in openapi.yaml", async () => {
+test("42900 without a rate is that of the example in openapi.json", async () => {
   const forced = await send(unlimited, { prefer: "code=429" });
   expect(JSON.parse(forced.body)).toEqual({
     error: 42900,
@@ -224,7 +225,7 @@ test("header fields of an outcome replace those of the response", async () => {
   expect(await forced({ example: "withTag", headers: { "X-A": "b" } })).toEqual([200, undefined, "b"]);
 });
 
-test("examples of openapi.yaml are sent with the status and the fields of their response", async () => {
+test("examples of openapi.json are sent with the status and the fields of their response", async () => {
   const withTag = await send(limited, { prefer: "example=withTag" });
   expect(withTag.status).toBe(200);
   expect(JSON.parse(withTag.body)).toMatchObject({ name: "Monstera deliciosa", tag: "tropical" });

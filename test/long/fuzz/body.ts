@@ -1,7 +1,9 @@
 // The parser of bodies, compared with the oracle.
 
+import type { Plant } from "../../../src/core/contract/contract.ts";
 import { ApiError } from "../../../src/core/contract/errors.ts";
-import { type NewPlant, newPlantJson, parseNewPlant } from "../../../src/core/contract/plant.ts";
+import { parsePlant, plantJson } from "../../../src/core/contract/plant.ts";
+import { plantStore } from "../../support/contracts.ts";
 import { parseBody } from "./oracle.ts";
 
 /** Tokens of the grammar, which edits of single bytes would rarely produce. */
@@ -16,7 +18,7 @@ export const words = [
 
 /** Throws if an input is read otherwise than by the oracle. */
 export function checkBody(input: Buffer): void {
-  const result = parseNewPlant(input);
+  const result = parsePlant(plantStore, input);
   const expected = parseBody(input);
   if (expected === undefined) return;
   const given = result instanceof ApiError ? result.code : result;
@@ -32,8 +34,8 @@ function checkMessage({ message }: ApiError): void {
     throw new Error(`the message is not a sentence: ${message}`);
 }
 
-function checkRoundTrip(plant: NewPlant): void {
-  const again = parseNewPlant(new TextEncoder().encode(newPlantJson(plant)));
+function checkRoundTrip(plant: Plant): void {
+  const again = parsePlant(plantStore, new TextEncoder().encode(plantJson(plantStore, plant)));
   if (!Bun.deepEquals(again, plant, true))
     throw new Error(`exported and read again it is ${Bun.inspect(again)}, not ${Bun.inspect(plant)}`);
 }

@@ -4,7 +4,14 @@
 import { isUtf8 } from "node:buffer";
 import { registerSchema, type SchemaObject, validate } from "@hyperjump/json-schema/draft-2020-12";
 import { isLosslessNumber, parse } from "lossless-json";
-import openapi from "../../../openapi.yaml";
+import type { Plant } from "../../../src/core/contract/contract.ts";
+import { plantStore } from "../../support/contracts.ts";
+
+const openapi = plantStore.document as unknown as {
+  readonly components: {
+    readonly schemas: { readonly Plant: { readonly properties: Readonly<Record<string, object>> } };
+  };
+};
 
 const schemaId = "https://plantstore.test/new-plant";
 const dialect = "https://json-schema.org/draft/2020-12/schema";
@@ -21,18 +28,12 @@ function isNewPlant(value: unknown): boolean {
   return validator(value as Parameters<typeof validator>[0]).valid;
 }
 
-/** A plant with the optional fields that it has. */
-export interface OraclePlant {
-  readonly id: bigint;
-  readonly name: string;
-}
-
-const textFields = Object.keys(openapi.components.schemas.Plant.properties ?? {});
+const textFields = Object.keys(openapi.components.schemas.Plant.properties);
 
 /** The plant of a body, or its expected error; undefined if the parser cannot go so deep. */
 export function parseBody(
   body: Uint8Array,
-): OraclePlant | "invalidJson" | "invalidPlant" | "unstorableText" | undefined {
+): Plant | "invalidJson" | "invalidPlant" | "unstorableText" | undefined {
   if (!isUtf8(body)) return "invalidJson";
   const text = Buffer.from(body)
     .toString("utf8")
@@ -48,7 +49,7 @@ export function parseBody(
   return parseValue(json);
 }
 
-function parseValue(json: unknown): OraclePlant | "invalidPlant" | "unstorableText" {
+function parseValue(json: unknown): Plant | "invalidPlant" | "unstorableText" {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return "invalidPlant";
   const { id, ...texts } = Object.fromEntries(
     ["id", ...textFields]
@@ -62,7 +63,8 @@ function parseValue(json: unknown): OraclePlant | "invalidPlant" | "unstorableTe
   };
   if (!isNewPlant(forSchema) || exactId === undefined) return "invalidPlant";
   if (!Object.values(texts).every((value) => isStorable(String(value)))) return "unstorableText";
-  return { id: exactId, ...(texts as { readonly name: string }) };
+  const { name, tag } = texts as { readonly name: string; readonly tag?: string };
+  return { id: exactId, values: [name, tag] };
 }
 
 /** A value of the same type that the validator accepts: it knows no numbers as texts. */

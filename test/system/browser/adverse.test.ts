@@ -83,7 +83,7 @@ test.concurrent("on a slow network the page shows what it waits for, sends nothi
     await dialog.getByText("is stored.").waitFor();
     expect(sent).toEqual(["plants"]);
     expect(await dialog.getByLabel("Id", { exact: true }).inputValue()).toBe("3");
-    expect(await page.evaluate("document.activeElement.name")).toBe("name");
+    expect(await page.evaluate("document.activeElement.name")).toBe("field-0");
     await page.keyboard.press("Escape");
 
     await page.getByRole("button", { name: "Issue a token" }).click();

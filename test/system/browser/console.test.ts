@@ -3,7 +3,6 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { bundlePage } from "../../../src/console/page-bundle.ts";
 import { accessibilityFaults, type Page, TestBrowser, untilTrue } from "../../support/browser.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
@@ -91,7 +90,7 @@ test.concurrent("a search that takes long shows how far it is and what it found,
     await post(target, plantJson(1n, "Hoya"));
     await page.goto(console);
     await row(page, 1n).waitFor();
-    const plant = { name: "Hoya", tag: null, version: "x", createdAt: null, token: null };
+    const plant = { values: ["Hoya", null], version: "x", createdAt: null, token: null };
     const asked: (string | null)[] = [];
     const third = Promise.withResolvers<void>();
     await page.route(/api\/count/, (route) =>
@@ -167,89 +166,132 @@ test.concurrent("a plant is edited and deleted, but not what another operator ha
   });
 });
 
-/** The page's scripts with other fields than those of this service. */
-async function bundleWithFields(fields: string): Promise<string> {
-  const module = join(import.meta.dir, "../../../src/core/contract/resource.ts");
-  const source = await Bun.file(module).text();
-  const replaced = source
-    .replace("{ text }", "{ boolean, int32, text }")
-    .replace(/(?<=fields: )\{[\s\S]*?\n {2}\}/, fields);
-  return bundlePage({ [module]: replaced });
-}
+const parcelsPath = join(import.meta.dir, "../../contracts/parcels.yaml");
 
-test.concurrent("fields of every type are listed, edited and sent, each with the input of its type", async () => {
-  const fields = `{
-    name: required(text(), "Monstera deliciosa"),
-    tag: optional(text(), "tropical"),
-    latin_name: optional(text(), "Monstera deliciosa"),
-    height_cm: optional(int32(), 120),
-    is_toxic: required(boolean(), true),
-  }`;
-  const plant = {
-    id: "9007199254740993",
-    name: "Monstera",
-    tag: "",
-    latin_name: null,
-    height_cm: 120,
-    is_toxic: true,
-    createdAt: null,
-    token: null,
-    version: "v",
+test.concurrent("fields of every type and name are listed, edited and sent, each with the input of its type", async () => {
+  const args = ["--contract", parcelsPath];
+  const stored = {
+    sender: "Ada",
+    fragile: true,
+    weight: 1.5,
+    status: "sent",
+    note: null,
+    items: [{ sku: "tea" }],
+    __proto__: null,
+    Sender: "ADA",
   };
-  await withPage(browser, {}, async ({ page, console }) => {
-    const sent: unknown[] = [];
-    await page.route("**/app.js", async (route) =>
-      route.fulfill({ contentType: "text/javascript", body: await bundleWithFields(fields) }),
-    );
-    await page.route("**/api/plant?*", (route) => route.fulfill({ json: plant }));
-    await page.route("**/api/edits", (route) => {
-      sent.push(route.request().postDataJSON());
-      return route.fulfill({ json: { run: "r", edited: 1, left: [] } });
+  await withPage(browser, { args, expectedFaults: [/ 400/] }, async ({ page, server, target, console }) => {
+    const body = JSON.stringify({ id: 7, ...stored }).replace("}]", '}],"__proto__":"p","constructor":""');
+    const created = await fetch(`${target.url}/parcels`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${target.token}`, "Content-Type": "application/json" },
+      body,
     });
-    const listed = { plants: [plant], next: null, compared: 1 };
-    await page.route("**/api/plants?*", (route) => route.fulfill({ json: listed }));
-    await page.route("**/api/plants", (route) => {
-      sent.push(route.request().postDataJSON().body);
-      return route.fulfill({ json: {} });
-    });
+    expect(created.status).toBe(201);
     await page.goto(console);
-    await row(page, 9007199254740993n).waitFor();
+    const link = page.getByRole("link", { name: "Parcel 7", exact: true });
+    const cells = page.getByRole("row").filter({ has: link }).getByRole("cell");
+    await link.waitFor();
     const headers = await page
-      .getByRole("region", { name: "List of plants" })
+      .getByRole("region", { name: "List of parcels" })
       .getByRole("columnheader")
       .allTextContents();
-    expect(headers.slice(4, -1)).toEqual(["Latin name", "Height cm", "Is toxic"]);
-    const cells = await row(page, 9007199254740993n).getByRole("cell").allTextContents();
-    expect(cells.slice(4, -1)).toEqual(["", "120", "true"]);
+    expect(headers.slice(1, 6)).toEqual(["Id", "sender", "Status", "Fragile", "Weight"]);
+    expect((await cells.allTextContents()).slice(2, 6)).toEqual(["Ada", "sent", "true", "1.50"]);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await assertNoHorizontalScroll(page);
+    await searchFor(page, "tea status:sent");
+    await page.getByText("1 parcel found.").waitFor();
 
-    await page.getByRole("link", { name: "Plant 9007199254740993" }).click();
+    await link.click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("button", { name: "Edit" }).click();
-    await dialog.getByRole("textbox", { name: "Latin name" }).fill("M. deliciosa");
-    await dialog.getByLabel("Height cm").fill("-5");
-    await dialog.getByLabel("Is toxic").selectOption("false");
+    await dialog.getByLabel("Weight").fill("02.25");
+    await dialog.getByLabel("Fragile").selectOption("false");
+    await dialog.getByLabel("Note").fill('"null"');
+    await dialog.getByLabel("Proto").fill("<b>");
+    await dialog.getByLabel("Items").fill("[{]");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText("Items must be JSON: ").waitFor();
+    await dialog.getByLabel("Items").fill('[{"sku": 1}]');
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText('"items" must be an array that the contract\'s schema accepts').waitFor();
+    await dialog.getByLabel("Items").fill('[{"sku": "tea", "price": 12345678901234567890.10}]');
     expect(await accessibilityFaults(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.getByRole("button", { name: "Edit" }).waitFor();
+    const edited =
+      '"sender":"Ada","fragile":false,"weight":2.25,"status":"sent","note":"null","items":[{"sku":"tea","price":12345678901234567890.10}],"__proto__":"<b>","constructor":"","Sender":"ADA"';
+    expect((await server.command("get", "7")).stdout).toBe(`{"id":7,${edited}}\n`);
+    await dialog.getByRole("list", { name: "History" }).getByText("weight: 1.50 → 2.25").waitFor();
     await page.keyboard.press("Escape");
 
-    await page.getByRole("button", { name: "Add a plant" }).click();
-    await dialog.getByLabel("Id").fill("7");
-    await dialog.getByLabel("Name", { exact: true }).fill("Hoya");
-    await dialog.getByLabel("Height cm").fill("12");
-    await dialog.getByLabel("Is toxic").selectOption("true");
-    await dialog.getByRole("button", { name: "Add plant" }).click();
-    await dialog.getByText("Plant 7 is stored.").waitFor();
-    expect(sent).toEqual([
-      {
-        plants: "9007199254740993:v",
-        change: "replace",
-        // The stored tag is an empty text, and stays one.
-        value:
-          '{"id":9007199254740993,"name":"Monstera","tag":"","latin_name":"M. deliciosa","height_cm":-5,"is_toxic":false}',
-      },
-      '{"id":7,"name":"Hoya","height_cm":12,"is_toxic":true}',
-    ]);
+    await page.getByRole("button", { name: "Add a parcel" }).click();
+    await dialog.getByLabel("Id").fill("8");
+    await dialog.getByLabel("sender", { exact: true }).fill("Eve");
+    await dialog.getByLabel("Fragile").selectOption("true");
+    await dialog.getByLabel("Count").fill("12");
+    await dialog.getByLabel("Note").fill("null");
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Add parcel" }).click();
+    await dialog.getByText("Parcel 8 is stored.").waitFor();
+    expect((await server.command("get", "8")).stdout).toBe(
+      '{"id":8,"sender":"Eve","fragile":true,"count":12,"note":null}\n',
+    );
+    await page.keyboard.press("Escape");
+
+    await searchFor(page, "");
+    await page.getByLabel("Select parcel 8", { exact: true }).check();
+    await page.getByRole("button", { name: "Set the status" }).click();
+    await dialog.getByLabel("Status").selectOption("packed");
+    await dialog.getByRole("button", { name: "Change 1 parcel" }).click();
+    await page.getByText("1 parcel changed, in the run").waitFor();
+    await page.setViewportSize({ width: 320, height: 700 });
+    await assertNoHorizontalScroll(page);
+    expect(await accessibilityFaults(page)).toEqual([]);
+  });
+});
+
+test.concurrent("resources without texts have neither titles nor groups, and are listed, searched by id, and edited", async () => {
+  using folder = new TemporaryFolder();
+  const contract = folder.file("readings.yaml");
+  const schema = {
+    type: "object",
+    required: ["id", "value"],
+    properties: {
+      id: { type: "integer" },
+      value: { type: "integer", examples: [3] },
+      "": { type: "boolean" },
+    },
+  };
+  const content = { "application/json": { schema } };
+  const post = { requestBody: { content }, responses: { 201: { description: "stored", content } } };
+  const document = {
+    openapi: "3.1.0",
+    info: { title: "R&D", version: "1" },
+    paths: { "/readings": { post } },
+  };
+  await Bun.write(contract, JSON.stringify(document));
+  await withPage(browser, { args: ["--contract", contract] }, async ({ page, server, console }) => {
+    await page.goto(console);
+    expect(await page.title()).toBe("R&D console");
+    await page.getByText("There are no readings yet. Add one here, or send POST /readings.").waitFor();
+    await page.getByRole("button", { name: "Add a reading" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Id").fill("-7");
+    await dialog.getByLabel("Value").fill("9007199254740993");
+    await dialog.getByLabel('""').selectOption("true");
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Add reading" }).click();
+    await dialog.getByText("Reading -7 is stored.").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "Reading -7" }).waitFor();
+    await assertNoHorizontalScroll(page);
+    await page.getByLabel("Select reading -7").check();
+    expect(await page.getByRole("button", { name: /^Set the / }).count()).toBe(0);
+    await searchFor(page, "group:x");
+    await page.getByText("There is no filter group: here.").waitFor();
+    expect((await server.command("get", "-7")).stdout).toBe('{"id":-7,"value":9007199254740993,"":true}\n');
   });
 });
 

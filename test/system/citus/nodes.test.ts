@@ -9,6 +9,7 @@ import { parsePostgresUrl } from "../../../src/core/store/postgres/connection-ur
 import type { Queries } from "../../../src/core/store/postgres/host-pool.ts";
 import { Primary } from "../../../src/core/store/postgres/primary.ts";
 import { CitusCluster, describeCitus } from "../../support/citus.ts";
+import { plant, plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { Load } from "../../support/load.ts";
 import type { PostgresServer } from "../../support/postgres.ts";
@@ -85,13 +86,13 @@ describeCitus("Citus nodes", () => {
       for (let round = 0; round < 20; round++) {
         const ids = Array.from({ length: 400 }, (_, id) => BigInt(round * 400 + id));
         const ofWorker = ids.filter((id) => map.nodeOf(id) === nodeName(worker));
-        const batch = toEntries(ofWorker.map((id) => ({ id, name: "Fern" })));
+        const batch = toEntries(ofWorker.map((id) => plant({ id, name: "Fern" })));
         const outcomes = await Promise.all([
           copying.once((pool) => {
             pool.copyFailedAt = Number.NEGATIVE_INFINITY;
-            return commitBatch(pool, batch);
+            return commitBatch(pool, plantStore, batch);
           }),
-          inserting.once((pool) => commitBatch(pool, batch)),
+          inserting.once((pool) => commitBatch(pool, plantStore, batch)),
         ]);
         expect<string[]>(outcomes.flat().toSorted()).toEqual([
           ...batch.map(() => "created"),

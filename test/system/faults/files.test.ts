@@ -3,7 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { findPlants, parseFilter } from "../../../src/console/plant-search.ts";
-import { newPlantJson } from "../../../src/core/contract/plant.ts";
+import { plantJson as lineOf } from "../../../src/core/contract/plant.ts";
+import { plant as plantOf, plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, runCommand, TemporaryFolder, withStore } from "../../support/server.ts";
@@ -36,7 +37,7 @@ test("a store removed under a running server: plants get 503 until it is back, a
   renameSync(folder.file("away"), path);
   expect((await post(target, plantJson(4n, "after"))).status).toBe(200);
   expect(await exported(`sqlite:${path}`)).toBe(
-    `${newPlantJson({ id: 1n, name: "before" })}\n${newPlantJson({ id: 4n, name: "after" })}\n`,
+    `${lineOf(plantStore, plantOf({ id: 1n, name: "before" }))}\n${lineOf(plantStore, plantOf({ id: 4n, name: "after" }))}\n`,
   );
 });
 
@@ -55,7 +56,7 @@ test("damaged pages: their plants get 503, never a wrong response, and all other
   const target = await server.target();
   const statuses = new Map<number, number>();
   for (const plant of plants) {
-    const { status } = await post(target, newPlantJson(plant));
+    const { status } = await post(target, lineOf(plantStore, plantOf(plant)));
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
     // The same id with other content must not be acknowledged.
     if (status === 503) expect((await post(target, plantJson(plant.id, "other"))).status).not.toBe(200);
@@ -138,7 +139,9 @@ describe("a write-ahead log beside a file that it does not belong to", () => {
       expect(line.reason).toContain('bring a backup back with "plantstore restore"');
       await server.stop();
     }
-    expect(await exported(`sqlite:${path}`)).toBe(`${newPlantJson({ id: 2n, name: "other" })}\n`);
+    expect(await exported(`sqlite:${path}`)).toBe(
+      `${lineOf(plantStore, plantOf({ id: 2n, name: "other" }))}\n`,
+    );
     renameSync(folder.file("plants.db.replaced-wal"), folder.file("away.db-wal"));
     expect(await exported(`sqlite:${folder.file("away.db")}`)).toContain("in the log");
   });
@@ -161,10 +164,14 @@ test("ids that do not ascend end an export and a search, which would otherwise n
   expect(await settled(exported(database))).toThrow("the store is damaged: its ids do not ascend");
   await withStore(database, "existing", async (store) => {
     await using sql = await store.openSql();
-    const filter = parseFilter(new URLSearchParams());
+    const filter = parseFilter(plantStore, new URLSearchParams());
     const search = async () => {
       for (let after: bigint | undefined; ; ) {
-        const found = await findPlants(sql, filter, { after, isDescending: false, plantsMax: 100 });
+        const found = await findPlants(plantStore, sql, filter, {
+          after,
+          isDescending: false,
+          plantsMax: 100,
+        });
         if (found.next === undefined) return;
         after = found.next;
       }

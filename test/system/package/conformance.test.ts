@@ -3,7 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { basename, dirname } from "node:path";
-import { rules } from "../../../src/conformance/rules.ts";
+import { allRules as rules } from "../../support/conformance.ts";
 import { npmEnvironment, packConformance, succeed, unpack } from "../../support/npm-packages.ts";
 import { RunningServer, runProgram, TemporaryFolder } from "../../support/server.ts";
 
@@ -36,6 +36,10 @@ test("npx runs the package on Node, twice with the same verdicts", async () => {
     expect({ exitCode, stderr, failed }).toEqual({ exitCode: 0, stderr: "", failed: [] });
     expect(summary).toMatchObject({ rules: rules.length - 1, fails: 0, skipped: 1 });
   }
+  const contract = new URL("../../contracts/parcels.yaml", import.meta.url).pathname;
+  const listed = await check("--list", "--contract", contract);
+  expect(listed).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(listed.stdout).toContain("  A valid parcel gets 201, and a Parcel with its members.\n");
   const wrong = await check("--rules", "ids");
   expect(wrong.exitCode).toBe(2);
   expect(wrong.stderr).toMatch(/^plantstore-conformance: Unknown option '--rules'/);

@@ -4,6 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import { storeAt } from "../../../src/core/store/open-store.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
+import { plant } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
@@ -24,15 +25,14 @@ describe.concurrent("settings with which commits could be lost", () => {
       const create = async (id: bigint) => (await post(target, plantJson(id, "Monstera"))).status;
       await using store = await storeAt(address).open("existing", () => undefined);
       expect(await create(1n)).toBe(200);
-      expect(await store.create(toEntries([{ id: 2n, name: "Monstera" }]))).toEqual(["created"]);
+      expect(await store.create(toEntries([{ id: 2n, name: "Monstera" }].map(plant)))).toEqual(["created"]);
       await database.awaitMissingStandby();
 
       const ids = [1_000_001n, 1_000_002n, 1_000_003n];
       expect(await Promise.all(ids.map(create))).toEqual([503, 503, 503]);
-      const many = Array.from({ length: 2_500 }, (_, index) => ({
-        id: 2_000_000n + BigInt(index),
-        name: "Monstera",
-      }));
+      const many = Array.from({ length: 2_500 }, (_, index) =>
+        plant({ id: 2_000_000n + BigInt(index), name: "Monstera" }),
+      );
       const [replay, outcomes, revocation] = await Promise.all([
         // Committed on the primary alone.
         create(1_000_001n),

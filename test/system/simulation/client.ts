@@ -1,7 +1,9 @@
 // A client of the simulation: creates plants, races for ids, replays, sends invalid requests, and
 // records the responses.
 
-import { type NewPlant, newPlantJson, toJsonPlant } from "../../../src/core/contract/plant.ts";
+import type { Plant } from "../../../src/core/contract/contract.ts";
+import { plantJson, responseJson } from "../../../src/core/contract/plant.ts";
+import { plant as plantOf, plantStore } from "../../support/contracts.ts";
 import type { Random } from "../../support/random.ts";
 import type { SimulationParts } from "./environment.ts";
 import type { KnownOutcome, Model } from "./model.ts";
@@ -26,7 +28,7 @@ export class Client {
   readonly #parts: ClientParts;
   readonly #random: Random;
   readonly #name: string;
-  readonly #sent: NewPlant[] = [];
+  readonly #sent: Plant[] = [];
   #count = 0;
 
   constructor(parts: ClientParts, name: string) {
@@ -47,14 +49,14 @@ export class Client {
 
   /** Creates a plant after all faults have ended, so it must be acknowledged. */
   async createLast(): Promise<void> {
-    const plant = { id: this.#random.int64(), name: `last ${this.#name}` };
+    const plant = plantOf({ id: this.#random.int64(), name: `last ${this.#name}` });
     // Some arrive during a commit: their batch must not wait for another request.
     await this.#parts.time.sleep(this.#random.between(0, 3));
     this.#parts.model.send(plant);
-    const reply = await this.#postWhileOverloaded(newPlantJson(plant));
+    const reply = await this.#postWhileOverloaded(plantJson(plantStore, plant));
     const outcome = knownOutcome(reply);
     if (outcome !== "acknowledged" && outcome !== "conflict")
-      this.#parts.report(`not served: ${newPlantJson(plant)} got ${show(reply)} after the faults`);
+      this.#parts.report(`not served: ${plantJson(plantStore, plant)} got ${show(reply)} after the faults`);
     this.#record(plant, reply, false);
   }
 
@@ -72,7 +74,7 @@ export class Client {
   async #create(): Promise<void> {
     const { plant, isAlone } = this.#choose();
     this.#parts.model.send(plant);
-    const reply = await this.#post(newPlantJson(plant));
+    const reply = await this.#post(plantJson(plantStore, plant));
     if (reply !== "disconnected" && reply.status === 500 && reply.text !== engineThrewText)
       this.#parts.report("internal error: a request was answered 500");
     this.#record(plant, reply, isAlone);
@@ -80,8 +82,8 @@ export class Client {
 
   async #sendInvalid(): Promise<void> {
     const id = this.#random.int64();
-    const plant = { id, name: `wrong ${this.#name} ${this.#count++}` };
-    const json = newPlantJson(plant);
+    const plant = plantOf({ id, name: `wrong ${this.#name} ${this.#count++}` });
+    const json = plantJson(plantStore, plant);
     const [body, status] = this.#random.pick([
       [json.slice(0, -1), 400],
       [json.replace(`"id":${id}`, `"id":${id}.5`), 400],
@@ -97,7 +99,7 @@ export class Client {
       this.#parts.report(`wrong status: ${body.slice(0, 80)} got ${show(reply)}`);
   }
 
-  #choose(): { plant: NewPlant; isAlone: boolean } {
+  #choose(): { plant: Plant; isAlone: boolean } {
     if (this.#sent.length > 0 && this.#random.chance(0.25))
       return { plant: this.#random.pick(this.#sent), isAlone: false };
     const isContested = this.#random.chance(0.3);
@@ -107,8 +109,9 @@ export class Client {
     const name = isShared
       ? `shared ${this.#random.below(2)}`
       : `${this.#random.pick(texts)} ${this.#name} ${this.#count++}`;
-    const plant =
-      isShared || this.#random.chance(0.5) ? { id, name } : { id, name, tag: this.#random.pick(texts) };
+    const plant = plantOf(
+      isShared || this.#random.chance(0.5) ? { id, name } : { id, name, tag: this.#random.pick(texts) },
+    );
     this.#sent.push(plant);
     return { plant, isAlone: !isShared };
   }
@@ -145,15 +148,15 @@ export class Client {
     });
   }
 
-  #record(plant: NewPlant, reply: Reply, isAlone: boolean): void {
+  #record(plant: Plant, reply: Reply, isAlone: boolean): void {
     const { model, environment, report } = this.#parts;
     const outcome = knownOutcome(reply);
     model.record(plant, outcome, isAlone);
     if (outcome !== "acknowledged" || reply === "disconnected") return;
-    if (reply.text !== JSON.stringify(toJsonPlant(plant)))
-      report(`misquoted: ${newPlantJson(plant)} got ${reply.text}`);
-    if (environment.durablePlant(plant.id) !== newPlantJson(plant))
-      report(`too early: ${newPlantJson(plant)} was acknowledged, and is not durable`);
+    if (reply.text !== responseJson(plantStore, plant))
+      report(`misquoted: ${plantJson(plantStore, plant)} got ${reply.text}`);
+    if (environment.durablePlant(plant.id) !== plantJson(plantStore, plant))
+      report(`too early: ${plantJson(plantStore, plant)} was acknowledged, and is not durable`);
   }
 }
 

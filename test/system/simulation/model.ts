@@ -1,7 +1,9 @@
 // The model: the plants that clients sent, the responses they got, and what must therefore be in
 // the store.
 
-import { type NewPlant, newPlantJson } from "../../../src/core/contract/plant.ts";
+import type { Plant } from "../../../src/core/contract/contract.ts";
+import { plantJson } from "../../../src/core/contract/plant.ts";
+import { plantStore } from "../../support/contracts.ts";
 
 /** What a client knows about its plant once the request has ended. */
 export type KnownOutcome =
@@ -26,8 +28,8 @@ export class Model {
   }
 
   /** Records that a request with this plant is sent. */
-  send({ id, ...rest }: NewPlant): void {
-    const json = newPlantJson({ id, ...rest });
+  send({ id, ...rest }: Plant): void {
+    const json = plantJson(plantStore, { id, ...rest });
     const known = this.#sent.get(id) ?? new Set();
     // It was refused before, and may be stored now.
     this.#refusedOnly.delete(json);
@@ -39,8 +41,8 @@ export class Model {
    *
    * @param isAlone whether no other request has carried an equal plant.
    */
-  record(plant: NewPlant, outcome: KnownOutcome, isAlone: boolean): void {
-    const json = newPlantJson(plant);
+  record(plant: Plant, outcome: KnownOutcome, isAlone: boolean): void {
+    const json = plantJson(plantStore, plant);
     this.counts[outcome]++;
     if (outcome === "acknowledged")
       this.#acknowledged.set(plant.id, this.#acknowledged.get(plant.id) ?? json);

@@ -104,7 +104,9 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
     mutation: {
       store: (store) =>
         withCreate(store, (batch) =>
-          store.create(toEntries(batch.map(({ plant: { id, name } }) => ({ id, name })))),
+          store.create(
+            toEntries(batch.map(({ plant: { id, values } }) => ({ id, values: values.with(1, undefined) }))),
+          ),
         ),
     },
   },

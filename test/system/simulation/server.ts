@@ -4,11 +4,12 @@
 import { Authenticator } from "../../../src/core/auth/authenticator.ts";
 import { TokenCache } from "../../../src/core/auth/token-cache.ts";
 import { BodyReader } from "../../../src/core/http/body-reader.ts";
-import { createPlantOperation } from "../../../src/core/http/create-plant.ts";
+import { createOperation } from "../../../src/core/http/create-plant.ts";
 import { requestIdMaker } from "../../../src/core/http/exchange.ts";
 import { createHandler, type Handler, inProcess } from "../../../src/core/http/handler.ts";
 import { GroupCommit } from "../../../src/core/store/group-commit.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
+import { plantStore } from "../../support/contracts.ts";
 import type { GroupCommitCalls, ProcessStore, SimulationParts } from "./environment.ts";
 import type { SqliteEnvironment } from "./sqlite-environment.ts";
 
@@ -53,6 +54,7 @@ export class SimulatedServer {
       {
         create: (batch) => this.#create(batch, environment),
         assertWritable: async () => undefined,
+        contract: plantStore,
       },
       { ...limits, ...mutation.limits, batchesInFlightMax: store.batchesInFlightMax },
       { now: time.now, emit: () => undefined },
@@ -60,7 +62,8 @@ export class SimulatedServer {
     this.#creating = mutation.groupCommit?.(this.#groupCommit, { time, random }) ?? this.#groupCommit;
     this.#tokens = new TokenCache(store.tokens, time.wallNow, () => undefined);
     this.#handler = createHandler({
-      operations: [createPlantOperation],
+      contract: plantStore,
+      operations: [createOperation(plantStore)],
       storeOf: undefined,
       authenticator: new Authenticator(this.#tokens, undefined),
       findCreator: async () => undefined,

@@ -1,13 +1,14 @@
 // The SQLite engine with a disk that fails: the real statements on a real SQLite, with injected
 // kills before or after a commit, full disks, locks, and read and write errors.
 
-import { newPlantJson } from "../../../src/core/contract/plant.ts";
+import { plantJson } from "../../../src/core/contract/plant.ts";
 import { Database } from "../../../src/core/store/sqlite/driver.ts";
 import { isFailedFsync } from "../../../src/core/store/sqlite/errors.ts";
 import { migrate } from "../../../src/core/store/sqlite/migrations.ts";
 import { SqlitePlants } from "../../../src/core/store/sqlite/plants.ts";
-import { BatchMemory } from "../../../src/core/store/sqlite/shared-batch.ts";
+import { BatchMemory, BatchSender } from "../../../src/core/store/sqlite/shared-batch.ts";
 import { SqliteTokens } from "../../../src/core/store/sqlite/tokens.ts";
+import { plantStore } from "../../support/contracts.ts";
 import { sqliteError } from "../../support/sqlite-error.ts";
 import type { ProcessStore, SimulationParts } from "./environment.ts";
 
@@ -30,8 +31,8 @@ export class SqliteEnvironment {
 
   constructor(parts: SimulationParts) {
     this.#parts = parts;
-    migrate(this.#disk, "the simulated disk");
-    this.#reader = new SqlitePlants(this.#disk, () => undefined);
+    migrate(this.#disk, "the simulated disk", plantStore);
+    this.#reader = new SqlitePlants(this.#disk, plantStore, () => undefined);
     const all: Fault[] = ["throws", "full", "locked", "broken", "fsync", "killedBefore", "killedAfter"];
     // Some seeds have only some kinds of faults: many of one kind find bugs that a few of each do
     // not.
@@ -52,10 +53,10 @@ export class SqliteEnvironment {
       hasEnded = true;
       if (this.#disk.inTransaction) this.#disk.run("ROLLBACK");
     };
-    const memory = new BatchMemory();
+    const memory = new BatchMemory(plantStore, new BatchSender().buffer);
     const commit = (): void => {
       try {
-        plants ??= new SqlitePlants(connection, (reason) => this.#onUnavailable(reason));
+        plants ??= new SqlitePlants(connection, plantStore, (reason) => this.#onUnavailable(reason));
         memory.writeOutcomes(plants.create(memory.readBatch()));
         if (fsyncHasFailed) this.violations.push("the engine went on after an fsync that failed");
       } catch (error) {
@@ -112,7 +113,7 @@ export class SqliteEnvironment {
   /** A durably stored plant, as JSON. */
   durablePlant(id: bigint): string | undefined {
     const plant = this.#reader.get(id);
-    return plant === undefined ? undefined : newPlantJson(plant);
+    return plant === undefined ? undefined : plantJson(plantStore, plant);
   }
 
   durable(): ReadonlyMap<bigint, string> {

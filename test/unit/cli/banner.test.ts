@@ -2,8 +2,10 @@
 
 import { expect, test } from "bun:test";
 import { bannerLines, plainLines, type StartedServer } from "../../../src/cli/banner.ts";
+import { plantStore } from "../../support/contracts.ts";
 
 const server: StartedServer = {
+  contract: plantStore,
   version: "1.2.3",
   url: "http://127.0.0.1:8080",
   adminUrl: "http://127.0.0.1:8081",

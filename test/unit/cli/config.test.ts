@@ -31,6 +31,8 @@ test("each value has its type and its source", () => {
 
 /** Values of the settings that have no default, or depend on another; the others get their default. */
 const samples: Partial<Record<SettingName, string>> = {
+  contract: "parcels.yaml",
+  collection: "/parcels",
   publicUrl: "https://plants.example/v1",
   adminPasswordHash: `$argon2id$v=19$m=65536,t=2,p=1$${"a".repeat(43)}$${"b".repeat(43)}`,
   adminNames: "console.plants.example",
@@ -175,7 +177,7 @@ const contradictions: readonly [args: string[], message: string][] = [
   [["--port", "x"], '--port: "x" is not an integer from 0 to 65535'],
   [
     ["--operations", "create,gett"],
-    '--operations: "create,gett" is not create, or create with some of list, delete',
+    '--operations: "create,gett" is not create, or create with some of list, get, delete',
   ],
   [["--port", `\n\u001b[31m${"9".repeat(200)}`], `--port: "\\n\\u001b[31m${"9".repeat(54)}…" is not`],
   [

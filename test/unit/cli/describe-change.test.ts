@@ -2,9 +2,10 @@
 
 import { expect, test } from "bun:test";
 import { describeChange } from "../../../src/cli/describe-change.ts";
+import { plantStore, values } from "../../support/contracts.ts";
 
 test("a value is cut only if it has more characters than are shown", () => {
-  const of = (name: string) => describeChange({ name: "Rosa" }, { name });
+  const of = (name: string) => describeChange(plantStore, values({ name: "Rosa" }), values({ name }));
   // The quotes count.
   expect(of("🌱".repeat(58))).toBe(`name "Rosa" → "${"🌱".repeat(58)}"`);
   expect(of("🌱".repeat(59))).toBe(`name "Rosa" → "${"🌱".repeat(59)}…`);

@@ -47,6 +47,8 @@ const failures = [
 const report: ConformanceReport = {
   url: "http://127.0.0.1:8080/v1",
   version: "0.1.0",
+  service: "Plant Store",
+  leftOut: [],
   seed: 7,
   startedAt: "2026-11-22T10:00:00.000Z",
   durationMs: 1_234,

@@ -1,7 +1,7 @@
 // The address of a client behind trusted proxies, and with forged headers.
 
 import { expect, test } from "bun:test";
-import { parseAddressRange, TrustedProxies, toClientKey } from "../../../src/client-address.ts";
+import { parseAddressRange, TrustedProxies, toClientKey } from "../../../src/admin-pages/client-address.ts";
 import { processorMs } from "../../support/processes.ts";
 
 const proxies = new TrustedProxies(["127.0.0.1", "10.0.0.0/8", "2001:db8:ffff::/48", "::1"]);

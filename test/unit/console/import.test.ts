@@ -7,10 +7,12 @@ import { PlantChanges } from "../../../src/console/plant-changes.ts";
 import { BadRequestError } from "../../../src/console/responses.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import { consoleContext, MemoryContext } from "../../support/console.ts";
+import { plantStore } from "../../support/contracts.ts";
 import { plantJson } from "../../support/http.ts";
 import { settled } from "../../support/settled.ts";
 
 class HeldStore {
+  readonly contract = plantStore;
   readonly ids = new Set<bigint>();
   /** Resolves when the first batch is there. */
   readonly arrived = Promise.withResolvers<void>();
@@ -130,14 +132,14 @@ test("an import replaces plants that differ after a dry run that only counts, in
   expect(differences[0]).toEqual({
     line: 1,
     id: "0",
-    before: { name: "Rosa" },
-    after: { name: "Rosa canina" },
+    before: ["Rosa", null],
+    after: ["Rosa canina", null],
   });
-  expect([context.store.count(), context.store.get(0n)?.name]).toEqual([30, "Rosa"]);
+  expect([context.store.count(), context.store.get(0n)?.values[0]]).toEqual([30, "Rosa"]);
 
   const { run, ...done } = await importText(context, { update: "replace" }, text);
   expect(done).toMatchObject({ ...counts, update: "replace" });
-  expect(context.store.get(29n)?.name).toBe("Rosa canina");
+  expect(context.store.get(29n)?.values[0]).toBe("Rosa canina");
   expect(context.emitted).toContainEqual(
     expect.objectContaining({
       message: "plants edited",

@@ -4,8 +4,11 @@
 import { expect, spyOn, test } from "bun:test";
 import { PlantChanges } from "../../../src/console/plant-changes.ts";
 import { getPlant, listPlants } from "../../../src/console/plants.ts";
+import type { Contract } from "../../../src/core/contract/contract.ts";
+import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { EditRun } from "../../../src/operations/edits.ts";
-import { consoleContext, MemoryContext } from "../../support/console.ts";
+import { consoleContext, contractWith, MemoryContext } from "../../support/console.ts";
+import { plant, plantStore, toPlants } from "../../support/contracts.ts";
 import { plantJson } from "../../support/http.ts";
 import { settled } from "../../support/settled.ts";
 
@@ -44,7 +47,7 @@ test("a plant is created with the checks of the public operation", async () => {
   expect(await create(plantJson(1n, "Hoya"))).toBe(400);
   expect(await create("{")).toBe(400);
   expect(await create(plantJson(3n, "x".repeat(context.bodyBytesMax)))).toBe(400);
-  expect(context.store.get(9_007_199_254_740_993n)).toMatchObject({ name: "Hoya" });
+  expect(context.store.get(9_007_199_254_740_993n)).toMatchObject({ values: ["Hoya", undefined] });
   expect(context.emitted).toMatchObject([
     { message: "plant created", fields: { id: "9007199254740993", client } },
   ]);
@@ -120,7 +123,7 @@ test("many plants get a tag, and are deleted, in one run each, but not what has 
   expect(await changes.undo({ run, id: "" }, client)).toMatchObject({ undone: 1_089 });
   expect(await shown(context, { group: "t".repeat(80) })).toBe(tagged);
   expect(await edit(await shown(context, { idMin: "3", idMax: "3" }), "group")).toMatchObject({ edited: 1 });
-  expect(context.store.get(3n)).toEqual({ id: 3n, name: "Rosa" });
+  expect(context.store.get(3n)).toEqual(plant({ id: 3n, name: "Rosa" }));
 
   const tooMany = Array.from({ length: 10_001 }, (_, id) => `${id}:x`).join(" ");
   for (const [plants, change, value] of [
@@ -131,6 +134,28 @@ test("many plants get a tag, and are deleted, in one run each, but not what has 
     [tooMany, "delete", ""],
   ] as const)
     expect(await statusOf(() => edit(plants, change, value))).toBe(400);
+});
+
+test("a group may be null, which is not the text of that word, and a required one cannot be removed", async () => {
+  const set = async (contract: Contract, value: string) => {
+    await using context = new MemoryContext(contract);
+    await context.store.create(toEntries([{ id: 1n, values: ["a"] }]));
+    const changes = new PlantChanges(context);
+    const edit = { plants: await shown(context), change: "group", value };
+    const status = await statusOf(() => changes.edit(edit, client));
+    return [status, context.store.get(1n)?.values[0], (await shown(context, { group: value })) !== ""];
+  };
+  const nullable = await contractWith({ group: { type: ["string", "null"] } }, [], {
+    "x-plantstore-group": "group",
+  });
+  expect(await set(nullable, "null")).toEqual([200, null, true]);
+  expect(await set(nullable, '"null"')).toEqual([200, "null", true]);
+  expect(await set(nullable, "b")).toEqual([200, "b", true]);
+  expect(await set(nullable, "")).toEqual([200, undefined, false]);
+  const required = await contractWith({ group: { type: "string" } }, ["group"], {
+    "x-plantstore-group": "group",
+  });
+  expect(await set(required, "")).toEqual([400, "a", false]);
 });
 
 test("the history of a plant has its newest edits, and undoes them", async () => {
@@ -151,17 +176,17 @@ test("the history of a plant has its newest edits, and undoes them", async () =>
       run: expect.any(String),
       editedAt: expect.stringMatching(/^20.*Z$/),
       editor: { by: "console", client },
-      before: { name: "Rosa canina", tag: "" },
+      before: ["Rosa canina", ""],
       after: null,
     },
-    expect.objectContaining({ before: { name: "Rosa" }, after: { name: "Rosa canina", tag: "" } }),
+    expect.objectContaining({ before: ["Rosa", null], after: ["Rosa canina", ""] }),
   ]);
   const [deletion = "", change = ""] = listed.map(({ run }) => run);
   const undo = (run: string, id: string) => changes.undo({ run, id }, client);
   expect(await undo(change, "")).toEqual({ undone: 0, unchanged: 0, leftCount: 1 });
   expect(await undo(deletion, "7")).toEqual({ undone: 1, unchanged: 0, leftCount: 0 });
   expect(await undo(change, "")).toEqual({ undone: 1, unchanged: 0, leftCount: 0 });
-  expect(context.store.get(7n)).toEqual({ id: 7n, name: "Rosa" });
+  expect(context.store.get(7n)).toEqual(plant({ id: 7n, name: "Rosa" }));
   expect(await statusOf(() => undo(change, "8"))).toBe(404);
   expect(await statusOf(() => undo(change, "x"))).toBe(400);
 
@@ -174,9 +199,12 @@ test("an undo that fails halfway reports what it has undone", async () => {
   const plants = roses(300);
   await using context = await MemoryContext.of(plants);
   const deletion = new EditRun(context.store, { by: "console" });
-  await deletion.edit(plants.map((plant) => ({ id: plant.id, expected: plant, replacement: undefined })));
+  await deletion.edit(
+    toPlants(plants).map(({ id, values }) => ({ id, expected: values, replacement: undefined })),
+  );
   let calls = 0;
-  const store: Pick<typeof context.store, "edit" | "openSql"> = {
+  const store: Pick<typeof context.store, "contract" | "edit" | "openSql"> = {
+    contract: plantStore,
     openSql: () => context.store.openSql(),
     edit: async (edits, run) => {
       if (++calls === 2) throw new Error("the disk is full");

@@ -3,6 +3,7 @@
 import { expect, spyOn, test } from "bun:test";
 import { findPlants } from "../../../src/console/plant-search.ts";
 import { MemoryContext } from "../../support/console.ts";
+import { plantStore } from "../../support/contracts.ts";
 
 test.each([true, false])("it continues where it ended: descending %p", async (isDescending) => {
   const plants = Array.from({ length: 3_000 }, (_, id) => ({
@@ -18,7 +19,12 @@ test.each([true, false])("it continues where it ended: descending %p", async (is
   let [parts, compared] = [0, 0];
   let after: bigint | undefined;
   do {
-    const found = await findPlants(sql, { words: ["öcher"] }, { after, isDescending, plantsMax: 50 });
+    const found = await findPlants(
+      plantStore,
+      sql,
+      { words: ["öcher"] },
+      { after, isDescending, plantsMax: 50 },
+    );
     ids.push(...found.ids);
     parts++;
     compared += found.compared;

@@ -2,7 +2,12 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { useContract } from "../../../src/console/page/contract.ts";
 import { parseQuery, withGroup } from "../../../src/console/page/query.ts";
+import { pageContract } from "../../../src/console/page-contract.ts";
+import { plantStore } from "../../support/contracts.ts";
+
+useContract(pageContract(plantStore));
 
 const parametersOf = (query: string) => {
   const { parameters, problem } = parseQuery(query);

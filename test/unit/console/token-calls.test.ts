@@ -3,11 +3,12 @@
 import { expect, test } from "bun:test";
 import { TokenCalls } from "../../../src/console/token-calls.ts";
 import { MemoryStore } from "../../../src/sandbox/memory-store.ts";
+import { plantStore } from "../../support/contracts.ts";
 
 const dayMs = 86_400_000;
 
 test("tokens are issued, rotated with an overlap, and revoked, and other requests are rejected with their reason", async () => {
-  await using store = new MemoryStore(() => undefined);
+  await using store = new MemoryStore(plantStore, () => undefined);
   let now = Date.UTC(2026, 0, 1);
   const tokens = new TokenCalls(store.tokens, () => now);
   const list = async () =>

@@ -1,26 +1,33 @@
 // The documentation page of descriptions that differ from openapi.yaml.
 
 import { expect, test } from "bun:test";
-import openapi from "../../../openapi.yaml";
+import { defineOperation } from "../../../src/collection-operations/define-operation.ts";
+import { int32, int64, optional } from "../../../src/collection-operations/parameters.ts";
 import { sampleBody } from "../../../src/core/contract/plant.ts";
-import { describeOperations } from "../../../src/docs-page/described-operations.ts";
 import { documentationOf } from "../../../src/docs-page/documentation-html.ts";
-import { defineOperation } from "../../../src/sample-operations/define-operation.ts";
-import { int32, int64, optional } from "../../../src/sample-operations/parameters.ts";
+import { servedDocument } from "../../../src/docs-page/served-document.ts";
+import { plantStore } from "../../support/contracts.ts";
+
+const openapi = servedDocument(plantStore, []);
+const pageOf = (description: typeof openapi) => documentationOf(plantStore, description);
 
 const place = { prefix: "", url: "http://plants.example" };
 
 test("the form has the first example of the body, whatever its name is", () => {
   const renamed = JSON.parse(JSON.stringify(openapi).replaceAll("withTag", "tagged"));
-  expect(documentationOf(renamed)(place)).toBe(documentationOf(openapi)(place));
+  expect(pageOf(renamed)(place)).toBe(pageOf(openapi)(place));
 });
 
 test("a schema without fields has its type, and no empty table", () => {
-  const schemas = {
-    ...openapi.components.schemas,
-    Plants: { type: "array", items: { $ref: "#/components/schemas/Plant" } },
-  };
-  const html = documentationOf({ ...openapi, components: { ...openapi.components, schemas } })(place);
+  const { Plant, ...schemas } = openapi.components.schemas;
+  const plants = { type: "array", items: { $ref: "#/components/schemas/Plant" } };
+  const text = JSON.stringify({
+    ...openapi,
+    components: { ...openapi.components, schemas: { ...schemas, Plant, Plants: plants } },
+  });
+  const html = pageOf(
+    JSON.parse(text.replace("#/components/schemas/NewPlant", "#/components/schemas/Plants")),
+  )(place);
   expect(html).toContain('<h3>Plants</h3><p class="note">array of Plant</p>');
   expect(html).not.toContain("<tbody></tbody>");
 });
@@ -40,14 +47,14 @@ const move = defineOperation({
   responses: {
     200: {
       description: "It was moved.",
-      content: { "application/json": { schema: { $ref: "#/components/schemas/Plant" } } },
+      returns: "one",
     },
   },
   handle: async () => ({ status: 204 }),
 });
 
 test("an operation has a form, parameters, samples and the types of its responses", () => {
-  const html = documentationOf(describeOperations([move]))(place);
+  const html = pageOf(servedDocument(plantStore, [move]))(place);
   expect(html).toContain('data-method="PUT" data-action="plants/{id}/place"');
   expect(html).toContain('name="id" data-in="path" required');
   expect(html).toContain('name="shelf" data-in="query" placeholder="3"');
@@ -57,7 +64,7 @@ test("an operation has a form, parameters, samples and the types of its response
   expect(html).toContain(
     `curl -i -X PUT http://plants.example/plants/1/place \\\n  -H &quot;Authorization: Bearer $ACCESS_TOKEN&quot;`,
   );
-  expect(html).toContain(`-d &#x27;${Bun.escapeHTML(sampleBody(1n))}&#x27;`);
+  expect(html).toContain(`-d &#x27;${Bun.escapeHTML(sampleBody(plantStore, 1n))}&#x27;`);
   expect(html).toContain('<p class="note">Body: <code>Plant</code></p>');
 });
 
@@ -68,7 +75,7 @@ test("a query parameter that is required is in the samples", () => {
   if (shelf === undefined) throw new Error("There is no shelf");
   const { whenAbsent: _, ...required } = shelf;
   const parameters = { ...others, shelf: required };
-  const html = documentationOf(describeOperations([{ ...move, described: { ...described, parameters } }]))(
+  const html = pageOf(servedDocument(plantStore, [{ ...move, described: { ...described, parameters } }]))(
     place,
   );
   expect(html).toContain("http://plants.example/plants/1/place?shelf=3");

@@ -18,7 +18,7 @@ test("between two transactions, and not before the first, an edit run pauses for
   const run = new EditRun(store, { by: "command" }, async (ms) => void calls.push(ms));
   const edits = Array.from({ length: editsMax + 10 }, (_, id) => ({
     id: BigInt(id),
-    expected: { name: "Rosa" },
+    expected: ["Rosa", undefined],
     replacement: undefined,
   }));
   await run.edit(edits);

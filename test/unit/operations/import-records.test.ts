@@ -3,17 +3,18 @@
 import { expect, test } from "bun:test";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
+import type { Plant } from "../../../src/core/contract/contract.ts";
 import { ApiError } from "../../../src/core/contract/errors.ts";
-import { fieldNames } from "../../../src/core/contract/fields.ts";
-import { type NewPlant, newPlantJson, parseNewPlant } from "../../../src/core/contract/plant.ts";
+import { parsePlant, plantJson } from "../../../src/core/contract/plant.ts";
 import { OperatorError } from "../../../src/core/operator-error.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import { type CsvCells, formatCsvRecord, parseCsvRecords } from "../../../src/operations/csv-records.ts";
 import { readRecords } from "../../../src/operations/format.ts";
 import { importPlants, newCounts } from "../../../src/operations/import.ts";
 import type { ImportRecord } from "../../../src/operations/record-reader.ts";
+import { plant as plantOf, plantStore } from "../../support/contracts.ts";
 import { processorMs } from "../../support/processes.ts";
-import { anyInt64, anyNewPlant } from "../../support/random.ts";
+import { anyInt64, anyPlant } from "../../support/random.ts";
 import { settled } from "../../support/settled.ts";
 
 type Read = (
@@ -21,8 +22,8 @@ type Read = (
   options: { readonly recordBytesMax: number },
 ) => AsyncIterable<readonly ImportRecord[]>;
 
-const csvRecords: Read = (chunks, options) => readRecords("csv", chunks, options);
-const ndjsonRecords: Read = (chunks, options) => readRecords("ndjson", chunks, options);
+const csvRecords: Read = (chunks, options) => readRecords(plantStore, "csv", chunks, options);
+const ndjsonRecords: Read = (chunks, options) => readRecords(plantStore, "ndjson", chunks, options);
 
 const plentyBytes = 2 ** 20;
 const anyCuts = fc.array(fc.nat(200), { maxLength: 6 });
@@ -55,13 +56,13 @@ function summarize(records: readonly ImportRecord[]) {
   return records.map(({ line, text, plant }) => [
     line,
     text,
-    plant instanceof ApiError ? plant.code : newPlantJson(plant),
+    plant instanceof ApiError ? plant.code : plantJson(plantStore, plant),
   ]);
 }
 
 test("a line of NDJSON is parsed as a request body is, in chunks of any size", async () => {
   const anyLine = fc.oneof(
-    anyNewPlant.map((plant) => Buffer.from(newPlantJson(plant))),
+    anyPlant.map((plant) => Buffer.from(plantJson(plantStore, plant))),
     fc
       .constantFrom("{}", "nope", '{"id":1,"name":"x"', '\ufeff{"id":1,"name":"x"}', '{"id":1.5,"name":"é"}')
       .map((text) => Buffer.from(text)),
@@ -81,7 +82,9 @@ test("a line of NDJSON is parsed as a request body is, in chunks of any size", a
         // A byte order mark is no part of the first line.
         const decoder = new TextDecoder("utf-8", { ignoreBOM: index > 0 });
         const text = decoder.decode(withEnd).replace(/\r?\n$/, "");
-        return /^[ \t\r]*$/.test(text) ? [] : [{ line: index + 1, text, plant: parseNewPlant(line) }];
+        return /^[ \t\r]*$/.test(text)
+          ? []
+          : [{ line: index + 1, text, plant: parsePlant(plantStore, line) }];
       });
       expect(summarize(await parseAll(ndjsonRecords, whole, cuts))).toEqual(summarize(expected));
     }),
@@ -92,7 +95,7 @@ test("a line of NDJSON is parsed as a request body is, in chunks of any size", a
 test.each([" Id , NAME ,tag\r\n", '\ufeff"ID"," name ","TAG"\n'])(
   "the header %j of a spreadsheet is matched without regard to case and space",
   async (header) => {
-    const plant = newPlantJson({ id: 1n, name: "Monstera", tag: "tropical" });
+    const plant = plantJson(plantStore, plantOf({ id: 1n, name: "Monstera", tag: "tropical" }));
     expect(summarize(await parseAll(csvRecords, `${header}1,Monstera,"tropical"\r\n`))).toEqual([
       [2, '1,Monstera,"tropical"', plant],
     ]);
@@ -103,15 +106,15 @@ test("exported CSV is parsed to the same plants, in chunks of any size", async (
   const anyText = fc
     .array(fc.constantFrom("a", "é", ",", ";", "\t", "|", " ", "'", "\\", '"', "\n"))
     .map((parts) => parts.join(""));
-  const anyPlant = fc.oneof(
-    anyNewPlant,
-    fc.record({ id: anyInt64, name: anyText, tag: anyText }, { requiredKeys: ["id", "name"] }),
+  const anyHostile = fc.oneof(
+    anyPlant,
+    fc.record({ id: anyInt64, name: anyText, tag: anyText }, { requiredKeys: ["id", "name"] }).map(plantOf),
   );
   await fc.assert(
-    fc.asyncProperty(fc.array(anyPlant, { minLength: 1, maxLength: 8 }), anyCuts, async (plants, cuts) => {
-      const texts = plants.map((plant) => `${formatCsvRecord(plant)}\n`);
+    fc.asyncProperty(fc.array(anyHostile, { minLength: 1, maxLength: 8 }), anyCuts, async (plants, cuts) => {
+      const texts = plants.map((plant) => `${formatCsvRecord(plantStore, plant)}\n`);
       const text = texts.join("");
-      const header = ["id", ...fieldNames].join();
+      const header = "id,name,tag";
       const records = await parseAll(csvRecords, `${header}\n${text}`, cuts);
       expect(summarize(records)).toEqual(
         plants.map((plant, index) => {
@@ -119,7 +122,7 @@ test("exported CSV is parsed to the same plants, in chunks of any size", async (
             .slice(0, index)
             .join("")
             .split(/\r{0,2}\n|\r/).length;
-          return [1 + before, texts[index]?.slice(0, -1) ?? "", newPlantJson(plant)];
+          return [1 + before, texts[index]?.slice(0, -1) ?? "", plantJson(plantStore, plant)];
         }),
       );
     }),
@@ -216,7 +219,7 @@ test("an id in CSV is its decimal digits", async () => {
       const [record] = await parseAll(csvRecords, `name,id\nx,"${id.replaceAll('"', '""')}"\n`);
       const isId = /^-?[0-9]+$/.test(id) && BigInt(id) === BigInt.asIntN(64, BigInt(id));
       const expected = isId
-        ? { id: BigInt(id), name: "x" }
+        ? plantOf({ id: BigInt(id), name: "x" })
         : new ApiError("invalidPlant", expect.any(String));
       expect(record?.plant).toEqual(expected);
     }),
@@ -324,8 +327,9 @@ test("a record that never ends is an OperatorError, after the records before it"
 test.each([1, 50])(
   "the records before an error of the file are imported: %i characters pending",
   async (length) => {
-    const stored: NewPlant[] = [];
+    const stored: Plant[] = [];
     const store = {
+      contract: plantStore,
       create: async (batch: readonly NewEntry[]): Promise<Outcome[]> => {
         for (const { plant } of batch) stored.push(plant);
         return batch.map(() => "created");
@@ -350,13 +354,15 @@ test.each([1, 50])(
 test.each([";", "\t"])("a file may have %j in place of commas", async (delimiter) => {
   const file = 'Name,ID,Tag\n"a;b\tc",1,"d,e"\n'.replaceAll(/(?<=\w|"),(?=\w|")(?!e)/g, delimiter);
   expect((await parseAll(csvRecords, file)).map(({ plant }) => plant)).toEqual([
-    { id: 1n, name: "a;b\tc", tag: "d,e" },
+    plantOf({ id: 1n, name: "a;b\tc", tag: "d,e" }),
   ]);
 });
 
 test("the delimiter is the one with which the header has the required columns", async () => {
   const file = 'id,name,"size (h; w; d; weight)"\n1,a,"1;2;3;4"\n';
-  expect((await parseAll(csvRecords, file)).map(({ plant }) => plant)).toEqual([{ id: 1n, name: "a" }]);
+  expect((await parseAll(csvRecords, file)).map(({ plant }) => plant)).toEqual([
+    plantOf({ id: 1n, name: "a" }),
+  ]);
 });
 
 test("a file with another delimiter is parsed in linear time", () => {

@@ -16,11 +16,11 @@ const sources = (await readFiles("src/**/*.{js,ts}", "packages/*/src/**/*.{js,ts
 const layers: readonly (readonly string[])[] = [
   ["packages/client/src"],
   ["packages/sandbox/src"],
+  ["src/core/operator-error.ts"],
   ["src/core/contract"],
   // Above the contract and below the server, of which it imports nothing.
   ["src/conformance"],
   [
-    "src/core/operator-error.ts",
     "src/core/loopback.ts",
     "src/core/time-limit.ts",
     "src/core/coalesced-work.ts",
@@ -31,17 +31,10 @@ const layers: readonly (readonly string[])[] = [
   ["src/core/auth"],
   ["src/core/http", "src/core/admin"],
   ["src/core/server.ts"],
-  ["src/product.ts"],
-  [
-    "src/static-files.ts",
-    "src/client-address.ts",
-    "src/exact-json.ts",
-    "src/admin-responses.ts",
-    "src/request-bodies.ts",
-  ],
+  ["src/admin-pages"],
   ["src/docs-page"],
   ["src/operations"],
-  ["src/sample-operations"],
+  ["src/collection-operations"],
   ["src/console"],
   ["src/sandbox"],
   ["src/cli", "src/index.ts"],
@@ -56,7 +49,7 @@ const reserved: readonly [pattern: RegExp, only: string | readonly string[], ins
   [
     /"hono(?:\/|")/,
     [
-      "src/static-files.ts",
+      "src/admin-pages/static-files.ts",
       "src/console/console-app.ts",
       "src/console/sessions.ts",
       "src/sandbox/control.ts",

@@ -2,13 +2,15 @@
 
 import { expect, test } from "bun:test";
 import { Sessions } from "../../../src/console/sessions.ts";
-import document from "../../../src/sandbox/openapi-control.yaml";
-import { errorCodes, examples } from "../../../src/sandbox/outcome.ts";
+import { controlDocument } from "../../../src/sandbox/control-document.ts";
+import { Examples, errorCodes } from "../../../src/sandbox/outcome.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
+import { plantStore } from "../../support/contracts.ts";
 import { describedOperations } from "../../support/sandbox.ts";
 
 test("the document describes every route, and nothing else", async () => {
   const options = {
+    contract: undefined,
     token: "sandbox",
     seed: undefined,
     rules: undefined,
@@ -29,8 +31,11 @@ test("the document describes every route, and nothing else", async () => {
   await sandbox.store[Symbol.asyncDispose]();
 });
 
-test("it names the errors and the examples that openapi.yaml has", () => {
-  const { ErrorCode, Outcome } = document.components.schemas;
+test("it names the errors, and the examples of the contract", () => {
+  const { ErrorCode, Outcome } = controlDocument(plantStore).components.schemas as {
+    readonly ErrorCode: { readonly enum: readonly number[] };
+    readonly Outcome: { readonly properties: { readonly example: { readonly enum: readonly string[] } } };
+  };
   expect(ErrorCode.enum).toEqual([...errorCodes.keys()].toSorted((a, b) => a - b));
-  expect(Outcome.properties.example.enum).toEqual([...examples.keys()]);
+  expect(Outcome.properties.example.enum).toEqual([...new Examples(plantStore).byName.keys()]);
 });

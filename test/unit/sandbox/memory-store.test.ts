@@ -3,12 +3,13 @@
 import { expect, test } from "bun:test";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { MemoryStore } from "../../../src/sandbox/memory-store.ts";
+import { plant, plantStore } from "../../support/contracts.ts";
 
 test("over its limit a create is unavailable, with the reason, and what is stored stays, also in a copy", async () => {
   const reasons: string[] = [];
-  await using store = new MemoryStore((reason) => reasons.push(reason), 2 ** 20);
+  await using store = new MemoryStore(plantStore, (reason) => reasons.push(reason), 2 ** 20);
   const create = async (id: bigint) =>
-    (await store.create(toEntries([{ id, name: "x".repeat(100_000) }])))[0];
+    (await store.create(toEntries([plant({ id, name: "x".repeat(100_000) })])))[0];
   let created = 0n;
   while ((await create(created)) === "created") created++;
   expect(created).toBeGreaterThan(5n);

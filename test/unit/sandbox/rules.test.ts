@@ -2,11 +2,12 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Rule, RuleList } from "../../../packages/sandbox/src/control-types.ts";
-import { parseExactJson } from "../../../src/exact-json.ts";
+import { parseExactJson } from "../../../src/core/contract/exact-json.ts";
 import { parseDescribed } from "../../../src/sandbox/described-json.ts";
 import { drawDelayMs } from "../../../src/sandbox/outcome.ts";
 import { Rules } from "../../../src/sandbox/rules.ts";
 import { SeededRandom } from "../../../src/sandbox/seeded-random.ts";
+import { plantStore } from "../../support/contracts.ts";
 import { settled } from "../../support/settled.ts";
 
 const overloaded = { error: 50300 } as const;
@@ -18,7 +19,7 @@ const request = (
 ) => ({ method, headers: new Headers(headers), members: plant, id: plant?.id });
 
 function rulesOf(...sources: readonly Rule[]): Rules {
-  const rules = new Rules();
+  const rules = new Rules(plantStore);
   rules.replace({ rules: sources });
   return rules;
 }
@@ -50,18 +51,20 @@ describe("validation", () => {
     ],
     [{ outcome: { drop: "afterCommit", error: 50300 } }, "outcome.error cannot be combined with drop."],
   ])("invalid rule %#", async (rule, message) => {
-    expect(await settled(parseDescribed(rule, "Rule"))).toThrow(
+    expect(await settled(parseDescribed(plantStore, rule, "Rule"))).toThrow(
       typeof message === "string" ? new Error(message) : message,
     );
   });
 
   test("the place of a rule in a list is named", async () => {
     const rules = [{ outcome: overloaded }, { outcome: { error: 1 } }];
-    expect(await settled(parseDescribed({ rules }, "RuleList"))).toThrow(/^rules\.1\.outcome\.error must be/);
+    expect(await settled(parseDescribed(plantStore, { rules }, "RuleList"))).toThrow(
+      /^rules\.1\.outcome\.error must be/,
+    );
   });
 
   test("there are at most 100 rules", () => {
-    const rules = new Rules();
+    const rules = new Rules(plantStore);
     for (let count = 0; count < 100; count++) rules.add({ outcome: overloaded });
     expect(() => rules.add({ outcome: overloaded })).toThrow("There may be 100 rules; remove one first.");
   });
@@ -73,7 +76,7 @@ describe("validation", () => {
     );
     rules.match(request({ "x-test": "a" }, { id: 9007199254740993n, name: "" }));
     const read = rules.describe();
-    rules.replace(await parseDescribed<RuleList>({ rules: read }, "RuleList"));
+    rules.replace(await parseDescribed<RuleList>(plantStore, { rules: read }, "RuleList"));
     expect(rules.describe()).toEqual(
       read.map((rule, index) => ({ ...rule, id: `r${index + 3}`, applied: 0 })),
     );
@@ -157,7 +160,7 @@ describe("matching", () => {
 
 describe("the random sequence", () => {
   const drawn = (seed: number | undefined) => {
-    const rules = new Rules();
+    const rules = new Rules(plantStore);
     const list = [{ match: { share: 0.3 }, outcome: overloaded }];
     rules.replace({ ...(seed === undefined ? {} : { seed }), rules: list });
     return Array.from({ length: 10_000 }, () => rules.match(request()) !== undefined);

@@ -1,7 +1,7 @@
 // Commits a batch by INSERT or COPY, and reads the plants that it conflicted with.
 
-import { type FieldName, fieldNames, fieldValue, type PlantColumns, typeOf } from "../../contract/fields.ts";
-import { type NewPlant, toColumns, toNewPlant } from "../../contract/plant.ts";
+import type { Contract, Field, Plant, PlantColumns } from "../../contract/contract.ts";
+import { toColumns, toValues } from "../../contract/plant.ts";
 import { compareWithStored, type NewEntry, type Outcome } from "../plant-store.ts";
 import { toCopyText } from "./copy-format.ts";
 import { DatabaseError } from "./driver.ts";
@@ -9,28 +9,46 @@ import { classifyError } from "./errors.ts";
 import type { HostPool, Queries, Statement } from "./host-pool.ts";
 import type { SessionTraits } from "./session.ts";
 
-interface PlantRow extends PlantColumns {
-  /** The client returns int8 as decimal digits. */
-  readonly id: string;
+/** The client returns int8 as decimal digits. */
+type PlantRow = PlantColumns & { readonly id: string };
+
+/** The statements of a contract. */
+interface BatchSql {
+  readonly contract: Contract;
+  readonly columns: string;
+  /** PostgreSQL's type of each column of a field. */
+  readonly types: readonly string[];
+  readonly insertInto: string;
+  /** Inserts the rows of arrays: one statement for all sizes of a batch. */
+  readonly insertFromArrays: { readonly name: string; readonly text: string };
 }
 
-const columnList = ["id", ...fieldNames].join(", ");
-
-/** PostgreSQL's type of each column of a field. */
-const fieldTypes = fieldNames.map((field) => typeOf(field).column.postgres);
-
-/** The columns that an INSERT writes. The first has one value for all rows of a batch. */
-const insertedColumns = ["created_at", "id", "creator", ...fieldNames];
-const perRow = insertedColumns.length - 1;
-const insertInto = `INSERT INTO plants (${insertedColumns.join(", ")})`;
 const onConflict = "ON CONFLICT (id) DO NOTHING RETURNING id";
 
-/** Inserts the rows of arrays: one statement for all sizes of a batch. */
-const insertFromArrays = {
-  name: "plantstore_insert",
-  text: `${insertInto} SELECT $1::int8, *
-         FROM unnest($2::int8[], $3::int4[], ${fieldTypes.map(arrayParameter).join(", ")}) ${onConflict}`,
-};
+/** A contract has its statements for as long as it is in use. */
+const statements = new WeakMap<Contract, BatchSql>();
+
+function sqlOf(contract: Contract): BatchSql {
+  const existing = statements.get(contract);
+  if (existing !== undefined) return existing;
+  const columns = contract.fields.map(({ column }) => column);
+  const types = contract.fields.map(({ type }) => type.column.postgres);
+  // The first column has one value for all rows of a batch.
+  const insertInto = `INSERT INTO plants (${["created_at", "id", "creator", ...columns].join(", ")})`;
+  const arrays = ["$2::int8[]", "$3::int4[]", ...types.map(arrayParameter)].join(", ");
+  const sql = {
+    contract,
+    columns: ["id", ...columns].join(", "),
+    types,
+    insertInto,
+    insertFromArrays: {
+      name: "plantstore_insert",
+      text: `${insertInto} SELECT $1::int8, * FROM unnest(${arrays}) ${onConflict}`,
+    },
+  };
+  statements.set(contract, sql);
+  return sql;
+}
 
 /**
  * After a COPY that failed, so that all its rows were written in vain, batches are inserted by
@@ -45,8 +63,8 @@ const copyPauseMs = 100;
  */
 const copyLockMsMax = 50;
 
-/** Rows of one INSERT: the protocol counts the parameters, one a column and row, in 16 bits. */
-const insertRowsMax = Math.floor(60_000 / perRow);
+/** Parameters of one INSERT: the protocol counts them, one a column and row, in 16 bits. */
+const parametersMax = 60_000;
 
 /** Attempts to create a plant that is deleted each time between the INSERT and the SELECT. */
 const attemptsMax = 5;
@@ -57,30 +75,33 @@ const attemptsMax = 5;
  */
 export async function commitBatch(
   pool: HostPool,
+  contract: Contract,
   batch: readonly NewEntry[],
   attempts = attemptsMax,
 ): Promise<Outcome[]> {
   // Two batches that lock their rows in the same order cannot deadlock.
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
   // COPY reports no conflicts: INSERT then decides row by row.
-  const isCopied = mayCopy(pool, rows.length) && (await copy(pool, rows));
-  const inserted = isCopied ? rows.map(({ plant }) => plant.id) : await insert(pool, pool.traits, rows);
+  const isCopied = mayCopy(pool, rows.length) && (await copy(pool, contract, rows));
+  const inserted = isCopied
+    ? rows.map(({ plant }) => plant.id)
+    : await insert(pool, pool.traits, contract, rows);
   // Avoids sets and maps of bigints, which cost as much as the COPY.
   if (inserted.length === batch.length) return batch.map(() => "created");
   const createdIds = new Set(inserted.map(BigInt));
   const otherIds = rows.flatMap(({ plant: { id } }) => (createdIds.has(id) ? [] : [id]));
-  const stored = otherIds.length === 0 ? new Map<bigint, NewPlant>() : await select(pool, otherIds);
+  const stored = otherIds.length === 0 ? new Map<bigint, Plant>() : await select(pool, contract, otherIds);
   const rowById = new Map(rows.map(({ plant }) => [plant.id, plant]));
   const outcomes = batch.map(({ plant }): Outcome => {
     const isCreated = createdIds.has(plant.id);
     const row = rowById.get(plant.id);
     if (isCreated && row === plant) return "created";
     const found = isCreated ? row : stored.get(plant.id);
-    return found === undefined ? "unavailable" : compareWithStored(found, plant);
+    return found === undefined ? "unavailable" : compareWithStored(contract, found, plant);
   });
   const lost = batch.filter((_, index) => outcomes[index] === "unavailable");
   if (lost.length === 0 || attempts === 1) return outcomes;
-  const again = (await commitBatch(pool, lost, attempts - 1)).values();
+  const again = (await commitBatch(pool, contract, lost, attempts - 1)).values();
   return outcomes.map((outcome) => (outcome === "unavailable" ? (again.next().value ?? outcome) : outcome));
 }
 
@@ -106,12 +127,12 @@ function mayCopy({ traits, copyFailedAt }: HostPool, rows: number): boolean {
  * Inserts rows by COPY; false if the database reports any error, such as a single id that is stored
  * or locked, or a shard that is being split.
  */
-async function copy(pool: HostPool, rows: readonly NewEntry[]): Promise<boolean> {
+async function copy(pool: HostPool, contract: Contract, rows: readonly NewEntry[]): Promise<boolean> {
   // Two statements of one simple query are one transaction, and have one round trip. On Citus COPY
   // in no transaction would open a connection for each of the node's own shards.
-  const sql = `SET LOCAL lock_timeout = ${copyLockMsMax}; COPY plants (${columnList}, created_at, creator) FROM STDIN`;
+  const sql = `SET LOCAL lock_timeout = ${copyLockMsMax}; COPY plants (${sqlOf(contract).columns}, created_at, creator) FROM STDIN`;
   try {
-    await pool.copy(sql, Buffer.from(toCopyText(rows, Date.now())));
+    await pool.copy(sql, Buffer.from(toCopyText(contract, rows, Date.now())));
     return true;
   } catch (error) {
     if (!(error instanceof DatabaseError) || classifyError(error) === "connectionLost") throw error;
@@ -124,38 +145,45 @@ async function copy(pool: HostPool, rows: readonly NewEntry[]): Promise<boolean>
 export async function insert(
   queries: Queries,
   { insertMethod }: SessionTraits,
+  contract: Contract,
   rows: readonly NewEntry[],
 ): Promise<string[]> {
+  const sql = sqlOf(contract);
+  const rowsMax = Math.floor(parametersMax / (sql.types.length + 2));
   const created: string[] = [];
-  for (let start = 0; start < rows.length; start += insertRowsMax) {
-    const part = rows.slice(start, start + insertRowsMax);
-    const statement = insertMethod === "values" ? valuesStatement(part) : arraysStatement(part);
+  for (let start = 0; start < rows.length; start += rowsMax) {
+    const part = rows.slice(start, start + rowsMax);
+    const statement = insertMethod === "values" ? valuesStatement(sql, part) : arraysStatement(sql, part);
     const { rows: ids } = await queries.query<[string]>({ ...statement, rowMode: "array" });
     for (const [id] of ids) created.push(id);
   }
   return created;
 }
 
-function arraysStatement(rows: readonly NewEntry[]): Statement {
+function arraysStatement({ contract, insertFromArrays }: BatchSql, rows: readonly NewEntry[]): Statement {
   return {
     ...insertFromArrays,
     values: [
       Date.now(),
       rows.map(({ plant }) => String(plant.id)),
       rows.map(({ creator }) => creator),
-      ...fieldNames.map((field) => rows.map(({ plant }) => toText(plant, field))),
+      ...contract.fields.map((field, index) => rows.map(({ plant }) => toText(field, plant, index))),
     ],
   };
 }
 
 /** A list of VALUES is another statement for each size, so it has no name. */
-function valuesStatement(rows: readonly NewEntry[]): Statement {
+function valuesStatement({ contract, insertInto, types }: BatchSql, rows: readonly NewEntry[]): Statement {
   const tuples = rows.map((_, row) => {
-    const first = perRow * row + 2;
-    const values = fieldTypes.map((type, field) => `$${first + 2 + field}::${type}`);
+    const first = (types.length + 2) * row + 2;
+    const values = types.map((type, field) => `$${first + 2 + field}::${type}`);
     return `($1::int8,$${first}::int8,$${first + 1}::int4,${values.join(",")})`;
   });
-  const values = rows.flatMap(({ plant, creator }) => [String(plant.id), creator, ...toColumns(plant)]);
+  const values = rows.flatMap(({ plant, creator }) => [
+    String(plant.id),
+    creator,
+    ...toColumns(contract, plant.values),
+  ]);
   return { text: `${insertInto} VALUES ${tuples.join(",")} ${onConflict}`, values: [Date.now(), ...values] };
 }
 
@@ -164,9 +192,9 @@ function arrayParameter(type: string, field: number): string {
   return `$${field + 4}::text[]${type === "text" ? "" : `::${type}[]`}`;
 }
 
-function toText(plant: NewPlant, field: FieldName): string | undefined {
-  const value = fieldValue(plant, field);
-  return value === undefined ? undefined : typeOf(field).format(value);
+function toText({ type }: Field, { values }: Plant, index: number): string | undefined {
+  const value = values[index];
+  return value === undefined ? undefined : String(type.toColumn(value));
 }
 
 /**
@@ -174,8 +202,14 @@ function toText(plant: NewPlant, field: FieldName): string | undefined {
  * transaction shows its rows after it has waited for both. It has no name: the plan of a prepared
  * statement would be kept from when the table was small.
  */
-async function select(queries: Queries, ids: readonly bigint[]): Promise<Map<bigint, NewPlant>> {
-  const sql = `SELECT ${columnList} FROM plants WHERE id = ANY ($1::int8[])`;
+async function select(
+  queries: Queries,
+  contract: Contract,
+  ids: readonly bigint[],
+): Promise<Map<bigint, Plant>> {
+  const sql = `SELECT ${sqlOf(contract).columns} FROM plants WHERE id = ANY ($1::int8[])`;
   const { rows } = await queries.query<PlantRow>(sql, [ids.map(String)]);
-  return new Map(rows.map((row) => [BigInt(row.id), toNewPlant(BigInt(row.id), row)]));
+  return new Map(
+    rows.map((row) => [BigInt(row.id), { id: BigInt(row.id), values: toValues(contract, row) }]),
+  );
 }

@@ -2,7 +2,7 @@
 // separated by tabs, rows end with a line feed, \N is null, and special characters are escaped with
 // a backslash.
 
-import { fieldNames, fieldValue, typeOf } from "../../contract/fields.ts";
+import type { Contract, Field } from "../../contract/contract.ts";
 import type { NewEntry } from "../plant-store.ts";
 
 const specials = /[\\\t\n\r]/g;
@@ -10,13 +10,17 @@ const specials = /[\\\t\n\r]/g;
 const escaped: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
 /** Formats entries as rows of the id, the fields, the time and the creator. */
-export function toCopyText(entries: readonly NewEntry[], createdAt: number): string {
+export function toCopyText({ fields }: Contract, entries: readonly NewEntry[], createdAt: number): string {
   let text = "";
   for (const { plant, creator } of entries) {
     text += plant.id;
-    for (const field of fieldNames) {
-      const value = fieldValue(plant, field);
-      text += value === undefined ? "\t\\N" : `\t${escapeText(typeOf(field).format(value))}`;
+    for (let index = 0; index < fields.length; index++) {
+      const value = plant.values[index];
+      // The text of the column: a value and null are apart in it.
+      text +=
+        value === undefined
+          ? "\t\\N"
+          : `\t${escapeText(String((fields[index] as Field).type.toColumn(value)))}`;
     }
     text += `\t${createdAt}\t${creator ?? "\\N"}\n`;
   }

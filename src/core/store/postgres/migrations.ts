@@ -1,19 +1,27 @@
 // The schema, as one migration for each version, in statements: Citus sends each to its nodes. A
 // released migration is never edited: add another below it.
 
+import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
-import { addColumnStatements, columnDefinitions, missingFields } from "../field-columns.ts";
+import {
+  chooseContract,
+  columnDefinitions,
+  columnStatements,
+  type FoundStore,
+  hasColumns,
+  isSameSource,
+} from "../store-contract.ts";
 import { DatabaseError } from "./driver.ts";
 import { isUndefinedTable } from "./errors.ts";
-import type { HostPool, Queries } from "./host-pool.ts";
+import type { Queries } from "./host-pool.ts";
 import type { Primary } from "./primary.ts";
 
-const migrations: readonly (readonly string[])[] = [
+const migrations: readonly ((contract: Contract) => readonly string[])[] = [
   // The columns are described in sqlite/migrations.ts.
-  [
+  (contract) => [
     `CREATE TABLE plants (
        id         bigint PRIMARY KEY,
-       ${columnDefinitions("postgres")},
+       ${columnDefinitions(contract, "postgres")},
        created_at bigint,
        creator    integer
      )`,
@@ -48,48 +56,69 @@ const migrations: readonly (readonly string[])[] = [
     "CREATE INDEX edits_by_run ON edits (run, seq)",
     "CREATE INDEX edits_by_time ON edits (edited_at, run, seq)",
   ],
+
+  // Beside the version, which every role of a server may read.
+  () => ["ALTER TABLE plantstore_schema ADD COLUMN contract text, ADD COLUMN collection text"],
 ];
 
 /** The time limit of one statement of a migration, which may read or rewrite a large table. */
 const statementMsMax = 6 * 3_600_000;
 
 /** The schema version that this program works with. */
-export const newestVersion = migrations.length;
+const newestVersion = migrations.length;
 
 const insufficientPrivilege = "42501";
 
 /** The advisory lock of a change of the schema: "plant", which no one else chooses by chance. */
 const schemaLock = 0x70_6c_61_6e_74n;
 
-/** Rejects with an OperatorError unless the schema has this version. Needs only to read. */
-export async function assertSchema(primary: Primary): Promise<void> {
-  const version = await primary.withRetry(schemaVersion);
-  if (version === undefined)
-    throw new OperatorError('there is no plant store in this database; run "plantstore migrate" first');
-  assertNotNewer(version);
-  const missing = missingFields(await primary.withRetry(plantColumns));
-  if (missing.length > 0)
-    throw new OperatorError(
-      `the database has no column for ${missing.join(", ")}; run "plantstore migrate" first`,
-    );
-  if (version < newestVersion) {
-    throw new OperatorError(
-      `the database has schema version ${version}, but this program needs ${newestVersion}; run "plantstore migrate" first`,
-    );
+/**
+ * Chooses the contract of the store, and, if it may, brings the schema to this version and to that
+ * contract, once if several servers start. Otherwise it only reads. Rejects with an OperatorError.
+ */
+export async function openSchema(
+  primary: Primary,
+  mayMigrate: boolean,
+  wanted: ContractSource | undefined,
+): Promise<Contract> {
+  for (;;) {
+    const found = await primary.withRetry(findStore);
+    if (found.version > newestVersion) throw tooNew(found.version);
+    if (!mayMigrate) assertVersion(found);
+    const contract = await chooseContract(found, wanted);
+    if (await primary.withRetry((pool) => isUpToDate(pool, found, contract))) return contract;
+    if (!mayMigrate) {
+      const command =
+        wanted === undefined ? '"plantstore migrate"' : '"plantstore migrate" with this --contract';
+      throw new OperatorError(`the database has another contract; run ${command} first`);
+    }
+    // False if another server has changed the contract meanwhile.
+    if (await migrate(primary, contract, found.source)) return contract;
   }
 }
 
-/**
- * Creates the schema or upgrades it to this version, once if several servers start. Writes nothing
- * if it has that version.
- */
-export async function migrate(primary: Primary): Promise<void> {
-  const version = await primary.withRetry(schemaVersion);
-  assertNotNewer(version ?? 0);
-  if (version === newestVersion && missingFields(await primary.withRetry(plantColumns)).length === 0) return;
+async function isUpToDate(
+  pool: Queries,
+  { version, source }: FoundStore,
+  contract: Contract,
+): Promise<boolean> {
+  return (
+    version === newestVersion &&
+    isSameSource(source, contract.source) &&
+    hasColumns(contract, await plantColumns(pool))
+  );
+}
+
+async function migrate(
+  primary: Primary,
+  contract: Contract,
+  source: ContractSource | undefined,
+): Promise<boolean> {
   const options = { statementMs: statementMsMax, lockMs: statementMsMax };
   try {
-    await primary.withRetry((pool) => pool.transaction(upgrade, options));
+    return await primary.withRetry((pool) =>
+      pool.transaction((connection) => upgrade(connection, contract, source), options),
+    );
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     const advice =
@@ -100,49 +129,77 @@ export async function migrate(primary: Primary): Promise<void> {
   }
 }
 
-async function schemaVersion(pool: HostPool): Promise<number | undefined> {
+async function findStore(pool: Queries): Promise<FoundStore> {
+  const version = await schemaVersion(pool);
+  if (version < 2) return { version, source: undefined };
+  const { rows } = await pool.query<{ contract: string | null; collection: string | null }>(
+    "SELECT contract, collection FROM plantstore_schema",
+  );
+  const { contract = null, collection = null } = rows[0] ?? {};
+  const source = contract === null ? undefined : { text: contract, collection: collection ?? undefined };
+  return { version, source };
+}
+
+/** 0 if there is no store. */
+async function schemaVersion(pool: Queries): Promise<number> {
   try {
     const { rows } = await pool.query<{ version: number }>("SELECT version FROM plantstore_schema");
-    return rows[0]?.version;
+    return rows[0]?.version ?? 0;
   } catch (error) {
-    if (isUndefinedTable(error)) return undefined;
+    if (isUndefinedTable(error)) return 0;
     throw error;
   }
 }
 
-async function plantColumns(connection: Queries): Promise<string[]> {
-  const { rows } = await connection.query<{ attname: string }>(
-    "SELECT attname FROM pg_attribute WHERE attrelid = 'plants'::regclass AND attnum > 0 AND NOT attisdropped",
+/** The types of the columns by their names. */
+async function plantColumns(connection: Queries): Promise<Map<string, string>> {
+  const { rows } = await connection.query<{ attname: string; type: string }>(
+    `SELECT attname, format_type(atttypid, NULL) AS type FROM pg_attribute
+     WHERE attrelid = 'plants'::regclass AND attnum > 0 AND NOT attisdropped`,
   );
-  return rows.map(({ attname }) => attname);
+  return new Map(rows.map(({ attname, type }) => [attname, type]));
 }
 
-/** Runs the migrations that are missing. */
-async function upgrade(connection: Queries): Promise<void> {
+/** Runs the migrations that are missing; false if the store has another contract now. */
+async function upgrade(
+  connection: Queries,
+  contract: Contract,
+  found: ContractSource | undefined,
+): Promise<boolean> {
   // A second server waits here, and then finds the newest version.
   await connection.query(`SELECT pg_advisory_xact_lock(${schemaLock})`);
   await connection.query(
     "CREATE TABLE IF NOT EXISTS plantstore_schema (only_row bool PRIMARY KEY, version int4 NOT NULL, CHECK (only_row))",
   );
-  const { rows } = await connection.query<{ version: number }>("SELECT version FROM plantstore_schema");
-  const version = rows[0]?.version ?? 0;
-  assertNotNewer(version);
-  for (const statement of migrations.slice(version).flat()) await connection.query(statement);
-  const missing = missingFields(await plantColumns(connection));
-  const { rows: plants } =
-    missing.length === 0 ? { rows: [] } : await connection.query("SELECT 1 FROM plants LIMIT 1");
-  for (const statement of addColumnStatements(missing, "postgres", { hasPlants: plants.length > 0 }))
+  const { version, source } = await findStore(connection);
+  if (version > newestVersion) throw tooNew(version);
+  if (source !== undefined && (found === undefined || !isSameSource(source, found))) return false;
+  for (const statement of migrations.slice(version).flatMap((migration) => migration(contract)))
     await connection.query(statement);
+  for (const statement of columnStatements(contract, "postgres", await plantColumns(connection)))
+    await connection.query(statement);
+  const { text, collection = null } = contract.source;
   await connection.query(
-    `INSERT INTO plantstore_schema (only_row, version) VALUES (true, $1)
-     ON CONFLICT (only_row) DO UPDATE SET version = excluded.version`,
-    [newestVersion],
+    `INSERT INTO plantstore_schema (only_row, version, contract, collection) VALUES (true, $1, $2, $3)
+     ON CONFLICT (only_row)
+     DO UPDATE SET version = excluded.version, contract = excluded.contract, collection = excluded.collection`,
+    [newestVersion, text, collection],
   );
+  return true;
 }
 
-function assertNotNewer(version: number): void {
-  if (version <= newestVersion) return;
-  throw new OperatorError(
+/** Throws an OperatorError unless the schema has this version. */
+function assertVersion({ version }: FoundStore): void {
+  if (version === 0)
+    throw new OperatorError('there is no plant store in this database; run "plantstore migrate" first');
+  if (version < newestVersion)
+    throw new OperatorError(
+      `the database has schema version ${version}, but this program needs ${newestVersion}; run "plantstore migrate" first`,
+    );
+}
+
+function tooNew(version: number): OperatorError {
+  return new OperatorError(
     `the database has schema version ${version}, but this program knows versions up to ${newestVersion}; run a newer plantstore`,
   );
 }

@@ -1,6 +1,6 @@
 // The plants table: creates batches, and probes.
 
-import { sample } from "../../contract/fields.ts";
+import { type Contract, sampleValues } from "../../contract/contract.ts";
 import type { NewEntry, OnUnavailable, Outcome } from "../plant-store.ts";
 import { commitBatch, insert } from "./batch.ts";
 import { classifyError, errorReason } from "./errors.ts";
@@ -10,11 +10,12 @@ import type { Commits } from "./primary.ts";
 /** Commits a batch. See PlantStore.create. */
 export async function createPlants(
   primary: Commits,
+  contract: Contract,
   batch: readonly NewEntry[],
   onUnavailable: OnUnavailable,
 ): Promise<Outcome[]> {
   try {
-    return await primary.withRetry((pool) => commitBatch(pool, batch));
+    return await primary.withRetry((pool) => commitBatch(pool, contract, batch));
   } catch (error) {
     if (classifyError(error) === "internalError") throw error;
     onUnavailable(errorReason(error));
@@ -26,11 +27,12 @@ export async function createPlants(
  * Inserts a plant in a transaction that takes it back and commits. The commit waits for the disk,
  * and for a standby, as the plant was written; a role that may only insert plants can do so.
  */
-export async function probe(pool: HostPool): Promise<void> {
+export async function probe(pool: HostPool, contract: Contract): Promise<void> {
   const [id = 0n] = crypto.getRandomValues(new BigInt64Array(1));
   await pool.transaction(async (connection) => {
     await connection.query("SAVEPOINT probe");
-    await insert(connection, pool.traits, [{ plant: { ...sample(), id }, creator: null }]);
+    const plant = { id, values: sampleValues(contract) };
+    await insert(connection, pool.traits, contract, [{ plant, creator: null }]);
     await connection.query("ROLLBACK TO SAVEPOINT probe");
   });
 }

@@ -1,14 +1,15 @@
 // The PostgreSQL engine.
 
+import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
 import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../plant-edit.ts";
-import type { NewEntry, OnUnavailable, OpenMode, Outcome, StoreWait } from "../plant-store.ts";
+import type { NewEntry, OnUnavailable, OpenMode, OpenOptions, Outcome } from "../plant-store.ts";
 import { bytesOnNodes, openNodeQueues } from "./citus/citus.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
 import type { Queries } from "./host-pool.ts";
-import { assertSchema, migrate } from "./migrations.ts";
+import { openSchema } from "./migrations.ts";
 import { createPlants, probe } from "./plants.ts";
 import { Primary } from "./primary.ts";
 import { PostgresSqlConnection } from "./sql-connection.ts";
@@ -18,12 +19,14 @@ import { PostgresTokens } from "./tokens.ts";
 export class PostgresStore implements ServerStore {
   readonly engine = "postgres";
   readonly tokens: PostgresTokens;
+  readonly contract: Contract;
   readonly batchesInFlightMax: number;
   readonly #onUnavailable: OnUnavailable;
   readonly #url: PostgresUrl;
   readonly #primary: Primary;
 
-  private constructor(url: PostgresUrl, primary: Primary, onUnavailable: OnUnavailable) {
+  private constructor(url: PostgresUrl, primary: Primary, contract: Contract, onUnavailable: OnUnavailable) {
+    this.contract = contract;
     this.batchesInFlightMax = url.connectionsMax;
     this.#onUnavailable = onUnavailable;
     this.#url = url;
@@ -39,13 +42,13 @@ export class PostgresStore implements ServerStore {
     address: string,
     mode: OpenMode,
     onUnavailable: OnUnavailable,
-    wait: StoreWait,
+    { contract: wanted, ...wait }: OpenOptions,
   ): Promise<PostgresStore> {
     const url = parsePostgresUrl(address);
     const primary = new Primary(url, wait);
     try {
-      await (mode === "create" ? migrate : assertSchema)(primary);
-      return new PostgresStore(url, primary, onUnavailable);
+      const contract = await openSchema(primary, mode === "create", wanted);
+      return new PostgresStore(url, primary, contract, onUnavailable);
     } catch (error) {
       await primary.close();
       if (error instanceof OperatorError || classifyError(error) === "internalError") throw error;
@@ -56,22 +59,28 @@ export class PostgresStore implements ServerStore {
   }
 
   openQueue(limits: QueueLimits, context: QueueContext): Promise<CreateQueue | undefined> {
-    const coordinator = { primary: this.#primary, url: this.#url, onUnavailable: this.#onUnavailable };
+    const coordinator = {
+      primary: this.#primary,
+      url: this.#url,
+      contract: this.contract,
+      onUnavailable: this.#onUnavailable,
+    };
     return openNodeQueues(coordinator, limits, context).catch(rejectForOperator);
   }
 
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
-    return createPlants(this.#primary, batch, this.#onUnavailable);
+    return createPlants(this.#primary, this.contract, batch, this.#onUnavailable);
   }
 
   edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
-    const edit = (connection: Queries) => runWork(connection, editWork(edits, run, ' COLLATE "C"'));
+    const edit = (connection: Queries) =>
+      runWork(connection, editWork(this.contract, edits, run, ' COLLATE "C"'));
     // Not repeated after a lost connection, as the edits may have been made.
     return this.#primary.once((pool) => pool.transaction(edit)).catch(rejectForOperator);
   }
 
   assertWritable(): Promise<void> {
-    return this.#primary.once(probe);
+    return this.#primary.once((pool) => probe(pool, this.contract));
   }
 
   bytesOnDisk(): Promise<number> {

@@ -27,7 +27,7 @@ serveCalls(openCheckpoints);
  *   POSIX lock that it holds on it.
  */
 export async function openCheckpoints(path: string, memory: SharedArrayBuffer, descriptor: number) {
-  const database = openAgain(path, "existing");
+  const database = openAgain(path);
   const signals = new CheckpointSignals(memory);
   return {
     checkpoints: {

@@ -1,6 +1,7 @@
 // The worker that holds the SQLite file open for writing, so that the network never waits for the
 // disk.
 
+import type { ContractSource } from "../../contract/contract.ts";
 import type { OpenMode } from "../plant-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { BatchMemory } from "./shared-batch.ts";
@@ -12,9 +13,15 @@ let isClosed = false;
 const calls = serveCalls(openStore);
 
 /** @param memory of batches, and of the checkpoint thread's signals. */
-export async function openStore(path: string, mode: OpenMode, memory: SharedArrayBuffer) {
-  const store = new SqliteStore(path, mode, notify, new CheckpointSignals(memory));
-  void serveBatches(store, new BatchMemory(memory));
+export async function openStore(
+  path: string,
+  mode: OpenMode,
+  wanted: ContractSource | undefined,
+  memory: SharedArrayBuffer,
+) {
+  const checkpointThread = new CheckpointSignals(memory);
+  const store = await SqliteStore.open(path, mode, notify, { wanted, checkpointThread });
+  void serveBatches(store, new BatchMemory(store.contract, memory));
   const close = async () => {
     const mayTerminate = await store.close();
     isClosed = true;
@@ -22,7 +29,11 @@ export async function openStore(path: string, mode: OpenMode, memory: SharedArra
   };
   // `create` is for a batch that does not fit into the memory, or comes while another one is in it.
   const served: Pick<SqliteStore, "create" | "edit" | "assertWritable"> = store;
-  return { store: served, tokens: store.tokens, thread: { close } };
+  return {
+    store: served,
+    tokens: store.tokens,
+    thread: { close, source: async () => store.contract.source },
+  };
 }
 
 /**

@@ -3,29 +3,73 @@
 
 import { accessSync, closeSync, constants, openSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
+import { chooseContract } from "../store-contract.ts";
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
 import { describeError, isFailedFsync, recoverFromFailure, writeFailureMarker } from "./errors.ts";
 import { fileId, fsyncDirectory, fsyncFile, resolvedPath } from "./files.ts";
 import { retryWhileLocked } from "./immediate-transaction.ts";
-import { isUpToDate, migrate } from "./migrations.ts";
+import { findStore, isUpToDate, migrate, newestVersion } from "./migrations.ts";
 import { assertOwnWal } from "./wal-owner.ts";
 
 /** A WAL that grew during a long export is truncated to this size when it is restarted. */
 export const walBytesKept = 64 * 2 ** 20;
 
-/**
- * Opens a store file so that every commit is on stable storage when it returns: journal_mode=WAL
- * and synchronous=FULL. Throws an OperatorError if the file cannot be a store.
- */
-export function openDatabase(path: string, mode: OpenMode): Database {
-  assertOwnWal(path);
-  return openAgain(path, mode);
+/** A store file that is open. */
+export interface OpenDatabase {
+  readonly database: Database;
+  readonly contract: Contract;
 }
 
-/** Like openDatabase, for a file that this process has open. */
-export function openAgain(path: string, mode: OpenMode): Database {
+/**
+ * Opens a store file so that every commit is on stable storage when it returns: journal_mode=WAL
+ * and synchronous=FULL. Rejects with an OperatorError if the file cannot be a store, or not one of the
+ * contract that is wanted.
+ */
+export async function openDatabase(
+  path: string,
+  mode: OpenMode,
+  wanted?: ContractSource,
+): Promise<OpenDatabase> {
+  assertOwnWal(path);
+  const opening = openFile(path, mode);
+  const { database } = opening;
+  try {
+    for (;;) {
+      const found = opening.run(() => findStore(database, path));
+      const contract = await chooseContract(found, wanted);
+      const isReady = opening.run(() => {
+        if (isUpToDate(database, path, contract)) return true;
+        if (mode !== "create") throw notUpToDate(path, wanted !== undefined);
+        // False if another process has changed the contract meanwhile.
+        return migrate(database, path, contract, found.source);
+      });
+      if (!isReady) continue;
+      opening.finish();
+      return { database, contract };
+    }
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Opens a file again that this process has open as a store. */
+export function openAgain(path: string): Database {
+  const opening = openFile(path, "existing");
+  opening.finish();
+  return opening.database;
+}
+
+function notUpToDate(path: string, hasContract: boolean): OperatorError {
+  const command = hasContract ? '"plantstore migrate" with this --contract' : '"plantstore migrate"';
+  return new OperatorError(`${path} is not up to date; run ${command} first`);
+}
+
+/** Opens a file, whose schema may be of any version. Throws an OperatorError. */
+function openFile(path: string, mode: OpenMode) {
   // ":memory:" has no file; it is rejected once it is open, as it cannot have a WAL.
   if (path !== ":memory:") prepareFile(path, mode);
   const id = fileId(path);
@@ -34,32 +78,44 @@ export function openAgain(path: string, mode: OpenMode): Database {
     if (fileId(path) !== id)
       throw new OperatorError(`${path} was replaced while it was being opened; try again`);
   };
+  const run = <Result>(work: () => Result): Result => {
+    try {
+      return work();
+    } catch (error) {
+      if (isFailedFsync(error)) writeFailureMarker(path, error.message);
+      if (isFailedFsync(error)) throw new OperatorError(`cannot open the store ${path}: ${error.message}`);
+      if (error instanceof SQLiteError)
+        throw new OperatorError(`cannot open the store ${path}: ${describeError(error, path)}`);
+      throw error;
+    }
+  };
   let database: Database | undefined;
   try {
-    recoverFromFailure(path);
-    // Ids are bigint both ways: as numbers they lose digits past 2^53, and are bound as REAL past
-    // 2^51.
-    database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
-    database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
-    const needsMigration = !isUpToDate(database, path);
-    if (needsMigration && mode !== "create")
-      throw new OperatorError(`${path} is not up to date; run "plantstore migrate" first`);
-    // The next statements create the sidecar files.
-    assertNotReplaced();
-    makeDurable(database, path);
-    if (needsMigration) migrate(database, path);
-    assertNotReplaced();
-    // Transactions wait in retryWhileLocked, and checkpoints must not wait.
-    database.run("PRAGMA busy_timeout = 0");
-    return database;
+    database = run(() => {
+      recoverFromFailure(path);
+      // Ids are bigint both ways: as numbers they lose digits past 2^53, and are bound as REAL past
+      // 2^51.
+      database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
+      database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
+      const { version } = findStore(database, path);
+      if (mode !== "create" && version !== newestVersion) throw notUpToDate(path, false);
+      // The next statements create the sidecar files.
+      assertNotReplaced();
+      makeDurable(database, path);
+      return database;
+    });
   } catch (error) {
     database?.close();
-    if (isFailedFsync(error)) writeFailureMarker(path, error.message);
-    if (isFailedFsync(error)) throw new OperatorError(`cannot open the store ${path}: ${error.message}`);
-    if (error instanceof SQLiteError)
-      throw new OperatorError(`cannot open the store ${path}: ${describeError(error, path)}`);
     throw error;
   }
+  const opened = database;
+  const finish = () =>
+    run(() => {
+      assertNotReplaced();
+      // Transactions wait in retryWhileLocked, and checkpoints must not wait.
+      opened.run("PRAGMA busy_timeout = 0");
+    });
+  return { database: opened, run, finish };
 }
 
 /**

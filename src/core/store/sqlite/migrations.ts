@@ -1,18 +1,25 @@
 // The schema, as one migration for each version. A released one is never edited: add another below.
 
+import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
-import { addColumnStatements, columnDefinitions, missingFields } from "../field-columns.ts";
+import {
+  columnDefinitions,
+  columnStatements,
+  type FoundStore,
+  hasColumns,
+  isSameSource,
+} from "../store-contract.ts";
 import type { Database } from "./driver.ts";
 
 /** "plnt": the application_id in the file header, which tells a store from other databases. */
 const applicationId = 0x706c6e74;
 
-const migrations: readonly string[] = [
+const migrations: readonly ((contract: Contract) => string)[] = [
   // created_at and creator are null where it is unknown when and by whom a plant was created. An
   // edit has what the plant was and became, as JSON, and when and by whom a deleted one was created.
-  `CREATE TABLE plants (
+  (contract) => `CREATE TABLE plants (
      id         INTEGER PRIMARY KEY,
-     ${columnDefinitions("sqlite")},
+     ${columnDefinitions(contract, "sqlite")},
      created_at INTEGER,
      creator    INTEGER
    ) STRICT;
@@ -46,10 +53,13 @@ const migrations: readonly string[] = [
    ) STRICT;
    CREATE INDEX edits_by_run ON edits (run, seq);
    CREATE INDEX edits_by_time ON edits (edited_at, run, seq);`,
+
+  // The description that the store was opened with last, and its collection.
+  () => "CREATE TABLE contract (text TEXT NOT NULL, collection TEXT) STRICT",
 ];
 
 /** The schema version that this program works with. */
-const newestVersion = migrations.length;
+export const newestVersion = migrations.length;
 
 /**
  * The schema version of a file, 0 if it is empty. Throws an OperatorError if the file is another
@@ -76,31 +86,59 @@ export function isPlantStore(database: Database): boolean {
   return isEmpty || pragma(database, "application_id") === applicationId;
 }
 
-/** Whether a file has the newest version, and a column for each field. */
-export function isUpToDate(database: Database, path: string): boolean {
+/** A store as it is before it is opened. Throws as schemaVersion does. */
+export function findStore(database: Database, path: string): FoundStore {
+  const version = schemaVersion(database, path);
+  if (version < 2) return { version, source: undefined };
+  const row = database
+    .query<{ text: string; collection: string | null }, []>("SELECT text, collection FROM contract")
+    .get();
+  const source = row === null ? undefined : { text: row.text, collection: row.collection ?? undefined };
+  return { version, source };
+}
+
+/** Whether a file has the newest version and this contract. */
+export function isUpToDate(database: Database, path: string, contract: Contract): boolean {
+  const { version, source } = findStore(database, path);
   return (
-    schemaVersion(database, path) === newestVersion && missingFields(plantColumns(database)).length === 0
+    version === newestVersion &&
+    isSameSource(source, contract.source) &&
+    hasColumns(contract, plantColumns(database))
   );
 }
 
-/** Upgrades a file to the newest version, in one transaction, once if several processes start. */
-export function migrate(database: Database, path: string): void {
+/**
+ * Upgrades a file to the newest version and to a contract, in one transaction, once if several
+ * processes start.
+ *
+ * @param found the source that the contract was chosen for: if the store has another one now, it is false.
+ */
+export function migrate(
+  database: Database,
+  path: string,
+  contract: Contract,
+  found?: ContractSource,
+): boolean {
   const upgrade = database.transaction(() => {
-    for (const migration of migrations.slice(schemaVersion(database, path))) database.run(migration);
-    const hasPlants = database.query("SELECT 1 FROM plants LIMIT 1").get() !== null;
-    const missing = missingFields(plantColumns(database));
-    for (const statement of addColumnStatements(missing, "sqlite", { hasPlants })) database.run(statement);
+    const { version, source } = findStore(database, path);
+    if (source !== undefined && (found === undefined || !isSameSource(source, found))) return false;
+    for (const migration of migrations.slice(version)) database.run(migration(contract));
+    for (const statement of columnStatements(contract, "sqlite", plantColumns(database)))
+      database.run(statement);
+    database.run("DELETE FROM contract");
+    const { text, collection = null } = contract.source;
+    database.run("INSERT INTO contract (text, collection) VALUES (?, ?)", [text, collection]);
     database.run(`PRAGMA application_id = ${applicationId}`);
     database.run(`PRAGMA user_version = ${newestVersion}`);
+    return true;
   });
-  upgrade.immediate();
+  return upgrade.immediate();
 }
 
-function plantColumns(database: Database): string[] {
-  return database
-    .query<{ name: string }, []>("PRAGMA table_info(plants)")
-    .all()
-    .map(({ name }) => name);
+/** The types of the columns by their names. */
+function plantColumns(database: Database): Map<string, string> {
+  const columns = database.query<{ name: string; type: string }, []>("PRAGMA table_info(plants)").all();
+  return new Map(columns.map(({ name, type }) => [name, type]));
 }
 
 function pragma(database: Database, name: string): number {

@@ -1,8 +1,14 @@
 // The plants table: commits batches.
 
+import {
+  type Contract,
+  type Plant,
+  type PlantColumns,
+  sampleValues,
+  withValue,
+} from "../../contract/contract.ts";
 import type { ColumnValue } from "../../contract/field-types.ts";
-import { fieldNames, type PlantColumns, sample, titleField } from "../../contract/fields.ts";
-import { type NewPlant, toColumns, toNewPlant } from "../../contract/plant.ts";
+import { toColumns, toValues } from "../../contract/plant.ts";
 import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } from "../plant-store.ts";
 import type { Database } from "./driver.ts";
 import { failureReason } from "./errors.ts";
@@ -10,10 +16,11 @@ import { failureReason } from "./errors.ts";
 type PlantRow = PlantColumns & { readonly id: bigint };
 
 /** Longer than most, so that the probe does not find room where a create finds none. */
-const probeName = "x".repeat(100);
+const probeText = "x".repeat(100);
 
 export class SqlitePlants {
   readonly #database: Database;
+  readonly #contract: Contract;
   readonly #onUnavailable: OnUnavailable;
   readonly #begin: () => void;
   // Prepared once: to parse BEGIN and COMMIT took 11 µs a batch. Closing the database finalizes what
@@ -25,21 +32,22 @@ export class SqlitePlants {
   /** @param runBegin begins a transaction by calling its argument; may throw SQLite's own error. */
   constructor(
     database: Database,
+    contract: Contract,
     onUnavailable: OnUnavailable,
     runBegin: (begin: () => unknown) => void = (begin) => begin(),
   ) {
     this.#database = database;
+    this.#contract = contract;
+    const columns = contract.fields.map(({ column }) => `, ${column}`).join("");
     this.#onUnavailable = onUnavailable;
     const begin = database.query("BEGIN IMMEDIATE");
     this.#begin = () => runBegin(() => begin.run());
     this.#commit = database.query("COMMIT");
     this.#insert = database.query<never, [bigint, bigint, number | null, ...ColumnValue[]]>(
-      `INSERT INTO plants (id, created_at, creator, ${fieldNames.join(", ")})
-       VALUES (?, ?, ?${", ?".repeat(fieldNames.length)}) ON CONFLICT (id) DO NOTHING`,
+      `INSERT INTO plants (id, created_at, creator${columns})
+       VALUES (?, ?, ?${", ?".repeat(contract.fields.length)}) ON CONFLICT (id) DO NOTHING`,
     );
-    this.#select = database.query<PlantRow, [bigint]>(
-      `SELECT id, ${fieldNames.join(", ")} FROM plants WHERE id = ?`,
-    );
+    this.#select = database.query<PlantRow, [bigint]>(`SELECT id${columns} FROM plants WHERE id = ?`);
   }
 
   /**
@@ -64,7 +72,7 @@ export class SqlitePlants {
     const id = crypto.getRandomValues(new BigInt64Array(1))[0] ?? 0n;
     this.#inTransaction(() => {
       const outcome = this.#insertOne(
-        { plant: { ...sample({ [titleField]: probeName }), id }, creator: null },
+        { plant: { id, values: this.#probeValues() }, creator: null },
         BigInt(Date.now()),
       );
       // A plant may have this id by chance.
@@ -72,9 +80,15 @@ export class SqlitePlants {
     });
   }
 
-  get(id: bigint): NewPlant | undefined {
+  get(id: bigint): Plant | undefined {
     const row = this.#select.get(id);
-    return row === null ? undefined : toNewPlant(row.id, row);
+    return row === null ? undefined : { id, values: toValues(this.#contract, row) };
+  }
+
+  #probeValues() {
+    const values = sampleValues(this.#contract);
+    const { titleField } = this.#contract;
+    return titleField === undefined ? values : withValue(this.#contract, values, titleField, probeText);
   }
 
   #inTransaction<Result>(write: () => Result): Result {
@@ -91,10 +105,15 @@ export class SqlitePlants {
   }
 
   #insertOne({ plant, creator }: NewEntry, createdAt: bigint): Outcome {
-    const { changes } = this.#insert.run(plant.id, createdAt, creator, ...toColumns(plant));
+    const { changes } = this.#insert.run(
+      plant.id,
+      createdAt,
+      creator,
+      ...toColumns(this.#contract, plant.values),
+    );
     if (Number(changes) === 1) return "created";
     const stored = this.get(plant.id);
     if (stored === undefined) throw new Error(`SQLite neither inserted nor found the plant ${plant.id}`);
-    return compareWithStored(stored, plant);
+    return compareWithStored(this.#contract, stored, plant);
   }
 }

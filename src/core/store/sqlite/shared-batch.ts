@@ -3,8 +3,8 @@
 // thread waits in Atomics.wait, and the main thread is told by Atomics.waitAsync. One batch is in
 // flight at a time: a second one gained nothing, as the next batch would be smaller.
 
-import { countCodeUnits, type FieldName, fieldNames, fieldValue, typeOf } from "../../contract/fields.ts";
-import type { NewPlant } from "../../contract/plant.ts";
+import { type Contract, countCodeUnits, type Field } from "../../contract/contract.ts";
+import type { FieldValue } from "../../contract/field-types.ts";
 import type { NewEntry, Outcome } from "../plant-store.ts";
 import { toError, toSentError } from "./worker-rpc.ts";
 
@@ -25,8 +25,8 @@ const noText = -1;
 /** The creator of a plant of which none is known; the keys of creators are natural numbers. */
 const noCreator = -1;
 
-/** Each field of a plant is sent as a text: see `format` and `parse` of its type. */
-const textsPerPlant = fieldNames.length;
+/** The texts of a batch: one for each field of a plant, see `format` and `parse` of its type. */
+const textsMax = 64 * plantsMax;
 
 /** The indexes of the words at the start of the memory. */
 export const word = {
@@ -52,36 +52,35 @@ const idsAt = 128;
 const creatorsAt = idsAt + plantsMax * BigInt64Array.BYTES_PER_ELEMENT;
 /** The UTF-16 code units of each text of each plant. */
 const lengthsAt = creatorsAt + plantsMax * Float64Array.BYTES_PER_ELEMENT;
-const outcomesAt = lengthsAt + textsPerPlant * plantsMax * Int32Array.BYTES_PER_ELEMENT;
+const outcomesAt = lengthsAt + textsMax * Int32Array.BYTES_PER_ELEMENT;
 const textAt = outcomesAt + plantsMax;
 const memoryBytes = textAt + textBytesMax;
 
 /** The memory of a batch, in which either thread reads what the other has written. */
 export class BatchMemory {
-  /** Pass this to the other thread. */
-  readonly buffer: SharedArrayBuffer;
   readonly words: Int32Array<SharedArrayBuffer>;
+  readonly #contract: Contract;
   readonly #ids: BigInt64Array<SharedArrayBuffer>;
   readonly #creators: Float64Array<SharedArrayBuffer>;
   readonly #lengths: Int32Array<SharedArrayBuffer>;
   readonly #outcomes: Uint8Array<SharedArrayBuffer>;
   readonly #bytes: Buffer<SharedArrayBuffer>;
 
-  constructor(buffer = new SharedArrayBuffer(memoryBytes)) {
-    this.buffer = buffer;
-    this.words = new Int32Array(buffer, 0, Object.keys(word).length);
+  constructor(contract: Contract, buffer: SharedArrayBuffer) {
+    this.#contract = contract;
+    this.words = wordsOf(buffer);
     this.#ids = new BigInt64Array(buffer, idsAt, plantsMax);
     this.#creators = new Float64Array(buffer, creatorsAt, plantsMax);
-    this.#lengths = new Int32Array(buffer, lengthsAt, textsPerPlant * plantsMax);
+    this.#lengths = new Int32Array(buffer, lengthsAt, textsMax);
     this.#outcomes = new Uint8Array(buffer, outcomesAt, plantsMax);
     this.#bytes = Buffer.from(buffer, textAt, textBytesMax);
   }
 
   /** Whether a batch fits into the memory. */
   accepts(batch: readonly NewEntry[]): boolean {
-    if (batch.length > plantsMax) return false;
+    if (batch.length > plantsMax || batch.length * this.#contract.fields.length > textsMax) return false;
     let codeUnits = 0;
-    for (const { plant } of batch) codeUnits += countCodeUnits(plant);
+    for (const { plant } of batch) codeUnits += countCodeUnits(this.#contract, plant.values);
     return codeUnits * bytesPerCodeUnit <= textBytesMax;
   }
 
@@ -90,16 +89,16 @@ export class BatchMemory {
    * 0.16 µs.
    */
   writeBatch(batch: readonly NewEntry[]): void {
+    const { fields } = this.#contract;
     let text = "";
     for (let index = 0; index < batch.length; index++) {
       const { plant, creator } = batch[index] as NewEntry;
       this.#ids[index] = plant.id;
       this.#creators[index] = creator ?? noCreator;
-      for (let field = 0; field < textsPerPlant; field++) {
-        const name = fieldNames[field] as FieldName;
-        const value = fieldValue(plant, name);
-        const own = value === undefined ? undefined : typeOf(name).format(value);
-        this.#lengths[textsPerPlant * index + field] = own?.length ?? noText;
+      for (let field = 0; field < fields.length; field++) {
+        const value = plant.values[field];
+        const own = value === undefined ? undefined : (fields[field] as Field).type.format(value);
+        this.#lengths[fields.length * index + field] = own?.length ?? noText;
         if (own !== undefined) text += own;
       }
     }
@@ -108,19 +107,20 @@ export class BatchMemory {
   }
 
   readBatch(): NewEntry[] {
+    const { fields } = this.#contract;
     const text = this.#readText();
     const batch: NewEntry[] = [];
     for (let index = 0, at = 0; index < (this.words[word.plants] ?? 0); index++) {
-      const plant: Record<string, unknown> = { id: this.#ids[index] };
-      for (let field = 0; field < textsPerPlant; field++) {
-        const length = this.#lengths[textsPerPlant * index + field] ?? noText;
-        if (length === noText) continue;
-        const name = fieldNames[field] as FieldName;
-        plant[name] = typeOf(name).parse(text.slice(at, at + length));
-        at += length;
+      const values: (FieldValue | undefined)[] = [];
+      for (let field = 0; field < fields.length; field++) {
+        const length = this.#lengths[fields.length * index + field] ?? noText;
+        const isAbsent = length === noText;
+        values.push(isAbsent ? undefined : (fields[field] as Field).type.parse(text.slice(at, at + length)));
+        if (!isAbsent) at += length;
       }
       const creator = this.#creators[index] ?? noCreator;
-      batch.push({ plant: plant as unknown as NewPlant, creator: creator === noCreator ? null : creator });
+      const plant = { id: this.#ids[index] as bigint, values };
+      batch.push({ plant, creator: creator === noCreator ? null : creator });
     }
     return batch;
   }
@@ -174,28 +174,36 @@ export class BatchMemory {
   }
 }
 
+function wordsOf(buffer: SharedArrayBuffer): Int32Array<SharedArrayBuffer> {
+  return new Int32Array(buffer, 0, Object.keys(word).length);
+}
+
 /** The main thread's end. */
 export class BatchSender {
-  readonly #memory = new BatchMemory();
+  /** Pass this to the committing thread. */
+  readonly buffer = new SharedArrayBuffer(memoryBytes);
+  readonly #words = wordsOf(this.buffer);
+  #memory: BatchMemory | undefined;
   /** Until the outcomes are read, which is later than the committing thread has finished. */
   #isSending = false;
   #failure: Error | undefined;
 
-  /** Pass this to the committing thread. */
-  get buffer(): SharedArrayBuffer {
-    return this.#memory.buffer;
+  /** Called once, before the first batch. */
+  useContract(contract: Contract): void {
+    this.#memory = new BatchMemory(contract, this.buffer);
   }
 
   /** Whether a batch can be sent now: it fits into the memory, and no other one is in flight. */
   accepts(batch: readonly NewEntry[]): boolean {
-    return !this.#isSending && this.#memory.accepts(batch);
+    return !this.#isSending && this.#memory?.accepts(batch) === true;
   }
 
   /** Sends a batch that is accepted, and resolves with its outcomes. */
   async send(batch: readonly NewEntry[]): Promise<Outcome[]> {
-    const { words } = this.#memory;
+    const memory = this.#memory as BatchMemory;
+    const { words } = memory;
     this.#isSending = true;
-    this.#memory.writeBatch(batch);
+    memory.writeBatch(batch);
     Atomics.store(words, word.isInFlight, 1);
     this.#wake();
     while (Atomics.load(words, word.isInFlight) === 1) {
@@ -203,23 +211,23 @@ export class BatchSender {
       await Atomics.waitAsync(words, word.isInFlight, 1).value;
     }
     this.#isSending = false;
-    return this.#memory.readResult();
+    return memory.readResult();
   }
 
   /** Wakes the committing thread for a message that was posted to it. */
   announceMessage(): void {
-    Atomics.add(this.#memory.words, word.messages, 1);
+    Atomics.add(this.#words, word.messages, 1);
     this.#wake();
   }
 
   /** Rejects the batch in flight, and every later one, as the committing thread has failed. */
   fail(error: Error): void {
     this.#failure = error;
-    Atomics.notify(this.#memory.words, word.isInFlight);
+    Atomics.notify(this.#words, word.isInFlight);
   }
 
   #wake(): void {
-    Atomics.add(this.#memory.words, word.wake, 1);
-    Atomics.notify(this.#memory.words, word.wake);
+    Atomics.add(this.#words, word.wake, 1);
+    Atomics.notify(this.#words, word.wake);
   }
 }

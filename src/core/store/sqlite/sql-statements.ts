@@ -1,6 +1,7 @@
 // Runs statements in the thread that has the database: those of a SqlConnection, and the SQL that
 // every engine has in common.
 
+import type { Contract } from "../../contract/contract.ts";
 import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../plant-edit.ts";
 import { type SqlStatement, SqlTimeout, type SqlValue } from "../sql-connection.ts";
 import type { SqlWork } from "../sql-work.ts";
@@ -78,6 +79,11 @@ export function runWork<Result>(database: Database, work: SqlWork<Result>): Resu
 }
 
 /** See PlantStore.edit. Throws as runImmediateTransaction does. */
-export function editPlants(database: Database, edits: readonly PlantEdit[], run: RunPart): EditOutcome[] {
-  return runImmediateTransaction(database, () => runWork(database, editWork(edits, run)));
+export function editPlants(
+  database: Database,
+  contract: Contract,
+  edits: readonly PlantEdit[],
+  run: RunPart,
+): EditOutcome[] {
+  return runImmediateTransaction(database, () => runWork(database, editWork(contract, edits, run)));
 }

@@ -1,13 +1,14 @@
 // The SQLite engine in the thread that opens it. Its promises are settled when they are returned:
 // every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
 
+import type { Contract, ContractSource } from "../../contract/contract.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
 import type { NewEntry, OnUnavailable, OpenMode, Outcome, PlantStore } from "../plant-store.ts";
 import type { SqlConnection } from "../sql-connection.ts";
 import type { TokenStore } from "../sql-tokens.ts";
 import { shortenWal } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
-import { openDatabase } from "./connection.ts";
+import { type OpenDatabase, openDatabase } from "./connection.ts";
 import { type Database, lockWaitMs } from "./driver.ts";
 import {
   type DiskFailureError,
@@ -29,6 +30,7 @@ export class SqliteStore implements PlantStore {
   readonly engine = "sqlite";
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore;
+  readonly contract: Contract;
   readonly #path: string;
   readonly #database: Database;
   readonly #files: OpenFiles;
@@ -36,22 +38,18 @@ export class SqliteStore implements PlantStore {
   readonly #plants: SqlitePlants;
   #diskFailure: DiskFailureError | undefined;
 
-  /**
-   * Opens a store file, see openDatabase. After a DiskFailureError all calls reject with it.
-   *
-   * @param checkpointThread copies the WAL, in a server; otherwise commits do.
-   */
-  constructor(
+  private constructor(
     path: string,
-    mode: OpenMode,
+    { database, contract }: OpenDatabase,
     onUnavailable: OnUnavailable,
-    checkpointThread?: CheckpointSignals,
+    checkpointThread: CheckpointSignals | undefined,
   ) {
     this.#path = path;
-    this.#database = openDatabase(path, mode);
+    this.#database = database;
+    this.contract = contract;
     this.#checkpointThread = checkpointThread;
     this.#files = new OpenFiles(path);
-    this.#plants = new SqlitePlants(this.#database, onUnavailable, (begin) => {
+    this.#plants = new SqlitePlants(database, contract, onUnavailable, (begin) => {
       this.#files.assertIntact();
       shortenWal(this.#database, checkpointThread);
       retryWhileLocked(begin, lockWaitMs);
@@ -61,12 +59,35 @@ export class SqliteStore implements PlantStore {
     );
   }
 
+  /**
+   * Opens a store file, see openDatabase. After a DiskFailureError all calls reject with it.
+   *
+   * @param checkpointThread copies the WAL, in a server; otherwise commits do.
+   */
+  static async open(
+    path: string,
+    mode: OpenMode,
+    onUnavailable: OnUnavailable,
+    {
+      wanted,
+      checkpointThread,
+    }: { wanted?: ContractSource | undefined; checkpointThread?: CheckpointSignals } = {},
+  ): Promise<SqliteStore> {
+    const opened = await openDatabase(path, mode, wanted);
+    try {
+      return new SqliteStore(path, opened, onUnavailable, checkpointThread);
+    } catch (error) {
+      opened.database.close();
+      throw error;
+    }
+  }
+
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
     return this.#onDisk(() => this.#plants.create(batch));
   }
 
   edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
-    return this.#write(() => editPlants(this.#database, edits, run));
+    return this.#write(() => editPlants(this.#database, this.contract, edits, run));
   }
 
   assertWritable(): Promise<void> {

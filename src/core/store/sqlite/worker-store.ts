@@ -1,10 +1,14 @@
 // The SQLite engine of a server: SqliteStore in a worker thread.
 
 import { closeSync, openSync } from "node:fs";
+import type { Contract, ContractSource } from "../../contract/contract.ts";
+import { plantStoreSource } from "../../contract/plant-store.ts";
+import { readContract } from "../../contract/read-contract.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
 import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import type { SqlConnection } from "../sql-connection.ts";
 import type { TokenStore } from "../sql-tokens.ts";
+import { isSameSource } from "../store-contract.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import type { openCheckpoints } from "./checkpoint-worker.ts";
 import type { openStore } from "./commit-worker.ts";
@@ -19,6 +23,7 @@ export class SqliteWorkerStore implements PlantStore {
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore;
   readonly #path: string;
+  #contract: Contract | undefined;
   readonly #commitThread: WorkerClient<typeof openStore>;
   readonly #batches = new BatchSender();
   readonly #signals = new CheckpointSignals(this.#batches.buffer);
@@ -47,10 +52,21 @@ export class SqliteWorkerStore implements PlantStore {
   }
 
   /** Opens a store file, see openDatabase. */
-  static async open(path: string, mode: OpenMode, events: StoreEvents): Promise<SqliteWorkerStore> {
+  static async open(
+    path: string,
+    mode: OpenMode,
+    events: StoreEvents,
+    wanted?: ContractSource,
+  ): Promise<SqliteWorkerStore> {
     const store = new SqliteWorkerStore(path, events);
     try {
-      await store.#commitThread.open(path, mode, store.#batches.buffer);
+      // Probably the store's, too; read while the thread starts.
+      const reading = readContract(wanted ?? plantStoreSource);
+      reading.catch(() => undefined);
+      await store.#commitThread.open(path, mode, wanted, store.#batches.buffer);
+      const source = await store.#commitThread.served.thread.source();
+      const read = await reading;
+      store.#useContract(isSameSource(read.source, source) ? read : await readContract(source));
     } catch (error) {
       store.#checkpointThread.end(true);
       throw error;
@@ -62,6 +78,16 @@ export class SqliteWorkerStore implements PlantStore {
       throw error;
     }
     return store;
+  }
+
+  get contract(): Contract {
+    if (this.#contract === undefined) throw new Error("The store is not open");
+    return this.#contract;
+  }
+
+  #useContract(contract: Contract): void {
+    this.#contract = contract;
+    this.#batches.useContract(contract);
   }
 
   async #startCheckpoints({ onFailed }: StoreEvents): Promise<void> {

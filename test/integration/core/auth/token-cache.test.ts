@@ -32,12 +32,13 @@ class TestCache implements AsyncDisposable {
   readonly stored: CountingTokens;
   readonly cache: TokenCache;
   readonly sql: Database;
-  readonly #folder = new TemporaryFolder();
-  readonly #database;
+  readonly #folder: TemporaryFolder;
+  readonly #database: Database;
 
-  constructor(readInterval = 20) {
-    this.#database = openDatabase(this.#folder.file("plants.db"), "create");
-    this.sql = new Database(this.#folder.file("plants.db"));
+  private constructor(folder: TemporaryFolder, database: Database, readInterval: number) {
+    this.#folder = folder;
+    this.#database = database;
+    this.sql = new Database(folder.file("plants.db"));
     this.stored = new CountingTokens(this.#database);
     this.cache = new TokenCache(
       this.stored,
@@ -45,6 +46,12 @@ class TestCache implements AsyncDisposable {
       (event) => this.failures.push(`${event.kind}: ${"reason" in event ? event.reason : ""}`),
       readInterval,
     );
+  }
+
+  static async open(readInterval = 20): Promise<TestCache> {
+    const folder = new TemporaryFolder();
+    const { database } = await openDatabase(folder.file("plants.db"), "create");
+    return new TestCache(folder, database, readInterval);
   }
 
   async issue(name: string, expiresAt: number | null = null): Promise<string> {
@@ -85,7 +92,7 @@ class TestCache implements AsyncDisposable {
 const manual = 3_600_000;
 
 test("a known token is accepted without a promise, by its credentials too, until it ends", async () => {
-  await using fixture = new TestCache(manual);
+  await using fixture = await TestCache.open(manual);
   const token = await fixture.issue("ci", noon + 1_000);
   await fixture.cache.start();
   expect(fixture.cache.recall(`Bearer ${token}`)).toBeUndefined();
@@ -100,7 +107,7 @@ test("a known token is accepted without a promise, by its credentials too, until
 });
 
 test("changes in the store are effective with the next read, and one without changes reads no tokens", async () => {
-  await using fixture = new TestCache();
+  await using fixture = await TestCache.open();
   const [kept, revoked] = [await fixture.issue("kept"), await fixture.issue("revoked")];
   await fixture.cache.start();
   await fixture.cache.lookup(revoked, "credentials");
@@ -117,7 +124,7 @@ test("changes in the store are effective with the next read, and one without cha
 });
 
 test("unknown tokens share reads of the store, with a pause between two, and a new token works at once", async () => {
-  await using fixture = new TestCache(manual);
+  await using fixture = await TestCache.open(manual);
   await fixture.cache.start();
   const first = await fixture.issue("first");
   expect(await fixture.cache.lookup(first)).toMatchObject({ name: "first" });
@@ -130,7 +137,7 @@ test("unknown tokens share reads of the store, with a pause between two, and a n
 });
 
 test("of unknown tokens during a read 1,024 wait for it, with long bodies 64, and others are unavailable at once", async () => {
-  await using fixture = new TestCache(manual);
+  await using fixture = await TestCache.open(manual);
   await fixture.cache.start();
   const token = await fixture.issue("ci");
   const gate = Promise.withResolvers<void>();
@@ -146,7 +153,7 @@ test("of unknown tokens during a read 1,024 wait for it, with long bodies 64, an
 });
 
 test("while the store is away known tokens stay accepted, and unknown ones are unavailable", async () => {
-  await using fixture = new TestCache();
+  await using fixture = await TestCache.open();
   const token = await fixture.issue("ci");
   await fixture.cache.start();
   fixture.sql.run("ALTER TABLE token_version RENAME TO away");
@@ -160,7 +167,7 @@ test("while the store is away known tokens stay accepted, and unknown ones are u
 });
 
 test("unknown tokens wait for a change that is under way, and a failed one is reported", async () => {
-  await using fixture = new TestCache(manual);
+  await using fixture = await TestCache.open(manual);
   await fixture.cache.start();
   const { token, record } = makeToken({ name: "first", expiresAt: null }, { now: noon, randomBytes });
   const printed = Promise.withResolvers<void>();
@@ -174,7 +181,7 @@ test("unknown tokens wait for a change that is under way, and a failed one is re
 });
 
 test("the last use is stored once a minute, to the minute, and when the server stops", async () => {
-  await using fixture = new TestCache();
+  await using fixture = await TestCache.open();
   const token = await fixture.issue("used");
   await fixture.issue("unused");
   await fixture.issue("revoked");
@@ -203,7 +210,7 @@ test("the last use is stored once a minute, to the minute, and when the server s
 });
 
 test("a clock that is a year ahead or behind removes nothing: tokens are the same once it is right again", async () => {
-  await using fixture = new TestCache();
+  await using fixture = await TestCache.open();
   const tokens = [await fixture.issue("ci"), await fixture.issue("brief", noon + minute)];
   await fixture.issue("revoked");
   await fixture.stored.revoke("revoked", noon);

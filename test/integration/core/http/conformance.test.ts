@@ -2,8 +2,7 @@
 // other suites of this folder check what only this server does: its messages, limits and settings.
 
 import { expect, test } from "bun:test";
-import { rules } from "../../../../src/conformance/rules.ts";
-import { checkConformance, reportText } from "../../../support/conformance.ts";
+import { checkConformance, reportText, allRules as rules } from "../../../support/conformance.ts";
 import { describeConformance } from "./targets.ts";
 
 /** No request to a server that is not overloaded provokes it; limits.test.ts does with settings. */

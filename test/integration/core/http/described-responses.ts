@@ -1,11 +1,12 @@
-// Checks responses against openapi.yaml: the status, the media type, the body's schema, and the
+// Checks responses against the description that is served: the status, the media type, the body's schema, and the
 // header fields.
 
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { createPlantOperation } from "../../../../src/core/http/create-plant.ts";
+import { collectionOperations } from "../../../../src/collection-operations/index.ts";
+import { createOperation } from "../../../../src/core/http/create-plant.ts";
 import { routerOf } from "../../../../src/core/http/router.ts";
-import { describeOperations } from "../../../../src/docs-page/described-operations.ts";
-import { sampleOperations as byName } from "../../../../src/sample-operations/index.ts";
+import { servedDocument } from "../../../../src/docs-page/served-document.ts";
+import { plantStore } from "../../../support/contracts.ts";
 
 interface DescribedResponse {
   readonly $ref?: string;
@@ -23,14 +24,14 @@ interface DescribedOperation {
   readonly responses: Readonly<Record<string, DescribedResponse>>;
 }
 
-const sampleOperations = Object.values(byName);
+const others = collectionOperations(plantStore, ["list", "delete"]);
 
-/** With the operations that openapi.yaml does not have. */
-const openapi = describeOperations(sampleOperations);
+/** With the operations that the contract does not have. */
+const openapi = servedDocument(plantStore, others);
 
 const described = openapi as unknown as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
-  readonly components: { readonly responses: Readonly<Record<string, DescribedResponse>> };
+  readonly components: { readonly responses?: Readonly<Record<string, DescribedResponse>> };
 };
 
 /** The responses of an operation that openapi.yaml declares, by their status or "default". */
@@ -39,7 +40,7 @@ function responsesOf(path: string, method: string): ReadonlyMap<string, Describe
   return new Map(
     Object.entries(responses).map(([status, response]) => [
       status,
-      described.components.responses[response.$ref?.split("/").at(-1) ?? ""] ?? response,
+      described.components.responses?.[response.$ref?.split("/").at(-1) ?? ""] ?? response,
     ]),
   );
 }
@@ -47,7 +48,7 @@ function responsesOf(path: string, method: string): ReadonlyMap<string, Describe
 /** The responses to a create, and to what no operation is for. */
 export const describedResponses = responsesOf("/plants", "POST");
 
-const findRoute = routerOf([createPlantOperation, ...sampleOperations], "");
+const findRoute = routerOf([createOperation(plantStore), ...others], "", plantStore);
 
 /**
  * The statuses that the HTTP parser sends without a body; the description of `default` names those

@@ -2,10 +2,11 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { newPlantJson, toJsonPlant } from "../../../../src/core/contract/plant.ts";
+import { plantJson, responseJson } from "../../../../src/core/contract/plant.ts";
+import { plantStore } from "../../../support/contracts.ts";
 import { engines } from "../../../support/engines.ts";
 import { post, type Target } from "../../../support/http.ts";
-import { anyNewPlant } from "../../../support/random.ts";
+import { anyPlant } from "../../../support/random.ts";
 import { RunningServer } from "../../../support/server.ts";
 import { exported } from "../../../support/stored-plants.ts";
 
@@ -23,19 +24,16 @@ for (const engine of engines) {
 
     test("every NewPlant is returned as its Plant, and exported exactly", async () => {
       const stored = new Map<bigint, string>();
-      const create = fc.asyncProperty(
-        fc.array(anyNewPlant, { minLength: 1, maxLength: 30 }),
-        async (plants) => {
-          const fresh = plants.filter(
-            ({ id }, index) => !stored.has(id) && plants.findIndex((other) => other.id === id) === index,
-          );
-          const answers = await Promise.all(fresh.map((plant) => post(target, newPlantJson(plant))));
-          for (const [index, plant] of fresh.entries()) {
-            expect(answers[index]).toMatchObject({ status: 200, text: JSON.stringify(toJsonPlant(plant)) });
-            stored.set(plant.id, newPlantJson(plant));
-          }
-        },
-      );
+      const create = fc.asyncProperty(fc.array(anyPlant, { minLength: 1, maxLength: 30 }), async (plants) => {
+        const fresh = plants.filter(
+          ({ id }, index) => !stored.has(id) && plants.findIndex((other) => other.id === id) === index,
+        );
+        const answers = await Promise.all(fresh.map((plant) => post(target, plantJson(plantStore, plant))));
+        for (const [index, plant] of fresh.entries()) {
+          expect(answers[index]).toMatchObject({ status: 200, text: responseJson(plantStore, plant) });
+          stored.set(plant.id, plantJson(plantStore, plant));
+        }
+      });
       await fc.assert(create, { numRuns: 60 });
 
       const ids = [...stored.keys()].toSorted((a, b) => (a < b ? -1 : 1));

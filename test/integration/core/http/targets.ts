@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe } from "bun:test";
 import { documentation } from "../../../../src/docs-page/documentation.ts";
+import { plantStore } from "../../../support/contracts.ts";
 import { engines } from "../../../support/engines.ts";
 import type { Target } from "../../../support/http.ts";
 import { startInProcess } from "../../../support/in-process-server.ts";
@@ -29,7 +30,12 @@ export function describeConformance(
     );
 }
 
-const wrapHandler = documentation({ basePath: "", publicUrl: undefined, hasPage: true });
+const wrapHandler = documentation({
+  contract: plantStore,
+  basePath: "",
+  publicUrl: undefined,
+  hasPage: true,
+});
 
 /** Runs a suite on a server that is started before it. */
 function describeOn(

@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { toEntries } from "../../../../src/core/store/plant-store.ts";
 import { findPlants } from "../../../../src/operations/stored-plants.ts";
 import { MemoryStore } from "../../../../src/sandbox/memory-store.ts";
+import { plant, plantStore, values } from "../../../support/contracts.ts";
 import { engines } from "../../../support/engines.ts";
 import { editOne, openedStore, storedPlants, unexpected } from "../../../support/stored-plants.ts";
 
@@ -16,22 +17,21 @@ for (const engine of engines) {
       const gardener = await server.tokens.creatorKey("gardener ü");
       const other = await server.tokens.creatorKey("x".repeat(255));
       const [first, second, unknown] = [
-        { plant: { id: 1n, name: "Ficus" }, creator: gardener },
-        { plant: { id: 2n, name: "Aloe", tag: "" }, creator: other },
-        { plant: { id: 3n, name: "Monstera" }, creator: null },
+        { plant: plant({ id: 1n, name: "Ficus" }), creator: gardener },
+        { plant: plant({ id: 2n, name: "Aloe", tag: "" }), creator: other },
+        { plant: plant({ id: 3n, name: "Monstera" }), creator: null },
       ];
       expect(await server.create([first, second, unknown])).toEqual(["created", "created", "created"]);
       // Who sends it again has not created it.
       expect(await server.create([{ ...first, creator: other }])).toEqual(["unchanged"]);
-      const imported = Array.from({ length: 2_500 }, (_, index) => ({
-        id: BigInt(index + 10),
-        name: "Rosa",
-      }));
+      const imported = Array.from({ length: 2_500 }, (_, index) =>
+        plant({ id: BigInt(index + 10), name: "Rosa" }),
+      );
       await server.create(toEntries(imported, gardener));
       await editOne(server, {
         id: 1n,
-        expected: { name: "Ficus" },
-        replacement: { name: "Ficus", tag: "indoor" },
+        expected: values({ name: "Ficus" }),
+        replacement: values({ name: "Ficus", tag: "indoor" }),
       });
       const plants = await storedPlants(place.database);
       expect(plants.length).toBe(2_503);
@@ -77,13 +77,16 @@ for (const engine of engines) {
 }
 
 test("a store in memory knows the creators also after its plants were replaced", async () => {
-  await using store = new MemoryStore(unexpected);
+  await using store = new MemoryStore(plantStore, unexpected);
   const creator = await store.tokens.creatorKey("gardener");
   const empty = store.copy();
   for (const id of [1n, 2n]) {
     store.replace(empty);
-    await store.create([{ plant: { id, name: "Ficus" }, creator }]);
+    await store.create([{ plant: plant({ id, name: "Ficus" }), creator }]);
     const sql = await store.openSql();
-    expect((await findPlants(sql, [id])).get(id)).toMatchObject({ id, creation: { token: "gardener" } });
+    expect((await findPlants(plantStore, sql, [id])).get(id)).toMatchObject({
+      id,
+      creation: { token: "gardener" },
+    });
   }
 });

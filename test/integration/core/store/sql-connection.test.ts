@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { type PlantStore, toEntries } from "../../../../src/core/store/plant-store.ts";
 import { SqlTimeout } from "../../../../src/core/store/sql-connection.ts";
 import { MemoryStore } from "../../../../src/sandbox/memory-store.ts";
+import { plantStore, toPlants } from "../../../support/contracts.ts";
 import { engines } from "../../../support/engines.ts";
 import { openedStore, unexpected } from "../../../support/stored-plants.ts";
 
@@ -12,9 +13,13 @@ const stores = [
   {
     name: "memory",
     createTestStore: noPlace,
-    open: async (): Promise<PlantStore> => new MemoryStore(unexpected),
+    open: async (): Promise<PlantStore> => new MemoryStore(plantStore, unexpected),
   },
-  ...engines.map(({ name, createTestStore }) => ({ name, createTestStore, open: openedStore })),
+  ...engines.map(({ name, createTestStore }) => ({
+    name,
+    createTestStore,
+    open: (database: string) => openedStore(database),
+  })),
 ];
 
 const highest = 2n ** 63n - 1n;
@@ -28,7 +33,7 @@ for (const { name, createTestStore, open } of stores) {
         { id: highest, name: "Ficus" },
         { id: -5n, name: "Aloe", tag: "$1 '?" },
       ];
-      await store.create(toEntries(plants));
+      await store.create(toEntries(toPlants(plants)));
       await using sql = await store.openSql();
       const rows = await sql.query(
         "SELECT id, name, tag FROM plants WHERE id > $2 OR name = $1 OR name = $1 ORDER BY id LIMIT $3",

@@ -5,10 +5,11 @@ import { Authenticator } from "../../../../src/core/auth/authenticator.ts";
 import { TokenCache, unknownToken } from "../../../../src/core/auth/token-cache.ts";
 import { ApiError } from "../../../../src/core/contract/errors.ts";
 import { MemoryStore } from "../../../../src/sandbox/memory-store.ts";
+import { plantStore } from "../../../support/contracts.ts";
 import { addToken } from "../../../support/server.ts";
 import { unexpected } from "../../../support/stored-plants.ts";
 
-const store = new MemoryStore(unexpected);
+const store = new MemoryStore(plantStore, unexpected);
 const token = await addToken(store.tokens, "ci");
 const tokens = new TokenCache(store.tokens, Date.now, () => undefined);
 await tokens.start();

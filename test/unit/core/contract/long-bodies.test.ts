@@ -3,7 +3,8 @@
 import { afterEach, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { ApiError } from "../../../../src/core/contract/errors.ts";
-import { parseNewPlant, parseNewPlantJson } from "../../../../src/core/contract/plant.ts";
+import { parsePlant, parsePlantJson } from "../../../../src/core/contract/plant.ts";
+import { plantStore } from "../../../support/contracts.ts";
 
 const parse = spyOn(JSON, "parse");
 afterEach(() => parse.mockClear());
@@ -30,7 +31,7 @@ test.each([
   ["an id many times", filled('{"name":"x","id":7', ',"id":7', "}"), 7n],
   ["an unknown number of a million digits", filled('{"name":"x","id":7,"u":', "1", "}"), 7n],
 ] as const)("a megabyte of %s", (what, text, expected) => {
-  const read = parseNewPlant(Buffer.from(text));
+  const read = parsePlant(plantStore, Buffer.from(text));
   expect(read instanceof ApiError ? read.code : read.id).toBe(expected);
   const parsed = parse.mock.calls.map(([json]) => json.length).filter((units) => units > 100);
   // A field itself is parsed whatever its length.
@@ -69,7 +70,7 @@ const body = fc
 test("a long body is parsed like a short one, to the last word of its error", () => {
   fc.assert(
     fc.property(body, (text) => {
-      const [short, long] = [text, "\n".repeat(5_000) + text].map((one) => parseNewPlantJson(one));
+      const [short, long] = [text, "\n".repeat(5_000) + text].map((one) => parsePlantJson(plantStore, one));
       const shown = (read: typeof short) =>
         read instanceof ApiError ? [read.code, read.message.replace(/line \d+/, "line")] : read;
       expect(shown(long)).toEqual(shown(short));

@@ -2,10 +2,11 @@
 
 import { expect, test } from "bun:test";
 import { ApiError, type ErrorCode } from "../../../../src/core/contract/errors.ts";
-import { parseNewPlant } from "../../../../src/core/contract/plant.ts";
+import { parsePlant } from "../../../../src/core/contract/plant.ts";
+import { plantStore } from "../../../support/contracts.ts";
 
 function expectError(body: string | Uint8Array, code: ErrorCode, message: string): void {
-  expect(parseNewPlant(Buffer.from(body as string))).toEqual(new ApiError(code, message));
+  expect(parsePlant(plantStore, Buffer.from(body as string))).toEqual(new ApiError(code, message));
 }
 
 test("a body that is not JSON gets the position of its first error", () => {

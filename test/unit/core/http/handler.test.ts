@@ -5,10 +5,11 @@ import type { Authenticator } from "../../../../src/core/auth/authenticator.ts";
 import { ApiError } from "../../../../src/core/contract/errors.ts";
 import { BodyReader } from "../../../../src/core/http/body-reader.ts";
 import { withCors } from "../../../../src/core/http/cors.ts";
-import { createPlantOperation } from "../../../../src/core/http/create-plant.ts";
+import { createOperation } from "../../../../src/core/http/create-plant.ts";
 import { createHandler, inProcess, withTickBudget } from "../../../../src/core/http/handler.ts";
 import type { ServerEvent } from "../../../../src/core/observability/server-event.ts";
 import type { CreateOutcome } from "../../../../src/core/store/group-commit.ts";
+import { plantStore } from "../../../support/contracts.ts";
 import { nextTurn } from "../../../support/eventually.ts";
 
 const caller = { key: "gardener's key", name: "gardener", creator: 1 };
@@ -22,9 +23,10 @@ function handlerWith(createOutcome: CreateOutcome | Error, arrivalMsMax = 20_000
     headers.has("authorization") ? caller : new ApiError("missingToken", "No token.");
   const handler = withCors(
     ["https://docs.example"],
-    [createPlantOperation],
+    [createOperation(plantStore)],
     createHandler({
-      operations: [createPlantOperation],
+      contract: plantStore,
+      operations: [createOperation(plantStore)],
       storeOf: undefined,
       authenticator: { authenticate } as Authenticator,
       findCreator: async () => undefined,
@@ -92,7 +94,9 @@ test.each([
 test("a create has its plant and its caller, and a 200 only the fields that its client needs", async () => {
   const { handler, created } = handlerWith("created");
   const response = await handler(create(), context);
-  expect(created).toEqual([{ plant: { id: 1n, name: "Monstera" }, callerKey: caller.key, creator: 1 }]);
+  expect(created).toEqual([
+    { plant: { id: 1n, values: ["Monstera", undefined] }, callerKey: caller.key, creator: 1 },
+  ]);
   expect([...response.headers.keys()].toSorted()).toEqual(["content-type", "x-request-id"]);
 });
 

@@ -1,7 +1,7 @@
 // The group commit, on an engine whose commits the test ends.
 
 import { expect, test } from "bun:test";
-import type { NewPlant } from "../../../../src/core/contract/plant.ts";
+import type { Plant } from "../../../../src/core/contract/contract.ts";
 import {
   GroupCommit,
   type GroupCommitLimits,
@@ -16,8 +16,8 @@ const limits: GroupCommitLimits = {
   batchesInFlightMax: 1,
 };
 
-function plant(id: number, name = "Monstera"): NewPlant {
-  return { id: BigInt(id), name };
+function plant(id: number, name = "Monstera"): Plant {
+  return { id: BigInt(id), values: [name, undefined] };
 }
 
 /** A group commit on an engine of its own, with batches that start at once by default. */

@@ -1,10 +1,12 @@
 // An engine whose commits the test ends one by one, for the group commit and the queues of nodes.
 
-import type { NewPlant } from "../../../../src/core/contract/plant.ts";
+import type { Plant } from "../../../../src/core/contract/contract.ts";
 import type { CreateOutcome, GroupCommit } from "../../../../src/core/store/group-commit.ts";
 import type { NewEntry, Outcome } from "../../../../src/core/store/plant-store.ts";
+import { plantStore } from "../../../support/contracts.ts";
 
 export class ManualEngine {
+  readonly contract = plantStore;
   /** What a probe fails with, if it fails. */
   failure: string | undefined;
   readonly #ends: PromiseWithResolvers<Outcome[]>[] = [];
@@ -45,7 +47,7 @@ let callers = 0;
 /** Each create has another caller by default, so that no share of a queue is exhausted. */
 export function create(
   queue: Pick<GroupCommit, "create">,
-  plant: NewPlant,
+  plant: Plant,
   callerKey = `caller ${++callers}`,
 ): Promise<CreateOutcome> {
   return new Promise((settle, fail) => queue.create({ plant, creator: null, callerKey, settle, fail }));

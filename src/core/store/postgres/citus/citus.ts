@@ -1,6 +1,7 @@
 // A Citus cluster, as a server uses it: reads the shard map, and keeps a queue and connections for
 // each node that has plants. Everything but creates goes to the coordinator.
 
+import type { Contract } from "../../../contract/contract.ts";
 import type { CreateQueue, GroupCommitLimits, QueueContext, QueueLimits } from "../../group-commit.ts";
 import type { OnUnavailable } from "../../plant-store.ts";
 import type { PostgresUrl } from "../connection-url.ts";
@@ -18,6 +19,7 @@ const readMapMs = 5_000;
 interface Coordinator {
   readonly url: PostgresUrl;
   readonly primary: Primary;
+  readonly contract: Contract;
   readonly onUnavailable: OnUnavailable;
 }
 
@@ -76,11 +78,12 @@ class CitusQueues extends NodeQueues {
   }
 
   #open(name: string, map: ShardMap): CitusNode {
-    const { url, primary, onUnavailable } = this.#coordinator;
+    const { url, primary, contract, onUnavailable } = this.#coordinator;
     const { host, port } = map.nodes.get(name) as Shard;
     return new CitusNode({
       url: { ...url, hosts: url.hosts.slice(0, 1).map((first) => ({ ...first, host, port })) },
       coordinator: primary,
+      contract,
       onUnavailable: (reason) => onUnavailable(`${name}: ${reason}`),
       onOutdated: () => this.#refresh(),
     });

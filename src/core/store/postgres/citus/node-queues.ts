@@ -12,7 +12,7 @@ import {
 import type { PlantStore } from "../../plant-store.ts";
 
 /** The plants of one node, which responds at once while it is down: its queue is never full. */
-export interface NodeStore extends Pick<PlantStore, "create" | "assertWritable"> {
+export interface NodeStore extends Pick<PlantStore, "create" | "assertWritable" | "contract"> {
   readonly isUp: boolean;
   /** Called when no more batches come. */
   close(): Promise<void>;

@@ -2,13 +2,14 @@
 
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
+import type { Plant } from "../../../../../src/core/contract/contract.ts";
 import { type Outcome, toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connection-url.ts";
 import { createPlants } from "../../../../../src/core/store/postgres/plants.ts";
 import { Primary } from "../../../../../src/core/store/postgres/primary.ts";
+import { plant, plantStore, toPlants } from "../../../../support/contracts.ts";
 import { sharedPostgres } from "../../../../support/postgres.ts";
-import { anyNewPlant } from "../../../../support/random.ts";
+import { anyPlant } from "../../../../support/random.ts";
 import { createStore } from "../../../../support/server.ts";
 import { storedPlants } from "../../../../support/stored-plants.ts";
 
@@ -36,8 +37,10 @@ class Engine implements AsyncDisposable {
     return new Engine(name, `${address}?${query}`);
   }
 
-  create(batch: readonly NewPlant[]): Promise<Outcome[]> {
-    return createPlants(this.#primary, toEntries(batch), (reason) => this.unavailable.push(reason));
+  create(batch: readonly Plant[]): Promise<Outcome[]> {
+    return createPlants(this.#primary, plantStore, toEntries(batch), (reason) =>
+      this.unavailable.push(reason),
+    );
   }
 
   /**
@@ -48,7 +51,7 @@ class Engine implements AsyncDisposable {
     return (await this.#primary.once((pool) => pool.query<Record<string, unknown>>(sql))).rows;
   }
 
-  async exported(): Promise<NewPlant[]> {
+  async exported(): Promise<Plant[]> {
     return (await storedPlants(this.#address)).map(({ creation: _, ...plant }) => plant);
   }
 
@@ -60,10 +63,10 @@ class Engine implements AsyncDisposable {
 /** As on a server that has loaded Citus. */
 const withCitus = (database: string) => `ALTER DATABASE ${database} SET citus.shard_count = '32'`;
 
-const ids = (...values: bigint[]) => values.map((id) => ({ id, name: `plant ${id}` }));
+const ids = (...values: bigint[]) => values.map((id) => plant({ id, name: `plant ${id}` }));
 
 const texts = ["", "NULL", "null", '"', '""', "{a,b}", "a,b", "\\", '\\"', "\\N", " a ", "\t\r\n", "'", "$1"];
-const difficult: readonly NewPlant[] = [
+const difficult: readonly Plant[] = toPlants([
   { id: -(2n ** 63n), name: "smallest id" },
   { id: 2n ** 63n - 1n, name: "largest id", tag: "" },
   { id: 2n ** 53n + 1n, name: "not a double" },
@@ -72,7 +75,7 @@ const difficult: readonly NewPlant[] = [
     id: BigInt(100 + index),
     name,
   })),
-];
+]);
 
 // A batch of 7 is too small for COPY, and with Citus one of 300 as well.
 test.each([
@@ -83,10 +86,10 @@ test.each([
   "%s: stores plants exactly, and INSERT reports conflicts row by row, with one prepared statement or none",
   async (_, batchPlants, sql, prepared) => {
     await using engine = await Engine.start("", sql);
-    const random = fc.sample(fc.uniqueArray(anyNewPlant, { minLength: 200, selector: ({ id }) => id }), {
+    const random = fc.sample(fc.uniqueArray(anyPlant, { minLength: 200, selector: ({ id }) => id }), {
       numRuns: 1,
       seed: 1,
-    })[0] as NewPlant[];
+    })[0] as Plant[];
     const known = new Set(difficult.map(({ id }) => id));
     const plants = [...difficult, ...random.filter(({ id }) => !known.has(id))];
     for (let start = 0; start < plants.length; start += batchPlants) {
@@ -98,7 +101,7 @@ test.each([
     expect(await engine.exported()).toEqual(byId);
 
     // The same batch again, with one tag less, one plant that is new, and one of them twice.
-    const changed = { id: 0n, name: "" };
+    const changed = plant({ id: 0n, name: "" });
     const again = [changed, ...plants.filter(({ id }) => id !== 0n), ...ids(1_000n, 1_000n)];
     expect(await engine.create(again)).toEqual([
       "conflict",

@@ -12,24 +12,24 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
+import type { Plant } from "../../../../../src/core/contract/contract.ts";
 import { OperatorError } from "../../../../../src/core/operator-error.ts";
 import { toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { openDatabase } from "../../../../../src/core/store/sqlite/connection.ts";
 import { DiskFailureError, writeFailureMarker } from "../../../../../src/core/store/sqlite/errors.ts";
 import { SqlitePlants } from "../../../../../src/core/store/sqlite/plants.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
+import { plantStore } from "../../../../support/contracts.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
 import { settled } from "../../../../support/settled.ts";
 import { sqliteError } from "../../../../support/sqlite-error.ts";
 import { openedStore, unexpected } from "../../../../support/stored-plants.ts";
 
-const plant = (id: bigint, name: string, tag?: string): NewPlant =>
-  tag === undefined ? { id, name } : { id, name, tag };
+const plant = (id: bigint, name: string, tag?: string): Plant => ({ id, values: [name, tag] });
 
-test("a commit is on stable storage: WAL mode, synchronous=FULL, STRICT tables", () => {
+test("a commit is on stable storage: WAL mode, synchronous=FULL, STRICT tables", async () => {
   using folder = new TemporaryFolder();
-  using database = openDatabase(folder.file("plants.db"), "create");
+  using database = (await openDatabase(folder.file("plants.db"), "create")).database;
   const pragma = (name: string) => database.query(`PRAGMA ${name}`).values()[0]?.[0];
   expect(pragma("journal_mode")).toBe("wal");
   expect(pragma("synchronous")).toBe(2n);
@@ -42,21 +42,21 @@ test("a commit is on stable storage: WAL mode, synchronous=FULL, STRICT tables",
   ).toEqual([]);
 });
 
-test("a store that another process is creating at the same time is opened when it has its lock", () => {
+test("a store that another process is creating at the same time is opened when it has its lock", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   using other = new Database(path);
   other.run("BEGIN IMMEDIATE");
   using sleep = spyOn(Bun, "sleepSync").mockImplementation(() => void other.run("COMMIT"));
-  using _ = openDatabase(path, "create");
+  using _ = (await openDatabase(path, "create")).database;
   expect(sleep).toHaveBeenCalledTimes(1);
 });
 
-test("on a full disk a batch that does not fit is unavailable, and one that needs no space is not", () => {
+test("on a full disk a batch that does not fit is unavailable, and one that needs no space is not", async () => {
   using folder = new TemporaryFolder();
-  using database = openDatabase(folder.file("plants.db"), "create");
+  using database = (await openDatabase(folder.file("plants.db"), "create")).database;
   const reasons: string[] = [];
-  const plants = new SqlitePlants(database, (reason) => reasons.push(reason));
+  const plants = new SqlitePlants(database, plantStore, (reason) => reasons.push(reason));
   expect(plants.create(toEntries([plant(1n, "a")]))).toEqual(["created"]);
   database.run("PRAGMA max_page_count = 8");
 
@@ -70,12 +70,12 @@ test("on a full disk a batch that does not fit is unavailable, and one that need
   expect(plants.create(batch)).toEqual(["created", "created"]);
 });
 
-test("while another process holds the write lock, plants are unavailable", () => {
+test("while another process holds the write lock, plants are unavailable", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
-  using database = openDatabase(path, "create");
+  using database = (await openDatabase(path, "create")).database;
   const reasons: string[] = [];
-  const plants = new SqlitePlants(database, (reason) => reasons.push(reason));
+  const plants = new SqlitePlants(database, plantStore, (reason) => reasons.push(reason));
   const other = new Database(path);
   other.run("BEGIN IMMEDIATE");
   expect(plants.create(toEntries([plant(1n, "b")]))).toEqual(["unavailable"]);
@@ -88,7 +88,7 @@ test("while another process holds the write lock, plants are unavailable", () =>
 test("closing leaves one file, without a WAL", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
-  const store = new SqliteStore(path, "create", unexpected);
+  const store = await SqliteStore.open(path, "create", unexpected);
   await store.create(toEntries([plant(1n, "a")]));
   await store.tokens.list();
   await store[Symbol.asyncDispose]();
@@ -101,9 +101,9 @@ test.each(["", "-wal", "-shm"])(
   async (suffix) => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
-    await new SqliteStore(path, "create", unexpected)[Symbol.asyncDispose]();
+    await (await SqliteStore.open(path, "create", unexpected))[Symbol.asyncDispose]();
     const reasons: string[] = [];
-    await using store = new SqliteStore(path, "create", (reason) => reasons.push(reason));
+    await using store = await SqliteStore.open(path, "create", (reason) => reasons.push(reason));
     renameSync(path + suffix, folder.file("away"));
     copyFileSync(folder.file("away"), path + suffix);
 
@@ -122,9 +122,9 @@ test("a store opened through a link has the same size and failure marker as by i
   using folder = new TemporaryFolder();
   const [resolved, link] = [folder.file("plants.db"), folder.file("link.db")];
   {
-    await using store = new SqliteStore(resolved, "create", unexpected);
+    await using store = await SqliteStore.open(resolved, "create", unexpected);
     symlinkSync(resolved, link);
-    await using linked = new SqliteStore(link, "create", unexpected);
+    await using linked = await SqliteStore.open(link, "create", unexpected);
     expect(await linked.bytesOnDisk()).toBe(await store.bytesOnDisk());
   }
 
@@ -132,7 +132,7 @@ test("a store opened through a link has the same size and failure marker as by i
   expect(readdirSync(folder.path).toSorted()).toEqual(
     ["link.db", "plants.db", "plants.db-disk-failed"].toSorted(),
   );
-  await new SqliteStore(resolved, "create", unexpected)[Symbol.asyncDispose]();
+  await (await SqliteStore.open(resolved, "create", unexpected))[Symbol.asyncDispose]();
   expect(readdirSync(folder.path).toSorted()).toEqual(["link.db", "plants.db"].toSorted());
 });
 
@@ -140,7 +140,7 @@ test("the failure marker of a store that was moved away does not prevent a new s
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   writeFailureMarker(path, "disk I/O error");
-  const store = new SqliteStore(path, "create", unexpected);
+  const store = await SqliteStore.open(path, "create", unexpected);
   expect(await store.create(toEntries([plant(1n, "a")]))).toEqual(["created"]);
   await store[Symbol.asyncDispose]();
   expect(readdirSync(folder.path)).toEqual(["plants.db"]);
@@ -149,7 +149,7 @@ test("the failure marker of a store that was moved away does not prevent a new s
 test("after a failed fsync of a commit every call rejects, and the store is marked", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
-  const store = new SqliteStore(path, "create", unexpected);
+  const store = await SqliteStore.open(path, "create", unexpected);
   using _ = spyOn(SqlitePlants.prototype, "create").mockImplementationOnce(() => {
     throw sqliteError("SQLITE_IOERR_FSYNC");
   });
@@ -165,58 +165,60 @@ test("after a failed fsync of a commit every call rejects, and the store is mark
   expect(await store.close()).toBe(false);
 });
 
-test("files that are not stores are rejected with advice, and not changed", () => {
+test("files that are not stores are rejected with advice, and not changed", async () => {
   using folder = new TemporaryFolder();
-  const openingError = (path: string, mode: "create" | "existing" = "create") => {
+  const openingError = async (path: string, mode: "create" | "existing" = "create") => {
     try {
-      openDatabase(path, mode).close();
+      (await openDatabase(path, mode)).database.close();
       return "opened";
     } catch (error) {
       return error instanceof OperatorError ? error.message : error;
     }
   };
 
-  expect(openingError(folder.file("none.db"), "existing")).toContain("there is no store");
+  expect(await openingError(folder.file("none.db"), "existing")).toContain("there is no store");
   expect(existsSync(folder.file("none.db"))).toBe(false);
   symlinkSync(folder.file("loop.db"), folder.file("loop.db"));
   for (const mode of ["existing", "create"] as const)
-    expect(openingError(folder.file("loop.db"), mode)).toMatch(
+    expect(await openingError(folder.file("loop.db"), mode)).toMatch(
       /^cannot open the store .*loop\.db \(ELOOP\); /,
     );
-  expect(openingError(folder.file("no/such/folder.db"))).toContain("(ENOENT); check that its folder exists");
-  expect(openingError(folder.path)).toEndWith("is a folder; name a file");
-  expect(openingError(":memory:")).toContain("cannot be kept durable (its journal mode is memory)");
+  expect(await openingError(folder.file("no/such/folder.db"))).toContain(
+    "(ENOENT); check that its folder exists",
+  );
+  expect(await openingError(folder.path)).toEndWith("is a folder; name a file");
+  expect(await openingError(":memory:")).toContain("cannot be kept durable (its journal mode is memory)");
 
   writeFileSync(folder.file("empty.db"), "");
-  expect(openingError(folder.file("empty.db"), "existing")).toContain(
+  expect(await openingError(folder.file("empty.db"), "existing")).toContain(
     'is not up to date; run "plantstore migrate"',
   );
 
   writeFileSync(folder.file("text.db"), "not a database, however long it is".repeat(100));
-  expect(openingError(folder.file("text.db"))).toContain("cannot open the store");
+  expect(await openingError(folder.file("text.db"))).toContain("cannot open the store");
 
   const foreign = new Database(folder.file("foreign.db"));
   foreign.run("CREATE TABLE songs (title TEXT)");
   foreign.close();
-  expect(openingError(folder.file("foreign.db"))).toContain("not a plant store");
+  expect(await openingError(folder.file("foreign.db"))).toContain("not a plant store");
   const untouched = new Database(folder.file("foreign.db"));
   expect(untouched.query("PRAGMA journal_mode").values()).toEqual([["delete"]]);
   untouched.close();
 
-  openDatabase(folder.file("newer.db"), "create").close();
+  (await openDatabase(folder.file("newer.db"), "create")).database.close();
   const newer = new Database(folder.file("newer.db"));
   newer.run("PRAGMA user_version = 99");
   newer.close();
   const bytes = readFileSync(folder.file("newer.db"));
-  expect(openingError(folder.file("newer.db"))).toContain("schema version 99");
+  expect(await openingError(folder.file("newer.db"))).toContain("schema version 99");
   expect(readFileSync(folder.file("newer.db")).equals(bytes)).toBe(true);
 });
 
 test("readiness probes and token changes run checkpoints too, so the WAL stays short without creates", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
-  await using store = new SqliteStore(path, "create", unexpected);
-  using other = openDatabase(path, "existing");
+  await using store = await SqliteStore.open(path, "create", unexpected);
+  using other = (await openDatabase(path, "existing")).database;
   const walPages = () => Number(other.query("PRAGMA wal_checkpoint(NOOP)").values()[0]?.[1]);
   const changes = [
     () => store.assertWritable(),

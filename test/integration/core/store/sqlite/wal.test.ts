@@ -3,21 +3,22 @@
 import { Database } from "bun:sqlite";
 import { expect, spyOn, test } from "bun:test";
 import { existsSync } from "node:fs";
-import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
+import type { Plant } from "../../../../../src/core/contract/contract.ts";
 import { toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { CheckpointSignals } from "../../../../../src/core/store/sqlite/checkpoint-signals.ts";
 import { walBytesKept } from "../../../../../src/core/store/sqlite/connection.ts";
 import { DiskFailureError } from "../../../../../src/core/store/sqlite/errors.ts";
-import { BatchMemory } from "../../../../../src/core/store/sqlite/shared-batch.ts";
+import { BatchSender } from "../../../../../src/core/store/sqlite/shared-batch.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
+import { plant } from "../../../../support/contracts.ts";
 import { eventually } from "../../../../support/eventually.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
 import { openedStore, storedCount, unexpected } from "../../../../support/stored-plants.ts";
 
 const mebibyte = 2 ** 20;
 
-function large(id: bigint): NewPlant {
-  return { id, name: "x".repeat(mebibyte) };
+function large(id: bigint): Plant {
+  return plant({ id, name: "x".repeat(mebibyte) });
 }
 
 /** The length of the WAL, and how much of it is not in the database file, in pages. */
@@ -68,18 +69,18 @@ test("a server's WAL is copied by the checkpoint thread, and restarts in the com
 test("a commit in flight while an fsync of the checkpoint thread fails is not acknowledged, nor anything after it", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
-  const { buffer } = new BatchMemory();
+  const { buffer } = new BatchSender();
   const checkpointThread = new CheckpointSignals(buffer);
-  const store = new SqliteStore(path, "create", unexpected, checkpointThread);
-  expect(await store.create(toEntries([{ id: 1n, name: "a" }]))).toEqual(["created"]);
+  const store = await SqliteStore.open(path, "create", unexpected, { checkpointThread });
+  expect(await store.create(toEntries([{ id: 1n, name: "a" }].map(plant)))).toEqual(["created"]);
   // As the thread does, in memory that both share, while the batch is committed.
   using now = spyOn(Date, "now").mockImplementation(() => {
     new CheckpointSignals(buffer).failDisk();
     return 0;
   });
   for (const call of [
-    () => store.create(toEntries([{ id: 2n, name: "b" }])),
-    () => store.create(toEntries([{ id: 1n, name: "a" }])),
+    () => store.create(toEntries([{ id: 2n, name: "b" }].map(plant))),
+    () => store.create(toEntries([{ id: 1n, name: "a" }].map(plant))),
     () => store.assertWritable(),
     () => store.tokens.list(),
   ])

@@ -41,7 +41,7 @@ function start() {
 }
 
 function create(queues: NodeQueues, id: number, callerKey?: string, name = ""): Promise<CreateOutcome> {
-  return createPlant(queues, { id: BigInt(id), name }, callerKey);
+  return createPlant(queues, { id: BigInt(id), values: [name, undefined] }, callerKey);
 }
 
 function queued({ queuedPlants }: NodeQueues): number {

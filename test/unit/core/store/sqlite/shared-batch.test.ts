@@ -5,14 +5,15 @@ import fc from "fast-check";
 import { type NewEntry, type Outcome, toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { DiskFailureError } from "../../../../../src/core/store/sqlite/errors.ts";
 import { BatchMemory, BatchSender, word } from "../../../../../src/core/store/sqlite/shared-batch.ts";
-import { anyNewPlant } from "../../../../support/random.ts";
+import { plant, plantStore } from "../../../../support/contracts.ts";
+import { anyPlant } from "../../../../support/random.ts";
 
 const outcomes = ["created", "conflict", "unchanged", "unavailable"] as const;
 const fourEntries = entriesFrom(1n);
 
 function entriesFrom(first: bigint): NewEntry[] {
   return toEntries(
-    [0n, 1n, 2n, 3n].map((offset) => ({ id: first + offset, name: `Monstera ${first + offset}` })),
+    [0n, 1n, 2n, 3n].map((offset) => plant({ id: first + offset, name: `Monstera ${first + offset}` })),
   );
 }
 
@@ -22,7 +23,8 @@ function entriesFrom(first: bigint): NewEntry[] {
  */
 function connected() {
   const sender = new BatchSender();
-  const receiver = new BatchMemory(sender.buffer);
+  sender.useContract(plantStore);
+  const receiver = new BatchMemory(plantStore, sender.buffer);
   const commit = (results: readonly Outcome[] = outcomes, messagesHandled = 0) => {
     expect(receiver.wait(messagesHandled)).toBe("batch");
     const batch = receiver.readBatch();
@@ -34,10 +36,10 @@ function connected() {
 }
 
 test("a batch comes back as it was, absent and empty tags apart, and so do creators", () => {
-  const writer = new BatchMemory();
-  const reader = new BatchMemory(writer.buffer);
+  const { buffer } = new BatchSender();
+  const [writer, reader] = [new BatchMemory(plantStore, buffer), new BatchMemory(plantStore, buffer)];
   const anyCreator = fc.option(fc.oneof(fc.nat(), fc.constantFrom(0, 1, 2 ** 31, 2 ** 53 - 1)));
-  const anyEntry = fc.record({ plant: anyNewPlant, creator: anyCreator });
+  const anyEntry = fc.record({ plant: anyPlant, creator: anyCreator });
   fc.assert(
     fc.property(fc.array(anyEntry, { maxLength: 20 }), (batch: NewEntry[]) => {
       writer.writeBatch(batch);
@@ -47,15 +49,15 @@ test("a batch comes back as it was, absent and empty tags apart, and so do creat
 });
 
 test("a batch is accepted if its names and tags fit, however many bytes their characters take", () => {
-  const memory = new BatchMemory();
+  const memory = new BatchMemory(plantStore, new BatchSender().buffer);
   const name = "€".repeat(1_300);
-  const batch = toEntries(Array.from({ length: 1_024 }, (_, index) => ({ id: BigInt(index), name })));
+  const batch = toEntries(Array.from({ length: 1_024 }, (_, index) => plant({ id: BigInt(index), name })));
   expect(memory.accepts(batch)).toBe(true);
   memory.writeBatch(batch);
   expect(memory.readBatch()).toEqual(batch);
-  expect(memory.accepts([...batch, ...toEntries([{ id: -1n, name: "x" }])])).toBe(false);
-  expect(memory.accepts(toEntries([{ id: 1n, name: "x".repeat(2 ** 21) }]))).toBe(false);
-  expect(memory.accepts(toEntries([{ id: 1n, name: "x", tag: "x".repeat(2 ** 21) }]))).toBe(false);
+  expect(memory.accepts([...batch, ...toEntries([plant({ id: -1n, name: "x" })])])).toBe(false);
+  expect(memory.accepts(toEntries([plant({ id: 1n, name: "x".repeat(2 ** 21) })]))).toBe(false);
+  expect(memory.accepts(toEntries([plant({ id: 1n, name: "x", tag: "x".repeat(2 ** 21) })]))).toBe(false);
 });
 
 test("one batch is sent at a time, and the next one when its outcomes are read", async () => {

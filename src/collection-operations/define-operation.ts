@@ -1,0 +1,159 @@
+// Defines an operation: what it takes and returns, and the way of its requests. The create has a
+// faster way of its own, in create-plant.ts.
+
+import type { Caller } from "../core/auth/caller.ts";
+import type { Contract } from "../core/contract/contract.ts";
+import { ApiError, unavailable } from "../core/contract/errors.ts";
+import { toExactJson } from "../core/contract/exact-json.ts";
+import { checkMediaType } from "../core/http/body-reader.ts";
+import type { Exchange } from "../core/http/exchange.ts";
+import type {
+  DescribedOperation,
+  Operation,
+  OperationServices,
+  OperationStore,
+} from "../core/http/operation.ts";
+import { OperatorError } from "../core/operator-error.ts";
+import { TurnTimeout } from "../core/store/turns.ts";
+import { type Parameters, type ParameterValues, parseParameters } from "./parameters.ts";
+
+/** The response of an operation: JSON, or no body. */
+interface Reply {
+  readonly status: number;
+  /** A bigint becomes a number with all of its digits. */
+  readonly json?: unknown;
+  /** JSON that is written already, instead of `json`. */
+  readonly jsonText?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface OperationOptions<Declared extends Parameters, Body>
+  extends Pick<Operation, "operationId" | "method" | "path">,
+    Pick<DescribedOperation, "summary" | "responses"> {
+  readonly description?: string;
+  /** Undefined if the operation has none. */
+  readonly parameters?: Declared;
+  /** Undefined if no body is read. */
+  readonly body?: {
+    /** The schema of OpenAPI. */
+    readonly schema: object;
+    readonly parse: (bytes: Uint8Array) => Body | ApiError;
+  };
+  /** Rejects with an OperatorError if the store cannot be used now: the client gets a 503. */
+  readonly handle: (call: {
+    readonly caller: Caller;
+    readonly parameters: ParameterValues<Declared>;
+    readonly body: Body;
+    /** The path of the request. */
+    readonly path: string;
+    readonly contract: Contract;
+    readonly store: OperationStore;
+  }) => Promise<Reply | ApiError>;
+}
+
+/** Makes an operation that authenticates, validates, and responds with what its handler returns. */
+export function defineOperation<const Declared extends Parameters = Record<never, never>, Body = undefined>(
+  options: OperationOptions<Declared, Body>,
+): Operation {
+  const { operationId, method, path, summary, description = "", parameters = {}, body, responses } = options;
+  return {
+    operationId,
+    method,
+    path,
+    advice: "",
+    described: { summary, description, parameters, body: body?.schema, responses },
+    async run(exchange, services, segments) {
+      try {
+        const result = await respond(options, exchange, services, segments);
+        if (result instanceof ApiError) exchange.reject(result);
+      } catch (error) {
+        if (error instanceof TurnTimeout) exchange.reject(overloaded());
+        else if (error instanceof OperatorError) exchange.failStore(error);
+        else if (exchange.request.signal.aborted) exchange.abort();
+        else exchange.fail(error);
+      }
+    },
+  };
+}
+
+/** Replies, or returns the error to reply with. */
+async function respond<Declared extends Parameters, Body>(
+  { parameters: declared, body, handle }: OperationOptions<Declared, Body>,
+  exchange: Exchange,
+  { contract, authenticator, rateLimit, bodyReader, storeOf }: OperationServices,
+  segments: Readonly<Record<string, string>>,
+): Promise<ApiError | undefined> {
+  const { request } = exchange;
+  const caller = await authenticator.authenticate(request.headers);
+  if (caller instanceof ApiError) return caller;
+  exchange.caller = caller;
+  exchange.rateLimit = rateLimit?.consume(caller);
+  if (exchange.rateLimit?.error !== undefined) return exchange.rateLimit.error;
+
+  const parameters = parseParameters(declared ?? ({} as Declared), segments, request.url);
+  if (parameters instanceof ApiError) return parameters;
+  let parsed: Body | undefined;
+  if (body !== undefined) {
+    const bytes = checkMediaType(request.headers) ?? (await bodyReader.read(request, caller));
+    const result = bytes instanceof ApiError ? bytes : body.parse(bytes);
+    if (result instanceof ApiError) return result;
+    parsed = result;
+  }
+
+  if (storeOf === undefined) throw new Error("The server was started without a store for operations");
+  const store = storeOf(caller.key);
+  const reply = await handle({
+    caller,
+    parameters,
+    body: parsed as Body,
+    path: exchange.path,
+    contract,
+    store,
+  });
+  if (reply instanceof ApiError) return reply;
+  const json = reply.jsonText ?? (reply.json === undefined ? undefined : toExactJson(reply.json));
+  const contentType = json === undefined ? undefined : { "Content-Type": "application/json" };
+  const headers = { ...contentType, "Cache-Control": "no-store", ...reply.headers };
+  const init = { status: reply.status, headers };
+  if (json === undefined) {
+    exchange.reply(new Response(null, init));
+    return undefined;
+  }
+  const bytes = new TextEncoder().encode(json);
+  if (bytes.length <= unheldBytesMax || request.method === "HEAD") {
+    exchange.reply(new Response(bytes, init));
+    return undefined;
+  }
+  if (!bodyReader.memory.acquire(caller.key, bytes.length)) return overloaded();
+  const release = () => bodyReader.memory.release(caller.key, bytes.length);
+  exchange.reply(new Response(untilReceived(bytes, release), init));
+  return undefined;
+}
+
+function overloaded(): ApiError {
+  return unavailable("The server is overloaded and did not run the operation");
+}
+
+/** Shorter responses fit into the buffers of the kernel, so that no memory is reserved for them. */
+const unheldBytesMax = 16_384;
+
+/** A body that calls `release` when the client has received it, or is gone. */
+function untilReceived(bytes: Uint8Array, release: () => void): ReadableStream<Uint8Array> {
+  let isSent = false;
+  return new ReadableStream<Uint8Array>(
+    {
+      // Called again when the socket has taken the first chunk.
+      pull(controller) {
+        if (isSent) {
+          release();
+          controller.close();
+          return;
+        }
+        isSent = true;
+        controller.enqueue(bytes);
+      },
+      cancel: release,
+    },
+    { highWaterMark: 0 },
+  );
+}

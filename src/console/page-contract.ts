@@ -1,0 +1,85 @@
+// What the page knows of the contract: the server parses and validates, and the page shows texts.
+
+import type { Contract, Field, Values } from "../core/contract/contract.ts";
+import { sampleBody } from "../core/contract/plant.ts";
+
+/** A field as a form has it. */
+export interface PageField {
+  readonly name: string;
+  readonly input: "text" | "number" | "json" | "boolean" | readonly string[];
+  readonly isRequired: boolean;
+  /** Whether the value is a text, which JSON has in quotes. */
+  readonly isText: boolean;
+  readonly isNullable: boolean;
+  /** The type with an example, for fields that do not take any text; "" for others. */
+  readonly hint: string;
+}
+
+export interface PageContract {
+  /** Such as "Plant Store". */
+  readonly service: string;
+  readonly one: string;
+  readonly many: string;
+  /** The path of the collection, such as "/plants". */
+  readonly path: string;
+  readonly fields: readonly PageField[];
+  /** The index of the field that lists show first, and of the one by which they group; -1 if there is none. */
+  readonly title: number;
+  readonly group: number;
+  /** The names of the fields whose words a search finds. */
+  readonly searched: readonly string[];
+  /** A group that examples have. */
+  readonly groupExample: string;
+  readonly sampleBody: string;
+}
+
+export function pageContract(contract: Contract): PageContract {
+  const { words, basePath, path, fields, titleField, groupField } = contract;
+  return {
+    service: words.service,
+    one: words.one,
+    many: words.many,
+    path: basePath + path,
+    fields: fields.map((field) => ({
+      name: field.name,
+      input: field.type.input,
+      isRequired: field.isRequired,
+      isText: /^text\b/.test(field.type.kind),
+      isNullable: field.type.kind.endsWith(" or null"),
+      hint: hintOf(field),
+    })),
+    title: titleField === undefined ? -1 : fields.indexOf(titleField),
+    group: groupField === undefined ? -1 : fields.indexOf(groupField),
+    searched: searchedFields(contract).map(({ name }) => name),
+    groupExample: groupField === undefined ? "" : groupField.type.format(groupField.example),
+    sampleBody: sampleBody(contract, 42n),
+  };
+}
+
+/** Examples that are longer are left out of hints. */
+const exampleLengthMax = 60;
+
+function hintOf({ type, example }: Field): string {
+  const { expected, input } = type;
+  if (expected === "a string" || input === "boolean" || Array.isArray(input)) return "";
+  const text = type.format(example);
+  const isShown =
+    text !== "" &&
+    text.length <= exampleLengthMax &&
+    type.parse(text) !== undefined &&
+    !expected.includes("such as");
+  return `${expected.slice(0, 1).toUpperCase()}${expected.slice(1)}${isShown ? `, such as ${text}` : ""}`;
+}
+
+/** The fields whose columns are texts. */
+export function searchedFields({ fields }: Contract): Field[] {
+  return fields.filter(({ type }) => type.column.sqlite === "TEXT");
+}
+
+/** The values of a plant as texts, in the order of the fields; null for a field that it does not have. */
+export function toTexts({ fields }: Contract, values: Values, lengthMax = Number.POSITIVE_INFINITY) {
+  return fields.map(({ type }, index) => {
+    const value = values[index];
+    return value === undefined ? null : type.format(value).slice(0, lengthMax);
+  });
+}

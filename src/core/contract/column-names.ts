@@ -1,0 +1,28 @@
+// The columns of fields. Names are the contract's author's: of any characters and length, equal but for
+// case, or those of our own columns.
+
+/** Lower-case names that both engines have as they are; PostgreSQL keeps 63 bytes. */
+const plain = /^[a-z][a-z0-9_]{0,55}$/;
+const own: readonly string[] = ["id", "created_at", "creator", "rowid", "oid"];
+
+/** The column of a field: its name, or, where that may clash, one that follows from the name alone. */
+export function columnNameOf(field: string): string {
+  if (plain.test(field) && !own.includes(field) && !field.startsWith("x_")) return field;
+  const readable = field
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "_")
+    .slice(0, 30);
+  return `x_${readable}_${fingerprint(field)}`;
+}
+
+export function quoteColumn(name: string): string {
+  return `"${name}"`;
+}
+
+/** 64 bits of FNV-1a over the UTF-16 code units, in hexadecimal digits. */
+function fingerprint(text: string): string {
+  let hash = 0xcbf29ce484222325n;
+  for (let index = 0; index < text.length; index++)
+    hash = BigInt.asUintN(64, (hash ^ BigInt(text.charCodeAt(index))) * 0x100000001b3n);
+  return hash.toString(16).padStart(16, "0");
+}

@@ -1,0 +1,67 @@
+// Whether a store of one contract can take over another: what is stored must stay valid.
+
+import type { Contract, Field } from "./contract.ts";
+import { isAnnotation, type Json } from "./schemas.ts";
+
+/**
+ * The first change that a store cannot take over, as a sentence with both values; undefined if it can:
+ * fields are added or gone, limits are widened, descriptions differ.
+ */
+export function findRefusedChange(stored: Contract, wanted: Contract): string | undefined {
+  if (stored.path !== wanted.path) return `its collection is ${stored.path}, and would be ${wanted.path}`;
+  const id = findNarrowed(stored.id, wanted.id);
+  if (id !== undefined) return id;
+  for (const field of wanted.fields) {
+    const before = stored.fields.find(({ name }) => name === field.name);
+    const isNew = before === undefined || !before.isRequired;
+    if (before !== undefined) {
+      const narrowed = findNarrowed(before, field);
+      if (narrowed !== undefined) return narrowed;
+    }
+    if (field.isRequired && isNew && field.fill === undefined)
+      return `"${field.name}" was ${before === undefined ? "no field" : "optional"}, and would be required without a default`;
+  }
+  return undefined;
+}
+
+type Compared = Pick<Field, "name" | "schema" | "type">;
+
+/** Keywords whose value may become smaller or larger, or be left out. */
+const lowerLimits = ["minLength", "minimum", "exclusiveMinimum"];
+const upperLimits = ["maxLength", "maximum", "exclusiveMaximum"];
+const removable = ["pattern", "format", ...lowerLimits, ...upperLimits];
+
+function findNarrowed(before: Compared, after: Compared): string | undefined {
+  const { name } = after;
+  const was = (from: string, to: string) => `"${name}" was ${from}, and would be ${to}`;
+  if (before.type.input === "json" || after.type.input === "json") {
+    const isSame = JSON.stringify(restrictions(before.schema)) === JSON.stringify(restrictions(after.schema));
+    return isSame ? undefined : `"${name}" would be validated by another schema`;
+  }
+  if (before.type.kind !== after.type.kind) return was(before.type.expected, after.type.expected);
+  for (const keyword of new Set([...Object.keys(before.schema), ...Object.keys(after.schema)])) {
+    if (isAnnotation(keyword) || keyword === "type") continue;
+    const [from, to] = [before.schema[keyword], after.schema[keyword]];
+    if (!isWider(keyword, from, to)) return was(before.type.expected, after.type.expected);
+  }
+  return undefined;
+}
+
+function isWider(keyword: string, from: unknown, to: unknown): boolean {
+  if (JSON.stringify(from) === JSON.stringify(to)) return true;
+  if (to === undefined) return removable.includes(keyword) || keyword === "enum";
+  if (from === undefined) return false;
+  if (lowerLimits.includes(keyword)) return Number(to) <= Number(from);
+  if (upperLimits.includes(keyword)) return Number(to) >= Number(from);
+  if (keyword === "enum") return (from as unknown[]).every((value) => (to as unknown[]).includes(value));
+  return keyword === "format" && from === "int32" && to === "int64";
+}
+
+function restrictions(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(restrictions);
+  if (typeof value !== "object" || value === null) return value;
+  const kept = Object.entries(value as Json).filter(
+    ([name, member]) => !isAnnotation(name) || typeof member === "object",
+  );
+  return Object.fromEntries(kept.map(([name, member]) => [name, restrictions(member)]));
+}

@@ -1,0 +1,160 @@
+// The contract: everything that is particular to the resource, read once from an OpenAPI description
+// and passed down. "Plant" is the code's word for one stored resource, whatever the contract calls it.
+
+import type { FieldType, FieldValue } from "./field-types.ts";
+
+/** A property of the resource besides its id. */
+export interface Field {
+  readonly name: string;
+  /** The name as a member of JSON, such as `"name":`. */
+  readonly jsonName: string;
+  /** The name of its column, quoted for SQL. */
+  readonly column: string;
+  /** The key of the column in a row. */
+  readonly columnName: string;
+  readonly type: FieldType;
+  readonly isRequired: boolean;
+  readonly example: FieldValue;
+  /** The value for plants that were stored before a required field was added. */
+  readonly fill: FieldValue | undefined;
+  /** Whether responses have it. */
+  readonly isReturned: boolean;
+  /** Whether every object inherits a member of this name, such as "constructor". */
+  readonly isInherited: boolean;
+  /** The schema of the property, which documents show. */
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
+/** The words of the resource, for everything that people read. */
+export interface Words {
+  /** The service, such as "Plant Store". */
+  readonly service: string;
+  /** Such as "plant". */
+  readonly one: string;
+  /** Such as "plants". */
+  readonly many: string;
+  /** The schema of a body that creates one, such as "NewPlant". */
+  readonly body: string;
+}
+
+/** An operation of the contract that is served. */
+export interface ServedOperation {
+  readonly operationId: string;
+  /** The status of its success. */
+  readonly status: number;
+}
+
+/** An operation of the contract that is not served: it responds with notImplemented. */
+export interface OtherOperation {
+  readonly method: "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
+  readonly path: string;
+}
+
+export type OperationName = "create" | "list" | "get" | "delete";
+
+export interface Contract {
+  /** What readContract has read: a thread and a store read it again. */
+  readonly source: ContractSource;
+  readonly document: OpenApiDocument;
+  readonly words: Words;
+  /** The path of the collection, percent-encoded, such as "/plants". */
+  readonly path: string;
+  /** The same path as the description has it. */
+  readonly describedPath: string;
+  /** The path of the first server's URL, such as "/v1", or "". */
+  readonly basePath: string;
+  /** The id, which the client chooses. */
+  readonly id: {
+    readonly name: string;
+    readonly type: FieldType<bigint>;
+    readonly schema: Readonly<Record<string, unknown>>;
+  };
+  readonly fields: readonly Field[];
+  /** Whether the body may have members that are no fields, which are ignored. */
+  readonly allowsOthers: boolean;
+  /** Whether responses have the id. */
+  readonly returnsId: boolean;
+  /** The text that lists show first: the first required one. */
+  readonly titleField: Field | undefined;
+  /** The optional text by which lists and charts group. */
+  readonly groupField: Field | undefined;
+  readonly operations: { readonly create: ServedOperation } & {
+    readonly [Name in OperationName]?: ServedOperation;
+  };
+  readonly others: readonly OtherOperation[];
+  /** A sentence for each part of the description that is not served or not checked, with its pointer. */
+  readonly notes: readonly string[];
+  /** The plants of the contract's examples: at least one. */
+  readonly examples: readonly Plant[];
+}
+
+export interface ContractSource {
+  /** The text of an OpenAPI description, in YAML or JSON. */
+  readonly text: string;
+  /** The path of the collection, if the description has several. */
+  readonly collection?: string | undefined;
+}
+
+/** An OpenAPI description, of which only what is read is typed. */
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: { readonly title: string; readonly version: string };
+  readonly paths?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly [member: string]: unknown;
+}
+
+/** The values of a plant in the order of the contract's fields; undefined for one that it does not have. */
+export type Values = readonly (FieldValue | undefined)[];
+
+/** A plant as it is sent and stored. */
+export interface Plant {
+  readonly id: bigint;
+  readonly values: Values;
+}
+
+/** The fields of a plant as columns of a row: null for a field that it does not have. */
+export type PlantColumns = Readonly<Record<string, unknown>>;
+
+/** The value of a field; undefined for a plant without it. */
+export function valueIn(contract: Contract, values: Values, field: Field): FieldValue | undefined {
+  return values[contract.fields.indexOf(field)];
+}
+
+/** Values with one of them replaced; undefined removes it. */
+export function withValue(
+  contract: Contract,
+  values: Values,
+  field: Field,
+  value: FieldValue | undefined,
+): Values {
+  return values.with(contract.fields.indexOf(field), value);
+}
+
+/** The values of the examples. */
+export function sampleValues(contract: Contract): Values {
+  return contract.fields.map(({ example }) => example);
+}
+
+/** Whether two plants have the same values. */
+export function valuesEqual(contract: Contract, one: Values, other: Values): boolean {
+  return contract.fields.every((field, index) => valueEquals(field, one[index], other[index]));
+}
+
+/** Whether two values of a field are equal, or both absent. */
+export function valueEquals(
+  { type }: Field,
+  one: FieldValue | undefined,
+  other: FieldValue | undefined,
+): boolean {
+  return one === undefined || other === undefined ? one === other : type.equals(one, other);
+}
+
+/** The UTF-16 code units of values as texts, at most: they limit the memory that they take. */
+export function countCodeUnits({ fields }: Contract, values: Values): number {
+  let codeUnits = 0;
+  for (let index = 0; index < fields.length; index++) {
+    const value = values[index];
+    if (value !== undefined) codeUnits += (fields[index] as Field).type.size(value);
+  }
+  return codeUnits;
+}

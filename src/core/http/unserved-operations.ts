@@ -1,0 +1,37 @@
+// The operations that a contract describes and this server does not have: they respond with 501.
+
+import type { Contract } from "../contract/contract.ts";
+import { ApiError } from "../contract/errors.ts";
+import type { Operation } from "./operation.ts";
+
+/** @param offered those that are served: others with the same method and path are left out. */
+export function unservedOperations(contract: Contract, offered: readonly Operation[]): Operation[] {
+  const shape = (path: string) => path.replaceAll(/\{[^{}]*\}/g, "{}");
+  const isOffered = (method: string, path: string) =>
+    offered.some((operation) => operation.method === method && shape(operation.path) === shape(path));
+  return contract.others
+    .filter(({ method, path }) => !isOffered(method, path))
+    .map(({ method, path }) => ({
+      operationId: `${method.toLowerCase()}Unserved`,
+      method,
+      path: encodeURI(path).replaceAll("%7B", "{").replaceAll("%7D", "}"),
+      advice: undefined,
+      run: async (exchange, { authenticator }) => {
+        try {
+          const caller = await authenticator.authenticate(exchange.request.headers);
+          if (caller instanceof ApiError) return exchange.reject(caller);
+          exchange.caller = caller;
+          exchange.reject(notServed(contract, method, path));
+        } catch (failure) {
+          exchange.fail(failure);
+        }
+      },
+    }));
+}
+
+export function notServed(contract: Contract, method: string, path: string): ApiError {
+  return new ApiError(
+    "notImplemented",
+    `${method} ${path} is described, but this server does not have it; use the operations of ${contract.path}.`,
+  );
+}

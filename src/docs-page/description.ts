@@ -1,0 +1,113 @@
+// The parts of an OpenAPI description that are read and written here.
+
+/** A part of the description. */
+interface Described {
+  readonly $ref?: string;
+  readonly description?: string;
+}
+
+/** A part of JSON Schema. */
+export interface Schema extends Described {
+  readonly type?: string | readonly string[];
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly example?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly default?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly items?: Schema;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly allOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+}
+
+export interface Example {
+  readonly summary?: string;
+  readonly value?: unknown;
+}
+
+export interface MediaType {
+  readonly schema?: Schema;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, Example>>;
+}
+
+export interface DescribedResponse extends Described {
+  readonly headers?: Readonly<Record<string, object>>;
+  readonly content?: Readonly<Record<string, MediaType>>;
+}
+
+export interface DescribedParameter extends Described {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly schema?: Schema;
+}
+
+/** An operation as it is served. */
+export interface DescribedOperation {
+  readonly tags?: readonly string[];
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters?: readonly DescribedParameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, MediaType>> };
+  readonly responses: Readonly<Record<string, DescribedResponse>>;
+  readonly "x-codeSamples"?: readonly {
+    readonly lang?: string;
+    readonly label?: string;
+    readonly source: string;
+  }[];
+}
+
+/** The operations of a path by their methods in lower case. */
+export type PathItem = Readonly<Record<string, DescribedOperation>>;
+
+/** The parameters that all operations of a path have. */
+export function parametersOf(item: PathItem | undefined): readonly DescribedParameter[] {
+  const { parameters } = (item ?? {}) as { readonly parameters?: unknown };
+  return Array.isArray(parameters) ? parameters : [];
+}
+
+export interface Description {
+  readonly openapi: string;
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly description: string;
+    readonly license?: { readonly name: string };
+  };
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly responses?: Readonly<Record<string, DescribedResponse>>;
+    readonly headers?: Readonly<Record<string, object>>;
+    readonly securitySchemes?: Readonly<Record<string, object>>;
+  };
+  readonly [member: string]: unknown;
+}
+
+/** The name and the value of the media type of JSON, also where it has parameters. */
+export function jsonMedia(
+  content: Readonly<Record<string, MediaType>> | undefined,
+): readonly [name: string, media: MediaType] | undefined {
+  return Object.entries(content ?? {}).find(([name]) => /^(?:application\/json\b|\*\/\*)/i.test(name));
+}
+
+/** The examples of a media type that have a value. */
+export function examplesOf({ example, examples = {} }: MediaType): Example[] {
+  const all = example === undefined ? Object.values(examples) : [{ value: example }];
+  return all.filter(({ value }) => value !== undefined);
+}
+
+/** The last name of a reference. */
+export function nameOf({ $ref = "" }: { readonly $ref?: string }): string {
+  return $ref.split("/").at(-1) ?? "";
+}

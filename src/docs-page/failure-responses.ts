@@ -1,0 +1,256 @@
+// The failures of operations as the description has them: codes, header fields, and examples with the
+// messages that the server sends.
+
+import { type Contract, type Plant, withValue } from "../core/contract/contract.ts";
+import { ApiError, type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
+import { conflictError, parsePlantJson, plantJson } from "../core/contract/plant.ts";
+import { createOperation } from "../core/http/create-plant.ts";
+import { internalError, overloaded } from "../core/http/exchange.ts";
+import type { Operation } from "../core/http/operation.ts";
+import { type Route, routerOf } from "../core/http/router.ts";
+import { notServed, unservedOperations } from "../core/http/unserved-operations.ts";
+import type { DescribedResponse, Example } from "./description.ts";
+
+/** What a client does about an error, for the table of codes. */
+export function adviceFor(code: ErrorCode, { path, words }: Contract): string {
+  const advice: Readonly<Record<ErrorCode, string>> = {
+    badRequest: "Send the header once, or a chunked body. The connection is closed.",
+    invalidJson: "Correct it at the line and column in the message.",
+    invalidPlant: "Correct the fields that the message names.",
+    unstorableText: "Remove it; the message has its position.",
+    invalidParameter: "Correct the parameters that the message names.",
+    conflict: `Choose another id. The stored ${words.one} is unchanged.`,
+    missingToken: "Send a token.",
+    invalidToken: "Ask the operator, or the identity provider, for a new token.",
+    notFound: `Send \`POST\` to \`${path}\`, under the address of this server.`,
+    methodNotAllowed: "Use one that `Allow` names.",
+    requestTimeout: "Send it again, on a new connection.",
+    contentTooLarge: `Send a smaller ${words.one}.`,
+    unsupportedMediaType: "Send `Content-Type: application/json`, and the JSON as it is.",
+    tooManyRequests: "Wait for as many seconds as `Retry-After` says.",
+    internalError: "Send it again; if that does not help, tell the operator the `X-Request-Id`.",
+    notImplemented: "Use another operation.",
+    unavailable: "Wait for as many seconds as `Retry-After` says, and send it again.",
+  };
+  return advice[code];
+}
+
+/** The names of examples that differ from those of their errors. */
+const exampleNames: Partial<Record<ErrorCode, string>> = {
+  missingToken: "missing",
+  invalidToken: "notAccepted",
+  contentTooLarge: "tooLarge",
+  unavailable: "overloaded",
+};
+
+/** An operation whose failures are described. */
+interface FailingOperation {
+  readonly kind: OperationKind;
+  readonly method: string;
+  /** Its path, in which braces are parameters. */
+  readonly path: string;
+}
+
+/** Which operation fails: one that reads a body, one that reads parameters, or one that is not served. */
+export type OperationKind = "create" | "withBody" | "withoutBody" | "unserved";
+
+/** The failures of operations, with the messages of a server. */
+export class FailureResponses {
+  readonly #contract: Contract;
+  readonly #basePath: string;
+  readonly #findRoute: (method: string, path: string) => Route;
+  readonly #errorSchema: object;
+
+  /** @param operations those besides the create. */
+  constructor(
+    contract: Contract,
+    operations: readonly Operation[],
+    { basePath, errorSchema }: { readonly basePath: string; readonly errorSchema: object },
+  ) {
+    const served = [createOperation(contract), ...operations];
+    this.#contract = contract;
+    this.#findRoute = routerOf([...served, ...unservedOperations(contract, served)], basePath, contract);
+    this.#basePath = basePath;
+    this.#errorSchema = errorSchema;
+  }
+
+  /** The failures of an operation, by status. */
+  of(operation: FailingOperation): Record<string, DescribedResponse> {
+    const responses: Record<string, DescribedResponse> = {};
+    for (const [status, codes] of Map.groupBy(codesOf[operation.kind], statusOf)) {
+      const errors = this.#errors(codes, operation);
+      responses[status] = {
+        description: this.#describe(status, codes, operation),
+        headers: headersOf(codes, errors.methodNotAllowed?.details.allow),
+        content: { "application/json": { schema: this.#errorSchema, examples: toExamples(errors) } },
+      };
+    }
+    responses.default = {
+      description: otherFailures,
+      content: { "application/json": { schema: this.#errorSchema } },
+    };
+    return responses;
+  }
+
+  #describe(status: number, codes: readonly ErrorCode[], { method, path }: FailingOperation): string {
+    const meanings = codes.map((code) => {
+      const isOfOne = code === "notFound" && method === "GET" && path.includes("{");
+      const detail = isOfOne ? `, or no ${this.#contract.words.one} with this id` : (details[code] ?? "");
+      return `${errorRegistry[code].error}: ${inSentence(errorRegistry[code].meaning)}${detail}.`;
+    });
+    if (status !== 400) return meanings.join(" ");
+    return `The request is invalid.
+
+${meanings.join(" ")}
+
+A request that is not well-formed HTTP/1.1 gets a bare 400 from the HTTP parser: no body, none of these headers, and the connection is closed.`;
+  }
+
+  #errors(codes: readonly ErrorCode[], operation: FailingOperation): Partial<Record<ErrorCode, ApiError>> {
+    // Mocks answer every invalid body with the first one.
+    const inOrder = codes.toSorted(
+      (one, other) => Number(other === "invalidPlant") - Number(one === "invalidPlant"),
+    );
+    const errors = inOrder.map((code) => [code, this.#error(code, operation)] as const);
+    return Object.fromEntries(errors.filter(([, error]) => error !== undefined));
+  }
+
+  /** An error with the message of a server; undefined if there is no such message. */
+  #error(code: ErrorCode, { method, path }: FailingOperation): ApiError | undefined {
+    const contract = this.#contract;
+    const [plant] = contract.examples as readonly [Plant];
+    const { titleField } = contract;
+    switch (code) {
+      case "badRequest":
+        return new ApiError(code, 'The Content-Length is "26, 26"; send it once, as one decimal number.');
+      case "invalidJson":
+        return errorOfBody(contract, `{${JSON.stringify(contract.fields[0]?.name ?? "id")}: }`);
+      case "invalidPlant":
+        return errorOfBody(contract, `{${JSON.stringify(contract.id.name)}: "1"}`);
+      case "unstorableText": {
+        if (titleField === undefined) return undefined;
+        const values = withValue(contract, plant.values, titleField, "Monst\0era");
+        const error = errorOfBody(contract, plantJson(contract, { ...plant, values }));
+        return error?.code === code ? error : undefined;
+      }
+      case "conflict":
+        return conflictError(contract, plant);
+      case "missingToken":
+        return new ApiError(
+          code,
+          "The request carries no bearer token; send the header Authorization: Bearer <ACCESS_TOKEN>.",
+        );
+      case "invalidToken":
+        return new ApiError(
+          code,
+          "The bearer token is not accepted: it is unknown, malformed, revoked or expired. Ask the operator for a new one.",
+        );
+      case "notFound":
+        return this.#errorOfRoute("POST", contract.path.slice(0, -1));
+      case "methodNotAllowed": {
+        const target = path.replaceAll(/\{[^{}]*\}/g, "1");
+        const errors = ["GET", "PUT", "PATCH", "DELETE", "POST"].map((each) =>
+          this.#errorOfRoute(each, target),
+        );
+        return errors.find((error) => error?.code === code);
+      }
+      case "requestTimeout":
+        return new ApiError(code, "The body did not arrive within 20 seconds; sending it again is safe.");
+      case "contentTooLarge":
+        return new ApiError(code, "The body is over the limit of 1048576 bytes; send a smaller one.");
+      case "unsupportedMediaType":
+        return new ApiError(code, "The Content-Type is text/plain; send application/json.");
+      case "tooManyRequests":
+        return new ApiError(
+          code,
+          "This token is over its rate of 10 creates a second; try again in 1 second.",
+        );
+      case "internalError":
+        return internalError();
+      case "unavailable":
+        return overloaded(contract);
+      case "notImplemented":
+        return notServed(contract, method, path);
+      case "invalidParameter":
+        return undefined;
+    }
+  }
+
+  #errorOfRoute(method: string, path: string): ApiError | undefined {
+    const route = this.#findRoute(method, this.#basePath + path);
+    return route.operation === undefined ? route.error : undefined;
+  }
+}
+
+function errorOfBody(contract: Contract, body: string): ApiError | undefined {
+  const result = parsePlantJson(contract, body);
+  return result instanceof ApiError ? result : undefined;
+}
+
+const headerOf = (name: string) => [name, { $ref: `#/components/headers/${name}` }] as const;
+
+/** Errors of requests whose caller is not known yet, which has no rate then. */
+const beforeRate: readonly ErrorCode[] = ["missingToken", "invalidToken", "notFound", "methodNotAllowed"];
+
+function headersOf(codes: readonly ErrorCode[], allow = "POST"): Record<string, object> {
+  const names = ["X-Request-Id", "Cache-Control"];
+  if (!codes.some((code) => beforeRate.includes(code))) names.push("RateLimit", "RateLimit-Policy");
+  if (codes.some((code) => code === "tooManyRequests" || code === "unavailable")) names.push("Retry-After");
+  const own: Record<string, object> = {};
+  if (codes.includes("missingToken"))
+    own["WWW-Authenticate"] = {
+      description: "The scheme to use (RFC 6750, section 3).",
+      schema: { type: "string", examples: ['Bearer realm="plantstore"'] },
+    };
+  if (codes.includes("methodNotAllowed"))
+    own.Allow = {
+      description: "The methods that the path offers.",
+      schema: { type: "string", examples: [allow] },
+    };
+  return { ...Object.fromEntries(names.map(headerOf)), ...own };
+}
+
+const codesOf: Readonly<Record<OperationKind, readonly ErrorCode[]>> = {
+  create: Object.keys(errorRegistry).filter(
+    (code) => code !== "invalidParameter" && code !== "notImplemented",
+  ) as ErrorCode[],
+  withBody: Object.keys(errorRegistry).filter((code) => code !== "notImplemented") as ErrorCode[],
+  withoutBody: [
+    "invalidParameter",
+    "missingToken",
+    "invalidToken",
+    "notFound",
+    "methodNotAllowed",
+    "tooManyRequests",
+    "internalError",
+    "unavailable",
+  ],
+  unserved: ["missingToken", "invalidToken", "notImplemented"],
+};
+
+/** The default limits, and what the server does besides. */
+const details: Partial<Record<ErrorCode, string>> = {
+  badRequest: "; the connection is closed",
+  requestTimeout: " (within 20 seconds by default); the connection is closed",
+  contentTooLarge: " (1 MiB by default)",
+  tooManyRequests: " (off by default)",
+};
+
+const otherFailures = `Any other failure, of a proxy before this server or of a later version of it. The first three digits of \`error\` are the status.
+
+This server sends no other status but 431 (the header fields are too large or too many) and 505 (the version of HTTP is not 1.0 or 1.1).
+They come from the HTTP parser and are bare: no body, no headers but \`Connection: close\`, and the connection is closed.`;
+
+function toExamples(errors: Partial<Record<ErrorCode, ApiError>>): Record<string, Example> {
+  const named = Object.values(errors).map(({ code, message }) => {
+    const { error, meaning } = errorRegistry[code];
+    const [start = ""] = meaning.split(/[,;]/);
+    const summary = `${error}, ${inSentence(start)}`;
+    return [exampleNames[code] ?? code, { summary, value: { error, message } }] as const;
+  });
+  return Object.fromEntries(named);
+}
+
+function inSentence(meaning: string): string {
+  return meaning.slice(0, 1).toLowerCase() + meaning.slice(1);
+}

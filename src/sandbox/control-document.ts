@@ -1,0 +1,54 @@
+// The description of control, with the fields of a contract.
+
+import type { Contract, Field } from "../core/contract/contract.ts";
+import { withArticle } from "../core/contract/words.ts";
+import text from "./openapi-control.yaml" with { type: "text" };
+import { Examples } from "./outcome.ts";
+
+interface ControlDocument {
+  readonly info: { readonly title: string };
+  readonly paths: Readonly<Record<string, unknown>>;
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+}
+
+const template = Bun.YAML.parse(text) as ControlDocument;
+
+/** The members of a rule's `match` that are no fields, and a name that Ajv takes for unevaluated. */
+const ownConditions = ["method", "headers", "body", "id", "share", "__proto__"];
+
+/** The fields that `match` has; others with these names are matched by `body`. */
+export function matchableFields({ fields }: Contract): readonly Field[] {
+  return fields.filter(({ name }) => !ownConditions.includes(name));
+}
+
+export function controlDocument(contract: Contract): ControlDocument {
+  const { fields, words } = contract;
+  const propertiesOf = (some: readonly Field[]) =>
+    Object.fromEntries(some.map(({ name, schema }) => [name, schema]));
+  const required = fields.flatMap(({ name, isRequired }) => (isRequired ? [name] : []));
+  const { one } = words;
+  const description = `The fields of ${withArticle(one)}`;
+  const { Outcome } = template.components.schemas;
+  const outcome = Outcome as { readonly properties: object };
+  const example = {
+    description: "The name of an example of a response in openapi.json.",
+    enum: [...new Examples(contract).byName.keys()],
+  };
+  return {
+    ...template,
+    info: { ...template.info, title: `${words.service} sandbox control` },
+    components: {
+      ...template.components,
+      schemas: {
+        ...template.components.schemas,
+        Plant: { type: "object", description: `${description}.`, required, properties: propertiesOf(fields) },
+        Outcome: { ...outcome, properties: { ...outcome.properties, example } },
+        MatchedPlant: {
+          type: "object",
+          description: `${description}, each if the rule depends on it.`,
+          properties: propertiesOf(matchableFields(contract)),
+        },
+      },
+    },
+  };
+}

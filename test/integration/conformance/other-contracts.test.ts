@@ -1,0 +1,260 @@
+// The rules of other contracts than the Plant Store's: a server of each keeps them, and breaks them
+// with a bug.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { contentsOf } from "../../../src/conformance/contents.ts";
+import { rulesFor } from "../../../src/conformance/rules.ts";
+import { readContract } from "../../../src/core/contract/read-contract.ts";
+import { openServerStore } from "../../../src/core/store/open-store.ts";
+import { servedDocument } from "../../../src/docs-page/served-document.ts";
+import { checkConformance, reportText } from "../../support/conformance.ts";
+import type { Target } from "../../support/http.ts";
+import { startInProcess } from "../../support/in-process-server.ts";
+import { RunningSandbox } from "../../support/sandbox.ts";
+import { runCommand, TemporaryFolder } from "../../support/server.ts";
+import { type Bug, setText, startBuggyServer, textOf } from "./buggy-server.ts";
+
+const parcelsFile = new URL("../../contracts/parcels.yaml", import.meta.url).pathname;
+
+/** Without a text, with ids that are limited, and with a response that has the id only. */
+const readingsText = JSON.stringify({
+  openapi: "3.0.3",
+  info: { title: "Meters", version: "1" },
+  security: [{ token: [] }],
+  paths: {
+    "/meter-readings": {
+      post: {
+        requestBody: {
+          content: {
+            "application/json": {
+              schema: {
+                type: "object",
+                additionalProperties: false,
+                required: ["id", "unit", "value"],
+                properties: {
+                  id: { type: "integer", format: "int32", minimum: 1 },
+                  unit: { type: "string", enum: ["kWh", "m³"] },
+                  value: { type: "number", multipleOf: 0.001, example: 1.5 },
+                },
+              },
+            },
+          },
+        },
+        responses: {
+          "200": {
+            description: "Stored.",
+            content: {
+              "application/json": {
+                schema: { type: "object", properties: { id: { type: "integer", format: "int32" } } },
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+  components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+});
+
+/** One plant can have one content only. */
+const marksText = readingsText
+  .replace('"required":["id","unit","value"]', '"required":["id","unit"]')
+  .replace('"enum":["kWh","m³"]', '"enum":["kWh"]')
+  .replace(/,"value":\{[^}]*\}/, "");
+
+const sources = {
+  parcels: { text: await Bun.file(parcelsFile).text() },
+  readings: { text: readingsText },
+  marks: { text: marksText },
+};
+
+async function contractOf(name: keyof typeof sources) {
+  const contents = contentsOf(await readContract(sources[name]));
+  return { contents, ...rulesFor(contents) };
+}
+
+/** The value at a path of member names, which may contain points. */
+function memberAt(value: unknown, path: string): unknown {
+  if (path === "" || typeof value !== "object" || value === null) return path === "" ? value : undefined;
+  const found = Object.entries(value).filter(([name]) => path === name || path.startsWith(`${name}.`));
+  return found
+    .map(([name, member]) => memberAt(member, path.slice(name.length + 1)))
+    .find((each) => each !== undefined);
+}
+
+/** Bun compares Expect exactly. */
+const notHeld = "http.expect-continue-case";
+
+const limitedIds = "the contract limits its ids";
+const limitedTexts = "the contract has no text that takes what they send";
+const ofReadings = {
+  "ids.limits": limitedIds,
+  "ids.negative": limitedIds,
+  "ids.beyond-32-bits": limitedIds,
+  "ids.beyond-53-bits": limitedIds,
+  "ids.notations": limitedIds,
+  "ids.zero-notations": limitedIds,
+  "contract.text-unchanged": limitedTexts,
+  "contract.unknown-members": "the contract allows no unknown members",
+  "idempotence.similar-content": limitedTexts,
+  "errors.unstorable-text": limitedTexts,
+};
+const oneContent = "two plants with one id cannot differ";
+
+describe.each<[name: keyof typeof sources, leftOut: Readonly<Record<string, string>>]>([
+  ["parcels", {}],
+  ["readings", ofReadings],
+  [
+    "marks",
+    {
+      ...ofReadings,
+      "idempotence.different-content": oneContent,
+      "idempotence.race-of-different": oneContent,
+      "idempotence.concurrent-stored": oneContent,
+      "idempotence.rejected-not-stored": oneContent,
+      "errors.conflict": oneContent,
+    },
+  ],
+])("%s", (name, expected) => {
+  const resources = new AsyncDisposableStack();
+  let target: Target;
+  let start: (bug: Bug) => ReturnType<typeof startBuggyServer>;
+  beforeAll(async () => {
+    const folder = resources.use(new TemporaryFolder());
+    const store = await openServerStore(
+      `sqlite:${folder.file("store.db")}`,
+      "create",
+      { onUnavailable: () => undefined, onFailed: () => undefined },
+      { contract: sources[name] },
+    );
+    const service = resources.use(await startInProcess({ store, basePath: "" }));
+    target = await service.target();
+    start = (bug) => startBuggyServer((request) => service.server.fetch(request), target.token, bug);
+  });
+  afterAll(() => resources.disposeAsync());
+
+  test("every path into the served description leads to a member", async () => {
+    const { contents, rules } = await contractOf(name);
+    const served = servedDocument(contents.contract, []);
+    const paths = rules.flatMap(({ sources: all }) =>
+      all.flatMap((source) => /^openapi\.json, (.*)/.exec(source)?.[1] ?? []),
+    );
+    expect(paths.filter((path) => memberAt(served, path) === undefined)).toEqual([]);
+  });
+
+  test("a server keeps the rules, except those that do not apply", async () => {
+    const { contents, rules, leftOut } = await contractOf(name);
+    expect(Object.fromEntries(leftOut.map(({ rule, reason }) => [rule.id, reason]))).toEqual(expected);
+    const report = await checkConformance(target, {
+      contents,
+      rules: rules.filter(({ id }) => id !== notHeld),
+    });
+    const unchecked = report.results.filter(({ outcome }) => outcome !== "holds");
+    if (unchecked.some(({ rule }) => !["errors.retry-after", "errors.other-method"].includes(rule.id)))
+      throw new Error(reportText(report));
+    expect(unchecked.filter(({ outcome }) => outcome === "fails")).toEqual([]);
+  });
+
+  const bugs: Readonly<Record<string, Bug>> = {
+    "another status of success": {
+      breaks: ["contract.create"],
+      response(response) {
+        response.start = response.start.replace(/ 20[01] /, (status) =>
+          status === " 200 " ? " 201 " : " 200 ",
+        );
+      },
+    },
+    "another id in the response": {
+      breaks: ["contract.create"],
+      response(response) {
+        setText(response, textOf(response).replace(/"id":(\d+)\d/, '"id":$19999'));
+      },
+    },
+    "a member of another type is accepted": {
+      breaks: ["contract.member-types"],
+      request(request) {
+        const text = textOf(request)
+          .replace(/"fragile":(?:5|\[\]|\{\})/, '"fragile":true')
+          .replace(/"unit":(?:5|true|\[\]|\{\})/, '"unit":"kWh"');
+        setText(request, text);
+      },
+    },
+    "a required member may be missing": {
+      breaks: ["contract.required-members", "errors.invalid-plant"],
+      request(request) {
+        const text = textOf(request);
+        const [member, value] = name === "parcels" ? ["fragile", "true"] : ["unit", '"kWh"'];
+        if (/"id":\d+/.test(text) && !text.includes(`"${member}"`))
+          setText(request, text.replace(/("id":\d+)/, `$1,"${member}":${value}`));
+      },
+    },
+    ...(name === "parcels" && {
+      "a required member is not returned": {
+        breaks: ["contract.plant-members"],
+        response: (response) => setText(response, textOf(response).replace(/,?"fragile":\w+/, "")),
+      },
+      "a number is rounded": {
+        breaks: ["contract.create"],
+        response: (response) => setText(response, textOf(response).replace(/"weight":[\d.]+/, '"weight":1')),
+      },
+      "an optional member is forgotten when a plant is sent again": {
+        breaks: ["idempotence.different-content"],
+        request: (request) => setText(request, textOf(request).replace(/,"count":\d+/, "")),
+      },
+      "ids are doubles": {
+        breaks: ["ids.beyond-53-bits"],
+        request: (request) =>
+          setText(
+            request,
+            textOf(request).replace(/"id":(\d{17,19})\b(?![.eE])/, (_, id) => `"id":${BigInt(Number(id))}`),
+          ),
+      },
+    }),
+  };
+
+  test.each(Object.entries(bugs))("%s is found", async (_, bug) => {
+    const { contents, rules } = await contractOf(name);
+    using buggy = await start(bug);
+    const chosen = rules.filter(({ id }) => bug.breaks.includes(id));
+    const report = await checkConformance(
+      { url: buggy.url, token: target.token },
+      { contents, rules: chosen, timeoutMs: 1_000 },
+    );
+    const held = report.results.filter(({ outcome }) => outcome !== "fails");
+    if (held.length > 0 || chosen.length < bug.breaks.length) throw new Error(reportText(report));
+  });
+});
+
+describe("the command", () => {
+  const resources = new AsyncDisposableStack();
+  const folder = resources.use(new TemporaryFolder());
+  const readingsFile = folder.file("readings.json");
+  writeFileSync(readingsFile, readingsText);
+  afterAll(() => resources.disposeAsync());
+
+  test("checks a sandbox of a contract, and says which rules do not apply", async () => {
+    await using sandbox = await RunningSandbox.startInProcess({ args: ["--contract", readingsFile] });
+    const args = ["--url", sandbox.url, "--token", sandbox.token, "--contract", readingsFile];
+    const { exitCode, stdout, stderr } = await runCommand(["conformance", ...args, "--basis", "all"]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toStartWith(`Meters conformance of ${sandbox.url}\n`);
+    expect(stdout).toContain("\nn/a     contract.unknown-members (the contract allows no unknown members)\n");
+    expect(stdout).toMatch(/rules hold, 0 do not, \d was skipped, 10 do not apply, in \S+ s\n$/);
+  });
+
+  test.each([
+    [
+      ["--contract", readingsFile, "--rule", "ids.limits"],
+      "ids.limits does not apply to this contract: the contract limits its ids",
+    ],
+    [
+      ["--contract", parcelsFile, "--collection", "/other"],
+      "--contract: the contract cannot be served: it has no POST of /other (at /paths)",
+    ],
+    [["--contract", "/nowhere.yaml"], "--contract: ENOENT: no such file or directory, open '/nowhere.yaml'"],
+  ])("%j is an error", async (args, message) => {
+    const { exitCode, stderr } = await runCommand(["conformance", "--list", ...args]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: `plantstore: ${message}\n` });
+  });
+});

@@ -1,0 +1,106 @@
+// The console with another contract than the Plant Store's: rows, a search, edits as the page sends
+// them, and an import.
+
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { type PageContract, useContract } from "../../../src/console/page/contract.ts";
+import { bodyOf } from "../../../src/console/page/plant-draft.ts";
+import { ConsoleClient } from "../../support/console.ts";
+import { engines } from "../../support/engines.ts";
+import { send } from "../../support/http.ts";
+import { RunningServer } from "../../support/server.ts";
+
+interface Row {
+  readonly id: string;
+  readonly values: readonly (string | null)[];
+  readonly version: string;
+}
+
+const path = join(import.meta.dir, "../../contracts/parcels.yaml");
+
+for (const engine of engines)
+  describe(`${engine.name}: the console of parcels`, () => {
+    test("lists, finds, edits and imports them", async () => {
+      await using place = await engine.createTestStore();
+      await using server = await RunningServer.startInProcess({ ...place, args: ["--contract", path] });
+      const client = await ConsoleClient.of(server);
+      const { contract } = (await client.read("session")).json as { contract: PageContract };
+      useContract(contract);
+      expect(contract).toMatchObject({ one: "parcel", path: "/v2/parcels", groupExample: "packed" });
+      const names = contract.fields.map(({ name }) => name);
+      const shown = ["sender", "fragile", "weight", "status", "shipped_at", "items", "note"];
+      const at = shown.map((name) => names.indexOf(name));
+      const rows = async (query: Record<string, string> = {}) => {
+        const { json } = await client.read(`plants?${new URLSearchParams({ count: "50", ...query })}`);
+        return (json as { plants: Row[] }).plants;
+      };
+      const shownRows = async (query?: Record<string, string>) =>
+        (await rows(query)).map(({ id, values }) => [id, ...at.map((index) => values[index])]);
+      const draft = (texts: Readonly<Record<string, string>>) =>
+        names.map((name) => new Map(Object.entries(texts)).get(name) ?? "");
+
+      const typed = {
+        sender: "Ada",
+        fragile: "true",
+        weight: "019.9",
+        status: "sent",
+        shipped_at: "2026-11-24T12:00:00Z",
+        items: '[{"sku":"tea"}]',
+      };
+      const body = bodyOf("7", draft(typed));
+      expect(await client.write("plants", { body })).toMatchObject({ status: 200 });
+      const created = ["7", "Ada", "true", "19.90", "sent", "2026-11-24T12:00:00Z", '[{"sku":"tea"}]', null];
+      expect(await shownRows()).toEqual([created]);
+      const wrong = await client.write("plants", { body: bodyOf("8", draft({ ...typed, weight: "1.999" })) });
+      expect(wrong).toMatchObject({
+        status: 400,
+        json: {
+          message:
+            'The body is not a NewParcel: "weight" must be a number with at most 2 digits after the point, at least 0, but is 1.999.',
+        },
+      });
+
+      const stored = (await client.read("plant?id=7")).json as Row;
+      const changed = draft({
+        ...typed,
+        weight: "2",
+        note: "null",
+        items: '[{"sku": "tea", "price": 0.10}]',
+      });
+      const edit = await client.write("edits", {
+        plants: `7:${stored.version}`,
+        change: "replace",
+        value: bodyOf("7", changed, stored.values),
+      });
+      expect(edit.json).toMatchObject({ edited: 1, left: [] });
+      const edited = created.with(3, "2.00").with(6, '[{"sku":"tea","price":0.10}]').with(7, "null");
+      expect(await shownRows()).toEqual([edited]);
+      const { edits } = (await client.read("edits?id=7")).json as { edits: Record<string, string[]>[] };
+      expect(at.map((index) => edits[0]?.before?.[index] ?? null)).toEqual(created.slice(1));
+
+      const csv =
+        'id,sender,fragile,weight,status,items\n9,Eve,false,0.5,packed,"[{""sku"":""ink""}]"\n10,Eve,no,,,\n';
+      const imported = await send(`${await server.adminUrl()}/console/api/import?format=csv&update=off`, {
+        method: "POST",
+        headers: { "Content-Type": "application/octet-stream" },
+        body: new Blob([csv]),
+      });
+      expect(imported.json).toMatchObject({ created: 1, rejected: 1, message: null });
+      expect((imported.json as { report: string }).report).toContain('""fragile"" must be a boolean, but is');
+      const eve = ["9", "Eve", "false", "0.50", "packed", null, '[{"sku":"ink"}]', null];
+      expect(await shownRows({ group: "packed" })).toEqual([eve]);
+      expect(await shownRows({ word: "sku" })).toEqual([eve, edited]);
+      expect(await shownRows({ word: "2026-11" })).toEqual([edited]);
+      expect(await shownRows({ group: "lost" })).toEqual([]);
+      expect(await shownRows({ ungrouped: "true" })).toEqual([]);
+
+      const plants = (await rows()).map(({ id, version }) => `${id}:${version}`).join(" ");
+      const group = (value: string) => client.write("edits", { plants, change: "group", value });
+      expect((await group("lost")).json).toEqual({
+        message: 'The status must be one of "packed", "sent", "delivered".',
+      });
+      expect((await group("")).json).toMatchObject({ edited: 2 });
+      expect((await shownRows({ ungrouped: "true" })).map(([id]) => id)).toEqual(["9", "7"]);
+      expect(await server.logged(({ msg }) => msg === "parcels edited")).toMatchObject({ updated: 1 });
+    });
+  });

@@ -1,0 +1,82 @@
+// The texts of a form, and the body that they become.
+
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { useContract } from "../../../src/console/page/contract.ts";
+import { bodyOf, draftOf, labelOf } from "../../../src/console/page/plant-draft.ts";
+import { type PageContract, pageContract, toTexts } from "../../../src/console/page-contract.ts";
+import type { Contract } from "../../../src/core/contract/contract.ts";
+import { parsePlantJson } from "../../../src/core/contract/plant.ts";
+import { contractWith } from "../../support/console.ts";
+import { anyPlantOf } from "../../support/random.ts";
+
+/** What the page has received as JSON. */
+function show(contract: Contract): void {
+  useContract(JSON.parse(JSON.stringify(pageContract(contract))) as PageContract);
+}
+
+test("any plant that is shown and saved without a change is the same plant", async () => {
+  const contract = await contractWith(
+    {
+      text: { type: "string" },
+      nullable: { type: ["string", "null"], examples: ["a", null, "null", '"', '"a"', "", "a\r\nb"] },
+      choice: { type: "string", enum: ["", "a", '"b"'] },
+      maybeChoice: { type: ["string", "null"], enum: ["a", "b c", null], examples: ["a", "b c", null] },
+      integer: { type: "integer" },
+      maybeInteger: { type: ["integer", "null"], examples: [-3, null] },
+      decimal: { type: "number" },
+      boolean: { type: "boolean" },
+      maybeBoolean: { type: ["boolean", "null"], examples: [true, false, null] },
+      list: { type: "array", items: {}, examples: [[], ["a", { b: null }], [1.5]] },
+      ["__proto__"]: { type: "string" },
+      "a \"b\" 'c'": { type: "object", examples: [{ "": {} }] },
+    },
+    ["text", "choice"],
+  );
+  show(contract);
+  fc.assert(
+    fc.property(anyPlantOf(contract), (plant) => {
+      const texts = toTexts(contract, plant.values);
+      expect(parsePlantJson(contract, bodyOf(String(plant.id), draftOf(texts), texts))).toEqual(plant);
+    }),
+  );
+});
+
+test("what is typed becomes JSON of the type, and what is not of it is left to the server", async () => {
+  const contract = await contractWith({
+    count: { type: "integer" },
+    maybe: { type: ["boolean", "null"] },
+    note: { type: ["string", "null"] },
+    any: {},
+  });
+  show(contract);
+  const body = (...draft: string[]) => bodyOf("7", draft);
+  expect(body("", "", "", "")).toBe('{"id":7}');
+  expect(body(" 007 ", "TRUE", "null", "null")).toBe(
+    '{"id":7,"count":7,"maybe":true,"note":null,"any":null}',
+  );
+  expect(body("-0", "null", '"null"', " [1.0] ")).toBe(
+    '{"id":7,"count":-0,"maybe":null,"note":"null","any":[1.0]}',
+  );
+  expect(body("x", "yes", '"a" "b"', "")).toBe('{"id":7,"count":"x","maybe":"yes","note":"\\"a\\" \\"b\\""}');
+  expect(() => body("", "", "", "tea")).toThrow("Any must be JSON: ");
+});
+
+test("labels tell fields apart, and are short", async () => {
+  const long = "x".repeat(300);
+  show(
+    await contractWith(
+      Object.fromEntries(
+        ["height_cm", "sender", "Sender", " ", "__proto__", long].map((name) => [name, { type: "integer" }]),
+      ),
+    ),
+  );
+  expect(["height_cm", "sender", "Sender", " ", "__proto__"].map(labelOf)).toEqual([
+    "Height cm",
+    "sender",
+    "Sender",
+    '" "',
+    "Proto",
+  ]);
+  expect(labelOf(long)).toBe(`X${"x".repeat(59)}…`);
+});

@@ -1,0 +1,295 @@
+// What is read of a description: the words, the fields, the operations, what is noted, and what is refused.
+
+import { expect, test } from "bun:test";
+import { readContract } from "../../../../src/core/contract/read-contract.ts";
+import { processorMs } from "../../../support/processes.ts";
+
+type Json = Record<string, unknown>;
+
+const json = (schema: Json) => ({
+  content: { "application/json": { schema } as { schema: Json } } as Json & {
+    "application/json": { schema: Json };
+  },
+});
+
+/** A description with one collection, whose schema has these properties besides the id. */
+function description(properties: Json, changes: Json = {}, required: readonly string[] = []) {
+  const schema = {
+    type: "object",
+    required: ["id", ...required],
+    properties: { id: { type: "integer" }, ...properties },
+  };
+  const post = { requestBody: json(schema), responses: { 200: { description: "ok", ...json(schema) } } };
+  return {
+    openapi: "3.1.0",
+    info: { title: "Shop", version: "1" },
+    security: [{ b: [] }],
+    paths: { "/train-trips": { post } },
+    components: { securitySchemes: { b: { type: "http", scheme: "bearer" } } },
+    ...changes,
+  };
+}
+
+const read = (document: unknown, collection?: string) =>
+  readContract({ text: typeof document === "string" ? document : JSON.stringify(document), collection });
+
+const refusal = (document: unknown, collection?: string): Promise<string> =>
+  read(document, collection).then(
+    () => "served",
+    ({ exitCode, message }) => `${exitCode}: ${message}`,
+  );
+
+const name = { name: { type: "string" } };
+
+test("words come from the title, the path and the names of schemas", async () => {
+  expect((await read(description(name))).words).toEqual({
+    service: "Shop",
+    one: "train trip",
+    many: "train trips",
+    body: "new train trip",
+  });
+  const named = description(name);
+  const { post } = named.paths["/train-trips"];
+  const schemas = { CreateTripRequest: post.requestBody.content["application/json"].schema };
+  const body = json({ $ref: "#/components/schemas/CreateTripRequest" });
+  const document = {
+    ...named,
+    paths: {
+      "/v1/trips": { post: { ...post, requestBody: body, responses: { 201: { description: "", ...body } } } },
+    },
+    components: { ...named.components, schemas },
+  };
+  const { words, path, operations } = await read(document);
+  expect([words.one, words.many, words.body, path]).toEqual([
+    "trip",
+    "trips",
+    "CreateTripRequest",
+    "/v1/trips",
+  ]);
+  expect(operations.create).toEqual({ operationId: "createTrip", status: 201 });
+});
+
+test("YAML, OpenAPI 3.0, a byte order mark and server variables are read", async () => {
+  const yaml = Bun.YAML.stringify(
+    description(
+      { size: { type: "integer", minimum: 0, exclusiveMinimum: true, nullable: true } },
+      {
+        openapi: "3.0.3",
+        servers: [
+          { url: "https://{host}/{base}/", variables: { host: { default: "x" }, base: { default: "v1" } } },
+        ],
+      },
+    ),
+  );
+  const { fields, basePath } = await read(`\ufeff${yaml}`);
+  expect(basePath).toBe("/v1");
+  expect(fields[0]?.type.expected).toBe("an integer (int64), above 0 or null");
+});
+
+test("titles and groups are the first texts, or those that are named", async () => {
+  const properties = {
+    n: { type: "integer" },
+    a: { type: "string" },
+    b: { type: "string" },
+    c: { type: "string", enum: ["x"] },
+  };
+  const first = await read(description(properties, {}, ["b"]));
+  expect([first.titleField?.name, first.groupField?.name]).toEqual(["b", "a"]);
+  const document = description(properties, {}, ["b"]);
+  const { schema } = document.paths["/train-trips"].post.requestBody.content["application/json"];
+  Object.assign(schema, { "x-plantstore-title": "a", "x-plantstore-group": "c" });
+  const named = await read(document);
+  expect([named.titleField?.name, named.groupField?.name]).toEqual(["a", "c"]);
+  Object.assign(schema, { "x-plantstore-title": "n" });
+  expect(await refusal(document)).toContain("x-plantstore-title must name a text of the resource");
+});
+
+test("any names are fields, each with a column of its own", async () => {
+  const names = [
+    "order",
+    "user-name",
+    "Größe",
+    "Name",
+    "name",
+    "created_at",
+    "creator",
+    "x_a",
+    "rowid",
+    "a b",
+    "",
+    "n".repeat(300),
+  ];
+  const properties = Object.fromEntries(names.map((each) => [each, { type: "string" }]));
+  const { fields } = await read(
+    description({ ...properties, constructor: { type: "string" }, ["__proto__"]: { type: "string" } }),
+  );
+  expect(fields.map((field) => field.name)).toEqual([...names, "constructor", "__proto__"]);
+  const columns = fields.map(({ columnName }) => columnName.toLowerCase());
+  expect(new Set(columns).size).toBe(columns.length);
+  for (const column of columns) expect(column).toMatch(/^[a-z][a-z0-9_]{0,62}$/);
+  expect(columns).not.toContain("created_at");
+});
+
+test("what is not served or not checked is noted with its pointer", async () => {
+  const document = description(
+    { a: { type: "string", format: "ipv4" }, b: { type: "string", readOnly: true } },
+    { webhooks: { sent: {} }, security: [] },
+  );
+  const { post } = document.paths["/train-trips"];
+  Object.assign(post, { callbacks: { done: {} }, parameters: [{ name: "trace", in: "header" }] });
+  Object.assign(post.requestBody.content, { "application/xml": {} });
+  Object.assign(document.paths["/train-trips"], { get: { responses: { 200: json({ type: "object" }) } } });
+  const { notes, others, fields } = await read(document);
+  expect(fields.map((field) => field.name)).toEqual(["a"]);
+  expect(others).toEqual([{ method: "GET", path: "/train-trips" }]);
+  const at = "/paths/~1train-trips/post";
+  expect(notes).toEqual([
+    `"b" is readOnly, and is not kept (at ${at}/requestBody/content/application~1json/schema/properties/b)`,
+    `"a": the format ipv4 is not checked (at ${at}/requestBody/content/application~1json/schema/properties/a)`,
+    `the header parameter trace of POST /train-trips is not served (at ${at}/parameters/0)`,
+    `a body of application/xml is not read (at ${at}/requestBody/content/application~1xml)`,
+    "GET /train-trips is not served: it responds with 501 (at /paths/~1train-trips/get)",
+    "webhooks are not sent (at /webhooks)",
+    `callbacks are not sent (at ${at}/callbacks)`,
+    "every request needs a bearer token, whatever is described (at /security)",
+  ]);
+});
+
+const other = { "/b": description(name).paths["/train-trips"] };
+const withId = (id: Json | undefined, required = ["id"]) => {
+  const document = description(name);
+  const { schema } = document.paths["/train-trips"].post.requestBody.content["application/json"];
+  return {
+    ...document,
+    paths: {
+      "/a": {
+        post: { requestBody: json({ ...schema, required, properties: { id, ...name } }), responses: {} },
+      },
+    },
+  };
+};
+const withName = (schema: Json, schemas: Json = {}) => ({
+  ...description({ name: schema }),
+  components: { schemas },
+});
+
+test.each<[what: string, document: unknown, reason: string]>([
+  ["no OpenAPI", "{}", 'it is no OpenAPI description; it must have "openapi" with version 3.0 or 3.1'],
+  ["OpenAPI 2", { swagger: "2.0" }, "it is OpenAPI 2.0; it must be version 3.0 or 3.1"],
+  ["OpenAPI 3.2", { openapi: "3.2.0" }, "it is OpenAPI 3.2.0; it must be version 3.0 or 3.1"],
+  ["neither JSON nor YAML", "a: [", "it is neither JSON nor YAML:"],
+  ["no text", "", "it is no OpenAPI description"],
+  ["no POST", { openapi: "3.1.0", paths: {} }, "it has no POST whose body is the resource"],
+  [
+    "several collections",
+    description(name, { paths: { "/a": other["/b"], ...other } }),
+    "it has several collections; choose one of /a, /b with --collection",
+  ],
+  [
+    "an id that is a string",
+    withId({ type: "string" }),
+    'the id of POST /a must be an integer, but is "string"',
+  ],
+  [
+    "an id that is optional",
+    withId({ type: "integer" }, []),
+    "the body of POST /a must require the integer id",
+  ],
+  ["no id", withId(undefined), "the body of POST /a must require the integer id"],
+  ["no response", withId({ type: "integer" }), "its POST must describe a response 200 or 201"],
+  ["nothing but an id", description({}), "the resource must have a property besides its id"],
+  [
+    "a remote reference",
+    withName({ $ref: "other.yaml#/a" }),
+    "the reference other.yaml#/a is to another file; put its target here",
+  ],
+  [
+    "a dead reference",
+    withName({ $ref: "#/components/schemas/A" }),
+    "the reference #/components/schemas/A has no target",
+  ],
+  [
+    "a cycle of references",
+    withName({ $ref: "#/components/schemas/A" }, { A: { $ref: "#/components/schemas/A" } }),
+    "is a cycle",
+  ],
+  [
+    "a schema in itself",
+    withName(
+      { $ref: "#/components/schemas/A" },
+      { A: { type: "array", items: { $ref: "#/components/schemas/A" } } },
+    ),
+    "is a cycle",
+  ],
+  [
+    "a pattern that is not linear",
+    description({ name: { type: "string", pattern: "(a)\\1" } }),
+    "is not one of RE2",
+  ],
+  [
+    "a limit that a double does not hold",
+    description({ n: { type: "integer", maximum: 2 ** 54 } }),
+    "maximum is past 2^53",
+  ],
+  ["a required property that is none", description(name, {}, ["x"]), '"x" is required, but is no property'],
+  [
+    "conditions on the whole body",
+    withWhole({ oneOf: [{}] }),
+    "the keyword oneOf of the body is not supported",
+  ],
+])("%s is refused in a sentence", async (_, document, reason) => {
+  const refused = await refusal(document);
+  expect(refused).toStartWith("2: the contract cannot be served: ");
+  expect(refused).toContain(reason);
+  expect(refused.length).toBeLessThan(400);
+});
+
+function withWhole(keywords: Json) {
+  const document = description(name);
+  Object.assign(document.paths["/train-trips"].post.requestBody.content["application/json"].schema, keywords);
+  return document;
+}
+
+test("one of several collections is chosen, and others of the description are noted", async () => {
+  const paths = { "/a": other["/b"], ...other };
+  const { path, others } = await read(description(name, { paths }), "/b");
+  expect([path, others]).toEqual(["/b", [{ method: "POST", path: "/a" }]]);
+  expect(await refusal(description(name, { paths }), "/c")).toContain("it has no POST of /c");
+});
+
+test.each<[what: string, make: () => string]>([
+  [
+    "an alias bomb",
+    () =>
+      `a0: &a0 [x]\n${Array.from({ length: 40 }, (_, level) => `a${level + 1}: &a${level + 1} [*a${level}, *a${level}]`).join("\n")}`,
+  ],
+  ["a megabyte of brackets", () => "[".repeat(2 ** 20)],
+  [
+    "a megabyte of nesting in JSON",
+    () => `{"openapi":"3.1.0","a":${"[".repeat(500_000)}${"]".repeat(500_000)}}`,
+  ],
+  ["an alias of itself", () => "openapi: 3.1.0\npaths: &a\n  b: *a\n"],
+  [
+    "references that double",
+    () => JSON.stringify(withName({ $ref: "#/components/schemas/S0" }, doubling(40))),
+  ],
+  ["nine megabytes", () => " ".repeat(9 * 2 ** 20)],
+])("%s ends in a sentence, soon", async (_, make) => {
+  const text = make();
+  let refused: Promise<string> | undefined;
+  expect(processorMs(() => (refused = refusal(text)))).toBeLessThan(2_000);
+  expect(await refused).toStartWith("2: the contract cannot be served: ");
+});
+
+/** Schemas each of which has the next one twice. */
+function doubling(levels: number): Json {
+  return Object.fromEntries(
+    Array.from({ length: levels }, (_, level) => {
+      const next = { $ref: `#/components/schemas/S${level + 1}` };
+      return [
+        `S${level}`,
+        level === levels - 1 ? { type: "string" } : { type: "object", properties: { a: next, b: next } },
+      ];
+    }),
+  );
+}

@@ -1,0 +1,253 @@
+// The contract of any author as it is served: valid OpenAPI with what the server adds, and with
+// everything that the author wrote.
+
+import { describe, expect, test } from "bun:test";
+import { type SchemaObject, validate as validate30 } from "@hyperjump/json-schema/openapi-3-0";
+import { validate as validate31 } from "@hyperjump/json-schema/openapi-3-1";
+import { collectionOperations } from "../../../src/collection-operations/index.ts";
+import { readContract } from "../../../src/core/contract/read-contract.ts";
+import { documentationOf } from "../../../src/docs-page/documentation-html.ts";
+import { toOpenApi30 } from "../../../src/docs-page/openapi-3.0.ts";
+import { servedDocument } from "../../../src/docs-page/served-document.ts";
+import { plantStore } from "../../support/contracts.ts";
+
+const parcels = await readContract({
+  text: await Bun.file(new URL("../../contracts/parcels.yaml", import.meta.url)).text(),
+});
+
+const markup = `<script>alert(1)</script>"'&`;
+
+/** References everywhere, names that are keywords of OpenAPI, markup in every text, an own error. */
+const awkward = await readContract({
+  text: JSON.stringify({
+    openapi: "3.1.0",
+    info: {
+      title: markup,
+      version: markup,
+      description: `${markup}\n\n## Token\n\n${markup}\n\n## Errors\n\nMine.`,
+      license: { name: markup, identifier: "Apache-2.0" },
+    },
+    webhooks: { sent: { post: { responses: { 200: { description: "Received." } } } } },
+    paths: {
+      "/it's $(x)": {
+        parameters: [{ $ref: "#/components/parameters/Locale" }],
+        post: {
+          operationId: markup,
+          summary: markup,
+          description: markup,
+          requestBody: { $ref: "#/components/requestBodies/Body" },
+          responses: {
+            201: { $ref: "#/components/responses/Created" },
+            400: { $ref: "#/components/responses/Bad" },
+            401: { description: "An error of another shape." },
+          },
+        },
+      },
+      "/it's $(x)/{the-id}": {
+        get: {
+          "x-codeSamples": [{ lang: "Go", source: "own()" }],
+          responses: { 200: { $ref: "#/components/responses/Created" } },
+        },
+        patch: { operationId: "change", responses: { 200: { description: "Changed." } } },
+      },
+    },
+    components: {
+      parameters: { Locale: { name: markup, in: "query", description: markup, schema: { type: "string" } } },
+      requestBodies: {
+        Body: {
+          content: {
+            "application/json; charset=utf-8": {
+              schema: { $ref: "#/components/schemas/New" },
+              examples: { schema: { $ref: "#/components/examples/First" } },
+            },
+          },
+        },
+      },
+      examples: {
+        First: {
+          value: { id: 3, [markup]: markup, identifier: "MIT", type: ["x", "null"], examples: ["e"] },
+        },
+      },
+      responses: {
+        Created: {
+          description: markup,
+          headers: { Location: { schema: { type: "string" } } },
+          content: { "application/json": { schema: { $ref: "#/components/schemas/Thing" } } },
+        },
+        Bad: {
+          description: "It is wrong.",
+          content: { "application/json": { schema: { $ref: "#/components/schemas/schema" } } },
+        },
+      },
+      schemas: {
+        New: {
+          allOf: [{ $ref: "#/components/schemas/Thing" }, { properties: { other: { type: "boolean" } } }],
+        },
+        Thing: {
+          type: "object",
+          $comment: "Not in 3.0.",
+          required: ["id", markup],
+          properties: {
+            id: { type: "integer", format: "int64" },
+            [markup]: { type: "string", description: markup, default: markup, examples: [markup] },
+            identifier: { type: "string", pattern: "^[A-Z]<*$", examples: ["MIT"] },
+            type: { type: "array", items: { type: ["string", "null"] } },
+            examples: { type: "array", items: { anyOf: [{ type: "string" }, { type: "null" }] } },
+            properties: { type: "integer", exclusiveMinimum: 0, examples: [3] },
+            kind: { type: "string", enum: [markup, "b"] },
+          },
+        },
+        schema: {
+          type: "object",
+          required: ["error"],
+          properties: { error: { type: "integer" }, message: { type: "string" } },
+        },
+      },
+    },
+  }),
+});
+
+const books = await readContract({
+  text: `
+openapi: 3.0.1
+info: { title: Books, version: "1" }
+paths:
+  /books:
+    post:
+      requestBody:
+        content:
+          application/json:
+            schema:
+              type: object
+              required: [id, title]
+              properties: { id: { type: integer, format: int64 }, title: &text { type: string }, by: *text }
+            example: { id: 9, title: Emma }
+      responses:
+        "201": { description: Stored. }
+        default:
+          description: A failure.
+          content: { application/json: { schema: { type: object, properties: { oops: *text } } } }`,
+});
+
+const contracts = { plants: plantStore, parcels, awkward, books };
+
+type Contract = typeof plantStore;
+
+function serve(contract: Contract, names = ["list", "delete"]) {
+  // As it is sent, without parts that are shared.
+  const description = servedDocument(contract, collectionOperations(contract, names));
+  return JSON.parse(JSON.stringify(description)) as typeof description;
+}
+
+describe.each(Object.entries(contracts))("the contract of %s as it is served", (_, contract) => {
+  const served = serve(contract);
+
+  test("is valid, also in OpenAPI 3.0", async () => {
+    if (served.openapi.startsWith("3.1")) {
+      const { valid } = await validate31(
+        "https://spec.openapis.org/oas/3.1/schema-base",
+        served as unknown as SchemaObject,
+      );
+      expect(valid).toBe(true);
+    }
+    const { valid } = await validate30(
+      "https://spec.openapis.org/oas/3.0/schema",
+      toOpenApi30(served) as SchemaObject,
+    );
+    expect(valid).toBe(true);
+  });
+
+  test("is the same when it is a contract itself", async () => {
+    expect(serve(await readContract({ text: JSON.stringify(served) }))).toEqual(served);
+  });
+
+  test("is a page whose ids are unique, whose links resolve, and whose texts are no markup", () => {
+    const html = documentationOf(contract, served)({ prefix: "", url: "http://x.example" });
+    const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+    expect(ids).toEqual([...new Set(ids)]);
+    const links = html.matchAll(/ (?:href="#|aria-labelledby="|for="|data-response=")([^"]*)"/g);
+    expect([...links].map(([, id]) => id).filter((id) => !ids.includes(id))).toEqual([]);
+    expect(html).not.toMatch(/<script(?! src)|undefined/);
+    for (const { name } of contract.fields)
+      expect(html).toContain(`<th scope="row"><code>${Bun.escapeHTML(name)}</code></th>`);
+  });
+});
+
+test("failures, header fields and samples are added in the words of the contract", () => {
+  const { paths, components } = serve(parcels, []);
+  const { post } = paths["/parcels"] ?? {};
+  expect(post?.responses["201"]?.headers).toHaveProperty("X-Request-Id");
+  expect(components.headers).toHaveProperty("X-Request-Id");
+  const { conflict } = post?.responses["400"]?.content?.["application/json"]?.examples ?? {};
+  expect(conflict?.value).toEqual({
+    error: 40009,
+    message: "The id 1 already holds a different parcel, which is unchanged; choose another id.",
+  });
+  expect(post?.["x-codeSamples"]?.map(({ label }) => label)).toEqual(["curl", "TypeScript", "Python"]);
+  expect(components.schemas.Parcel?.properties).toMatchObject({
+    sender: { pattern: "^[^\\x00]*$", examples: ["Ada Lovelace"] },
+    reference: { pattern: "^[A-Z]{2}-[0-9]{4}$" },
+  });
+  expect(paths["/parcels"]?.get?.responses["200"]?.headers).toHaveProperty("Link");
+  const one = paths["/parcels/{parcelId}"];
+  expect(one?.get?.responses["404"]?.description).toContain("or no parcel with this id");
+  expect(Object.keys(one?.put?.responses ?? {})).toEqual(["200", "401", "501", "default"]);
+});
+
+test("what the author wrote is kept, and merged with what the server adds", () => {
+  const { info, paths } = serve(awkward, []);
+  const { post } = paths["/it's $(x)"] ?? {};
+  expect(Object.keys(post?.responses["201"]?.headers ?? {})).toEqual([
+    "X-Request-Id",
+    "RateLimit",
+    "RateLimit-Policy",
+    "Location",
+  ]);
+  expect(post?.responses["400"]).toMatchObject({
+    description: expect.stringMatching(/^It is wrong\.\n\nThe request is invalid\./),
+    content: { "application/json": { schema: { $ref: "#/components/schemas/schema" } } },
+  });
+  expect(post?.responses["401"]).toEqual({ description: "An error of another shape." });
+  expect(info.description.match(/^## .*$/gm)).toEqual(["## Token", "## Errors", "## Tokens"]);
+  const { get, patch } = paths["/it's $(x)/{the-id}"] ?? {};
+  expect(get?.parameters?.map(({ name, in: place }) => [name, place])).toEqual([["the-id", "path"]]);
+  expect(get?.["x-codeSamples"]).toEqual([{ lang: "Go", source: "own()" }]);
+  expect(patch?.responses).toHaveProperty("501");
+  const [curl] = post?.["x-codeSamples"] ?? [];
+  expect(curl?.source).toStartWith("curl -i 'http://address-of-this-server.invalid/it%27s%20$(x)' \\\n");
+
+  const { default: failure } = serve(books).paths["/books"]?.post?.responses ?? {};
+  expect(failure?.description).toBe("A failure.");
+});
+
+test("a part of YAML that stands at two places is changed at one of them", () => {
+  const { post } = serve(books).paths["/books"] ?? {};
+  expect(post?.requestBody?.content["application/json"]).toMatchObject({
+    schema: { properties: { title: { pattern: "^[^\\x00]*$" } } },
+    example: { id: 9, title: "Emma" },
+  });
+  expect(post?.responses.default?.content?.["application/json"]?.schema).toEqual({
+    type: "object",
+    properties: { oops: { type: "string" } },
+  });
+});
+
+test("OpenAPI 3.0 has no keywords of 3.1, and the author's data and names as they are", () => {
+  const { info, paths, components } = toOpenApi30(serve(awkward)) as ReturnType<typeof serve>;
+  expect(info.license as object).toEqual({ name: markup, url: "https://spdx.org/licenses/Apache-2.0.html" });
+  const { post } = paths["/it's $(x)"] ?? {};
+  expect(post?.requestBody?.content["application/json; charset=utf-8"]?.examples?.schema?.value).toEqual({
+    id: 3,
+    [markup]: markup,
+    identifier: "MIT",
+    type: ["x", "null"],
+    examples: ["e"],
+  });
+  expect(components.schemas.Thing).not.toHaveProperty("$comment");
+  expect(components.schemas.Thing?.properties).toMatchObject({
+    identifier: { type: "string", example: "MIT" },
+    type: { type: "array", items: { type: "string", nullable: true } },
+    properties: { minimum: 0, exclusiveMinimum: true, example: 3 },
+  });
+  expect(toOpenApi30(serve(books))).toEqual(serve(books));
+});
