@@ -70,6 +70,8 @@ export interface Contract {
     readonly schema: Readonly<Record<string, unknown>>;
   };
   readonly fields: readonly Field[];
+  /** Whether JSON.stringify writes a plant, in the order of the fields. */
+  readonly isPlain: boolean;
   /** Whether the body may have members that are no fields, which are ignored. */
   readonly allowsOthers: boolean;
   /** Whether responses have the id. */

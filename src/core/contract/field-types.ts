@@ -20,12 +20,15 @@ export interface FieldType<Value extends FieldValue = FieldValue> {
    * Takes a value of JSON.parse.
    *
    * @param text returns its text in the body: a number may have lost digits in `value`.
+   * @param isExact whether a safe integer has not.
    */
-  fromJson(value: unknown, text: () => string): Value | undefined;
+  fromJson(value: unknown, text: () => string, isExact?: boolean): Value | undefined;
   /** What is wrong with a value of JSON.parse that is not of the type, if `expected` does not say it. */
   fault?(value: unknown): string | undefined;
   /** The value as JSON. */
   toJson(value: Value): string;
+  /** Whether JSON.stringify writes a value like toJson. */
+  readonly isPlain: boolean;
   /** Parses a cell of CSV, an argument or an input of the console. */
   parse(text: string): Value | undefined;
   /** The text that `parse` takes. */
@@ -50,6 +53,7 @@ const nothing = () => undefined;
 /** Defaults of types whose values are texts in every engine. */
 const textual = {
   toJson: (value: string) => JSON.stringify(value),
+  isPlain: true,
   format: (value: string) => value,
   equals: isSame,
   size: (value: string) => value.length,
@@ -61,11 +65,9 @@ const textual = {
 } as const;
 
 /** A text; `accepts` says whether one has the restrictions that `expected` names. */
-export function text(
-  expected = "a string",
-  accepts: (value: string) => boolean = () => true,
-): FieldType<string> {
-  const check = (value: unknown) => (typeof value === "string" && accepts(value) ? value : undefined);
+export function text(expected = "a string", accepts?: (value: string) => boolean): FieldType<string> {
+  const check = (value: unknown) =>
+    typeof value === "string" && (accepts === undefined || accepts(value)) ? value : undefined;
   return { ...textual, kind: "text", expected, fromJson: check, parse: check };
 }
 
@@ -81,6 +83,7 @@ export function boolean(): FieldType<boolean> {
     expected: "a boolean",
     fromJson: (value) => (typeof value === "boolean" ? value : undefined),
     toJson: String,
+    isPlain: true,
     parse: (value) => (/^(?:true|false)$/i.test(value) ? /^t/i.test(value) : undefined),
     format: String,
     equals: isSame,
@@ -97,14 +100,19 @@ export function boolean(): FieldType<boolean> {
 /** An integer of 64 bits, exact to the last digit; `accepts` says whether one is in its range. */
 export function integer(
   expected = "an integer (int64)",
-  accepts: (value: bigint) => boolean = () => true,
+  accepts?: (value: bigint) => boolean,
 ): FieldType<bigint> {
-  const check = (value: bigint | undefined) => (value !== undefined && accepts(value) ? value : undefined);
+  const check = (value: bigint | undefined) =>
+    value !== undefined && (accepts === undefined || accepts(value)) ? value : undefined;
   return {
     kind: "integer",
     expected,
-    fromJson: (value, digits) => (typeof value === "number" ? check(parseJsonInt64(digits())) : undefined),
+    fromJson(value, digits, isExact = false) {
+      if (typeof value !== "number") return undefined;
+      return check(isExact && Number.isSafeInteger(value) ? BigInt(value) : parseJsonInt64(digits()));
+    },
     toJson: String,
+    isPlain: false,
     parse: (value) => check(parseInt64(value)),
     format: String,
     equals: isSame,
@@ -138,6 +146,7 @@ export function decimal(
     expected,
     fromJson: (value, digits) => (typeof value === "number" ? parse(digits()) : undefined),
     toJson: (value) => value,
+    isPlain: false,
     parse,
     // With digits that were sent, 19.9 and 19.90 are one number.
     equals: (one, other) => one === other || decimalText(one, 38) === decimalText(other, 38),
@@ -162,6 +171,7 @@ export function json(
     fromJson: (value, sent) => check(value, sent()),
     fault,
     toJson: (value) => value,
+    isPlain: false,
     parse(sent) {
       try {
         return check(JSON.parse(sent), sent);
@@ -178,8 +188,8 @@ export function json(
 /** Another type, or null, which is kept apart from a field that was not sent: as JSON in a text. */
 export function nullable(type: FieldType): FieldType {
   const toJson = (value: FieldValue) => (value === null ? "null" : type.toJson(value));
-  const fromJson = (value: unknown, sent: () => string) =>
-    value === null ? null : type.fromJson(value, sent);
+  const fromJson = (value: unknown, sent: () => string, isExact?: boolean) =>
+    value === null ? null : type.fromJson(value, sent, isExact);
   // A cell with the word is null; the text of that word has double quotes.
   const quoted = /^(?:null|".*")$/s;
   const parse = (value: string) => {
@@ -197,6 +207,7 @@ export function nullable(type: FieldType): FieldType {
     fromJson,
     ...(type.fault !== undefined && { fault: (value: unknown) => type.fault?.(value) }),
     toJson,
+    isPlain: type.isPlain,
     parse(value) {
       try {
         return parse(value);

@@ -39,29 +39,42 @@ export function toColumns({ fields }: Pick<Contract, "fields">, values: Values):
 }
 
 /** The body of a response: the fields that the contract returns. */
-export function responseJson(contract: Contract, { id, values }: Plant): string {
-  const { fields } = contract;
-  let json = contract.returnsId ? `{"${contract.id.name}":${id}` : "{";
-  for (let index = 0; index < fields.length; index++) {
-    const value = values[index];
-    const { isReturned, jsonName, type } = fields[index] as Field;
-    if (value === undefined || !isReturned) continue;
-    if (json.length > 1) json += ",";
-    json += jsonName + type.toJson(value);
-  }
-  return `${json}}`;
+export function responseJson(contract: Contract, plant: Plant): string {
+  return toJson(contract, plant, true);
 }
 
 /** A plant as one line of JSON: the body that creates it. An engine that reads the id as text may pass the text. */
 export function plantJson(
-  { fields, id: { name } }: Contract,
-  { id, values }: { readonly id: bigint | string; readonly values: Values },
+  contract: Contract,
+  plant: { readonly id: bigint | string; readonly values: Values },
 ): string {
-  let json = `{"${name}":${id}`;
+  return toJson(contract, plant, false);
+}
+
+function toJson(
+  { fields, id: { name: idName }, isPlain, returnsId }: Contract,
+  { id, values }: { readonly id: bigint | string; readonly values: Values },
+  isResponse: boolean,
+): string {
+  const hasId = !isResponse || returnsId;
+  // One call takes 0.08 µs less than the texts one by one, 0.5 % of a create.
+  if (isPlain) {
+    const members: Record<string, unknown> = {};
+    for (let index = 0; index < fields.length; index++) {
+      const { name, isReturned } = fields[index] as Field;
+      if (!isResponse || isReturned) members[name] = values[index];
+    }
+    const json = JSON.stringify(members);
+    if (!hasId) return json;
+    return json === "{}" ? `{"${idName}":${id}}` : `{"${idName}":${id},${json.slice(1)}`;
+  }
+  let json = hasId ? `{"${idName}":${id}` : "{";
   for (let index = 0; index < fields.length; index++) {
     const value = values[index];
-    const { jsonName, type } = fields[index] as Field;
-    if (value !== undefined) json += `,${jsonName}${type.toJson(value)}`;
+    const { isReturned, jsonName, type } = fields[index] as Field;
+    if (value === undefined || (isResponse && !isReturned)) continue;
+    if (json.length > 1) json += ",";
+    json += jsonName + type.toJson(value);
   }
   return `${json}}`;
 }
@@ -193,7 +206,7 @@ function validate(contract: PlantSchema, json: unknown, text: string): Plant | A
     return invalidPlant(contract, [`it must be an object, but is ${actualType(json)}`]);
 
   // A safe integer without a point or an exponent is exact: 4 ns, against 1 µs for a scan.
-  const hasPlainNumbers = !/[0-9][.eE]/.test(text);
+  const isExact = !/[0-9][.eE]/.test(text);
   const members = json as Readonly<Record<string, unknown>>;
   const { fields, id: member } = contract;
   const values: (FieldValue | undefined)[] = [];
@@ -207,12 +220,15 @@ function validate(contract: PlantSchema, json: unknown, text: string): Plant | A
       if (field.isRequired) errors = [...(errors ?? []), missing(field)];
       continue;
     }
-    const parsed = type.fromJson(value, () => textOf(field, value));
+    const parsed = type.fromJson(value, () => findMember(text, name), isExact);
     values.push(parsed);
     if (parsed === undefined) errors = [...(errors ?? []), mismatch(field, describeActual(field, value))];
   }
   const value = members[member.name];
-  const id = value === undefined ? undefined : member.type.fromJson(value, () => textOf(member, value));
+  const id =
+    value === undefined
+      ? undefined
+      : member.type.fromJson(value, () => findMember(text, member.name), isExact);
   if (id === undefined)
     errors = [
       ...(errors ?? []),
@@ -226,10 +242,6 @@ function validate(contract: PlantSchema, json: unknown, text: string): Plant | A
   }
   if (errors !== undefined) return invalidPlant(contract, errors);
   return storable(contract, { id: id as bigint, values });
-
-  function textOf({ name }: Member, value: unknown): string {
-    return hasPlainNumbers && Number.isSafeInteger(value) ? String(value) : findMember(text, name);
-  }
 
   /** A number is shown with its digits, which say why it is not exact or too large. */
   function describeActual({ name, type }: Member, value: unknown): string {

@@ -93,6 +93,7 @@ class ContractReader {
       basePath: this.#basePath(),
       id: collection.id,
       fields,
+      isPlain: fields.every(({ name, type }) => type.isPlain && name !== "__proto__" && !/^\d+$/.test(name)),
       allowsOthers: schema.additionalProperties !== false,
       returnsId:
         returned === undefined || (isObject(returned.properties) && Object.hasOwn(returned.properties, "id")),

@@ -80,7 +80,7 @@ async function scalarType(name: string, schema: Json, context: TypeContext): Pro
       note(`the format ${rest.format} is not checked`);
     const { expected, accepts } = await textLimits(rest, context.share, pointer, note);
     if (!Array.isArray(values)) return text(expected, accepts);
-    return oneOf((values as string[]).filter(accepts));
+    return oneOf((values as string[]).filter(accepts ?? (() => true)));
   }
   const { words, accepts } = numberLimits(schema, pointer);
   if (name === "integer") {
@@ -90,7 +90,7 @@ async function scalarType(name: string, schema: Json, context: TypeContext): Pro
     const isLimited = words !== "" || isInt32;
     return integer(
       expected,
-      (value) => !isLimited || (value >= least && value <= greatest && accepts(scaledInteger(value))),
+      isLimited ? (value) => value >= least && value <= greatest && accepts(scaledInteger(value)) : undefined,
     );
   }
   const digits = fractionDigits(schema.multipleOf);

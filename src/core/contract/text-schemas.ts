@@ -111,7 +111,8 @@ function toRe2(pattern: string): string {
 /** The texts that a schema accepts. */
 export interface TextLimits {
   readonly expected: string;
-  accepts(value: string): boolean;
+  /** Undefined if it accepts every text. */
+  readonly accepts: ((value: string) => boolean) | undefined;
 }
 
 /** The limits of `minLength`, `maxLength`, `pattern` and `format`. */
@@ -152,7 +153,7 @@ export async function textLimits(
   if (known !== undefined) checks.unshift(known.accepts);
   return {
     expected: [known?.expected ?? "a string", ...words].join(" "),
-    accepts: (value) => checks.every((check) => check(value)),
+    accepts: checks.length === 0 ? undefined : (value) => checks.every((check) => check(value)),
   };
 }
 
