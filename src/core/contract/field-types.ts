@@ -229,6 +229,25 @@ export function nullable(type: FieldType): FieldType {
   };
 }
 
+/** The type of a kind, which accepts every value of it: for values that were validated before. */
+export function typeOfKind(kind: string): FieldType {
+  const base = /^(.*) or null$/.exec(kind)?.[1];
+  if (base !== undefined) return nullable(typeOfKind(base));
+  const [name, digits] = kind.split(" ");
+  switch (name) {
+    case "boolean":
+      return boolean() as FieldType;
+    case "integer":
+      return integer() as FieldType;
+    case "decimal":
+      return decimal(digits === "as" ? undefined : Number(digits), "a number") as FieldType;
+    case "json":
+      return json("JSON", () => true, nothing) as FieldType;
+    default:
+      return text() as FieldType;
+  }
+}
+
 /** Whether every engine stores a text exactly: none has U+0000 or unpaired surrogates. */
 export function isStorable(value: string): boolean {
   return value.isWellFormed() && !value.includes("\0");

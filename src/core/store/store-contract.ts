@@ -1,10 +1,8 @@
 // The contract of a store: it is written into the store when that is created, and read there.
 
-import { findRefusedChange } from "../contract/compare-contracts.ts";
 import type { Contract, ContractSource, Field } from "../contract/contract.ts";
 import type { ColumnValue } from "../contract/field-types.ts";
 import { plantStoreSource } from "../contract/plant-store.ts";
-import { readContract } from "../contract/read-contract.ts";
 import { OperatorError } from "../operator-error.ts";
 
 type Engine = "sqlite" | "postgres";
@@ -20,14 +18,22 @@ export interface FoundStore {
 /**
  * The contract to open a store with: the one that is wanted, if the store can take it over, or else its
  * own. Rejects with an OperatorError.
+ *
+ * @param known is not read again.
  */
 export async function chooseContract(
   { version, source }: FoundStore,
   wanted: ContractSource | undefined,
+  known?: Contract,
 ): Promise<Contract> {
   const own = source ?? (version > 0 ? plantStoreSource : undefined);
-  if (wanted === undefined || own === undefined || isSameSource(own, wanted))
-    return readContract(wanted ?? own ?? plantStoreSource);
+  const isUnchanged = wanted === undefined || own === undefined || isSameSource(own, wanted);
+  const chosen = wanted ?? own ?? plantStoreSource;
+  if (isUnchanged && known !== undefined && isSameSource(known.source, chosen)) return known;
+  // Loaded late, as a thread that knows its contract does not need it.
+  const { readContract } = await import("../contract/read-contract.ts");
+  if (isUnchanged) return readContract(chosen);
+  const { findRefusedChange } = await import("../contract/compare-contracts.ts");
   const [stored, contract] = [await readContract(own), await readContract(wanted)];
   const refused = findRefusedChange(stored, contract);
   if (refused !== undefined)

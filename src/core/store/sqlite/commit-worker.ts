@@ -2,6 +2,7 @@
 // disk.
 
 import type { ContractSource } from "../../contract/contract.ts";
+import { receivedContract, type SentContract } from "../../contract/sent-contract.ts";
 import type { OpenMode } from "../plant-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { BatchMemory } from "./shared-batch.ts";
@@ -12,15 +13,23 @@ let isClosed = false;
 
 const calls = serveCalls(openStore);
 
-/** @param memory of batches, and of the checkpoint thread's signals. */
+/**
+ * @param known what the main thread has read.
+ * @param memory of batches, and of the checkpoint thread's signals.
+ */
 export async function openStore(
   path: string,
   mode: OpenMode,
   wanted: ContractSource | undefined,
+  known: SentContract,
   memory: SharedArrayBuffer,
 ) {
   const checkpointThread = new CheckpointSignals(memory);
-  const store = await SqliteStore.open(path, mode, notify, { wanted, checkpointThread });
+  const store = await SqliteStore.open(path, mode, notify, {
+    wanted,
+    known: receivedContract(known),
+    checkpointThread,
+  });
   void serveBatches(store, new BatchMemory(store.contract, memory));
   const close = async () => {
     const mayTerminate = await store.close();

@@ -17,6 +17,13 @@ import { assertOwnWal } from "./wal-owner.ts";
 /** A WAL that grew during a long export is truncated to this size when it is restarted. */
 export const walBytesKept = 64 * 2 ** 20;
 
+/** Which contract a store is opened with: its own by default. */
+export interface ContractChoice {
+  readonly wanted?: ContractSource | undefined;
+  /** One that need not be read again. */
+  readonly known?: Contract;
+}
+
 /** A store file that is open. */
 export interface OpenDatabase {
   readonly database: Database;
@@ -31,7 +38,7 @@ export interface OpenDatabase {
 export async function openDatabase(
   path: string,
   mode: OpenMode,
-  wanted?: ContractSource,
+  { wanted, known }: ContractChoice = {},
 ): Promise<OpenDatabase> {
   assertOwnWal(path);
   const opening = openFile(path, mode);
@@ -39,7 +46,7 @@ export async function openDatabase(
   try {
     for (;;) {
       const found = opening.run(() => findStore(database, path));
-      const contract = await chooseContract(found, wanted);
+      const contract = await chooseContract(found, wanted, known);
       const isReady = opening.run(() => {
         if (isUpToDate(database, path, contract)) return true;
         if (mode !== "create") throw notUpToDate(path, wanted !== undefined);

@@ -1,14 +1,14 @@
 // The SQLite engine in the thread that opens it. Its promises are settled when they are returned:
 // every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
 
-import type { Contract, ContractSource } from "../../contract/contract.ts";
+import type { Contract } from "../../contract/contract.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
 import type { NewEntry, OnUnavailable, OpenMode, Outcome, PlantStore } from "../plant-store.ts";
 import type { SqlConnection } from "../sql-connection.ts";
 import type { TokenStore } from "../sql-tokens.ts";
 import { shortenWal } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
-import { type OpenDatabase, openDatabase } from "./connection.ts";
+import { type ContractChoice, type OpenDatabase, openDatabase } from "./connection.ts";
 import { type Database, lockWaitMs } from "./driver.ts";
 import {
   type DiskFailureError,
@@ -68,12 +68,9 @@ export class SqliteStore implements PlantStore {
     path: string,
     mode: OpenMode,
     onUnavailable: OnUnavailable,
-    {
-      wanted,
-      checkpointThread,
-    }: { wanted?: ContractSource | undefined; checkpointThread?: CheckpointSignals } = {},
+    { checkpointThread, ...choice }: ContractChoice & { checkpointThread?: CheckpointSignals } = {},
   ): Promise<SqliteStore> {
-    const opened = await openDatabase(path, mode, wanted);
+    const opened = await openDatabase(path, mode, choice);
     try {
       return new SqliteStore(path, opened, onUnavailable, checkpointThread);
     } catch (error) {

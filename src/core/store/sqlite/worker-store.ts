@@ -4,6 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { plantStoreSource } from "../../contract/plant-store.ts";
 import { readContract } from "../../contract/read-contract.ts";
+import { sentContract } from "../../contract/sent-contract.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
 import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import type { SqlConnection } from "../sql-connection.ts";
@@ -60,14 +61,13 @@ export class SqliteWorkerStore implements PlantStore {
   ): Promise<SqliteWorkerStore> {
     const store = new SqliteWorkerStore(path, events);
     try {
-      // Probably the store's, too; read while the thread starts.
-      const reading = readContract(wanted ?? plantStoreSource);
-      reading.catch(() => undefined);
-      await store.#commitThread.open(path, mode, wanted, store.#batches.buffer);
+      // Probably the store's, too; read while the threads start.
+      const read = await readContract(wanted ?? plantStoreSource);
+      await store.#commitThread.open(path, mode, wanted, sentContract(read), store.#batches.buffer);
       const source = await store.#commitThread.served.thread.source();
-      const read = await reading;
       store.#useContract(isSameSource(read.source, source) ? read : await readContract(source));
     } catch (error) {
+      store.#commitThread.end(true);
       store.#checkpointThread.end(true);
       throw error;
     }

@@ -155,6 +155,65 @@ test("what is not served or not checked is noted with its pointer", async () => 
   ]);
 });
 
+test("the list, the item and its deletion are served if their responses are such, and others noted", async () => {
+  const object = json({ type: "object", properties: { id: { type: "integer" } } });
+  const list = json({ type: "array", items: { type: "object" } });
+  const { paths } = description(name);
+  const withOperations = (get: Json, item: Json) =>
+    read(
+      description(name, {
+        paths: { "/train-trips": { ...paths["/train-trips"], get }, "/train-trips/{tripId}": item },
+      }),
+    );
+  const served = await withOperations(
+    { operationId: "findTrips", responses: { 200: list } },
+    {
+      get: { responses: { 200: object } },
+      delete: { responses: { 204: { description: "gone" } } },
+      put: { responses: { 200: object } },
+    },
+  );
+  expect(served.operations).toEqual({
+    create: { operationId: "createTrainTrip", status: 200 },
+    list: { operationId: "findTrips", status: 200 },
+    get: { operationId: "getTrainTrip", status: 200 },
+    delete: { operationId: "deleteTrainTrip", status: 204 },
+  });
+  expect(served.others).toEqual([{ method: "PUT", path: "/train-trips/{tripId}" }]);
+  const unserved = await withOperations(
+    { responses: { 200: object } },
+    { get: { responses: { 200: list } }, delete: { responses: { 200: object } } },
+  );
+  expect(Object.keys(unserved.operations)).toEqual(["create"]);
+  expect(unserved.others).toHaveLength(3);
+});
+
+test("the parts of an allOf are merged, and refused where they contradict each other", async () => {
+  const { fields } = await read(
+    withName(
+      { allOf: [{ $ref: "#/components/schemas/Name" }, { maxLength: 9 }] },
+      { Name: { type: "string", minLength: 2 } },
+    ),
+  );
+  expect(fields[0]?.type.expected).toBe("a string of 2 to 9 characters");
+  const part = (properties: Json, required: readonly string[]) => ({ type: "object", properties, required });
+  const whole = (...parts: readonly Json[]) => {
+    const document = description(name);
+    const { content } = document.paths["/train-trips"].post.requestBody;
+    content["application/json"].schema = { allOf: parts };
+    return document;
+  };
+  const id = part({ id: { type: "integer" } }, ["id"]);
+  const merged = await read(whole(id, part({ size: { type: "integer" }, ...name }, ["name"])));
+  expect(merged.fields.map((field) => [field.name, field.isRequired])).toEqual([
+    ["size", false],
+    ["name", true],
+  ]);
+  expect(await refusal(whole(id, part({ id: { type: "string" } }, [])))).toStartWith(
+    "2: the contract cannot be served: ",
+  );
+});
+
 const other = { "/b": description(name).paths["/train-trips"] };
 const withId = (id: Json | undefined, required = ["id"]) => {
   const document = description(name);
