@@ -43,7 +43,13 @@ describeIfInstalled("curl", "the steps of the guide", () => {
     database = (await resources.use(await sharedPostgres()).newDatabase()).address;
     const { PATH = "", HOME = folder.path } = process.env;
     shell = resources.use(
-      new ShellSession(project, { PATH, HOME, ...npmEnvironment, PLANTSTORE_ADMIN_PORT: adminPort }),
+      new ShellSession(project, {
+        PATH,
+        HOME,
+        ...npmEnvironment,
+        PLANTSTORE_PORT: port,
+        PLANTSTORE_ADMIN_PORT: adminPort,
+      }),
     );
   }, stepMsMax);
   afterAll(() => resources.disposeAsync());

@@ -8,7 +8,9 @@ import { TemporaryFolder } from "../../support/server.ts";
 const root = new URL("../../../", import.meta.url).pathname;
 
 const program = `
-import { makeToken, openServerStore, randomBytes, startServer } from "./src/index.ts";
+import { makeToken, randomBytes } from "./src/core/auth/token.ts";
+import { startServer } from "./src/core/server.ts";
+import { openServerStore } from "./src/core/store/open-store.ts";
 const ignore = () => undefined;
 const reports = { onUnavailable: ignore, onFailed: ignore };
 await using store = await openServerStore("sqlite:plants.db", "create", reports);
@@ -28,7 +30,7 @@ await server.stop();
 test("without console, sandbox, conformance, documentation, operations and command line the service works", async () => {
   using folder = new TemporaryFolder();
   mkdirSync(folder.file("src"));
-  for (const kept of ["src/core", "src/index.ts", "package.json", "tsconfig.json"])
+  for (const kept of ["src/core", "openapi.yaml", "package.json", "tsconfig.json"])
     cpSync(root + kept, folder.file(kept), { recursive: true });
   symlinkSync(`${root}node_modules`, folder.file("node_modules"));
   writeFileSync(folder.file("main.ts"), program);
@@ -51,7 +53,12 @@ const extras: Readonly<Record<string, { folders: string[]; wiring: string[]; cal
     called: "conformanceCommand|sandboxCommand",
   },
   sandbox: { folders: ["sandbox"], wiring: ["sandbox.ts"], called: "sandboxCommand" },
-  documentation: { folders: ["docs-page"], wiring: [], called: "documentation" },
+  // The sandbox returns examples of the served description.
+  documentation: {
+    folders: ["docs-page", "sandbox"],
+    wiring: ["sandbox.ts"],
+    called: "documentation|sandboxCommand",
+  },
   // The sandbox shares the sessions of the console.
   console: {
     folders: ["console", "sandbox"],
