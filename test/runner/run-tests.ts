@@ -33,6 +33,7 @@ interface Tier {
 /** The suites that hold on every engine, and that another engine can fail. */
 const enginesFolders = [
   "./test/integration/console/calls.test.ts",
+  "./test/integration/contracts/parcels.test.ts",
   "./test/integration/core/http/conformance.test.ts",
   "./test/integration/core/http/properties.test.ts",
   "./test/integration/console/plant-search.test.ts",

@@ -53,6 +53,8 @@ class ContractReader {
   readonly #document: OpenApiDocument;
   readonly #schemas: Schemas;
   readonly #notes: string[] = [];
+  /** The operations that are served, with their pointers. */
+  readonly #offered: { readonly operation: Json; readonly pointer: string }[] = [];
 
   constructor(source: ContractSource, document: OpenApiDocument) {
     this.#source = source;
@@ -282,6 +284,7 @@ class ContractReader {
     };
     const others: OtherOperation[] = [];
     this.#noteParameters(post, pointer, `POST ${path}`, []);
+    this.#offered.push({ operation: post, pointer });
     for (const [each, value] of Object.entries(this.#document.paths ?? {})) {
       const place = pointerTo("", "paths", each);
       const item = this.#schemas.resolve(value, place);
@@ -296,6 +299,7 @@ class ContractReader {
         const served = known && this.#served(known, operation, at, fallback);
         if (known !== undefined && served !== undefined) {
           operations[known] = served;
+          this.#offered.push({ operation, pointer: at });
           this.#noteParameters(
             operation,
             at,
@@ -371,32 +375,73 @@ class ContractReader {
         this.#note(pointerTo(pointer, "requestBody", "content", type), `a body of ${type} is not read`);
   }
 
-  /** What the description has besides the collection. */
+  /** What the description has besides, and what the operations do in another way than it says. */
   #noteOthers({ post, pointer }: Collection): void {
-    for (const part of ["webhooks"])
-      if (isObject(this.#document[part])) this.#note(pointerTo("", part), "webhooks are not sent");
+    if (isObject(this.#document.webhooks)) this.#note(pointerTo("", "webhooks"), "webhooks are not sent");
     if (isObject(post.callbacks)) this.#note(pointerTo(pointer, "callbacks"), "callbacks are not sent");
-    const requirements = post.security ?? this.#document.security;
+    const unsecured = this.#offered.find(({ operation }) => !this.#isBearerOnly(operation.security));
+    if (unsecured !== undefined)
+      this.#note(
+        pointerTo(unsecured.operation.security === undefined ? "" : unsecured.pointer, "security"),
+        "every request needs a bearer token, whatever is described",
+      );
+    for (const each of this.#offered.flatMap(({ operation, pointer: at }) =>
+      this.#otherHeaders(operation, at),
+    ))
+      this.#note(each, "this header field is not sent");
+    const failures = this.#offered.flatMap(({ operation, pointer: at }) =>
+      this.#otherFailures(operation, at),
+    );
+    if (failures[0] !== undefined)
+      this.#note(failures[0], 'errors have the members "error" and "message", whatever is described');
+  }
+
+  #isBearerOnly(security: unknown): boolean {
     const components = this.#schemas.resolve(this.#document.components, "");
     const schemes = isObject(components?.securitySchemes) ? components.securitySchemes : {};
     const isBearer = (name: string) => {
-      const scheme = this.#schemas.resolve(
-        schemes[name],
-        pointerTo("", "components", "securitySchemes", name),
-      );
-      return (
-        scheme?.type === "oauth2" ||
-        scheme?.type === "openIdConnect" ||
-        /^bearer$/i.test(String(scheme?.scheme))
-      );
+      const at = pointerTo("", "components", "securitySchemes", name);
+      const scheme = this.#schemas.resolve(schemes[name], at);
+      const isToken = scheme?.type === "oauth2" || scheme?.type === "openIdConnect";
+      return isToken || /^bearer$/i.test(String(scheme?.scheme));
     };
-    const isOffered =
+    const requirements = security ?? this.#document.security;
+    return (
       Array.isArray(requirements) &&
-      requirements.some(
+      requirements.length > 0 &&
+      requirements.every(
         (each) => isObject(each) && Object.keys(each).length === 1 && Object.keys(each).every(isBearer),
-      );
-    if (!isOffered)
-      this.#note(pointerTo("", "security"), "every request needs a bearer token, whatever is described");
+      )
+    );
+  }
+
+  /** Header fields of a success that are described, and that the server does not send. */
+  #otherHeaders(operation: Json, pointer: string): string[] {
+    const responses = isObject(operation.responses) ? operation.responses : {};
+    return Object.entries(responses).flatMap(([status, response]) => {
+      if (!status.startsWith("2")) return [];
+      const at = pointerTo(pointer, "responses", status);
+      const headers = this.#schemas.resolve(response, at)?.headers;
+      const names = Object.keys(isObject(headers) ? headers : {});
+      return names
+        .filter((name) => !sentHeaders.includes(name.toLowerCase()))
+        .map((name) => pointerTo(at, "headers", name));
+    });
+  }
+
+  /** The pointers of described failures whose JSON has another shape than the server's. */
+  #otherFailures(operation: Json, pointer: string): string[] {
+    const responses = isObject(operation.responses) ? operation.responses : {};
+    return Object.entries(responses).flatMap(([status, response]) => {
+      if (!/^(?:[45]|default$)/.test(status)) return [];
+      const at = pointerTo(pointer, "responses", status);
+      const media = this.#mediaType(response, at);
+      if (!isObject(media?.media.schema)) return [];
+      const { properties } = this.#schemas.expand(media.media.schema, media.pointer);
+      const isOurs =
+        isObject(properties) && ["error", "message"].every((name) => Object.hasOwn(properties, name));
+      return isOurs ? [] : [at];
+    });
   }
 
   #basePath(): string {
@@ -433,6 +478,16 @@ class ContractReader {
     if (!this.#notes.includes(note)) this.#notes.push(note);
   }
 }
+
+/** The header fields of successes, in lower case. */
+const sentHeaders: readonly string[] = [
+  "cache-control",
+  "content-type",
+  "link",
+  "ratelimit",
+  "ratelimit-policy",
+  "x-request-id",
+];
 
 function encodePath(path: string): string {
   try {
