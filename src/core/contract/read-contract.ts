@@ -2,27 +2,16 @@
 // or not checked is one of the contract's notes, and what cannot be served is an error.
 
 import { columnNameOf, quoteColumn } from "./column-names.ts";
-import type {
-  Contract,
-  ContractSource,
-  Field,
-  OpenApiDocument,
-  OtherOperation,
-  Plant,
-  ServedOperation,
-  Words,
-} from "./contract.ts";
+import type { Contract, ContractSource, Field, OpenApiDocument, Plant } from "./contract.ts";
 import { contractError, pointerTo } from "./contract-error.ts";
 import { parseDescription } from "./description-text.ts";
 import { exampleOf, toFieldValue } from "./example-values.ts";
 import type { FieldType, FieldValue } from "./field-types.ts";
+import { jsonType, mediaType, OperationsReader, successOf } from "./operations.ts";
 import { parsePlantJson } from "./plant.ts";
 import { fieldTypeOf, hasPatterns } from "./schema-types.ts";
 import { isAnnotation, isObject, type Json, Schemas } from "./schemas.ts";
-import { operationName, wordsOf } from "./words.ts";
-
-const methods = ["get", "put", "post", "delete", "patch"] as const;
-const jsonType = "application/json";
+import { wordsOf } from "./words.ts";
 
 /** Rejects with an OperatorError that says in one sentence why the description cannot be served. */
 export async function readContract(source: ContractSource): Promise<Contract> {
@@ -53,8 +42,6 @@ class ContractReader {
   readonly #document: OpenApiDocument;
   readonly #schemas: Schemas;
   readonly #notes: string[] = [];
-  /** The operations that are served, with their pointers. */
-  readonly #offered: { readonly operation: Json; readonly pointer: string }[] = [];
 
   constructor(source: ContractSource, document: OpenApiDocument) {
     this.#source = source;
@@ -66,8 +53,8 @@ class ContractReader {
     const document = this.#document;
     const collection = await this.#findCollection();
     const { path, pointer, post, schema } = collection;
-    const body = this.#mediaType(post.requestBody, pointerTo(pointer, "requestBody"));
-    const success = this.#success(post, pointer, ["200", "201"]);
+    const body = mediaType(this.#schemas, post.requestBody, pointerTo(pointer, "requestBody"));
+    const success = successOf(this.#schemas, post, pointer, ["200", "201"]);
     if (success === undefined) throw contractError(pointer, "its POST must describe a response 200 or 201");
     const returned = isObject(success.schema)
       ? this.#schemas.expand(success.schema, success.pointer)
@@ -86,6 +73,7 @@ class ContractReader {
       body: this.#schemas.nameOf(body?.media.schema),
       response: this.#schemas.nameOf(success.schema),
     });
+    const note = (pointer: string, sentence: string) => this.#note(pointer, sentence);
     const contract: Omit<Contract, "examples"> = {
       source: this.#source,
       document,
@@ -111,10 +99,9 @@ class ContractReader {
         fields,
         (field) => !field.isRequired && isText(field),
       ),
-      ...this.#operations(collection, success.status, words),
+      ...new OperationsReader(document, this.#schemas, note).read(collection, success.status, words),
       notes: this.#notes,
     };
-    this.#noteOthers(collection);
     return { ...contract, examples: this.#plants(contract, bodies) };
   }
 
@@ -153,7 +140,7 @@ class ContractReader {
     if (!path.startsWith("/")) throw contractError(pointer, "a path must begin with /");
     const post = this.#schemas.resolve(value, pointer) ?? {};
     const at = pointerTo(pointer, "requestBody");
-    const body = this.#mediaType(post.requestBody, at);
+    const body = mediaType(this.#schemas, post.requestBody, at);
     if (body === undefined) throw contractError(at, `the POST of ${path} has no body of ${jsonType}`);
     const schema = this.#schemas.expand(body.media.schema, body.pointer);
     const { properties } = schema;
@@ -269,181 +256,6 @@ class ContractReader {
     return field;
   }
 
-  #operations(
-    { path, post, pointer }: Collection,
-    status: number,
-    { one, many }: Words,
-  ): Pick<Contract, "operations" | "others"> {
-    const operations: {
-      create: ServedOperation;
-      list?: ServedOperation;
-      get?: ServedOperation;
-      delete?: ServedOperation;
-    } = {
-      create: { operationId: nameOf(post, operationName("create", one)), status },
-    };
-    const others: OtherOperation[] = [];
-    this.#noteParameters(post, pointer, `POST ${path}`, []);
-    this.#offered.push({ operation: post, pointer });
-    for (const [each, value] of Object.entries(this.#document.paths ?? {})) {
-      const place = pointerTo("", "paths", each);
-      const item = this.#schemas.resolve(value, place);
-      if (item === undefined) continue;
-      const isItem = each.startsWith(`${path}/`) && /^\{[^/{}]+\}$/.test(each.slice(path.length + 1));
-      for (const method of methods) {
-        if (item[method] === undefined || (each === path && method === "post")) continue;
-        const at = pointerTo(place, method);
-        const operation = this.#schemas.resolve(item[method], at) ?? {};
-        const known = this.#known(method, each === path, isItem);
-        const fallback = operationName(known ?? method, known === "list" ? many : one);
-        const served = known && this.#served(known, operation, at, fallback);
-        if (known !== undefined && served !== undefined) {
-          operations[known] = served;
-          this.#offered.push({ operation, pointer: at });
-          this.#noteParameters(
-            operation,
-            at,
-            `${method.toUpperCase()} ${each}`,
-            known === "list" ? ["limit", "after"] : [],
-          );
-        } else {
-          others.push({ method: method.toUpperCase() as OtherOperation["method"], path: each });
-          this.#note(at, `${method.toUpperCase()} ${each} is not served: it responds with 501`);
-        }
-      }
-    }
-    return { operations, others };
-  }
-
-  #known(method: string, isCollection: boolean, isItem: boolean): "list" | "get" | "delete" | undefined {
-    if (isCollection) return method === "get" ? "list" : undefined;
-    return isItem && (method === "get" || method === "delete") ? method : undefined;
-  }
-
-  /** An operation that is served as it is described; undefined if its response has another shape. */
-  #served(
-    name: "list" | "get" | "delete",
-    operation: Json,
-    pointer: string,
-    fallback: string,
-  ): ServedOperation | undefined {
-    const success = this.#success(operation, pointer, name === "delete" ? ["204", "200"] : ["200"]);
-    if (success === undefined) return undefined;
-    if (success.schema !== undefined) {
-      const schema = this.#schemas.expand(success.schema, success.pointer);
-      const isObjectSchema = schema.type === "object" || isObject(schema.properties);
-      if (name === "list" ? schema.type !== "array" : !isObjectSchema) return undefined;
-      if (name === "delete") return undefined;
-    }
-    return { operationId: nameOf(operation, fallback), status: success.status };
-  }
-
-  #success(operation: Json, pointer: string, statuses: readonly string[]) {
-    const responses = isObject(operation.responses) ? operation.responses : {};
-    const status = statuses.find((each) => responses[each] !== undefined);
-    if (status === undefined) return undefined;
-    const at = pointerTo(pointer, "responses", status);
-    const media = this.#mediaType(responses[status], at);
-    return { status: Number(status), schema: media?.media.schema, pointer: media?.pointer ?? at };
-  }
-
-  /** The media type of JSON of a body or a response. */
-  #mediaType(
-    value: unknown,
-    pointer: string,
-  ): { readonly media: Json; readonly pointer: string } | undefined {
-    const content = this.#schemas.resolve(value, pointer)?.content;
-    if (!isObject(content)) return undefined;
-    const name = Object.keys(content).find((each) => /^(?:application\/json\b|\*\/\*)/i.test(each));
-    if (name === undefined) return undefined;
-    const media = this.#schemas.resolve(content[name], pointer);
-    return media && { media, pointer: pointerTo(pointer, "content", name, "schema") };
-  }
-
-  #noteParameters(operation: Json, pointer: string, name: string, served: readonly string[]): void {
-    const parameters = Array.isArray(operation.parameters) ? operation.parameters : [];
-    for (const [index, value] of parameters.entries()) {
-      const at = pointerTo(pointer, "parameters", String(index));
-      const parameter = this.#schemas.resolve(value, at);
-      if (parameter === undefined || parameter.in === "path" || served.includes(String(parameter.name)))
-        continue;
-      this.#note(at, `the ${parameter.in} parameter ${parameter.name} of ${name} is not served`);
-    }
-    const content = this.#schemas.resolve(operation.requestBody, pointer)?.content;
-    for (const type of Object.keys(isObject(content) ? content : {}))
-      if (!/^(?:application\/json\b|\*\/\*)/i.test(type))
-        this.#note(pointerTo(pointer, "requestBody", "content", type), `a body of ${type} is not read`);
-  }
-
-  /** What the description has besides, and what the operations do in another way than it says. */
-  #noteOthers({ post, pointer }: Collection): void {
-    if (isObject(this.#document.webhooks)) this.#note(pointerTo("", "webhooks"), "webhooks are not sent");
-    if (isObject(post.callbacks)) this.#note(pointerTo(pointer, "callbacks"), "callbacks are not sent");
-    const unsecured = this.#offered.find(({ operation }) => !this.#isBearerOnly(operation.security));
-    if (unsecured !== undefined)
-      this.#note(
-        pointerTo(unsecured.operation.security === undefined ? "" : unsecured.pointer, "security"),
-        "every request needs a bearer token, whatever is described",
-      );
-    for (const each of this.#offered.flatMap(({ operation, pointer: at }) =>
-      this.#otherHeaders(operation, at),
-    ))
-      this.#note(each, "this header field is not sent");
-    const failures = this.#offered.flatMap(({ operation, pointer: at }) =>
-      this.#otherFailures(operation, at),
-    );
-    if (failures[0] !== undefined)
-      this.#note(failures[0], 'errors have the members "error" and "message", whatever is described');
-  }
-
-  #isBearerOnly(security: unknown): boolean {
-    const components = this.#schemas.resolve(this.#document.components, "");
-    const schemes = isObject(components?.securitySchemes) ? components.securitySchemes : {};
-    const isBearer = (name: string) => {
-      const at = pointerTo("", "components", "securitySchemes", name);
-      const scheme = this.#schemas.resolve(schemes[name], at);
-      const isToken = scheme?.type === "oauth2" || scheme?.type === "openIdConnect";
-      return isToken || /^bearer$/i.test(String(scheme?.scheme));
-    };
-    const requirements = security ?? this.#document.security;
-    return (
-      Array.isArray(requirements) &&
-      requirements.length > 0 &&
-      requirements.every(
-        (each) => isObject(each) && Object.keys(each).length === 1 && Object.keys(each).every(isBearer),
-      )
-    );
-  }
-
-  /** Header fields of a success that are described, and that the server does not send. */
-  #otherHeaders(operation: Json, pointer: string): string[] {
-    const responses = isObject(operation.responses) ? operation.responses : {};
-    return Object.entries(responses).flatMap(([status, response]) => {
-      if (!status.startsWith("2")) return [];
-      const at = pointerTo(pointer, "responses", status);
-      const headers = this.#schemas.resolve(response, at)?.headers;
-      const names = Object.keys(isObject(headers) ? headers : {});
-      return names
-        .filter((name) => !sentHeaders.includes(name.toLowerCase()))
-        .map((name) => pointerTo(at, "headers", name));
-    });
-  }
-
-  /** The pointers of described failures whose JSON has another shape than the server's. */
-  #otherFailures(operation: Json, pointer: string): string[] {
-    const responses = isObject(operation.responses) ? operation.responses : {};
-    return Object.entries(responses).flatMap(([status, response]) => {
-      if (!/^(?:[45]|default$)/.test(status)) return [];
-      const at = pointerTo(pointer, "responses", status);
-      const media = this.#mediaType(response, at);
-      if (!isObject(media?.media.schema)) return [];
-      const { properties } = this.#schemas.expand(media.media.schema, media.pointer);
-      const isOurs =
-        isObject(properties) && ["error", "message"].every((name) => Object.hasOwn(properties, name));
-      return isOurs ? [] : [at];
-    });
-  }
-
   #basePath(): string {
     const server = Array.isArray(this.#document.servers) ? this.#document.servers[0] : undefined;
     if (!isObject(server) || typeof server.url !== "string") return "";
@@ -479,16 +291,6 @@ class ContractReader {
   }
 }
 
-/** The header fields of successes, in lower case. */
-const sentHeaders: readonly string[] = [
-  "cache-control",
-  "content-type",
-  "link",
-  "ratelimit",
-  "ratelimit-policy",
-  "x-request-id",
-];
-
 function encodePath(path: string): string {
   try {
     return encodeURI(decodeURI(path));
@@ -499,10 +301,6 @@ function encodePath(path: string): string {
 
 function isText({ type }: Field): boolean {
   return type.input === "text" || Array.isArray(type.input);
-}
-
-function nameOf({ operationId }: Json, fallback: string): string {
-  return typeof operationId === "string" && operationId !== "" ? operationId : fallback;
 }
 
 /** A value for probes of a store where the contract has no example. */

@@ -30,7 +30,7 @@ test("a pet store", async () => {
   expect(store.contract.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
     "it describes no JSON; the response is what is stored",
     "every request needs a bearer token, whatever is described",
-    "this header field is not sent",
+    "the header field x-next is not sent",
     'errors have the members "error" and "message", whatever is described',
   ]);
   const pet = '{"id":1,"name":"Rex","tag":null}';

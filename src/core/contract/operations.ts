@@ -1,0 +1,211 @@
+// The operations of a description: which are served, and what of them is not.
+
+import type { Contract, OpenApiDocument, OtherOperation, ServedOperation, Words } from "./contract.ts";
+import { pointerTo } from "./contract-error.ts";
+import { isObject, type Json, type Schemas } from "./schemas.ts";
+import { operationName } from "./words.ts";
+
+export const jsonType = "application/json";
+
+const methods = ["get", "put", "post", "delete", "patch"] as const;
+
+/** The media type of JSON of a body or a response. */
+export function mediaType(
+  schemas: Schemas,
+  value: unknown,
+  pointer: string,
+): { readonly media: Json; readonly pointer: string } | undefined {
+  const content = schemas.resolve(value, pointer)?.content;
+  if (!isObject(content)) return undefined;
+  const name = Object.keys(content).find(isJson);
+  if (name === undefined) return undefined;
+  const media = schemas.resolve(content[name], pointer);
+  return media && { media, pointer: pointerTo(pointer, "content", name, "schema") };
+}
+
+function isJson(type: string): boolean {
+  return /^(?:application\/json\b|\*\/\*)/i.test(type);
+}
+
+/** The first of some statuses that an operation responds with. */
+export function successOf(schemas: Schemas, operation: Json, pointer: string, statuses: readonly string[]) {
+  const responses = responsesOf(operation);
+  const status = statuses.find((each) => responses[each] !== undefined);
+  if (status === undefined) return undefined;
+  const at = pointerTo(pointer, "responses", status);
+  const media = mediaType(schemas, responses[status], at);
+  return { status: Number(status), schema: media?.media.schema, pointer: media?.pointer ?? at };
+}
+
+function responsesOf({ responses }: Json): Json {
+  return isObject(responses) ? responses : {};
+}
+
+interface DescribedOperation {
+  readonly operation: Json;
+  readonly pointer: string;
+}
+
+/** The header fields that successes have, in lower case. */
+const sentHeaders: readonly string[] = [
+  "cache-control",
+  "content-type",
+  "link",
+  "ratelimit",
+  "ratelimit-policy",
+  "x-request-id",
+];
+
+export class OperationsReader {
+  readonly #document: OpenApiDocument;
+  readonly #schemas: Schemas;
+  readonly #note: (pointer: string, sentence: string) => void;
+
+  /** @param note takes what is not served, in a sentence. */
+  constructor(
+    document: OpenApiDocument,
+    schemas: Schemas,
+    note: (pointer: string, sentence: string) => void,
+  ) {
+    this.#document = document;
+    this.#schemas = schemas;
+    this.#note = note;
+  }
+
+  /**
+   * @param create the POST of the collection.
+   * @param status that of its success.
+   */
+  read(
+    { path, post, pointer }: { readonly path: string; readonly post: Json; readonly pointer: string },
+    status: number,
+    { one, many }: Words,
+  ): Pick<Contract, "operations" | "others"> {
+    const operations: { -readonly [Name in keyof Contract["operations"]]: Contract["operations"][Name] } = {
+      create: { operationId: nameOf(post, operationName("create", one)), status },
+    };
+    const others: OtherOperation[] = [];
+    const served: DescribedOperation[] = [{ operation: post, pointer }];
+    this.#noteRequest(served[0] as DescribedOperation, `POST ${path}`, []);
+    for (const [each, value] of Object.entries(this.#document.paths ?? {})) {
+      const place = pointerTo("", "paths", each);
+      const item = this.#schemas.resolve(value, place);
+      if (item === undefined) continue;
+      for (const method of methods) {
+        if (item[method] === undefined || (each === path && method === "post")) continue;
+        const at = pointerTo(place, method);
+        const operation = this.#schemas.resolve(item[method], at) ?? {};
+        const title = `${method.toUpperCase()} ${each}`;
+        const name = knownName(method, each, path);
+        const fallback = operationName(name ?? method, name === "list" ? many : one);
+        const found = name && this.#served(name, { operation, pointer: at }, fallback);
+        if (name !== undefined && found !== undefined) {
+          operations[name] = found;
+          served.push({ operation, pointer: at });
+          const parameters = name === "list" ? ["limit", "after"] : [];
+          this.#noteRequest({ operation, pointer: at }, title, parameters);
+        } else {
+          others.push({ method: method.toUpperCase() as OtherOperation["method"], path: each });
+          this.#note(at, `${title} is not served: it responds with 501`);
+        }
+      }
+    }
+    if (isObject(this.#document.webhooks)) this.#note(pointerTo("", "webhooks"), "webhooks are not sent");
+    if (isObject(post.callbacks)) this.#note(pointerTo(pointer, "callbacks"), "callbacks are not sent");
+    this.#noteSecurity(served);
+    this.#noteResponses(served);
+    return { operations, others };
+  }
+
+  /** An operation that is served as it is described; undefined if its response has another shape. */
+  #served(
+    name: "list" | "get" | "delete",
+    { operation, pointer }: DescribedOperation,
+    fallback: string,
+  ): ServedOperation | undefined {
+    const statuses = name === "delete" ? ["204", "200"] : ["200"];
+    const success = successOf(this.#schemas, operation, pointer, statuses);
+    if (success === undefined) return undefined;
+    if (success.schema !== undefined) {
+      const schema = this.#schemas.expand(success.schema, success.pointer);
+      const isObjectSchema = schema.type === "object" || isObject(schema.properties);
+      if (name === "list" ? schema.type !== "array" : !isObjectSchema) return undefined;
+      if (name === "delete") return undefined;
+    }
+    return { operationId: nameOf(operation, fallback), status: success.status };
+  }
+
+  #noteRequest({ operation, pointer }: DescribedOperation, title: string, served: readonly string[]): void {
+    const parameters = Array.isArray(operation.parameters) ? operation.parameters : [];
+    for (const [index, value] of parameters.entries()) {
+      const at = pointerTo(pointer, "parameters", String(index));
+      const parameter = this.#schemas.resolve(value, at);
+      if (parameter === undefined || parameter.in === "path" || served.includes(String(parameter.name)))
+        continue;
+      this.#note(at, `the ${parameter.in} parameter ${parameter.name} of ${title} is not served`);
+    }
+    const content = this.#schemas.resolve(operation.requestBody, pointer)?.content;
+    for (const type of Object.keys(isObject(content) ? content : {}))
+      if (!isJson(type))
+        this.#note(pointerTo(pointer, "requestBody", "content", type), `a body of ${type} is not read`);
+  }
+
+  #noteSecurity(served: readonly DescribedOperation[]): void {
+    const other = served.find(({ operation }) => !this.#isBearerOnly(operation.security));
+    if (other === undefined) return;
+    const at = other.operation.security === undefined ? "" : other.pointer;
+    this.#note(pointerTo(at, "security"), "every request needs a bearer token, whatever is described");
+  }
+
+  #isBearerOnly(security: unknown = this.#document.security): boolean {
+    const components = this.#schemas.resolve(this.#document.components, "");
+    const schemes = isObject(components?.securitySchemes) ? components.securitySchemes : {};
+    const isBearer = (name: string) => {
+      const at = pointerTo("", "components", "securitySchemes", name);
+      const scheme = this.#schemas.resolve(schemes[name], at);
+      const isToken = scheme?.type === "oauth2" || scheme?.type === "openIdConnect";
+      return isToken || /^bearer$/i.test(String(scheme?.scheme));
+    };
+    const isOne = (each: unknown) =>
+      isObject(each) && Object.keys(each).length === 1 && Object.keys(each).every(isBearer);
+    return Array.isArray(security) && security.length > 0 && security.every(isOne);
+  }
+
+  #noteResponses(served: readonly DescribedOperation[]): void {
+    const otherErrors: string[] = [];
+    for (const { operation, pointer } of served)
+      for (const [status, response] of Object.entries(responsesOf(operation))) {
+        const at = pointerTo(pointer, "responses", status);
+        if (status.startsWith("2")) this.#noteHeaders(response, at);
+        else if (/^(?:[45]|default$)/.test(status) && !this.#isError(response, at)) otherErrors.push(at);
+      }
+    if (otherErrors[0] !== undefined)
+      this.#note(otherErrors[0], 'errors have the members "error" and "message", whatever is described');
+  }
+
+  #noteHeaders(response: unknown, pointer: string): void {
+    const headers = this.#schemas.resolve(response, pointer)?.headers;
+    for (const name of Object.keys(isObject(headers) ? headers : {}))
+      if (!sentHeaders.includes(name.toLowerCase()))
+        this.#note(pointerTo(pointer, "headers", name), `the header field ${name} is not sent`);
+  }
+
+  /** Whether a failure has no JSON, or that of the server. */
+  #isError(response: unknown, pointer: string): boolean {
+    const media = mediaType(this.#schemas, response, pointer);
+    if (!isObject(media?.media.schema)) return true;
+    const { properties } = this.#schemas.expand(media.media.schema, media.pointer);
+    return isObject(properties) && ["error", "message"].every((name) => Object.hasOwn(properties, name));
+  }
+}
+
+/** Which operation of the collection one is; undefined for any other. */
+function knownName(method: string, path: string, collection: string): "list" | "get" | "delete" | undefined {
+  if (path === collection) return method === "get" ? "list" : undefined;
+  const isItem = path.startsWith(`${collection}/`) && /^\{[^/{}]+\}$/.test(path.slice(collection.length + 1));
+  return isItem && (method === "get" || method === "delete") ? method : undefined;
+}
+
+function nameOf({ operationId }: Json, fallback: string): string {
+  return typeof operationId === "string" && operationId !== "" ? operationId : fallback;
+}
