@@ -1,5 +1,6 @@
 // The test matrix: one line for each engine. Suites that hold on every engine loop over it.
 
+import type { ContractSource } from "../../src/core/contract/contract.ts";
 import { sharedCitus } from "./citus.ts";
 import { sharedPostgres } from "./postgres.ts";
 import { createStore, TemporaryFolder } from "./server.ts";
@@ -14,7 +15,8 @@ interface TestEngine {
   readonly name: string;
   /** As its stores name it. */
   readonly engine: string;
-  readonly createTestStore: () => Promise<TestStore>;
+  /** @param contract of what a test creates in it; the Plant Store's if there is none. */
+  readonly createTestStore: (contract?: ContractSource) => Promise<TestStore>;
 }
 
 /** The variable with the name of the one engine to test, which run-tests.ts sets. */
@@ -58,10 +60,10 @@ async function createPostgresStore(): Promise<TestStore> {
 }
 
 /** An empty store that is distributed over the workers of the cluster that the tests share. */
-async function createCitusStore(): Promise<TestStore> {
+async function createCitusStore(contract?: ContractSource): Promise<TestStore> {
   const cluster = await sharedCitus();
   const { name, address } = await cluster.newDatabase();
-  await createStore(address);
+  await createStore(address, contract);
   await cluster.distribute(name);
   return { database: address, [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose]() };
 }

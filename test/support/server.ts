@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeToken, randomBytes } from "../../src/core/auth/token.ts";
+import type { ContractSource } from "../../src/core/contract/contract.ts";
 import { storeAt } from "../../src/core/store/open-store.ts";
 import type { OpenMode, PlantStore } from "../../src/core/store/plant-store.ts";
 import type { Target } from "./http.ts";
@@ -69,8 +70,8 @@ export async function collectResult(
 }
 
 /** Creates an empty store in this process, for commands that create none: a command costs 0.2 s. */
-export async function createStore(database: string): Promise<void> {
-  await withStore(database, "create", async () => undefined);
+export async function createStore(database: string, contract?: ContractSource): Promise<void> {
+  await using _ = await storeAt(database).open("create", () => undefined, { contract });
 }
 
 /** Opens a store in this process, and closes it. */

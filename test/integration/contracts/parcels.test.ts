@@ -57,7 +57,7 @@ for (const engine of engines)
     let target: Target;
     let database: string;
     beforeAll(async () => {
-      ({ database } = resources.use(await engine.createTestStore()));
+      ({ database } = resources.use(await engine.createTestStore(source)));
       server = resources.use(await RunningServer.startInProcess({ database, args: ["--contract", path] }));
       target = await server.target();
     });
@@ -96,7 +96,7 @@ for (const engine of engines)
     });
 
     test("of any values come back from the store, NDJSON and CSV, and are unchanged when sent again", async () => {
-      await using place = await engine.createTestStore();
+      await using place = await engine.createTestStore(source);
       await using store = await openedStore(place.database, undefined, source);
       const random = fc.sample(
         fc.uniqueArray(anyPlantOf(parcels), { minLength: 50, maxLength: 300, selector: ({ id }) => id }),
@@ -120,7 +120,7 @@ for (const engine of engines)
         writeFileSync(folder.file(name), content);
         const imported = await runCommand(["import", folder.file(name), "--database", place.database]);
         expect(imported.stderr).toBe(`0 created, ${random.length} already stored, 0 rejected\n`);
-        await using other = await engine.createTestStore();
+        await using other = await engine.createTestStore(source);
         await using _ = await openedStore(other.database, undefined, source);
         expect((await runCommand(["import", folder.file(name), "--database", other.database])).stderr).toBe(
           `${random.length} created, 0 already stored, 0 rejected\n`,
