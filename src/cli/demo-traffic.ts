@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
-import { type Contract, type Plant, valueEquals } from "../core/contract/contract.ts";
-import { plantJson } from "../core/contract/plant.ts";
+import { type Contract, type Plant, type Values, valueEquals } from "../core/contract/contract.ts";
+import { bodyJson, plantJson } from "../core/contract/plant.ts";
 import type { PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { commandRun } from "./edit-plants.ts";
@@ -68,16 +68,20 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
     await response.arrayBuffer();
   }
 
+  function bodyOf(id: bigint, values: Values): string {
+    return contract.id.isAccepted ? plantJson(contract, { id, values }) : bodyJson(contract, { id, values });
+  }
+
   function nextBody(): string {
     const { values } = examples[sent % examples.length] as Plant;
-    return plantJson(contract, { id: firstId + BigInt(sent++), values });
+    return bodyOf(firstId + BigInt(sent++), values);
   }
 
   /** Sends common mistakes: a token with a typo, an id as text, a taken id. */
   async function sendErrors(token: string): Promise<void> {
     const { values } = examples.at(-1) as Plant;
-    const taken = plantJson(contract, { id: firstId, values });
-    const withTextId = plantJson(contract, { id: '"42"', values });
+    const taken = bodyOf(firstId, values);
+    const withTextId = contract.id.isAccepted ? plantJson(contract, { id: '"42"', values }) : "[]";
     for (let error = 0; error < errorsCount; error++) {
       await post("pst_typo", taken);
       await post(token, error % 2 === 0 ? withTextId : taken);

@@ -47,6 +47,11 @@ export class Contents {
   readonly #others: ReadonlyMap<Field, string>;
 
   constructor(contract: Contract) {
+    if (!contract.id.isRequired || contract.id.name !== "id")
+      throw new OperatorError(
+        `the rules send the "id" of each ${contract.words.one}, which this contract does not require`,
+        2,
+      );
     this.contract = contract;
     this.idLimits = idLimitsOf(contract);
     const texts = contract.fields.filter(takesCommonTexts);

@@ -2,6 +2,7 @@
 // listener. `plantstore serve`, `plantstore sandbox`, tests, benchmarks, and programs that embed
 // the service all start one here.
 
+import { randomInt } from "node:crypto";
 import packageJson from "../../package.json";
 import { type AdminRoutes, startAdminServer } from "./admin/server.ts";
 import { Authenticator } from "./auth/authenticator.ts";
@@ -16,6 +17,7 @@ import { createOperation } from "./http/create-plant.ts";
 import { internalError, requestIdMaker } from "./http/exchange.ts";
 import { createHandler, type Handler, inProcess, withTickBudget } from "./http/handler.ts";
 import { type Certificate, PublicListener } from "./http/listener.ts";
+import { idMaker } from "./http/new-ids.ts";
 import type { Operation, OperationServices } from "./http/operation.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { errorResponse } from "./http/responses.ts";
@@ -170,6 +172,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const operations = [...offered, ...unservedOperations(contract, offered)];
   const service = createHandler({
     contract,
+    newId: idMaker(wallNow, randomInt(2 ** 16)),
     operations,
     authenticator: new Authenticator(tokens, jwts),
     findCreator: creatorFinder(store.tokens, emit),

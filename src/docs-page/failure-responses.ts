@@ -3,7 +3,7 @@
 
 import { type Contract, type Plant, withValue } from "../core/contract/contract.ts";
 import { ApiError, type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
-import { conflictError, parsePlantJson, plantJson } from "../core/contract/plant.ts";
+import { bodyJson, conflictError, parsePlantJson } from "../core/contract/plant.ts";
 import { createOperation } from "../core/http/create-plant.ts";
 import { internalError, overloaded } from "../core/http/exchange.ts";
 import type { Operation } from "../core/http/operation.ts";
@@ -12,14 +12,14 @@ import { notServed, unservedOperations } from "../core/http/unserved-operations.
 import type { DescribedResponse, Example } from "./description.ts";
 
 /** What a client does about an error, for the table of codes. */
-export function adviceFor(code: ErrorCode, { path, words }: Contract): string {
+export function adviceFor(code: ErrorCode, { path, words, id }: Contract): string {
   const advice: Readonly<Record<ErrorCode, string>> = {
     badRequest: "Send the header once, or a chunked body. The connection is closed.",
     invalidJson: "Correct it at the line and column in the message.",
     invalidPlant: "Correct the fields that the message names.",
     unstorableText: "Remove it; the message has its position.",
     invalidParameter: "Correct the parameters that the message names.",
-    conflict: `Choose another id. The stored ${words.one} is unchanged.`,
+    conflict: `Choose another ${id.isRequired ? "id" : "key"}. The stored ${words.one} is unchanged.`,
     missingToken: "Send a token.",
     invalidToken: "Ask the operator, or the identity provider, for a new token.",
     notFound: `Send \`POST\` to \`${path}\`, under the address of this server.`,
@@ -126,15 +126,18 @@ A request that is not well-formed HTTP/1.1 gets a bare 400 from the HTTP parser:
       case "invalidJson":
         return errorOfBody(contract, `{${JSON.stringify(contract.fields[0]?.name ?? "id")}: }`);
       case "invalidPlant":
-        return errorOfBody(contract, `{${JSON.stringify(contract.id.name)}: "1"}`);
+        return errorOfBody(
+          contract,
+          contract.id.isAccepted ? `{${JSON.stringify(contract.id.name)}: "1"}` : "[]",
+        );
       case "unstorableText": {
         if (titleField === undefined) return undefined;
         const values = withValue(contract, plant.values, titleField, "Monst\0era");
-        const error = errorOfBody(contract, plantJson(contract, { ...plant, values }));
+        const error = errorOfBody(contract, bodyJson(contract, { ...plant, values }));
         return error?.code === code ? error : undefined;
       }
       case "conflict":
-        return conflictError(contract, plant);
+        return conflictError(contract, plant, !contract.id.isRequired);
       case "missingToken":
         return new ApiError(
           code,
@@ -183,7 +186,7 @@ A request that is not well-formed HTTP/1.1 gets a bare 400 from the HTTP parser:
 }
 
 function errorOfBody(contract: Contract, body: string): ApiError | undefined {
-  const result = parsePlantJson(contract, body);
+  const result = parsePlantJson(contract, body, contract.id.isRequired ? undefined : () => 1n);
   return result instanceof ApiError ? result : undefined;
 }
 

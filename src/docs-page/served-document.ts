@@ -3,7 +3,7 @@
 
 import type { Contract, Plant } from "../core/contract/contract.ts";
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
-import { plantJson } from "../core/contract/plant.ts";
+import { bodyJson } from "../core/contract/plant.ts";
 import { withArticle } from "../core/contract/words.ts";
 import type { DescribedOperation, DescribedParameters, Operation } from "../core/http/operation.ts";
 import { codeSamples } from "./code-samples.ts";
@@ -107,12 +107,12 @@ class DocumentBuilder {
   }
 
   #describeCreate(own: Json): object {
-    const { words, operations, examples, path } = this.#contract;
+    const { words, operations, examples, path, id, requiresKey } = this.#contract;
     const body = (this.#resolve(own.requestBody) ?? {}) as Json;
     const content = (body.content ?? {}) as Record<string, MediaType>;
     const [type, media] = jsonMedia(content) ?? [jsonType, {}];
     const one = withArticle(words.one);
-    const json = plantJson(this.#contract, examples[0] as Plant);
+    const json = bodyJson(this.#contract, examples[0] as Plant);
     const given = Object.entries(media.examples ?? {}).map(([name, each]) => [
       name,
       this.#resolve(each) ?? {},
@@ -123,9 +123,12 @@ class DocumentBuilder {
     };
     const named = given.length > 0 ? Object.fromEntries(given) : { example };
     const parameters = this.#resolveAll(own.parameters);
+    const hasKey = parameters.some(({ name }) => /^idempotency-key$/i.test(name));
+    if (!id.isRequired && !hasKey && !requiresKey) parameters.push(keyParameter(words.one));
+    const same = id.isRequired ? "The same id" : "The same `Idempotency-Key`";
     return {
       summary: `Create ${one}`,
-      description: `Creates ${one}. The response is sent only after the ${words.one} is on stable storage. The same id with the same content has the same response again; with different content it is 40009.`,
+      description: `Creates ${one}. The response is sent only after the ${words.one} is on stable storage. ${same} with the same content has the same response again; with different content it is 40009.`,
       "x-codeSamples": codeSamples({ method: "POST", url: placeholder + path, body: json }),
       ...own,
       operationId: operations.create.operationId,
@@ -382,6 +385,17 @@ const tokensChapter = `## Tokens
 
 The operator issues tokens with \`plantstore token create --name ci\`; a token is shown once. Send it as
 \`Authorization: Bearer <ACCESS_TOKEN>\`.`;
+
+/** The header field by which a create can be sent again, where the server chooses the id. */
+function keyParameter(one: string): DescribedParameter {
+  return {
+    name: "Idempotency-Key",
+    in: "header",
+    required: false,
+    description: `One that is new for each ${one}, such as a UUID. Sent again, it creates no second one.`,
+    schema: { type: "string", minLength: 1, maxLength: 255 },
+  } as DescribedParameter;
+}
 
 function titleOf(chapter: string): string {
   return chapter.split("\n", 1)[0]?.trim() ?? "";

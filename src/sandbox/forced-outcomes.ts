@@ -59,7 +59,14 @@ export class ForcedOutcomes {
     const { contract, operations, basePath, now, emit } = options;
     this.#options = options;
     this.#findRoute = routerOf([createOperation(contract), ...operations], basePath, contract);
-    this.#shared = { contract, makeRequestId: requestIdMaker(), tickBudget: new TickBudget(), now, emit };
+    this.#shared = {
+      contract,
+      itemPath: undefined,
+      makeRequestId: requestIdMaker(),
+      tickBudget: new TickBudget(),
+      now,
+      emit,
+    };
   }
 
   /** Responds with the outcome that the request asks for, or that a rule has for it. */

@@ -63,17 +63,22 @@ export interface Contract {
   readonly describedPath: string;
   /** The path of the first server's URL, such as "/v1", or "". */
   readonly basePath: string;
-  /** The id, which the client chooses. */
   readonly id: {
     readonly name: string;
     readonly type: FieldType<bigint>;
     readonly schema: Readonly<Record<string, unknown>>;
+    /** Whether a body must have it. Otherwise the server chooses one if it is not sent. */
+    readonly isRequired: boolean;
+    /** Whether a body may have it; one that it may not have is ignored. */
+    readonly isAccepted: boolean;
   };
   readonly fields: readonly Field[];
   /** Whether JSON.stringify writes a plant, in the order of the fields. */
   readonly isPlain: boolean;
   /** Whether the body may have members that are no fields, which are ignored. */
   readonly allowsOthers: boolean;
+  /** Whether a create without the header field Idempotency-Key is rejected. */
+  readonly requiresKey: boolean;
   /** Whether responses have the id. */
   readonly returnsId: boolean;
   /** The text that lists show first: the first required one. */

@@ -46,11 +46,20 @@ interface DescribedOperation {
   readonly pointer: string;
 }
 
+/** The POST of a collection. */
+interface DescribedCreate {
+  readonly path: string;
+  readonly post: Json;
+  readonly pointer: string;
+  readonly id: Pick<Contract["id"], "isRequired">;
+}
+
 /** The header fields that successes have, in lower case. */
 const sentHeaders: readonly string[] = [
   "cache-control",
   "content-type",
   "link",
+  "location",
   "ratelimit",
   "ratelimit-policy",
   "x-request-id",
@@ -73,11 +82,10 @@ export class OperationsReader {
   }
 
   /**
-   * @param create the POST of the collection.
-   * @param status that of its success.
+   * @param status that of the create's success.
    */
   read(
-    { path, post, pointer }: { readonly path: string; readonly post: Json; readonly pointer: string },
+    { path, post, pointer, id }: DescribedCreate,
     status: number,
     { one, many }: Words,
   ): Pick<Contract, "operations" | "others"> {
@@ -86,7 +94,8 @@ export class OperationsReader {
     };
     const others: OtherOperation[] = [];
     const served: DescribedOperation[] = [{ operation: post, pointer }];
-    this.#noteRequest(served[0] as DescribedOperation, `POST ${path}`, []);
+    const headers = id.isRequired ? [] : ["idempotency-key"];
+    this.#noteRequest(served[0] as DescribedOperation, `POST ${path}`, headers);
     for (const [each, value] of Object.entries(this.#document.paths ?? {})) {
       const place = pointerTo("", "paths", each);
       const item = this.#schemas.resolve(value, place);
@@ -140,8 +149,9 @@ export class OperationsReader {
     for (const [index, value] of parameters.entries()) {
       const at = pointerTo(pointer, "parameters", String(index));
       const parameter = this.#schemas.resolve(value, at);
-      if (parameter === undefined || parameter.in === "path" || served.includes(String(parameter.name)))
-        continue;
+      const name = parameter?.in === "header" ? String(parameter.name).toLowerCase() : parameter?.name;
+      if (parameter === undefined || parameter.in === "path" || served.includes(String(name))) continue;
+
       this.#note(at, `the ${parameter.in} parameter ${parameter.name} of ${title} is not served`);
     }
     const content = this.#schemas.resolve(operation.requestBody, pointer)?.content;
@@ -199,11 +209,27 @@ export class OperationsReader {
   }
 }
 
+/** Whether an operation describes the header field Idempotency-Key as required. */
+export function requiresKey(schemas: Schemas, { parameters }: Json, pointer: string): boolean {
+  return (Array.isArray(parameters) ? parameters : []).some((each) => {
+    const parameter = schemas.resolve(each, pointer);
+    return parameter !== undefined && isKey(parameter) && parameter.required === true;
+  });
+}
+
+function isKey(parameter: Json): boolean {
+  return parameter.in === "header" && /^idempotency-key$/i.test(String(parameter.name));
+}
+
+/** Whether a path is that of one resource of a collection, such as /pets/{petId}. */
+export function isItemOf(collection: string, path: string): boolean {
+  return path.startsWith(`${collection}/`) && /^\{[^/{}]+\}$/.test(path.slice(collection.length + 1));
+}
+
 /** Which operation of the collection one is; undefined for any other. */
 function knownName(method: string, path: string, collection: string): "list" | "get" | "delete" | undefined {
   if (path === collection) return method === "get" ? "list" : undefined;
-  const isItem = path.startsWith(`${collection}/`) && /^\{[^/{}]+\}$/.test(path.slice(collection.length + 1));
-  return isItem && (method === "get" || method === "delete") ? method : undefined;
+  return isItemOf(collection, path) && (method === "get" || method === "delete") ? method : undefined;
 }
 
 function nameOf({ operationId }: Json, fallback: string): string {

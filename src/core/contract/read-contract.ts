@@ -7,7 +7,7 @@ import { contractError, pointerTo } from "./contract-error.ts";
 import { parseDescription } from "./description-text.ts";
 import { exampleOf, toFieldValue } from "./example-values.ts";
 import type { FieldType, FieldValue } from "./field-types.ts";
-import { jsonType, mediaType, OperationsReader, successOf } from "./operations.ts";
+import { isItemOf, jsonType, mediaType, OperationsReader, requiresKey, successOf } from "./operations.ts";
 import { parsePlantJson } from "./plant.ts";
 import { fieldTypeOf, hasPatterns } from "./schema-types.ts";
 import { isAnnotation, isObject, type Json, Schemas } from "./schemas.ts";
@@ -16,13 +16,13 @@ import { wordsOf } from "./words.ts";
 /** Rejects with an OperatorError that says in one sentence why the description cannot be served. */
 export async function readContract(source: ContractSource): Promise<Contract> {
   const document = await parseDescription(source.text);
-  if (!isObject(document) || typeof document.openapi !== "string" || !/^3\.[01]\b/.test(document.openapi)) {
+  if (!isObject(document) || typeof document.openapi !== "string" || !/^3\.[012]\b/.test(document.openapi)) {
     const version = isObject(document) ? (document.openapi ?? document.swagger) : undefined;
     throw contractError(
       "",
       version === undefined
-        ? 'it is no OpenAPI description; it must have "openapi" with version 3.0 or 3.1'
-        : `it is OpenAPI ${version}; it must be version 3.0 or 3.1`,
+        ? 'it is no OpenAPI description; it must have "openapi" with version 3.0, 3.1 or 3.2'
+        : `it is OpenAPI ${version}; it must be version 3.0, 3.1 or 3.2`,
     );
   }
   return new ContractReader(source, document as OpenApiDocument).read();
@@ -35,6 +35,9 @@ interface Collection {
   readonly post: Json;
   readonly schema: Json;
   readonly id: Contract["id"];
+  readonly success: NonNullable<ReturnType<typeof successOf>>;
+  /** The schema of the response to the create; undefined if it is not described. */
+  readonly returned: Json | undefined;
 }
 
 class ContractReader {
@@ -52,21 +55,13 @@ class ContractReader {
   async read(): Promise<Contract> {
     const document = this.#document;
     const collection = await this.#findCollection();
-    const { path, pointer, post, schema } = collection;
+    const { path, pointer, post, schema, success, returned } = collection;
     const body = mediaType(this.#schemas, post.requestBody, pointerTo(pointer, "requestBody"));
-    const success = successOf(this.#schemas, post, pointer, ["200", "201"]);
-    if (success === undefined) throw contractError(pointer, "its POST must describe a response 200 or 201");
-    const returned = isObject(success.schema)
-      ? this.#schemas.expand(success.schema, success.pointer)
-      : undefined;
     if (returned === undefined)
       this.#note(success.pointer, "it describes no JSON; the response is what is stored");
-    else if (returned.type !== "object" && !isObject(returned.properties))
-      throw contractError(success.pointer, "the response of the POST must be an object");
-
     const bodies = this.#examplesOf(body?.media);
-    const fields = await this.#fields(collection, returned, bodies);
-    this.#assertReturned(fields, returned, success.pointer);
+    const fields = await this.#fields(collection, bodies);
+    this.#assertReturned(fields, collection);
     const title =
       isObject(document.info) && typeof document.info.title === "string" ? document.info.title.trim() : "";
     const words = wordsOf(title || "Store", path, {
@@ -85,8 +80,10 @@ class ContractReader {
       fields,
       isPlain: fields.every(({ name, type }) => type.isPlain && name !== "__proto__" && !/^\d+$/.test(name)),
       allowsOthers: schema.additionalProperties !== false,
+      requiresKey: !collection.id.isRequired && requiresKey(this.#schemas, post, pointer),
       returnsId:
-        returned === undefined || (isObject(returned.properties) && Object.hasOwn(returned.properties, "id")),
+        returned === undefined ||
+        (isObject(returned.properties) && Object.hasOwn(returned.properties, collection.id.name)),
       titleField: this.#role(
         "x-plantstore-title",
         schema,
@@ -153,32 +150,57 @@ class ContractReader {
     }
     if (schema.type !== undefined && schema.type !== "object")
       throw contractError(body.pointer, `the body of POST ${path} must be an object`);
-    const id = Object.hasOwn(properties, "id") ? (properties.id as Json) : undefined;
-    const hasId = Array.isArray(schema.required) && schema.required.includes("id") && id?.readOnly !== true;
-    if (id === undefined || !hasId)
-      throw contractError(
-        body.pointer,
-        `the body of POST ${path} must require the integer id, as this program does not choose ids`,
-      );
-    if (id.type !== "integer")
-      throw contractError(
-        body.pointer,
-        `the id of POST ${path} must be an integer, but is ${JSON.stringify(id.type)}`,
-      );
-    const idPointer = pointerTo(body.pointer, "properties", "id");
-    const type = (await fieldTypeOf(id, {
-      pointer: idPointer,
-      share: 1,
-      note: () => undefined,
-    })) as FieldType<bigint>;
-    return { path, pointer, post, schema, id: { name: "id", type, schema: id } };
+    const success = successOf(this.#schemas, post, pointer, ["200", "201"]);
+    if (success === undefined) throw contractError(pointer, "its POST must describe a response 200 or 201");
+    const returned = isObject(success.schema)
+      ? this.#schemas.expand(success.schema, success.pointer)
+      : undefined;
+    if (returned !== undefined && returned.type !== "object" && !isObject(returned.properties))
+      throw contractError(success.pointer, "the response of the POST must be an object");
+    const id = await this.#id(path, { schema, pointer: body.pointer }, returned?.properties);
+    return { path, pointer, post, schema, id, success, returned };
   }
 
-  async #fields(
-    { schema, pointer }: Collection,
-    returned: Json | undefined,
-    bodies: readonly Json[],
-  ): Promise<Field[]> {
+  /** The property that the parameter of path/{…} names, or else "id": of the body, or of the response. */
+  async #id(
+    path: string,
+    { schema, pointer }: { readonly schema: Json; readonly pointer: string },
+    returned: unknown,
+  ): Promise<Contract["id"]> {
+    const properties = schema.properties as Json;
+    const answered = isObject(returned) ? returned : {};
+    const item = Object.keys(this.#document.paths ?? {}).find((each) => isItemOf(path, each));
+    const named = item?.slice(path.length + 2, -1);
+    const isThere = (name: string) => Object.hasOwn(properties, name) || Object.hasOwn(answered, name);
+    const name = named !== undefined && isThere(named) ? named : "id";
+    if (!isThere(name))
+      throw contractError(
+        pointer,
+        `the resource of POST ${path} must have an integer id, in the body or in the response`,
+      );
+    const sent = Object.hasOwn(properties, name) ? (properties[name] as Json) : undefined;
+    const own = sent ?? (answered[name] as Json);
+    if (own.type !== "integer")
+      throw contractError(
+        pointer,
+        `the ${name} of POST ${path} must be an integer, but is ${JSON.stringify(own.type)}`,
+      );
+    const type = await fieldTypeOf(own, {
+      pointer: pointerTo(pointer, "properties", name),
+      share: 1,
+      note: () => undefined,
+    });
+    const isAccepted = sent !== undefined && sent.readOnly !== true;
+    const isRequired = isAccepted && Array.isArray(schema.required) && schema.required.includes(name);
+    if (!isRequired && type.parse("9007199254740993") === undefined)
+      throw contractError(
+        pointer,
+        `the ${name} of POST ${path} must be required, or any positive int64, which the server can choose`,
+      );
+    return { name, type: type as FieldType<bigint>, schema: own, isRequired, isAccepted };
+  }
+
+  async #fields({ schema, pointer, id, returned }: Collection, bodies: readonly Json[]): Promise<Field[]> {
     const properties = schema.properties as Readonly<Record<string, unknown>>;
     const at = pointerTo(pointer, "requestBody", "content", jsonType, "schema");
     const required = Array.isArray(schema.required) ? (schema.required as unknown[]) : [];
@@ -189,7 +211,7 @@ class ContractReader {
       const property = value === true ? {} : value;
       const place = pointerTo(at, "properties", name);
       if (!isObject(property)) throw contractError(place, `the property "${name}" must have a schema`);
-      if (name === "id") continue;
+      if (name === id.name) continue;
       if (property.readOnly === true && !required.includes(name))
         this.#note(place, `"${name}" is readOnly, and is not kept`);
       else kept.push([name, property]);
@@ -228,11 +250,11 @@ class ContractReader {
   }
 
   /** A response that requires what is not stored would break the contract. */
-  #assertReturned(fields: readonly Field[], returned: Json | undefined, pointer: string): void {
+  #assertReturned(fields: readonly Field[], { id, returned, success: { pointer } }: Collection): void {
     const required = Array.isArray(returned?.required) ? (returned.required as unknown[]) : [];
     for (const name of required) {
       const field = fields.find((each) => each.name === name);
-      if (name === "id" || field?.isRequired) continue;
+      if (name === id.name || field?.isRequired) continue;
       throw contractError(
         pointer,
         field === undefined
@@ -278,7 +300,8 @@ class ContractReader {
   #plants(contract: Omit<Contract, "examples">, bodies: readonly Json[]): Plant[] {
     const found = new Map<bigint, Plant>();
     for (const body of bodies) {
-      const plant = parsePlantJson(contract, JSON.stringify(body));
+      const newId = contract.id.isRequired ? undefined : () => BigInt(found.size + 1);
+      const plant = parsePlantJson(contract, JSON.stringify(body), newId);
       if ("values" in plant && !found.has(plant.id)) found.set(plant.id, plant);
     }
     if (found.size > 0) return [...found.values()];

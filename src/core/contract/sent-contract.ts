@@ -18,7 +18,7 @@ export function sentContract({ fields, id, titleField, groupField, ...contract }
   const indexOf = (field: Field | undefined) => (field === undefined ? -1 : fields.indexOf(field));
   return {
     contract,
-    id: { name: id.name, schema: id.schema },
+    id: { name: id.name, schema: id.schema, isRequired: id.isRequired, isAccepted: id.isAccepted },
     fields: fields.map(({ type, ...field }) => ({ ...field, kind: type.kind })),
     title: indexOf(titleField),
     group: indexOf(groupField),

@@ -1,10 +1,12 @@
 // The create, such as POST {base}/plants: everything that happens to a request, in its order.
 
+import type { Caller } from "../auth/caller.ts";
 import type { Contract } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
 import { parsePlant, sampleBody } from "../contract/plant.ts";
 import { checkMediaType } from "./body-reader.ts";
 import { type Exchange, overloaded } from "./exchange.ts";
+import { idempotencyKey, idOfKey } from "./new-ids.ts";
 import type { Operation, OperationServices } from "./operation.ts";
 
 /** The row of the create in the table of operations. */
@@ -25,7 +27,7 @@ export function createOperation(contract: Contract): Operation {
  */
 async function createPlant(
   exchange: Exchange,
-  { contract, authenticator, findCreator, rateLimit, bodyReader, groupCommit }: OperationServices,
+  { contract, newId, authenticator, findCreator, rateLimit, bodyReader, groupCommit }: OperationServices,
 ): Promise<void> {
   try {
     const { headers } = exchange.request;
@@ -44,10 +46,13 @@ async function createPlant(
     const unsupported = checkMediaType(headers);
     if (unsupported !== undefined) return exchange.reject(unsupported);
 
+    const chooseId = contract.id.isRequired ? undefined : idChooser(exchange, caller, contract, newId);
+    if (chooseId instanceof ApiError) return exchange.reject(chooseId);
+
     try {
       const body = await bodyReader.start(exchange.request, exchange);
       if (exchange.isSettled) return;
-      const plant = body instanceof ApiError ? body : parsePlant(contract, body);
+      const plant = body instanceof ApiError ? body : parsePlant(contract, body, chooseId);
       if (plant instanceof ApiError) return exchange.reject(plant);
       exchange.plant = plant;
       if (caller.creator === undefined) {
@@ -61,8 +66,33 @@ async function createPlant(
       bodyReader.end(exchange);
     }
 
+    if (exchange.idSource === "server")
+      exchange.onTakenId = () => {
+        exchange.plant = { id: newId(), values: exchange.plant.values };
+        groupCommit.create(exchange);
+      };
     groupCommit.create(exchange);
   } catch (error) {
     exchange.fail(error);
   }
+}
+
+/** Chooses the id of a body without one, and says so to the exchange. */
+function idChooser(
+  exchange: Exchange,
+  caller: Caller,
+  { path, words, requiresKey }: Contract,
+  newId: () => bigint,
+): (() => bigint) | ApiError {
+  const key = idempotencyKey(exchange.request.headers);
+  if (key instanceof ApiError) return key;
+  if (key === undefined && requiresKey)
+    return new ApiError(
+      "badRequest",
+      `The header Idempotency-Key is missing; send one that is new for each ${words.one}, such as a UUID.`,
+    );
+  return () => {
+    exchange.idSource = key === undefined ? "server" : "key";
+    return key === undefined ? newId() : idOfKey(caller, path, key);
+  };
 }

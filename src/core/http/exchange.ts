@@ -24,6 +24,8 @@ export interface RequestRoute {
 /** Dependencies that all exchanges of a listener share. */
 export interface ExchangeDependencies {
   readonly contract: Contract;
+  /** The path before an id, where the success of a create has a Location: RFC 9110, section 15.3.2. */
+  readonly itemPath: string | undefined;
   /** Makes the id of a request that has none. */
   readonly makeRequestId: () => string;
   readonly tickBudget: TickBudget;
@@ -48,6 +50,10 @@ export class Exchange implements PendingCreate, BodyOwner {
   rateLimit: RateLimitResult | undefined = undefined;
   /** Set before the create is queued. */
   plant!: Plant;
+  /** Where the id of the plant is from. */
+  idSource: "body" | "key" | "server" = "body";
+  /** Set where the server has chosen the id: creates the plant again with another one. */
+  onTakenId: (() => void) | undefined = undefined;
   reservedBytes = 0;
   timeoutSlot = noSlot;
   #isSettled = false;
@@ -104,7 +110,8 @@ export class Exchange implements PendingCreate, BodyOwner {
   /** Responds to a create, once it has its outcome. */
   settle(outcome: CreateOutcome): void {
     if (outcome === "created" || outcome === "unchanged") this.#accept(outcome);
-    else this.reject(toApiError(outcome, this.#shared.contract, this.plant));
+    else if (outcome === "conflict" && this.onTakenId !== undefined) this.onTakenId();
+    else this.reject(toApiError(outcome, this.#shared.contract, this.plant, this.idSource === "key"));
   }
 
   /** Responds to an operation other than a create. */
@@ -160,7 +167,10 @@ export class Exchange implements PendingCreate, BodyOwner {
     this.#isSettled = true;
     const { contract } = this.#shared;
     this.#complete(contract.operations.create.status, outcome, undefined);
-    this.#send(plantResponse(contract, this.plant, this.requestId));
+    const response = plantResponse(contract, this.plant, this.requestId);
+    const { itemPath } = this.#shared;
+    if (itemPath !== undefined) response.headers.set("Location", itemPath + this.plant.id);
+    this.#send(response);
   }
 
   /** Sends a response that needed no commit, if necessary at the end of the tick. */
@@ -216,11 +226,12 @@ export function toApiError(
   outcome: Exclude<CreateOutcome, "created" | "unchanged">,
   contract: Contract,
   plant: Plant,
+  hasKey = false,
 ): ApiError {
   const { one } = contract.words;
   switch (outcome) {
     case "conflict":
-      return conflictError(contract, plant);
+      return conflictError(contract, plant, hasKey);
     case "overloaded":
       return overloaded(contract);
     case "closed":

@@ -6,7 +6,9 @@ import type { Operation, OperationServices } from "./operation.ts";
 import { type Route, routerOf } from "./router.ts";
 import { TickBudget } from "./tick-budget.ts";
 
-export interface HandlerDependencies extends OperationServices, Omit<ExchangeDependencies, "tickBudget"> {
+export interface HandlerDependencies
+  extends OperationServices,
+    Omit<ExchangeDependencies, "tickBudget" | "itemPath"> {
   readonly operations: readonly Operation[];
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
@@ -41,6 +43,7 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
   const findRoute = routerOf(operations, basePath, contract);
   const shared: ExchangeDependencies = {
     contract,
+    itemPath: itemPathOf(dependencies),
     makeRequestId,
     tickBudget: new TickBudget(),
     now,
@@ -89,4 +92,13 @@ export function pathOf(url: string): string {
   if (start === -1) return "/";
   const end = url.indexOf("?", start);
   return end === -1 ? url.slice(start) : url.slice(start, end);
+}
+
+/** Undefined if the success is no 201, or no operation returns what was created. */
+function itemPathOf({ contract, operations, basePath }: HandlerDependencies): string | undefined {
+  const isOffered = operations.some(
+    ({ method, path, advice }) =>
+      method === "GET" && advice !== undefined && /^\{[^{}]+\}$/.test(path.replace(`${contract.path}/`, "")),
+  );
+  return contract.operations.create.status === 201 && isOffered ? `${basePath}${contract.path}/` : undefined;
 }

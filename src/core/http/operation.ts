@@ -39,6 +39,8 @@ export interface Operation {
 /** The parts of the server that operations use. */
 export interface OperationServices {
   readonly contract: Contract;
+  /** Makes the id of a plant without one, where the contract lets the server choose it. */
+  readonly newId: () => bigint;
   readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly findCreator: FindCreator;
   /** Undefined where callers have no rate. */

@@ -63,6 +63,7 @@ export class SimulatedServer {
     this.#tokens = new TokenCache(store.tokens, time.wallNow, () => undefined);
     this.#handler = createHandler({
       contract: plantStore,
+      newId: () => 1n,
       operations: [createOperation(plantStore)],
       storeOf: undefined,
       authenticator: new Authenticator(this.#tokens, undefined),

@@ -215,14 +215,21 @@ test("the parts of an allOf are merged, and refused where they contradict each o
 });
 
 const other = { "/b": description(name).paths["/train-trips"] };
-const withId = (id: Json | undefined, required = ["id"]) => {
+const withId = (
+  id: Json | undefined,
+  required = ["id"],
+  responses: Json = { 201: { description: "ok" } },
+) => {
   const document = description(name);
   const { schema } = document.paths["/train-trips"].post.requestBody.content["application/json"];
   return {
     ...document,
     paths: {
       "/a": {
-        post: { requestBody: json({ ...schema, required, properties: { id, ...name } }), responses: {} },
+        post: {
+          requestBody: json({ ...schema, required, properties: { ...(id && { id }), ...name } }),
+          responses,
+        },
       },
     },
   };
@@ -233,9 +240,9 @@ const withName = (schema: Json, schemas: Json = {}) => ({
 });
 
 test.each<[what: string, document: unknown, reason: string]>([
-  ["no OpenAPI", "{}", 'it is no OpenAPI description; it must have "openapi" with version 3.0 or 3.1'],
-  ["OpenAPI 2", { swagger: "2.0" }, "it is OpenAPI 2.0; it must be version 3.0 or 3.1"],
-  ["OpenAPI 3.2", { openapi: "3.2.0" }, "it is OpenAPI 3.2.0; it must be version 3.0 or 3.1"],
+  ["no OpenAPI", "{}", 'it is no OpenAPI description; it must have "openapi" with version 3.0, 3.1 or 3.2'],
+  ["OpenAPI 2", { swagger: "2.0" }, "it is OpenAPI 2.0; it must be version 3.0, 3.1 or 3.2"],
+  ["OpenAPI 3.3", { openapi: "3.3.0" }, "it is OpenAPI 3.3.0; it must be version 3.0, 3.1 or 3.2"],
   ["neither JSON nor YAML", "a: [", "it is neither JSON nor YAML:"],
   ["no text", "", "it is no OpenAPI description"],
   ["no POST", { openapi: "3.1.0", paths: {} }, "it has no POST whose body is the resource"],
@@ -250,12 +257,16 @@ test.each<[what: string, document: unknown, reason: string]>([
     'the id of POST /a must be an integer, but is "string"',
   ],
   [
-    "an id that is optional",
-    withId({ type: "integer" }, []),
-    "the body of POST /a must require the integer id",
+    "no id",
+    withId(undefined, []),
+    "the resource of POST /a must have an integer id, in the body or in the response",
   ],
-  ["no id", withId(undefined), "the body of POST /a must require the integer id"],
-  ["no response", withId({ type: "integer" }), "its POST must describe a response 200 or 201"],
+  [
+    "an id that is optional and small",
+    withId({ type: "integer", format: "int32" }, []),
+    "the id of POST /a must be required, or any positive int64",
+  ],
+  ["no response", withId({ type: "integer" }, ["id"], {}), "its POST must describe a response 200 or 201"],
   ["nothing but an id", description({}), "the resource must have a property besides its id"],
   [
     "a remote reference",
@@ -308,6 +319,32 @@ function withWhole(keywords: Json) {
   Object.assign(document.paths["/train-trips"].post.requestBody.content["application/json"].schema, keywords);
   return document;
 }
+
+test("the id is that of the item's path, or id, and the server chooses one that a body need not have", async () => {
+  const idOf = async (id: Json | undefined, returned: Json, changes: Json = {}, required: string[] = []) => {
+    const schema = { type: "object", required, properties: { ...(id && { petId: id }), ...name } };
+    const response = json({ type: "object", properties: returned });
+    const post = { requestBody: json(schema), responses: { 201: { description: "ok", ...response } } };
+    const read = await readContract({
+      text: JSON.stringify(
+        description(name, { paths: { "/pets": { post }, "/pets/{petId}": {} }, ...changes }),
+      ),
+    });
+    const { name: idName, isRequired, isAccepted } = read.id;
+    return [idName, isRequired, isAccepted, read.returnsId, read.requiresKey];
+  };
+  const id = { type: "integer", format: "int64" };
+  expect(await idOf(id, {}, {}, ["petId"])).toEqual(["petId", true, true, false, false]);
+  expect(await idOf(id, { petId: id })).toEqual(["petId", false, true, true, false]);
+  expect(await idOf({ ...id, readOnly: true }, { petId: id }, {}, ["petId"])).toEqual([
+    "petId",
+    false,
+    false,
+    true,
+    false,
+  ]);
+  expect(await idOf(undefined, { id }, { openapi: "3.2.0" })).toEqual(["id", false, false, true, false]);
+});
 
 test("one of several collections is chosen, and others of the description are noted", async () => {
   const paths = { "/a": other["/b"], ...other };

@@ -26,6 +26,7 @@ function handlerWith(createOutcome: CreateOutcome | Error, arrivalMsMax = 20_000
     [createOperation(plantStore)],
     createHandler({
       contract: plantStore,
+      newId: () => 1n,
       operations: [createOperation(plantStore)],
       storeOf: undefined,
       authenticator: { authenticate } as Authenticator,

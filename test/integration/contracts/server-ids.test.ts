@@ -1,0 +1,151 @@
+// Ids that the server chooses, and retries by Idempotency-Key.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { collectionOperations } from "../../../src/collection-operations/index.ts";
+import { contentsOf } from "../../../src/conformance/contents.ts";
+import { makeToken, randomBytes } from "../../../src/core/auth/token.ts";
+import { readContract } from "../../../src/core/contract/read-contract.ts";
+import { idMaker } from "../../../src/core/http/new-ids.ts";
+import { OperatorError } from "../../../src/core/operator-error.ts";
+import { startServer } from "../../../src/core/server.ts";
+import { openServerStore } from "../../../src/core/store/open-store.ts";
+import { servedDocument } from "../../../src/docs-page/served-document.ts";
+import { engines } from "../../support/engines.ts";
+import { send, type Target } from "../../support/http.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+
+const path = join(import.meta.dir, "../../contracts/visits.yaml");
+const source = { text: await Bun.file(path).text() };
+const visits = await readContract(source);
+
+for (const engine of engines)
+  describe(`${engine.name}: visits`, () => {
+    const resources = new AsyncDisposableStack();
+    let database: string;
+    let server: RunningServer;
+    let target: Target;
+    beforeAll(async () => {
+      ({ database } = resources.use(await engine.createTestStore(source)));
+      server = resources.use(await RunningServer.startInProcess({ database, args: ["--contract", path] }));
+      target = { url: server.url, token: await server.createToken("guest") };
+    });
+    afterAll(() => resources.disposeAsync());
+
+    const request = (method: string, at: string, body?: string, headers: Record<string, string> = {}) =>
+      send(target.url + at, {
+        method,
+        headers: {
+          Authorization: `Bearer ${target.token}`,
+          "Content-Type": "application/json",
+          ...headers,
+        },
+        ...(body !== undefined && { body }),
+      });
+    const book = (body: string, key?: string) =>
+      request("POST", "/visits", body, key === undefined ? {} : { "Idempotency-Key": key });
+
+    test("get a new id each, ordered by time, and a Location", async () => {
+      const body = '{"guest":"Grace","seats":2}';
+      const ids: bigint[] = [];
+      for (let time = 0; time < 3; time++) {
+        const { status, text, headers } = await book(body);
+        expect(status).toBe(201);
+        const id = /^\{"visitId":(\d+),"guest":"Grace","seats":2\}$/.exec(text)?.[1] ?? "";
+        expect(headers.get("location")).toBe(`/visits/${id}`);
+        expect((await request("GET", `/visits/${id}`)).text).toBe(text);
+        ids.push(BigInt(id));
+      }
+      expect(ids.toSorted((one, other) => Number(one - other))).toEqual(ids);
+      expect(new Set(ids).size).toBe(3);
+      expect(ids.every((id) => id > 2n ** 53n && id < 2n ** 63n)).toBeTrue();
+      expect((await book('{"guest":"Grace","visitId":1}')).json).toMatchObject({
+        message: 'The body is not a NewVisit: it must have no member "visitId".',
+      });
+    });
+
+    test("are the same for the same key of a caller, and refused for other content", async () => {
+      const body = '{"guest":"Ada"}';
+      const answers = await Promise.all(Array.from({ length: 20 }, () => book(body, '"8e03978e-40d5"')));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+      const [first] = answers;
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+      // Without the quotes of a structured field it is the same key.
+      expect((await book(body, "8e03978e-40d5")).text).toBe(first?.text ?? "");
+      const id = /\d+/.exec(first?.text ?? "")?.[0];
+      expect(await book('{"guest":"Eve"}', "8e03978e-40d5")).toMatchObject({
+        status: 400,
+        json: {
+          error: 40009,
+          message: `This Idempotency-Key has created a different visit, ${id}, which is unchanged; send another key.`,
+        },
+      });
+      expect((await book(body, "another")).text).not.toBe(first?.text ?? "");
+      for (const key of ["", "é", "x".repeat(256)])
+        expect((await book(body, key)).json).toMatchObject({ error: 40000 });
+    });
+
+    test("are the same on every server, and for a token that is rotated", async () => {
+      await using other = await RunningServer.startInProcess({ database });
+      const first = await book('{"guest":"Bob"}', "k");
+      const rotated = (await server.command("token", "rotate", "guest", "--overlap", "1h")).stdout.trim();
+      for (const [url, token] of [
+        [other.url, target.token],
+        [target.url, rotated],
+        [other.url, rotated],
+      ] as const) {
+        const again = await send(`${url}/visits`, {
+          method: "POST",
+          headers: {
+            Authorization: `Bearer ${token}`,
+            "Content-Type": "application/json",
+            "Idempotency-Key": "k",
+          },
+          body: '{"guest":"Bob"}',
+        });
+        expect([again.status, again.text]).toEqual([201, first.text]);
+      }
+    });
+  });
+
+test("a taken id is never shown: the create gets another one", async () => {
+  using folder = new TemporaryFolder();
+  const events = { onUnavailable: () => undefined, onFailed: () => undefined };
+  const store = await openServerStore(`sqlite:${folder.file("visits.db")}`, "create", events, {
+    contract: source,
+  });
+  const tried: bigint[] = [];
+  const create = store.create.bind(store);
+  store.create = (batch) => {
+    tried.push(...batch.map(({ plant }) => plant.id));
+    return tried.length < 3 ? Promise.resolve(batch.map(() => "conflict" as const)) : create(batch);
+  };
+  const { token, record } = makeToken({ name: "guest", expiresAt: null }, { now: Date.now(), randomBytes });
+  await store.tokens.add(record);
+  const server = await startServer({ store, listener: { port: 0 } });
+  const response = await send(`${server.url}/visits`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+    body: '{"guest":"Grace"}',
+  });
+  expect(response.status).toBe(201);
+  expect(new Set(tried).size).toBe(3);
+  expect(response.text).toBe(`{"visitId":${tried.at(-1)},"guest":"Grace"}`);
+  await server.stop();
+});
+
+test("the ids of one process are in order, also of one millisecond", () => {
+  const next = idMaker(() => Date.UTC(2026, 0, 1), 7);
+  const ids = Array.from({ length: 1_000 }, next);
+  expect(new Set(ids).size).toBe(1_000);
+  expect(ids.toSorted((one, other) => (one < other ? -1 : 1))).toEqual(ids);
+});
+
+test("the description has the key, and bodies without an id; the rules say that they do not fit", () => {
+  const served = servedDocument(visits, collectionOperations(visits));
+  const post = served.paths["/visits"]?.post;
+  expect(post?.parameters).toMatchObject([{ name: "Idempotency-Key", in: "header", required: false }]);
+  const [example] = Object.values(post?.requestBody?.content["application/json"]?.examples ?? {});
+  expect(example).toMatchObject({ value: { guest: "Grace Hopper", seats: 2 } });
+  expect(() => contentsOf(visits)).toThrow(OperatorError);
+});
