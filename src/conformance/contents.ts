@@ -3,6 +3,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { Contract, Field } from "../core/contract/contract.ts";
+import { isSameShape, ownErrorShape } from "../core/contract/error-shape.ts";
 import type { FieldValue } from "../core/contract/field-types.ts";
 import { int64Max, int64Min } from "../core/contract/int64.ts";
 import { scanJson } from "../core/contract/json-scanner.ts";
@@ -52,6 +53,8 @@ export class Contents {
         `the rules send the "id" of each ${contract.words.one}, which this contract does not require`,
         2,
       );
+    if (!isSameShape(contract.errorShape, ownErrorShape))
+      throw new OperatorError('the rules read errors that have the members "error" and "message"', 2);
     this.contract = contract;
     this.idLimits = idLimitsOf(contract);
     const texts = contract.fields.filter(takesCommonTexts);

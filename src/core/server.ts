@@ -238,7 +238,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       onException(error) {
         const requestId = makeRequestId();
         emit({ kind: "internalError", requestId, error });
-        return errorResponse(internalError(), requestId);
+        return errorResponse(contract.errorShape, internalError(), requestId);
       },
     });
   const listener = options.listener === false ? undefined : listen("public", { host, port }, startPublic);

@@ -98,7 +98,9 @@ export interface Description {
 export function jsonMedia(
   content: Readonly<Record<string, MediaType>> | undefined,
 ): readonly [name: string, media: MediaType] | undefined {
-  return Object.entries(content ?? {}).find(([name]) => /^(?:application\/json\b|\*\/\*)/i.test(name));
+  return Object.entries(content ?? {}).find(([name]) =>
+    /^(?:application\/(?:problem\+)?json\b|\*\/\*)/i.test(name),
+  );
 }
 
 /** The examples of a media type that have a value. */

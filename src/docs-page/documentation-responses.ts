@@ -65,7 +65,8 @@ export function documentationResponses({
     const path = pathOf(request.url);
     if (request.method !== "GET" && request.method !== "HEAD") {
       const message = `${request.method} is not offered at ${path}; GET it.`;
-      return errorResponse(new ApiError("methodNotAllowed", message, { allow: "GET, HEAD" }));
+      const error = new ApiError("methodNotAllowed", message, { allow: "GET, HEAD" });
+      return errorResponse(contract.errorShape, error);
     }
     if (files.has(path)) return fileRoutes.fetch(request);
     const url = publicUrl ?? requestUrl(request, origin) + basePath;

@@ -2,7 +2,8 @@
 // messages that the server sends.
 
 import { type Contract, type Plant, withValue } from "../core/contract/contract.ts";
-import { ApiError, type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
+import { apiErrorMembers } from "../core/contract/error-shape.ts";
+import { ApiError, type ErrorCode, errorRegistry, isErrorCode, statusOf } from "../core/contract/errors.ts";
 import { bodyJson, conflictError, parsePlantJson } from "../core/contract/plant.ts";
 import { createOperation } from "../core/http/create-plant.ts";
 import { internalError, overloaded } from "../core/http/exchange.ts";
@@ -43,6 +44,12 @@ const exampleNames: Partial<Record<ErrorCode, string>> = {
   unavailable: "overloaded",
 };
 
+/** The code of an example that the server has added; undefined for another example. */
+export function codeOfExample(name: string): ErrorCode | undefined {
+  const renamed = Object.entries(exampleNames).find(([, each]) => each === name)?.[0] ?? name;
+  return isErrorCode(renamed) ? renamed : undefined;
+}
+
 /** An operation whose failures are described. */
 interface FailingOperation {
   readonly kind: OperationKind;
@@ -77,17 +84,20 @@ export class FailureResponses {
   /** The failures of an operation, by status. */
   of(operation: FailingOperation): Record<string, DescribedResponse> {
     const responses: Record<string, DescribedResponse> = {};
+    const { contentType } = this.#contract.errorShape;
     for (const [status, codes] of Map.groupBy(codesOf[operation.kind], statusOf)) {
       const errors = this.#errors(codes, operation);
       responses[status] = {
         description: this.#describe(status, codes, operation),
         headers: headersOf(codes, errors.methodNotAllowed?.details.allow),
-        content: { "application/json": { schema: this.#errorSchema, examples: toExamples(errors) } },
+        content: {
+          [contentType]: { schema: this.#errorSchema, examples: toExamples(this.#contract, errors) },
+        },
       };
     }
     responses.default = {
-      description: otherFailures,
-      content: { "application/json": { schema: this.#errorSchema } },
+      description: otherFailures(this.#contract),
+      content: { [contentType]: { schema: this.#errorSchema } },
     };
     return responses;
   }
@@ -239,17 +249,25 @@ const details: Partial<Record<ErrorCode, string>> = {
   tooManyRequests: " (off by default)",
 };
 
-const otherFailures = `Any other failure, of a proxy before this server or of a later version of it. The first three digits of \`error\` are the status.
+function otherFailures({ errorShape }: Contract): string {
+  const code = errorShape.members.find(([, holds]) => holds.startsWith("code"));
+  const status = code === undefined ? "" : ` The first three digits of \`${code[0]}\` are the status.`;
+  return `Any other failure, of a proxy before this server or of a later version of it.${status}
 
 This server sends no other status but 431 (the header fields are too large or too many) and 505 (the version of HTTP is not 1.0 or 1.1).
 They come from the HTTP parser and are bare: no body, no headers but \`Connection: close\`, and the connection is closed.`;
+}
 
-function toExamples(errors: Partial<Record<ErrorCode, ApiError>>): Record<string, Example> {
+function toExamples(
+  { errorShape }: Contract,
+  errors: Partial<Record<ErrorCode, ApiError>>,
+): Record<string, Example> {
   const named = Object.values(errors).map(({ code, message }) => {
     const { error, meaning } = errorRegistry[code];
     const [start = ""] = meaning.split(/[,;]/);
     const summary = `${error}, ${inSentence(start)}`;
-    return [exampleNames[code] ?? code, { summary, value: { error, message } }] as const;
+    const value = apiErrorMembers(errorShape, { code, message });
+    return [exampleNames[code] ?? code, { summary, value }] as const;
   });
   return Object.fromEntries(named);
 }

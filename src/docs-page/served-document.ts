@@ -2,7 +2,8 @@
 // the author wrote is kept.
 
 import type { Contract, Plant } from "../core/contract/contract.ts";
-import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
+import type { ErrorPart } from "../core/contract/error-shape.ts";
+import { type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
 import { bodyJson } from "../core/contract/plant.ts";
 import { withArticle } from "../core/contract/words.ts";
 import type { DescribedOperation, DescribedParameters, Operation } from "../core/http/operation.ts";
@@ -238,12 +239,17 @@ class DocumentBuilder {
 
   /** Whether the author describes an error of the shape that the server sends. */
   #hasOurShape({ content }: DescribedResponse): boolean {
-    return jsonMedia(content)?.[1].schema?.$ref === this.#errorSchema.$ref;
+    const schema = jsonMedia(content)?.[1].schema;
+    const { schema: described } = this.#contract.errorShape;
+    return schema?.$ref === this.#errorSchema.$ref || Bun.deepEquals(schema, described);
   }
 
   /** The name of the schema of errors, which is the author's if it has the shape of ours. */
   #addErrorSchema(): string {
     const schemas = this.#document.components.schemas as Record<string, Schema>;
+    const { schema: described } = this.#contract.errorShape;
+    const named = /^#\/components\/schemas\/([^/]+)$/.exec(String(described?.$ref))?.[1];
+    if (named !== undefined) return named;
     const own = Object.entries(schemas).find(
       ([, { properties, required = [] }]) =>
         properties?.error?.type === "integer" &&
@@ -254,7 +260,7 @@ class DocumentBuilder {
     const taken = new Set(Object.keys(schemas));
     let name = "Error";
     while (taken.has(name)) name = `Server${name}`;
-    schemas[name] = errorSchema;
+    schemas[name] = described ?? errorSchema;
     return name;
   }
 
@@ -310,8 +316,7 @@ class DocumentBuilder {
     const [lead = "", ...chapters] = own.split(/^(?=## )/m).map((text) => text.trim());
     const error = this.#errorSchema.$ref.split("/").at(-1) ?? "";
     const notes = [
-      `Every response that is not a success has ${withArticle(error)} as its body: \`error\` is the HTTP status times 100 plus a detail,
-\`message\` says what was wrong and what would be right. Creates are idempotent: sending the same ${this.#contract.words.one} again
+      `Every response that is not a success has ${withArticle(error)} as its body: ${this.#describeErrorMembers()}. Creates are idempotent: sending the same ${this.#contract.words.one} again
 has the same response and changes nothing, so a client that lost a response can retry.`,
       `This description is served as \`openapi.json\` and \`openapi.yaml\`${this.#isVersion30() ? "" : ", and in OpenAPI 3.0.3, for tools that read no 3.1, as\n`openapi-3.0.json`"}.`,
     ].filter((note) => !own.includes(note));
@@ -321,7 +326,17 @@ has the same response and changes nothing, so a client that lost a response can 
     return `${[lead || `${this.#contract.words.service}.`, ...notes, ...chapters, ...added].join("\n\n")}\n`;
   }
 
+  #describeErrorMembers(): string {
+    const { members } = this.#contract.errorShape;
+    return members
+      .filter(([, holds]) => holds in memberMeanings)
+      .map(([name, holds]) => `\`${name}\` ${memberMeanings[holds]}`)
+      .join(",\n");
+  }
+
   #errorsChapter(): string {
+    const { members } = this.#contract.errorShape;
+    const [name, holds] = members.find(([, each]) => each.startsWith("code")) ?? ["status", "status"];
     const codes = (Object.keys(errorRegistry) as ErrorCode[]).filter((code) => {
       if (code === "invalidParameter") return this.#operations.length > 0;
       return code !== "notImplemented" || this.#contract.others.length > 0;
@@ -330,14 +345,14 @@ has the same response and changes nothing, so a client that lost a response can 
       .toSorted((one, other) => errorRegistry[one].error - errorRegistry[other].error)
       .map(
         (code) =>
-          `| ${errorRegistry[code].error} | ${errorRegistry[code].meaning} | ${adviceFor(code, this.#contract)} |`,
+          `| ${holds === "status" ? statusOf(code) : errorRegistry[code].error} | ${errorRegistry[code].meaning} | ${adviceFor(code, this.#contract)} |`,
       );
     return `## Errors
 
 The HTTP parser rejects what is not well-formed HTTP with a bare 400, 431 or 505: a status line without a body,
-and the connection is closed. Every other error has one of these codes:
+and the connection is closed. Every other error is one of these:
 
-| error | Meaning | What to do |
+| ${name} | Meaning | What to do |
 | --- | --- | --- |
 ${rows.join("\n")}`;
   }
@@ -381,6 +396,15 @@ ${rows.join("\n")}`;
   }
 }
 
+const memberMeanings: Partial<Record<ErrorPart, string>> = {
+  code: "is the HTTP status times 100 plus a detail",
+  codeText: "is the HTTP status times 100 plus a detail",
+  message: "says what was wrong and what would be right",
+  status: "is the HTTP status",
+  title: "says what errors of the same type have in common",
+  type: "ends with the HTTP status times 100 plus a detail",
+};
+
 const tokensChapter = `## Tokens
 
 The operator issues tokens with \`plantstore token create --name ci\`; a token is shown once. Send it as
@@ -408,11 +432,11 @@ function namesInPath(path: string): string[] {
 
 /** An author's failure of our shape, with our header fields and examples. */
 function merged(own: DescribedResponse, failure: DescribedResponse): DescribedResponse {
-  const [type, media] = jsonMedia(own.content) ?? [jsonType, {}];
+  const [type, media] = jsonMedia(own.content) ?? jsonMedia(failure.content) ?? [jsonType, {}];
   const text = own.description?.trim() ?? "";
   const ours = failure.description ?? "";
   const isWhole = text.includes(ours) || ours.startsWith(text);
-  const examples = { ...failure.content?.[jsonType]?.examples, ...media.examples };
+  const examples = { ...jsonMedia(failure.content)?.[1].examples, ...media.examples };
   return {
     ...own,
     description: isWhole ? (text.length > ours.length ? text : ours) : `${text}\n\n${ours}`,

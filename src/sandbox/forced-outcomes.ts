@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Caller } from "../core/auth/caller.ts";
 import type { Contract } from "../core/contract/contract.ts";
+import { type ErrorShape, errorMembers } from "../core/contract/error-shape.ts";
 import { ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { parseExactJson, toExactJson } from "../core/contract/exact-json.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
@@ -136,7 +137,7 @@ export class ForcedOutcomes {
     context: RoutedContext,
     { error, example: exampleName, response }: Outcome,
   ): Promise<Response> {
-    if (response !== undefined) return toResponse(response);
+    if (response !== undefined) return toResponse(this.#options.contract.errorShape, response);
     const example = this.#exampleTable.byName.get(exampleName ?? "");
     const code = errorCodes.get(error ?? 0) ?? example?.error;
     const forced =
@@ -166,7 +167,9 @@ export class ForcedOutcomes {
   #forcedError(code: ErrorCode, example: Example | undefined, { path }: Route): ApiError {
     const rateError = this.#rateOf(code)?.error;
     if (rateError !== undefined && example === undefined) return rateError;
-    const { message = `${errorRegistry[code].meaning}.` } =
+    const { members } = this.#options.contract.errorShape;
+    const name = members.find(([, holds]) => holds === "message")?.[0] ?? "message";
+    const { [name]: message = `${errorRegistry[code].meaning}.` } =
       (example ?? this.#exampleTable.of(code))?.value ?? {};
     return new ApiError(code, String(message), rateError?.details ?? this.#detailsOf(code, path));
   }
@@ -216,15 +219,17 @@ const errorsBeforeRate: readonly ErrorCode[] = [
 /** The server sets them. */
 const framingFields = ["connection", "content-length", "transfer-encoding"];
 
-function toResponse({ status, body }: NonNullable<Outcome["response"]>): Response {
+function toResponse(shape: ErrorShape, { status, body }: NonNullable<Outcome["response"]>): Response {
   if ([204, 205, 304].includes(status)) return new Response(null, { status });
   if (typeof body === "string") return new Response(body, { status });
-  const json =
-    body === undefined && status >= 400
-      ? { error: 100 * status, message: "The sandbox was told to respond with this status." }
-      : body;
+  const isError = body === undefined && status >= 400;
+  const message = "The sandbox was told to respond with this status.";
+  const json = isError
+    ? errorMembers(shape, { code: 100 * status, title: `Status ${status}`, message })
+    : body;
   if (json === undefined) return new Response(null, { status });
-  return new Response(toExactJson(json), { status, headers: { "Content-Type": "application/json" } });
+  const headers = { "Content-Type": isError ? shape.contentType : "application/json" };
+  return new Response(toExactJson(json), { status, headers });
 }
 
 /** The members of a JSON object; undefined if it is none, which the server rejects. */

@@ -3,7 +3,8 @@
 import type { ErrorCode as ErrorNumber, Outcome } from "../../packages/sandbox/src/control-types.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
-import type { DescribedResponse, Description } from "../docs-page/description.ts";
+import { type DescribedResponse, type Description, jsonMedia } from "../docs-page/description.ts";
+import { codeOfExample } from "../docs-page/failure-responses.ts";
 import { servedDocument } from "../docs-page/served-document.ts";
 
 export type { Outcome };
@@ -33,9 +34,10 @@ export class Examples {
     const responses = document.paths[contract.describedPath]?.post?.responses ?? {};
     const named = Object.entries(responses).flatMap(([status, described]) => {
       const { content = {} } = resolveResponse(document, described);
-      return Object.entries(content["application/json"]?.examples ?? {}).flatMap(([name, { value }]) => {
+      return Object.entries(jsonMedia(content)?.[1].examples ?? {}).flatMap(([name, { value }]) => {
         if (typeof value !== "object" || value === null) return [];
-        const error = "error" in value ? errorCodes.get(Number(value.error)) : undefined;
+        const ofStatus = Number(status) >= 400 ? codeOfExample(name) : undefined;
+        const error = "error" in value ? errorCodes.get(Number(value.error)) : ofStatus;
         return [[name, { name, status: Number(status), error, value: { ...value } }] as const];
       });
     });

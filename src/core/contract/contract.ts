@@ -1,6 +1,7 @@
 // The contract: everything that is particular to the resource, read once from an OpenAPI description
 // and passed down. "Plant" is the code's word for one stored resource, whatever the contract calls it.
 
+import type { ErrorShape } from "./error-shape.ts";
 import type { FieldType, FieldValue } from "./field-types.ts";
 
 /** A property of the resource besides its id. */
@@ -89,6 +90,7 @@ export interface Contract {
     readonly [Name in OperationName]?: ServedOperation;
   };
   readonly others: readonly OtherOperation[];
+  readonly errorShape: ErrorShape;
   /** A sentence for each part of the description that is not served or not checked, with its pointer. */
   readonly notes: readonly string[];
   /** The plants of the contract's examples: at least one. */

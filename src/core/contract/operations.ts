@@ -2,6 +2,7 @@
 
 import type { Contract, OpenApiDocument, OtherOperation, ServedOperation, Words } from "./contract.ts";
 import { pointerTo } from "./contract-error.ts";
+import { type ErrorShape, errorShapeOf, isSameShape, ownErrorShape } from "./error-shape.ts";
 import { isObject, type Json, type Schemas } from "./schemas.ts";
 import { operationName } from "./words.ts";
 
@@ -88,7 +89,7 @@ export class OperationsReader {
     { path, post, pointer, id }: DescribedCreate,
     status: number,
     { one, many }: Words,
-  ): Pick<Contract, "operations" | "others"> {
+  ): Pick<Contract, "operations" | "others" | "errorShape"> {
     const operations: { -readonly [Name in keyof Contract["operations"]]: Contract["operations"][Name] } = {
       create: { operationId: nameOf(post, operationName("create", one)), status },
     };
@@ -122,8 +123,7 @@ export class OperationsReader {
     if (isObject(this.#document.webhooks)) this.#note(pointerTo("", "webhooks"), "webhooks are not sent");
     if (isObject(post.callbacks)) this.#note(pointerTo(pointer, "callbacks"), "callbacks are not sent");
     this.#noteSecurity(served);
-    this.#noteResponses(served);
-    return { operations, others };
+    return { operations, others, errorShape: this.#readResponses(served) };
   }
 
   /** An operation that is served as it is described; undefined if its response has another shape. */
@@ -181,16 +181,38 @@ export class OperationsReader {
     return Array.isArray(security) && security.length > 0 && security.every(isOne);
   }
 
-  #noteResponses(served: readonly DescribedOperation[]): void {
-    const otherErrors: string[] = [];
+  /** The shape of errors: the first one that is described and can be served. */
+  #readResponses(served: readonly DescribedOperation[]): ErrorShape {
+    const shapes: { readonly at: string; readonly shape: ErrorShape | string }[] = [];
     for (const { operation, pointer } of served)
       for (const [status, response] of Object.entries(responsesOf(operation))) {
         const at = pointerTo(pointer, "responses", status);
         if (status.startsWith("2")) this.#noteHeaders(response, at);
-        else if (/^(?:[45]|default$)/.test(status) && !this.#isError(response, at)) otherErrors.push(at);
+        const shape = /^(?:[45]|default$)/.test(status) ? this.#errorShape(response, at) : undefined;
+        if (shape !== undefined) shapes.push({ at, shape });
       }
-    if (otherErrors[0] !== undefined)
-      this.#note(otherErrors[0], 'errors have the members "error" and "message", whatever is described');
+    const fitting = shapes.map(({ shape }) => shape).filter((shape) => typeof shape !== "string");
+    const chosen = fitting[0] ?? ownErrorShape;
+    const names = chosen.members.map(([name]) => JSON.stringify(name)).join(", ");
+    const other = shapes.find(({ shape }) => typeof shape === "string" || !isSameShape(shape, chosen));
+    if (other !== undefined) {
+      const reason = typeof other.shape === "string" ? `, as nothing fits "${other.shape}" here` : "";
+      this.#note(other.at, `errors have the members ${names}, whatever is described${reason}`);
+    }
+    return chosen;
+  }
+
+  /** Undefined for a failure without JSON; the name of a member that nothing fits. */
+  #errorShape(response: unknown, pointer: string): ErrorShape | string | undefined {
+    const content = this.#schemas.resolve(response, pointer)?.content;
+    const type = Object.keys(isObject(content) ? content : {}).find((each) =>
+      /^application\/(?:problem\+)?json\b/i.test(each),
+    );
+    if (!isObject(content) || type === undefined) return undefined;
+    const schema = this.#schemas.resolve(content[type], pointer)?.schema;
+    if (!isObject(schema)) return undefined;
+    const at = pointerTo(pointer, "content", type, "schema");
+    return errorShapeOf(this.#schemas.expand(schema, at), type, schema);
   }
 
   #noteHeaders(response: unknown, pointer: string): void {
@@ -198,14 +220,6 @@ export class OperationsReader {
     for (const name of Object.keys(isObject(headers) ? headers : {}))
       if (!sentHeaders.includes(name.toLowerCase()))
         this.#note(pointerTo(pointer, "headers", name), `the header field ${name} is not sent`);
-  }
-
-  /** Whether a failure has no JSON, or that of the server. */
-  #isError(response: unknown, pointer: string): boolean {
-    const media = mediaType(this.#schemas, response, pointer);
-    if (!isObject(media?.media.schema)) return true;
-    const { properties } = this.#schemas.expand(media.media.schema, media.pointer);
-    return isObject(properties) && ["error", "message"].every((name) => Object.hasOwn(properties, name));
   }
 }
 

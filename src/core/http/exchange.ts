@@ -159,7 +159,7 @@ export class Exchange implements PendingCreate, BodyOwner {
     this.#isSettled = true;
     this.#complete(500, "clientAborted", undefined);
     // Nobody receives it.
-    this.#send(errorResponse(internalError(), this.requestId));
+    this.#send(errorResponse(this.#shared.contract.errorShape, internalError(), this.requestId));
   }
 
   #accept(outcome: "created" | "unchanged"): void {
@@ -182,7 +182,7 @@ export class Exchange implements PendingCreate, BodyOwner {
 
   #sendError(error: ApiError): void {
     this.#complete(statusOf(error.code), error.code, error.message);
-    this.#send(errorResponse(error, this.requestId));
+    this.#send(errorResponse(this.#shared.contract.errorShape, error, this.requestId));
   }
 
   #complete(status: number, result: Result, message: string | undefined): void {

@@ -1,7 +1,8 @@
 // The JSON responses of the public listener.
 
 import type { Contract, Plant } from "../contract/contract.ts";
-import { type ApiError, type ErrorCode, errorRegistry, statusOf } from "../contract/errors.ts";
+import { apiErrorMembers, type ErrorShape } from "../contract/error-shape.ts";
+import { type ApiError, type ErrorCode, statusOf } from "../contract/errors.ts";
 import { responseJson } from "../contract/plant.ts";
 
 /** Every Response copies these fields, which takes less time than to make them anew. */
@@ -20,13 +21,12 @@ export function plantResponse(contract: Contract, plant: Plant, requestId: strin
   return new Response(responseJson(contract, plant), plantResponseInits[contract.operations.create.status]);
 }
 
-/** The Error body, with the status and the header fields that belong to its code. */
-export function errorResponse(error: ApiError, requestId?: string): Response {
-  const { code, message } = error;
-  const response = new Response(JSON.stringify({ error: errorRegistry[code].error, message }), {
-    status: statusOf(code),
+/** An error in the contract's shape, with the status and the header fields that belong to its code. */
+export function errorResponse(shape: ErrorShape, error: ApiError, requestId?: string): Response {
+  const response = new Response(JSON.stringify(apiErrorMembers(shape, error)), {
+    status: statusOf(error.code),
     // A 404 or 405 may be cached without explicit freshness (RFC 9110, section 15.1).
-    headers: { "Content-Type": "application/json", "Cache-Control": "no-store", ...errorHeaders(error) },
+    headers: { "Content-Type": shape.contentType, "Cache-Control": "no-store", ...errorHeaders(error) },
   });
   if (requestId !== undefined) response.headers.set("X-Request-Id", requestId);
   return response;

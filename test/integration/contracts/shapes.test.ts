@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Plant } from "../../../src/core/contract/contract.ts";
 import { plantJson } from "../../../src/core/contract/plant.ts";
 import { readContract } from "../../../src/core/contract/read-contract.ts";
+import type { Description } from "../../../src/docs-page/description.ts";
 import { send } from "../../support/http.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { TemporaryFolder } from "../../support/server.ts";
@@ -14,10 +15,10 @@ import { TemporaryFolder } from "../../support/server.ts";
 async function sandboxOf(path: string) {
   const contract = await readContract({ text: await Bun.file(path).text() });
   const sandbox = await RunningSandbox.startInProcess({ args: ["--contract", path], contract });
-  const request = (method: string, at: string, body?: string) =>
+  const request = (method: string, at: string, body?: string, headers: Record<string, string> = {}) =>
     send(sandbox.url + at, {
       method,
-      headers: { Authorization: `Bearer ${sandbox.token}`, "Content-Type": "application/json" },
+      headers: { Authorization: `Bearer ${sandbox.token}`, "Content-Type": "application/json", ...headers },
       ...(body !== undefined && { body }),
     });
   return { contract, request, [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose]() };
@@ -31,13 +32,15 @@ test("a pet store", async () => {
     "it describes no JSON; the response is what is stored",
     "every request needs a bearer token, whatever is described",
     "the header field x-next is not sent",
-    'errors have the members "error" and "message", whatever is described',
   ]);
   const pet = '{"id":1,"name":"Rex","tag":null}';
   expect(await store.request("POST", "/pets", pet)).toMatchObject({ status: 201, text: pet });
   expect((await store.request("GET", "/pets?limit=1")).text).toBe(`[${pet}]`);
   expect((await store.request("GET", "/pets/1")).text).toBe(pet);
-  expect((await store.request("DELETE", "/pets/1")).status).toBe(405);
+  expect(await store.request("DELETE", "/pets/1")).toMatchObject({
+    status: 405,
+    text: '{"code":40500,"message":"DELETE is not offered at /v1/pets/1. Send GET /v1/pets/1."}',
+  });
 });
 
 test("a store of planets", async () => {
@@ -48,16 +51,53 @@ test("a store of planets", async () => {
     "webhooks are not sent",
     "callbacks are not sent",
     "every request needs a bearer token, whatever is described",
-    'errors have the members "error" and "message", whatever is described',
   ]);
   const planet = plantJson(store.contract, store.contract.examples[0] as Plant);
   expect(await store.request("POST", "/planets", planet)).toMatchObject({ status: 201, text: planet });
   const wrong = planet.replace(/"physical":\{[^}]*\}/, '"physical":{"mass":0}');
   const { message } = (await store.request("POST", "/planets", wrong)).json as { message: string };
   expect(message).toContain('"physical" must be an object that the contract\'s schema accepts');
-  expect((await store.request("POST", "/planets/1/image", "{}")).json).toMatchObject({ error: 50100 });
+  expect((await store.request("POST", "/planets/1/image", "{}")).json).toEqual({
+    message: expect.stringContaining("this server does not have it"),
+  });
   expect((await store.request("GET", "/planets")).status).toBe(405);
   expect((await store.request("DELETE", "/planets/1")).status).toBe(204);
+});
+
+test("problem details (RFC 9457), where they are described", async () => {
+  await using store = await sandboxOf(file("bookings.yaml"));
+  const problems = await Promise.all([
+    store.request("POST", "/bookings", '{"cabin":1}'),
+    store.request("POST", "/bookings", "{"),
+    store.request("PUT", "/bookings/1", "{}"),
+    store.request("GET", "/nothing"),
+    store.request("POST", "/bookings", "{}", { Authorization: "" }),
+    store.request("POST", "/bookings", "{}", { Prefer: "code=503" }),
+    store.request("POST", "/openapi.json"),
+  ]);
+  for (const { status, headers, json } of problems) {
+    expect(headers.get("content-type")).toBe("application/problem+json");
+    expect(json).toEqual({
+      type: expect.stringMatching(new RegExp(`^urn:plantstore:error:${status}\\d\\d$`)),
+      title: expect.any(String),
+      status,
+      detail: expect.stringMatching(/\.$/),
+    });
+  }
+  expect(problems.map(({ status }) => status)).toEqual([400, 400, 405, 404, 401, 503, 405]);
+  expect(problems[0]?.text).toBe(
+    '{"type":"urn:plantstore:error:40002","title":"The body does not fit its schema","status":400,' +
+      '"detail":"The body is not a Booking: \\"cabin\\" must be a string of at most 50 characters, but is the number 1."}',
+  );
+  const { json } = await store.request("GET", "/openapi.json");
+  const described = json as Description;
+  expect(described.paths["/bookings"]?.post?.responses["413"]?.content).toMatchObject({
+    "application/problem+json": {
+      schema: { $ref: "#/components/schemas/Problem" },
+      examples: { tooLarge: { value: { status: 413, title: "The body is over the limit" } } },
+    },
+  });
+  expect(described.info.description).toContain("`status` is the HTTP status,\n`detail` says what was wrong");
 });
 
 test.each(["/tokens", "/edits", "/Größen", "/a b/ç", "/v1/plants.json", "/sandbox"])(

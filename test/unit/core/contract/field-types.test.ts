@@ -164,8 +164,10 @@ test("a text that no engine can store is found", () => {
 });
 
 test.each(["^(a+)+$", "^(x*)*y$", "(a|aa)+$", "^(?:[a-z]{0,200}){0,4}[0-9]$"])(
-  "a megabyte for the pattern %s takes less than 50 ms",
+  "a megabyte for the pattern %s never backtracks",
   async (pattern) => {
+    // Some 15 ms on a common machine; backtracking would take hours.
+    const msMax = 500;
     const limited: string[] = [];
     const type = await fieldTypeOf(
       { type: "string", pattern },
@@ -174,10 +176,10 @@ test.each(["^(a+)+$", "^(x*)*y$", "(a|aa)+$", "^(?:[a-z]{0,200}){0,4}[0-9]$"])(
     for (const unit of ["a", "x", "ab"]) {
       const text = `${unit.repeat(2 ** 19)}!`;
       type.parse("warm");
-      expect(processorMs(() => type.parse(text))).toBeLessThan(50);
+      expect(processorMs(() => type.parse(text))).toBeLessThan(msMax);
       // As long as a match is tried.
       const most = Number(/more than (\d+)/.exec(limited[0] ?? "")?.[1]);
-      expect(processorMs(() => type.parse(`${unit.repeat(most)}!`.slice(0, most)))).toBeLessThan(50);
+      expect(processorMs(() => type.parse(`${unit.repeat(most)}!`.slice(0, most)))).toBeLessThan(msMax);
     }
   },
 );
