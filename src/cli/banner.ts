@@ -2,6 +2,7 @@
 
 import type { Contract } from "../core/contract/contract.ts";
 import { sampleBody } from "../core/contract/plant.ts";
+import { tokenField } from "../core/contract/security.ts";
 import { withArticle } from "../core/contract/words.ts";
 import { paint, printable } from "../core/observability/terminal.ts";
 
@@ -74,6 +75,7 @@ export function plainLines(server: StartedServer, token: string | undefined): st
  * the newline that the response lacks.
  */
 function firstTokenLines(contract: Contract, token: string, url: string): string[] {
+  const field = tokenField(contract.operations.create.access);
   return [
     "",
     "This store is new. Its first token, shown only once:",
@@ -83,7 +85,7 @@ function firstTokenLines(contract: Contract, token: string, url: string): string
     `Create ${withArticle(contract.words.one)} with it, in another terminal:`,
     "",
     `curl -i -w '\\n' ${url}${contract.path} \\`,
-    `  -H 'Authorization: Bearer ${token}' \\`,
+    ...(field === undefined ? [] : [`  -H '${field.join(": ")}${token}' \\`]),
     "  -H 'Content-Type: application/json' \\",
     `  -d '${sampleBody(contract, 9_007_199_254_740_993n).replaceAll("'", "'\\\\''")}'`,
   ];

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
 import { type Contract, type Plant, type Values, valueEquals } from "../core/contract/contract.ts";
 import { bodyJson, plantJson } from "../core/contract/plant.ts";
+import { tokenField } from "../core/contract/security.ts";
 import type { PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { commandRun } from "./edit-plants.ts";
@@ -54,7 +55,11 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
   let sent = 0;
 
   async function post(token: string, body: string): Promise<void> {
-    const headers = { "Content-Type": "application/json", Authorization: `Bearer ${token}` };
+    const [name, prefix] = tokenField(contract.operations.create.access) ?? [];
+    const headers = {
+      "Content-Type": "application/json",
+      ...(name !== undefined && { [name]: `${prefix}${token}` }),
+    };
     const response = await fetch(url + contract.path, {
       method: "POST",
       headers,

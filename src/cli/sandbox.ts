@@ -4,6 +4,7 @@ import { Command } from "commander";
 import packageJson from "../../package.json";
 import { randomBytes } from "../core/auth/token.ts";
 import type { Contract } from "../core/contract/contract.ts";
+import { tokenField } from "../core/contract/security.ts";
 import { printable } from "../core/observability/terminal.ts";
 import type { RunningServer } from "../core/server.ts";
 import { formatBanner, plainRows, type ServerAddresses } from "./banner.ts";
@@ -18,7 +19,7 @@ import { ReadyFile } from "./ready-file.ts";
 /** The sandbox's own settings, and those of a server except for a kept store and TLS. */
 const settingNames = [
   ...(["sandboxToken", "sandboxSeed", "sandboxRules", "sandboxReadyPath", "exitWithParent"] as const),
-  ...serverSettingsWithout("database", "migrate", "bootstrapToken", "tlsCertificate", "tlsKey"),
+  ...serverSettingsWithout("database", "migrate", "bootstrapToken", "tlsCertificate", "tlsKey", "open"),
 ];
 type SandboxConfig = Config<(typeof settingNames)[number]>;
 
@@ -69,6 +70,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
     bootstrapToken: "off",
     tlsCertificate: undefined,
     tlsKey: undefined,
+    open: true,
   };
   const now = performance.now.bind(performance);
   await using ownProcess = new ServerProcess(serveConfig, now);
@@ -101,6 +103,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   const { wrapHandler: withDocumentation, ...options } = starting.serverOptions(serveConfig, contract);
   const { arrivalSecondsMax } = config;
   const { basePath = "" } = options;
+  const field = tokenField(contract.operations.create.access);
   const control = sandbox.control({
     sessions,
     reloadTokens: () => server.reloadTokens(),
@@ -111,14 +114,17 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
       ...parts,
       listener: false,
       wrapHandler: (next) =>
-        sandbox.wrapHandler(withSandboxPage(withDocumentation?.(next) ?? next, { token, controlUrl }), {
-          basePath,
-          operations: options.operations ?? [],
-          arrivalMsMax: arrivalSecondsMax * 1_000,
-          rateLimit: options.rateLimit,
-          now,
-          emit: events.emit,
-        }),
+        sandbox.wrapHandler(
+          withSandboxPage(withDocumentation?.(next) ?? next, { token, field, controlUrl }),
+          {
+            basePath,
+            operations: options.operations ?? [],
+            arrivalMsMax: arrivalSecondsMax * 1_000,
+            rateLimit: options.rateLimit,
+            now,
+            emit: events.emit,
+          },
+        ),
       adminRoutes: [control, ...(console === undefined ? [] : [console])],
     }),
   );

@@ -2,8 +2,9 @@
 
 import { collectionOperations } from "../collection-operations/index.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
-import type { Contract } from "../core/contract/contract.ts";
+import { type Contract, openOperations } from "../core/contract/contract.ts";
 import type { Certificate } from "../core/http/listener.ts";
+import { isLoopback } from "../core/loopback.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { ListenError, type RunningServer, type ServerOptions, startServer } from "../core/server.ts";
 import { documentation } from "../docs-page/documentation.ts";
@@ -33,6 +34,7 @@ export async function startConfigured(
   ];
   const adminRoutes = extras.filter((extra) => extra !== undefined);
   for (const extra of adminRoutes) resources.defer(() => extra.close());
+  assertTokens(config, parts.store.contract);
   const server = await withListenAdvice(() =>
     startServer({
       ...serverOptions(config, parts.store.contract),
@@ -42,6 +44,19 @@ export async function startConfigured(
     }),
   );
   return resources.use(server);
+}
+
+/** Throws an OperatorError if everybody could use an operation, unless the operator wants it on this machine. */
+function assertTokens({ open, host }: ServeConfig, contract: Contract): void {
+  const [name] = openOperations(contract);
+  if (name === undefined || (open && isLoopback(host))) return;
+  const described = `the contract's operation ${contract.operations[name]?.operationId} needs no token`;
+  throw new OperatorError(
+    open
+      ? `${described}, so --open serves it on loopback only, but --host is ${host}; use 127.0.0.1`
+      : `${described}; describe a bearer token as its "security", or serve it on loopback only with --open`,
+    2,
+  );
 }
 
 /** The server options that come from settings, except the public address. */

@@ -28,7 +28,7 @@ interface Reply {
 }
 
 interface OperationOptions<Declared extends Parameters, Body>
-  extends Pick<Operation, "operationId" | "method" | "path">,
+  extends Pick<Operation, "operationId" | "method" | "path" | "access">,
     Pick<DescribedOperation, "summary" | "responses"> {
   readonly description?: string;
   /** Undefined if the operation has none. */
@@ -55,11 +55,13 @@ interface OperationOptions<Declared extends Parameters, Body>
 export function defineOperation<const Declared extends Parameters = Record<never, never>, Body = undefined>(
   options: OperationOptions<Declared, Body>,
 ): Operation {
-  const { operationId, method, path, summary, description = "", parameters = {}, body, responses } = options;
+  const { operationId, method, path, access, summary } = options;
+  const { description = "", parameters = {}, body, responses } = options;
   return {
     operationId,
     method,
     path,
+    access,
     advice: "",
     described: { summary, description, parameters, body: body?.schema, responses },
     async run(exchange, services, segments) {
@@ -78,13 +80,16 @@ export function defineOperation<const Declared extends Parameters = Record<never
 
 /** Replies, or returns the error to reply with. */
 async function respond<Declared extends Parameters, Body>(
-  { parameters: declared, body, handle }: OperationOptions<Declared, Body>,
+  { parameters: declared, body, access, handle }: OperationOptions<Declared, Body>,
   exchange: Exchange,
   { contract, authenticator, rateLimit, bodyReader, storeOf }: OperationServices,
   segments: Readonly<Record<string, string>>,
 ): Promise<ApiError | undefined> {
   const { request } = exchange;
-  const caller = await authenticator.authenticate(request.headers);
+  const caller = await authenticator.authenticate(
+    request.headers,
+    access ?? contract.operations.create.access,
+  );
   if (caller instanceof ApiError) return caller;
   exchange.caller = caller;
   exchange.rateLimit = rateLimit?.consume(caller);

@@ -11,6 +11,7 @@ export function deleteOperation({ path, words: { one }, operations }: Contract):
   const status = operations.delete?.status ?? 204;
   return defineOperation({
     operationId: operations.delete?.operationId ?? operationName("delete", one),
+    access: operations.delete?.access,
     method: "DELETE",
     path: `${path}/{id}`,
     summary: `Delete ${withArticle(one)}`,

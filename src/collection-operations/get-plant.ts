@@ -13,6 +13,7 @@ export function getOperation(contract: Contract): Operation {
   const columns = ["id", ...fields.map(({ column }) => column)].join(", ");
   return defineOperation({
     operationId: operations.get?.operationId ?? operationName("get", words.one),
+    access: operations.get?.access,
     method: "GET",
     path: `${path}/{id}`,
     summary: `Get ${withArticle(words.one)}`,

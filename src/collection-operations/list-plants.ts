@@ -25,6 +25,7 @@ export function listOperation(contract: Contract): Operation {
 
   return defineOperation({
     operationId: operations.list?.operationId ?? operationName("list", words.many),
+    access: operations.list?.access,
     method: "GET",
     path: collection,
     summary: `List ${words.many}`,

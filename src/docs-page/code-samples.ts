@@ -1,6 +1,10 @@
 // Code samples of an operation: complete programs that read the token from the environment.
 
+import type { tokenField } from "../core/contract/security.ts";
+
 export interface SampledRequest {
+  /** The header field of the token, and what goes before the token; undefined where none is needed. */
+  readonly field: ReturnType<typeof tokenField>;
   readonly method: string;
   readonly url: string;
   /** The JSON of the body; undefined for none. */
@@ -21,11 +25,11 @@ export function codeSamples(request: SampledRequest): readonly CodeSample[] {
   ];
 }
 
-function curl({ method, url, body }: SampledRequest): string {
+function curl({ field, method, url, body }: SampledRequest): string {
   // curl sends a POST if there is a body, and a GET if there is none.
   const isDefault = method === (body === undefined ? "GET" : "POST");
   const options = [
-    '-H "Authorization: Bearer $ACCESS_TOKEN"',
+    ...(field === undefined ? [] : [`-H "${field.join(": ")}$ACCESS_TOKEN"`]),
     ...(body === undefined
       ? []
       : ["-H 'Content-Type: application/json'", `-d '${spaced(body).replaceAll("'", "'\\''")}'`]),
@@ -35,8 +39,14 @@ function curl({ method, url, body }: SampledRequest): string {
   return `curl -i ${isDefault ? "" : `-X ${method} `}${word} \\\n  ${options.join(" \\\n  ")}\n`;
 }
 
-function typeScript({ method, url, body }: SampledRequest): string {
-  const fields = ["Authorization: `Bearer $" + "{process.env.ACCESS_TOKEN}`"];
+function typeScript({ field, method, url, body }: SampledRequest): string {
+  const fields: string[] = [];
+  if (field !== undefined) {
+    const [name, prefix] = field;
+    const token = "process.env.ACCESS_TOKEN";
+    const key = /^\w+$/.test(name) ? name : `"${name}"`;
+    fields.push(`${key}: ${prefix === "" ? `String(${token})` : `\`${prefix}$\{${token}}\``}`);
+  }
   if (body !== undefined) fields.push('"Content-Type": "application/json"');
   const init = [`method: "${method}",`, "headers: {", ...fields.map((field) => `  ${field},`), "},"];
   if (body !== undefined)
@@ -50,8 +60,13 @@ console.log(response.status, await response.text());
 `;
 }
 
-function python({ method, url, body }: SampledRequest): string {
-  const fields = [`"Authorization": f"Bearer {os.environ['ACCESS_TOKEN']}"`];
+function python({ field, method, url, body }: SampledRequest): string {
+  const fields: string[] = [];
+  if (field !== undefined) {
+    const [name, prefix] = field;
+    const token = "os.environ['ACCESS_TOKEN']";
+    fields.push(`"${name}": ${prefix === "" ? token : `f"${prefix}{${token}}"`}`);
+  }
   if (body !== undefined) fields.push('"Content-Type": "application/json"');
   const data = body === undefined ? "" : `    data=${quoted(spaced(body))}.encode(),\n`;
   return `import os

@@ -60,6 +60,7 @@ export interface DescribedOperation {
   readonly parameters?: readonly DescribedParameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, MediaType>> };
   readonly responses: Readonly<Record<string, DescribedResponse>>;
+  readonly security?: readonly object[];
   readonly "x-codeSamples"?: readonly {
     readonly lang?: string;
     readonly label?: string;

@@ -4,6 +4,7 @@
 import packageJson from "../../package.json";
 import { iconPath } from "../admin-pages/icon.ts";
 import type { Contract } from "../core/contract/contract.ts";
+import { readSecurity, tokenField } from "../core/contract/security.ts";
 import { isStorablePattern } from "../core/contract/text-schemas.ts";
 import {
   type DescribedOperation,
@@ -25,6 +26,8 @@ interface PlacedOperation extends DescribedOperation {
   readonly path: string;
   /** The start of the ids of its elements. */
   readonly id: string;
+  /** The header field of the token; undefined where none is needed. */
+  readonly field: ReturnType<typeof tokenField>;
 }
 
 /** A part of the page with a heading, to which the navigation links. */
@@ -51,6 +54,8 @@ interface Place {
 export function documentationOf(contract: Contract, description: Description): (place: Place) => string {
   const { openapi, info, components } = description;
   const [operation, ...others] = servedOperations(contract, description);
+  /** The operation whose kind of token the page asks for. */
+  const withToken = [operation, ...others].find((each) => each?.field !== undefined);
   if (operation === undefined) throw new Error("The description has no operation");
 
   /** The first paragraph is the page's; each heading after it begins a section. */
@@ -65,7 +70,7 @@ export function documentationOf(contract: Contract, description: Description): (
     {
       title: "Samples",
       html: ({ url }) =>
-        `<p>Each is complete, and reads the token from the environment: <code>export ACCESS_TOKEN=<var class="token">…</var></code></p>
+        `<p>Each is complete${withToken === undefined ? "." : ', and reads the token from the environment: <code>export ACCESS_TOKEN=<var class="token">…</var></code>'}</p>
           ${renderSamples(operation, url)}`,
     },
     { title: "Fields", html: () => fields },
@@ -73,8 +78,7 @@ export function documentationOf(contract: Contract, description: Description): (
     ...others.map((other) => {
       const start = markdown(`${other.summary}. ${other.description}`);
       const end = `${renderParameters(other)}<h3>Responses</h3>${renderResponses(other, `${other.id}-`, components)}`;
-      const html = (place: Place) =>
-        start + renderForm(other, place, false) + renderSamples(other, place.url) + end;
+      const html = (place: Place) => start + renderForm(other, place) + renderSamples(other, place.url) + end;
       return { title: titleOfOperation(other), html };
     }),
     ...chapters.map((chapter) => {
@@ -114,7 +118,7 @@ export function documentationOf(contract: Contract, description: Description): (
       <p>${escapeHTML(lead)}</p>
     </header>
     <main>
-      <section aria-labelledby="try">${renderForm(operation, { prefix, url }, true)}</section>
+      <section aria-labelledby="try">${renderForm(operation, { prefix, url }, tokenInput(withToken))}</section>
       <div class="reference">
         ${navigation}
         <div class="sections">
@@ -132,7 +136,7 @@ export function documentationOf(contract: Contract, description: Description): (
 /** The operations that are served, the create first. */
 function servedOperations(
   { describedPath, others }: Contract,
-  { paths }: Description,
+  { paths, components, security }: Description,
 ): [PlacedOperation, ...PlacedOperation[]] | [] {
   const methods = ["get", "put", "post", "delete", "patch"];
   const toId = (operationId: string) => operationId.replaceAll(/[^\p{L}\d_.-]+/gu, "-");
@@ -147,7 +151,13 @@ function servedOperations(
         ...parametersOf(item).filter((each) => !parameters.some((own) => isSameParameter(own, each))),
         ...parameters,
       ];
-      return [{ ...operation, method, path, id: toId(operationId), parameters: all }];
+      const { access } = readSecurity(
+        operation.security ?? security,
+        (name) => components.securitySchemes?.[name] as Record<string, unknown> | undefined,
+      );
+      return [
+        { ...operation, method, path, id: toId(operationId), parameters: all, field: tokenField(access) },
+      ];
     }),
   );
   const [create] = all.filter(({ method, path }) => method === "POST" && path === describedPath);
@@ -198,18 +208,22 @@ function reachableFrom(operations: readonly object[], { components }: Descriptio
 
 /**
  * A form that sends a request, and its response. The first one comes first in the document, so that a
- * few presses of Tab reach its button, and has the token of all.
+ * few presses of Tab reach its button.
+ *
+ * @param tokens the input of the token of all forms; undefined if this is not the first.
  */
-function renderForm(operation: PlacedOperation, { prefix, url }: Place, isFirst: boolean): string {
-  const { id, operationId, method, path, summary } = operation;
+function renderForm(operation: PlacedOperation, { prefix, url }: Place, tokens?: string): string {
+  const isFirst = tokens !== undefined;
+  const { id, operationId, method, path, summary, field } = operation;
+  const [name = "", tokenPrefix = ""] = field ?? [];
   const response = isFirst ? "response" : `${id}-response`;
   const heading = isFirst ? "h2" : "h3";
   const title = isFirst ? "Response" : `Response to ${escapeHTML(operationId)}`;
   return `<div class="try">
-        <form class="card" data-method="${method}" data-action="${escapeHTML(prefix + path.slice(1))}" data-response="${response}">
+        <form class="card" data-method="${method}" data-action="${escapeHTML(prefix + path.slice(1))}" data-response="${response}" data-token-field="${name}" data-token-prefix="${tokenPrefix}">
           ${isFirst ? `<h2 id="try">${escapeHTML(summary)}</h2>` : "<h3>Try it</h3>"}
           <p class="operation"><span class="method">${method}</span> <code>${escapeHTML(url + path)}</code></p>
-          ${isFirst ? tokenInput : '<p class="note">Sent with the <a href="#token">bearer token</a> of the first form.</p>'}
+          ${tokens ?? tokenNote(operation)}
           ${renderInputs(operation)}
         </form>
         <section id="${response}" class="card response" aria-labelledby="${response}-title" aria-live="polite">
@@ -220,16 +234,31 @@ function renderForm(operation: PlacedOperation, { prefix, url }: Place, isFirst:
       </div>`;
 }
 
-const tokenInput = `<label for="token">Bearer token</label>
+function tokenName({ field }: PlacedOperation): string {
+  return field?.[1] === "" ? "API key" : "bearer token";
+}
+
+function tokenNote(operation: PlacedOperation): string {
+  if (operation.field === undefined) return "";
+  return `<p class="note">Sent with the <a href="#token">${tokenName(operation)}</a> of the first form.</p>`;
+}
+
+function tokenInput(operation: PlacedOperation | undefined): string {
+  if (operation === undefined) return "";
+  const name = tokenName(operation);
+  return `<label for="token">${name.charAt(0).toUpperCase() + name.slice(1)}</label>
           <div class="token">
             <input id="token" type="password" autocomplete="off" spellcheck="false" placeholder="&lt;ACCESS_TOKEN&gt;" aria-describedby="token-note">
             <button type="button" id="show" aria-pressed="false">Show</button>
           </div>
           <p class="note" id="token-note">Kept in this page only. Left empty, the request is rejected with 40100.</p>`;
+}
 
 /** The inputs of the parameters and the body, and the button. */
 function renderInputs({ id: prefix, parameters = [], requestBody }: PlacedOperation): string {
-  const sent = parameters.filter(({ in: place }) => place === "path" || place === "query");
+  const sent = parameters.filter(
+    ({ in: place, name }) => place === "path" || place === "query" || isKey(place, name),
+  );
   const inputs = sent.map(({ name, in: place, required, schema }) => {
     const id = escapeHTML(`${prefix}-${name}`);
     const placeholder =
@@ -243,6 +272,11 @@ function renderInputs({ id: prefix, parameters = [], requestBody }: PlacedOperat
   return `${inputs.join("")}
           ${requestBody === undefined ? "" : body}
           <div class="actions"><button type="submit" class="send">Send request</button>${requestBody === undefined ? "" : ' <span class="note">or Ctrl+Enter in the body</span>'}</div>`;
+}
+
+/** Whether a parameter is the header field by which a create can be sent again. */
+function isKey(place: string, name: string): boolean {
+  return place === "header" && /^idempotency-key$/i.test(name);
 }
 
 function renderNavigation(sections: readonly Section[], ids: readonly string[]): string {

@@ -1,10 +1,13 @@
 // The failures of operations as the description has them: codes, header fields, and examples with the
 // messages that the server sends.
 
+import { invalidKeyError, missingTokenError } from "../core/auth/authenticator.ts";
+import { unknownToken } from "../core/auth/token-cache.ts";
 import { type Contract, type Plant, withValue } from "../core/contract/contract.ts";
 import { apiErrorMembers } from "../core/contract/error-shape.ts";
 import { ApiError, type ErrorCode, errorRegistry, isErrorCode, statusOf } from "../core/contract/errors.ts";
 import { bodyJson, conflictError, parsePlantJson } from "../core/contract/plant.ts";
+import { type Access, tokenField } from "../core/contract/security.ts";
 import { createOperation } from "../core/http/create-plant.ts";
 import { internalError, overloaded } from "../core/http/exchange.ts";
 import type { Operation } from "../core/http/operation.ts";
@@ -51,7 +54,8 @@ export function codeOfExample(name: string): ErrorCode | undefined {
 }
 
 /** An operation whose failures are described. */
-interface FailingOperation {
+export interface FailingOperation {
+  readonly access: Access;
   readonly kind: OperationKind;
   readonly method: string;
   /** Its path, in which braces are parameters. */
@@ -59,7 +63,7 @@ interface FailingOperation {
 }
 
 /** Which operation fails: one that reads a body, one that reads parameters, or one that is not served. */
-export type OperationKind = "create" | "withBody" | "withoutBody" | "unserved";
+type OperationKind = "create" | "withBody" | "withoutBody" | "unserved";
 
 /** The failures of operations, with the messages of a server. */
 export class FailureResponses {
@@ -85,11 +89,17 @@ export class FailureResponses {
   of(operation: FailingOperation): Record<string, DescribedResponse> {
     const responses: Record<string, DescribedResponse> = {};
     const { contentType } = this.#contract.errorShape;
-    for (const [status, codes] of Map.groupBy(codesOf[operation.kind], statusOf)) {
+    const field = tokenField(operation.access);
+    const all = codesOf[operation.kind].filter(
+      (code) =>
+        !(code === "missingToken" && operation.access.isOpen) &&
+        !(code === "invalidToken" && field === undefined),
+    );
+    for (const [status, codes] of Map.groupBy(all, statusOf)) {
       const errors = this.#errors(codes, operation);
       responses[status] = {
         description: this.#describe(status, codes, operation),
-        headers: headersOf(codes, errors.methodNotAllowed?.details.allow),
+        headers: headersOf(codes, errors),
         content: {
           [contentType]: { schema: this.#errorSchema, examples: toExamples(this.#contract, errors) },
         },
@@ -126,7 +136,7 @@ A request that is not well-formed HTTP/1.1 gets a bare 400 from the HTTP parser:
   }
 
   /** An error with the message of a server; undefined if there is no such message. */
-  #error(code: ErrorCode, { method, path }: FailingOperation): ApiError | undefined {
+  #error(code: ErrorCode, { method, path, access }: FailingOperation): ApiError | undefined {
     const contract = this.#contract;
     const [plant] = contract.examples as readonly [Plant];
     const { titleField } = contract;
@@ -149,15 +159,11 @@ A request that is not well-formed HTTP/1.1 gets a bare 400 from the HTTP parser:
       case "conflict":
         return conflictError(contract, plant, !contract.id.isRequired);
       case "missingToken":
-        return new ApiError(
-          code,
-          "The request carries no bearer token; send the header Authorization: Bearer <ACCESS_TOKEN>.",
-        );
+        return missingTokenError(access);
       case "invalidToken":
-        return new ApiError(
-          code,
-          "The bearer token is not accepted: it is unknown, malformed, revoked or expired. Ask the operator for a new one.",
-        );
+        return access.bearer || access.keyHeader === undefined
+          ? unknownToken
+          : invalidKeyError(unknownToken, access.keyHeader);
       case "notFound":
         return this.#errorOfRoute("POST", contract.path.slice(0, -1));
       case "methodNotAllowed": {
@@ -205,20 +211,27 @@ const headerOf = (name: string) => [name, { $ref: `#/components/headers/${name}`
 /** Errors of requests whose caller is not known yet, which has no rate then. */
 const beforeRate: readonly ErrorCode[] = ["missingToken", "invalidToken", "notFound", "methodNotAllowed"];
 
-function headersOf(codes: readonly ErrorCode[], allow = "POST"): Record<string, object> {
+function headersOf(
+  codes: readonly ErrorCode[],
+  { missingToken, invalidToken, methodNotAllowed }: Partial<Record<ErrorCode, ApiError>>,
+): Record<string, object> {
   const names = ["X-Request-Id", "Cache-Control"];
   if (!codes.some((code) => beforeRate.includes(code))) names.push("RateLimit", "RateLimit-Policy");
   if (codes.some((code) => code === "tooManyRequests" || code === "unavailable")) names.push("Retry-After");
   const own: Record<string, object> = {};
-  if (codes.includes("missingToken"))
+  const unauthenticated = missingToken ?? invalidToken;
+  if (unauthenticated !== undefined)
     own["WWW-Authenticate"] = {
       description: "The scheme to use (RFC 6750, section 3).",
-      schema: { type: "string", examples: ['Bearer realm="plantstore"'] },
+      schema: {
+        type: "string",
+        examples: [unauthenticated.details.challenge ?? 'Bearer realm="plantstore"'],
+      },
     };
   if (codes.includes("methodNotAllowed"))
     own.Allow = {
       description: "The methods that the path offers.",
-      schema: { type: "string", examples: [allow] },
+      schema: { type: "string", examples: [methodNotAllowed?.details.allow ?? "POST"] },
     };
   return { ...Object.fromEntries(names.map(headerOf)), ...own };
 }

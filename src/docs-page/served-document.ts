@@ -5,6 +5,7 @@ import type { Contract, Plant } from "../core/contract/contract.ts";
 import type { ErrorPart } from "../core/contract/error-shape.ts";
 import { type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
 import { bodyJson } from "../core/contract/plant.ts";
+import { type Access, readSecurity, tokenField } from "../core/contract/security.ts";
 import { withArticle } from "../core/contract/words.ts";
 import type { DescribedOperation, DescribedParameters, Operation } from "../core/http/operation.ts";
 import { codeSamples } from "./code-samples.ts";
@@ -18,7 +19,7 @@ import {
   parametersOf,
   type Schema,
 } from "./description.ts";
-import { adviceFor, FailureResponses, type OperationKind } from "./failure-responses.ts";
+import { adviceFor, type FailingOperation, FailureResponses } from "./failure-responses.ts";
 import { toOpenApi30 } from "./openapi-3.0.ts";
 
 /** The address that is replaced by this server's when the document is sent. */
@@ -75,11 +76,14 @@ class DocumentBuilder {
     }
     for (const { method, path } of others) {
       if (operations.some((each) => each.method === method && this.#pathOf(each.path) === path)) continue;
+      const { access } = this.#contract.operations.create;
       this.#set(path, method.toLowerCase(), (own) => ({
         ...own,
-        responses: this.#responses({ kind: "unserved", method, path }, own.responses),
+        responses: this.#responses({ kind: "unserved", method, path, access }, own.responses),
       }));
     }
+    if (this.#document.security !== undefined)
+      this.#document.security = this.#accepted(this.#document.security);
     return this.#isVersion30() ? (toOpenApi30(document) as Description) : document;
   }
 
@@ -100,7 +104,39 @@ class DocumentBuilder {
     const parameters = this.#resolveAll(parametersOf(item));
     // The page shows parameters, and examples, which may be references.
     paths[path] = { ...item, ...(parameters.length > 0 && { parameters }) } as PathItem;
-    paths[path] = { ...paths[path], [method]: describe(own) } as PathItem;
+    const described = { ...describe(own), ...this.#security(own) };
+    paths[path] = { ...paths[path], [method]: described } as PathItem;
+  }
+
+  /** The requirements of an operation, which are those of the create where it is not described. */
+  #security(own: Json): { readonly security?: readonly Json[] } {
+    const post = this.#contract.document.paths?.[this.#contract.describedPath]?.post;
+    const isDescribed = Object.keys(own).length > 0;
+    const { security } = isDescribed ? own : ((this.#resolve(post) ?? {}) as Json);
+    return security === undefined ? {} : { security: this.#accepted(security) };
+  }
+
+  /** The requirements that the server can check: a bearer token if there is none. */
+  #accepted(security: unknown): readonly Json[] {
+    const { accepted, refused } = this.#readSecurity(security);
+    if (accepted.length > 0 || refused.length === 0) return accepted;
+    const { components } = this.#document as { components: Record<string, Record<string, object>> };
+    let name = "bearerAuth";
+    while (
+      components.securitySchemes?.[name] !== undefined &&
+      components.securitySchemes[name] !== bearerAuth
+    )
+      name = `${name}OfServer`;
+    components.securitySchemes = { ...components.securitySchemes, [name]: bearerAuth };
+    return [{ [name]: [] }];
+  }
+
+  #readSecurity(security: unknown) {
+    const schemes = this.#document.components.securitySchemes ?? {};
+    return readSecurity(
+      security,
+      (name) => this.#resolve(Object.hasOwn(schemes, name) ? schemes[name] : undefined) as Json | undefined,
+    );
   }
 
   #resolveAll(values: unknown): DescribedParameter[] {
@@ -130,7 +166,12 @@ class DocumentBuilder {
     return {
       summary: `Create ${one}`,
       description: `Creates ${one}. The response is sent only after the ${words.one} is on stable storage. ${same} with the same content has the same response again; with different content it is 40009.`,
-      "x-codeSamples": codeSamples({ method: "POST", url: placeholder + path, body: json }),
+      "x-codeSamples": codeSamples({
+        field: tokenField(operations.create.access),
+        method: "POST",
+        url: placeholder + path,
+        body: json,
+      }),
       ...own,
       operationId: operations.create.operationId,
       ...(parameters.length > 0 && { parameters }),
@@ -142,11 +183,16 @@ class DocumentBuilder {
           [type]: { ...media, ...(media.example === undefined && { examples: named }) },
         },
       },
-      responses: this.#responses({ kind: "create", method: "POST", path }, own.responses),
+      responses: this.#responses(
+        { kind: "create", method: "POST", path, access: operations.create.access },
+        own.responses,
+      ),
     };
   }
 
-  #describe({ operationId, method, path, described }: Operation, own: Json): object {
+  #describe(operation: Operation, own: Json): object {
+    const { operationId, method, path, described } = operation;
+    const { access = this.#contract.operations.create.access } = operation;
     if (described === undefined) throw new Error(`${operationId} has no description`);
     const { summary, description, parameters, body } = described;
     const example = body === undefined ? undefined : this.#exampleOf(body as Schema);
@@ -172,7 +218,7 @@ class DocumentBuilder {
       tags: this.#createTags(),
       summary,
       description,
-      "x-codeSamples": codeSamples({ method, url, body: sampled }),
+      "x-codeSamples": codeSamples({ field: tokenField(access), method, url, body: sampled }),
       ...(body !== undefined && {
         requestBody: {
           required: true,
@@ -183,7 +229,7 @@ class DocumentBuilder {
       operationId: own.operationId ?? operationId,
       parameters: [...ownParameters, ...added],
       responses: this.#responses(
-        { kind: body === undefined ? "withoutBody" : "withBody", method, path },
+        { kind: body === undefined ? "withoutBody" : "withBody", method, path, access },
         own.responses,
         described.responses,
       ),
@@ -210,7 +256,7 @@ class DocumentBuilder {
 
   /** The author's responses with the header fields of the server, and those that are not among them. */
   #responses(
-    operation: { readonly kind: OperationKind; readonly method: string; readonly path: string },
+    operation: FailingOperation,
     own: unknown,
     successes: DescribedOperation["responses"] = {},
   ): Record<string, DescribedResponse> {
@@ -267,9 +313,12 @@ class DocumentBuilder {
   #addComponents(): void {
     const { components } = this.#document as { components: Record<string, Record<string, object>> };
     components.headers = { ...headerComponents, ...components.headers };
-    if (this.#document.security !== undefined) return;
-    this.#document.security = [{ bearerAuth: [] }];
-    components.securitySchemes = { bearerAuth, ...components.securitySchemes };
+    const schemes = Object.entries(components.securitySchemes ?? {});
+    // The page looks them up by name.
+    if (schemes.length > 0)
+      components.securitySchemes = Object.fromEntries(
+        schemes.map(([name, scheme]) => [name, this.#resolve(scheme) ?? {}]),
+      );
   }
 
   /** Adds the pattern of what can be stored to the texts of the resource that have none. */
@@ -320,7 +369,7 @@ class DocumentBuilder {
 has the same response and changes nothing, so a client that lost a response can retry.`,
       `This description is served as \`openapi.json\` and \`openapi.yaml\`${this.#isVersion30() ? "" : ", and in OpenAPI 3.0.3, for tools that read no 3.1, as\n`openapi-3.0.json`"}.`,
     ].filter((note) => !own.includes(note));
-    const added = [tokensChapter, this.#errorsChapter()].filter(
+    const added = [tokensChapter(this.#contract.operations.create.access), this.#errorsChapter()].filter(
       (chapter) => !chapters.some((each) => titleOf(each) === titleOf(chapter)),
     );
     return `${[lead || `${this.#contract.words.service}.`, ...notes, ...chapters, ...added].join("\n\n")}\n`;
@@ -405,10 +454,14 @@ const memberMeanings: Partial<Record<ErrorPart, string>> = {
   type: "ends with the HTTP status times 100 plus a detail",
 };
 
-const tokensChapter = `## Tokens
+function tokensChapter(access: Access): string {
+  const field = tokenField(access);
+  if (field === undefined) return "## Tokens\n\nNone is needed.";
+  return `## Tokens
 
 The operator issues tokens with \`plantstore token create --name ci\`; a token is shown once. Send it as
-\`Authorization: Bearer <ACCESS_TOKEN>\`.`;
+\`${field.join(": ")}<ACCESS_TOKEN>\`.`;
+}
 
 /** The header field by which a create can be sent again, where the server chooses the id. */
 function keyParameter(one: string): DescribedParameter {

@@ -1,6 +1,7 @@
 // The documentation page of a sandbox: that of the server, with the token filled in, and with a
 // section that says how the sandbox is told what to respond.
 
+import type { tokenField } from "../core/contract/security.ts";
 import type { Handler } from "../core/http/handler.ts";
 
 /**
@@ -10,13 +11,22 @@ import type { Handler } from "../core/http/handler.ts";
  */
 export function withSandboxPage(
   next: Handler,
-  { token, controlUrl }: { readonly token: string; readonly controlUrl: () => string | undefined },
+  {
+    token,
+    field,
+    controlUrl,
+  }: {
+    readonly token: string;
+    /** The header field of the token, and what goes before the token; undefined where none is needed. */
+    readonly field: ReturnType<typeof tokenField>;
+    readonly controlUrl: () => string | undefined;
+  },
 ): Handler {
   return async (request, context) => {
     const response = await next(request, context);
     if (response.headers.get("Content-Type")?.startsWith("text/html") !== true) return response;
     const lead = "This is a sandbox: its store is in memory, and nothing is kept. ";
-    const section = `<section aria-labelledby="sandbox"><h2 id="sandbox">Sandbox</h2>${Bun.markdown.html(describe(token, controlUrl()))}</section>`;
+    const section = `<section aria-labelledby="sandbox"><h2 id="sandbox">Sandbox</h2>${Bun.markdown.html(describe(field && `${field.join(": ")}${token}`, token, controlUrl()))}</section>`;
     return new HTMLRewriter()
       .on("header > p", { element: (paragraph) => void paragraph.prepend(lead) })
       .on("input#token", { element: (input) => void input.setAttribute("value", token) })
@@ -31,7 +41,8 @@ export function withSandboxPage(
   };
 }
 
-function describe(token: string, controlUrl: string | undefined): string {
+/** @param sent the header field of the token. */
+function describe(sent: string | undefined, token: string, controlUrl: string | undefined): string {
   const control =
     controlUrl === undefined
       ? ""
@@ -43,9 +54,8 @@ requests that cannot send \`Prefer\`:
     curl ${controlUrl}/requests
     curl ${controlUrl}/rules -d '{"times": 1, "outcome": {"error": 50300}}'
 `;
-  return `The token is \`${token}\`: send it as \`Authorization: Bearer ${token}\`.
-
-A request chooses its response with a \`Prefer\` header:
+  const tokens = sent === undefined ? "" : `The token is \`${token}\`: send it as \`${sent}\`.\n\n`;
+  return `${tokens}A request chooses its response with a \`Prefer\` header:
 
 | Prefer | Response |
 | --- | --- |

@@ -3,7 +3,9 @@
 import type { RuleList } from "../../packages/sandbox/src/control-types.ts";
 import { TrustedProxies } from "../admin-pages/client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
-import type { ContractSource } from "../core/contract/contract.ts";
+import { anonymous } from "../core/auth/caller.ts";
+import { creatorName } from "../core/auth/creators.ts";
+import { type ContractSource, openOperations } from "../core/contract/contract.ts";
 import { plantStoreSource } from "../core/contract/plant-store.ts";
 import { readContract } from "../core/contract/read-contract.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";
@@ -81,6 +83,8 @@ export class Sandbox {
     const [store, clock] = [new MemoryStore(contract, onUnavailable), new SandboxClock()];
     if (seed !== undefined) await loadSeeds(seed, store);
     await storeFixedToken(store, token);
+    // A reset must not forget it: its key is remembered.
+    if (openOperations(contract).length > 0) await store.tokens.creatorKey(creatorName(anonymous));
     return new Sandbox(
       options,
       store,

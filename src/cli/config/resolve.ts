@@ -87,6 +87,7 @@ export function changedSettings(config: AnyConfig): { readonly flag: string; rea
     const source = config.sources[name] ?? "default";
     const isDefault = JSON.stringify(config[name]) === JSON.stringify(defaultValue(name));
     if (source === "default" || isDefault) return [];
+    if (config[name] === true) return [{ flag: flagName(name), source }];
     const text = formatValue(shownValue(config, name));
     return [{ flag: `${flagName(name)} ${/\s/.test(text) ? JSON.stringify(text) : text}`, source }];
   });

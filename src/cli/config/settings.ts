@@ -62,6 +62,13 @@ const contract = {
   },
 } satisfies Settings;
 
+const switchSetting = (flag: string, description: string) => ({
+  flag,
+  default: "off",
+  description,
+  parse: parseSwitch,
+});
+
 const listener = {
   host: {
     flag: "--host <address>",
@@ -98,6 +105,7 @@ const listener = {
       "operations of the public listener besides those of the contract, such as create,list,get,delete",
     parse: parseOperations,
   },
+  open: switchSetting("--open", "serve operations that need no token, on a loopback address only"),
   publicUrl: {
     flag: "--public-url <url>",
     description: "base URL that clients use, if the server is behind a proxy",
@@ -301,13 +309,6 @@ export const groups: Readonly<Record<string, Settings>> = {
 const serverSettings = { ...contract, ...listener, ...admin, ...store, ...jwt, ...limits, ...log };
 
 /** A flag without an argument. */
-const switchSetting = (flag: string, description: string) => ({
-  flag,
-  default: "off",
-  description,
-  parse: parseSwitch,
-});
-
 /** The settings of single commands. */
 const commandSettings = {
   config: {

@@ -1,7 +1,8 @@
-// Authentication of a request: its Authorization header in, the caller or an ApiError out.
+// Authentication of a request: its header fields in, the caller or an ApiError out.
 
 import { ApiError, invalidToken } from "../contract/errors.ts";
-import type { AuthResult } from "./caller.ts";
+import type { Access } from "../contract/security.ts";
+import { type AuthResult, anonymous, type Caller } from "./caller.ts";
 import type { JwtVerifier } from "./jwt-verifier.ts";
 import { hasLongBody } from "./long-body.ts";
 import { tokenPrefix } from "./token.ts";
@@ -26,6 +27,25 @@ const missingToken = new ApiError(
   "The request carries no bearer token; send the header Authorization: Bearer <ACCESS_TOKEN>.",
 );
 
+/** `missingToken`, with the header field that the operation takes a token in. */
+export function missingTokenError(access: Access): ApiError {
+  const { bearer, keyHeader } = access;
+  if (bearer || keyHeader === undefined) return missingToken;
+  const message = `The request carries no API key; send the header ${keyHeader}: <ACCESS_TOKEN>.`;
+  return new ApiError("missingToken", message, { challenge: challengeOf(keyHeader) });
+}
+
+/** `invalidToken` for a token that was sent as an API key. */
+export function invalidKeyError({ message }: ApiError, keyHeader: string): ApiError {
+  const challenge = `${challengeOf(keyHeader)}, error="invalid_token"`;
+  return new ApiError("invalidToken", message.replace("bearer token", "API key"), { challenge });
+}
+
+/** RFC 9110, section 11.6.1, requires a challenge; API keys have no registered scheme. */
+function challengeOf(keyHeader: string): string {
+  return `ApiKey realm="plantstore", header="${keyHeader}"`;
+}
+
 const tooLong = invalidToken(
   `it has more than ${tokenCharsMax} characters. Get a shorter one, such as a JWT with fewer claims.`,
 );
@@ -33,6 +53,8 @@ const tooLong = invalidToken(
 export class Authenticator {
   readonly #tokens: TokenCache;
   readonly #jwts: JwtVerifier | undefined;
+  /** The callers without a token are one. */
+  readonly #anonymous: Caller = { ...anonymous, creator: undefined };
 
   /** @param jwts undefined without an identity provider: a JWT is then an unknown token. */
   constructor(tokens: TokenCache, jwts: JwtVerifier | undefined) {
@@ -41,11 +63,19 @@ export class Authenticator {
   }
 
   /**
-   * Authenticates a request by its bearer token (RFC 6750, section 2.1). Returns a promise only if
-   * the store or the provider must be queried, or a signature verified: an `await` for every
-   * request cost 2 % of the throughput.
+   * Authenticates a request by its bearer token (RFC 6750, section 2.1), or by an API key where the
+   * operation takes one. Returns a promise only if the store or the provider must be queried, or a
+   * signature verified: an `await` for every request cost 2 % of the throughput.
    */
-  authenticate(headers: Headers): AuthResult | Promise<AuthResult> {
+  authenticate(headers: Headers, access: Access): AuthResult | Promise<AuthResult> {
+    const { keyHeader } = access;
+    if (access.isOpen && !hasToken(headers, access)) return this.#anonymous;
+    if (keyHeader === undefined) return this.#authenticateBearer(headers);
+    const isBearer = access.bearer && bearerScheme.test(headers.get("authorization") ?? "");
+    return isBearer ? this.#authenticateBearer(headers) : this.#authenticateKey(headers, keyHeader, access);
+  }
+
+  #authenticateBearer(headers: Headers): AuthResult | Promise<AuthResult> {
     const authorization = headers.get("authorization") ?? "";
     const caller = this.#tokens.recall(authorization);
     if (caller !== undefined) return caller;
@@ -54,13 +84,33 @@ export class Authenticator {
     // RFC 6750, section 3.1: credentials of another scheme are not an invalid token.
     if (scheme === undefined) return missingToken;
 
-    const token = authorization.slice(scheme.length);
+    return this.#authenticateToken(authorization.slice(scheme.length), authorization, headers);
+  }
+
+  #authenticateKey(headers: Headers, keyHeader: string, access: Access): AuthResult | Promise<AuthResult> {
+    const key = headers.get(keyHeader);
+    if (key === null) return missingTokenError(access);
+    // No Authorization field has a line end.
+    const credentials = `\n${key}`;
+    const result = this.#tokens.recall(credentials) ?? this.#authenticateToken(key, credentials, headers);
+    const named = (each: AuthResult) =>
+      each instanceof ApiError && each.code === "invalidToken" && !access.bearer
+        ? invalidKeyError(each, keyHeader)
+        : each;
+    return result instanceof Promise ? result.then(named) : named(result);
+  }
+
+  /** @param credentials the text by which the token is remembered. */
+  #authenticateToken(token: string, credentials: string, headers: Headers): AuthResult | Promise<AuthResult> {
     if (token.length > tokenCharsMax) return tooLong;
     if (this.#jwts !== undefined && isJwt(token)) return this.#jwts.verify(token);
-    return token68.test(token)
-      ? this.#tokens.lookup(token, authorization, hasLongBody(headers))
-      : unknownToken;
+    return token68.test(token) ? this.#tokens.lookup(token, credentials, hasLongBody(headers)) : unknownToken;
   }
+}
+
+/** Whether a request has a token in a field in which the operation takes one. */
+function hasToken(headers: Headers, { bearer, keyHeader }: Access): boolean {
+  return (bearer && headers.has("authorization")) || (keyHeader !== undefined && headers.has(keyHeader));
 }
 
 /** RFC 7515, section 3.1: three parts. An encrypted JWT has five. */

@@ -14,5 +14,12 @@ export interface Caller {
   creator: number | undefined;
 }
 
+/** Every client of operations that need no token, as an issuer's subject so that no token is it. */
+export const anonymous: Omit<Caller, "creator"> = {
+  key: "anonymous",
+  name: "anonymous",
+  issuer: "no token",
+};
+
 /** The caller, or the error to respond with: missingToken, invalidToken or unavailable. */
 export type AuthResult = Caller | ApiError;

@@ -7,14 +7,18 @@ import { errorMessage } from "../operator-error.ts";
 import type { TokenStore } from "../store/sql-tokens.ts";
 import type { Caller } from "./caller.ts";
 
+/** The name that is stored: a subject may have the name of a token, and is somebody else. */
+export function creatorName({ name, issuer }: Omit<Caller, "creator">): string {
+  return `${name} (${issuer})`;
+}
+
 /** Finds the key of a caller that has none yet; `unavailable` if the store cannot be asked. */
 export type FindCreator = (caller: Caller) => Promise<ApiError | undefined>;
 
 export function creatorFinder(tokens: Pick<TokenStore, "creatorKey">, emit: Emit): FindCreator {
   return async (caller) => {
     try {
-      // A subject may have the name of a token, and is somebody else.
-      caller.creator = await tokens.creatorKey(`${caller.name} (${caller.issuer})`);
+      caller.creator = await tokens.creatorKey(creatorName(caller));
       return undefined;
     } catch (error) {
       emit({ kind: "storeUnavailable", reason: errorMessage(error) });

@@ -3,6 +3,7 @@
 
 import type { ErrorShape } from "./error-shape.ts";
 import type { FieldType, FieldValue } from "./field-types.ts";
+import type { Access } from "./security.ts";
 
 /** A property of the resource besides its id. */
 export interface Field {
@@ -43,6 +44,7 @@ export interface ServedOperation {
   readonly operationId: string;
   /** The status of its success. */
   readonly status: number;
+  readonly access: Access;
 }
 
 /** An operation of the contract that is not served: it responds with notImplemented. */
@@ -110,6 +112,13 @@ export interface OpenApiDocument {
   readonly info: { readonly title: string; readonly version: string };
   readonly paths?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly [member: string]: unknown;
+}
+
+/** The operations that serve requests without a token. */
+export function openOperations({ operations }: Contract): OperationName[] {
+  return Object.entries(operations).flatMap(([name, { access }]) =>
+    access.isOpen ? [name as OperationName] : [],
+  );
 }
 
 /** The values of a plant in the order of the contract's fields; undefined for one that it does not have. */

@@ -39,6 +39,8 @@ interface ErrorDetails {
   readonly retryAfterSeconds?: number;
   /** The value of Allow. */
   readonly allow?: string;
+  /** The value of WWW-Authenticate, where no bearer token is wanted. */
+  readonly challenge?: string;
 }
 
 /** An expected failure of a request. It is a value: it is returned, and not thrown. */

@@ -4,6 +4,7 @@ import type { Contract, OpenApiDocument, OtherOperation, ServedOperation, Words 
 import { pointerTo } from "./contract-error.ts";
 import { type ErrorShape, errorShapeOf, isSameShape, ownErrorShape } from "./error-shape.ts";
 import { isObject, type Json, type Schemas } from "./schemas.ts";
+import { type Access, readSecurity } from "./security.ts";
 import { operationName } from "./words.ts";
 
 export const jsonType = "application/json";
@@ -91,7 +92,11 @@ export class OperationsReader {
     { one, many }: Words,
   ): Pick<Contract, "operations" | "others" | "errorShape"> {
     const operations: { -readonly [Name in keyof Contract["operations"]]: Contract["operations"][Name] } = {
-      create: { operationId: nameOf(post, operationName("create", one)), status },
+      create: {
+        operationId: nameOf(post, operationName("create", one)),
+        status,
+        access: this.#access({ operation: post, pointer }),
+      },
     };
     const others: OtherOperation[] = [];
     const served: DescribedOperation[] = [{ operation: post, pointer }];
@@ -122,7 +127,6 @@ export class OperationsReader {
     }
     if (isObject(this.#document.webhooks)) this.#note(pointerTo("", "webhooks"), "webhooks are not sent");
     if (isObject(post.callbacks)) this.#note(pointerTo(pointer, "callbacks"), "callbacks are not sent");
-    this.#noteSecurity(served);
     return { operations, others, errorShape: this.#readResponses(served) };
   }
 
@@ -141,7 +145,11 @@ export class OperationsReader {
       if (name === "list" ? schema.type !== "array" : !isObjectSchema) return undefined;
       if (name === "delete") return undefined;
     }
-    return { operationId: nameOf(operation, fallback), status: success.status };
+    return {
+      operationId: nameOf(operation, fallback),
+      status: success.status,
+      access: this.#access({ operation, pointer }),
+    };
   }
 
   #noteRequest({ operation, pointer }: DescribedOperation, title: string, served: readonly string[]): void {
@@ -160,25 +168,29 @@ export class OperationsReader {
         this.#note(pointerTo(pointer, "requestBody", "content", type), `a body of ${type} is not read`);
   }
 
-  #noteSecurity(served: readonly DescribedOperation[]): void {
-    const other = served.find(({ operation }) => !this.#isBearerOnly(operation.security));
-    if (other === undefined) return;
-    const at = other.operation.security === undefined ? "" : other.pointer;
-    this.#note(pointerTo(at, "security"), "every request needs a bearer token, whatever is described");
+  /** How callers identify themselves, as the operation or the whole description says. */
+  #access({ operation, pointer }: DescribedOperation): Access {
+    const isOwn = operation.security !== undefined;
+    const { access, accepted, refused } = readSecurity(
+      isOwn ? operation.security : this.#document.security,
+      (name) => this.#securityScheme(name),
+    );
+    const instead = accepted.length === 0 ? "; a bearer token is needed instead" : "";
+    for (const name of refused)
+      this.#note(
+        pointerTo(isOwn ? pointer : "", "security"),
+        `the security of ${name} is not accepted${instead}`,
+      );
+    return access;
   }
 
-  #isBearerOnly(security: unknown = this.#document.security): boolean {
-    const components = this.#schemas.resolve(this.#document.components, "");
-    const schemes = isObject(components?.securitySchemes) ? components.securitySchemes : {};
-    const isBearer = (name: string) => {
-      const at = pointerTo("", "components", "securitySchemes", name);
-      const scheme = this.#schemas.resolve(schemes[name], at);
-      const isToken = scheme?.type === "oauth2" || scheme?.type === "openIdConnect";
-      return isToken || /^bearer$/i.test(String(scheme?.scheme));
-    };
-    const isOne = (each: unknown) =>
-      isObject(each) && Object.keys(each).length === 1 && Object.keys(each).every(isBearer);
-    return Array.isArray(security) && security.length > 0 && security.every(isOne);
+  #securityScheme(name: string): Json | undefined {
+    const schemes = this.#schemas.resolve(this.#document.components, "")?.securitySchemes;
+    const at = pointerTo("", "components", "securitySchemes", name);
+    return this.#schemas.resolve(
+      isObject(schemes) && Object.hasOwn(schemes, name) ? schemes[name] : undefined,
+      at,
+    );
   }
 
   /** The shape of errors: the first one that is described and can be served. */

@@ -31,7 +31,7 @@ async function createPlant(
 ): Promise<void> {
   try {
     const { headers } = exchange.request;
-    const authenticated = authenticator.authenticate(headers);
+    const authenticated = authenticator.authenticate(headers, contract.operations.create.access);
     const caller = authenticated instanceof Promise ? await authenticated : authenticated;
     if (caller instanceof ApiError) return exchange.reject(caller);
     exchange.caller = caller;

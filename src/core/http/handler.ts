@@ -61,7 +61,8 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
   /** Responds with the error of a path or method to callers with credentials only. */
   async function rejectRoute(exchange: Exchange, error: ApiError): Promise<void> {
     try {
-      const caller = await authenticator.authenticate(exchange.request.headers);
+      const { access } = contract.operations.create;
+      const caller = await authenticator.authenticate(exchange.request.headers, access);
       if (caller instanceof ApiError) return exchange.reject(caller);
       exchange.caller = caller;
       exchange.reject(error);

@@ -3,6 +3,7 @@
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { FindCreator } from "../auth/creators.ts";
 import type { Contract } from "../contract/contract.ts";
+import type { Access } from "../contract/security.ts";
 import type { CreateQueue } from "../store/group-commit.ts";
 import type { PlantStore } from "../store/plant-store.ts";
 import type { SqlConnection } from "../store/sql-connection.ts";
@@ -22,6 +23,8 @@ export interface Operation {
    * operation is described but not served.
    */
   readonly advice: string | undefined;
+  /** How callers identify themselves; as for the create by default. */
+  readonly access?: Access | undefined;
   /** The part of the interface description; undefined if openapi.yaml describes the operation. */
   readonly described?: DescribedOperation;
   /**

@@ -18,7 +18,8 @@ export function unservedOperations(contract: Contract, offered: readonly Operati
       advice: undefined,
       run: async (exchange, { authenticator }) => {
         try {
-          const caller = await authenticator.authenticate(exchange.request.headers);
+          const { access } = contract.operations.create;
+          const caller = await authenticator.authenticate(exchange.request.headers, access);
           if (caller instanceof ApiError) return exchange.reject(caller);
           exchange.caller = caller;
           exchange.reject(notServed(contract, method, path));

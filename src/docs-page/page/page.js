@@ -3,16 +3,19 @@
 /** @param {string} id */
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
-const token = /** @type {HTMLInputElement} */ (byId("token"));
-const show = byId("show");
+/** Absent where no operation needs a token. */
+const token = /** @type {HTMLInputElement | null} */ (document.getElementById("token"));
+const show = document.getElementById("show");
 
-show.addEventListener("click", () => {
+show?.addEventListener("click", () => {
+  if (token === null) return;
   const isShown = token.type === "text";
   token.type = isShown ? "password" : "text";
   show.setAttribute("aria-pressed", String(!isShown));
 });
 
 for (const form of document.forms) {
+  makeKeys(form);
   const send = /** @type {HTMLElement} */ (form.querySelector(".send"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -37,13 +40,15 @@ async function sendRequest(form, send) {
       method: form.dataset.method ?? "",
       headers: {
         ...(body === null ? {} : { "Content-Type": "application/json" }),
-        ...(token.value.trim() === "" ? {} : { Authorization: `Bearer ${token.value.trim()}` }),
+        ...tokenOf(form),
+        ...headersOf(form),
       },
       body: body?.value ?? null,
       credentials: "omit",
       cache: "no-store",
     });
     const text = await received.text();
+    if (received.ok) makeKeys(form);
     showResponse(response, received, text, Math.round(performance.now() - startedAt));
   } catch {
     showParts(
@@ -57,6 +62,41 @@ async function sendRequest(form, send) {
   } finally {
     send.ariaBusy = null;
   }
+}
+
+/**
+ * The header field of the token, unless there is none.
+ *
+ * @param {HTMLFormElement} form
+ */
+function tokenOf({ dataset: { tokenField: name = "", tokenPrefix = "" } }) {
+  const text = token?.value.trim() ?? "";
+  return name === "" || text === "" ? {} : { [name]: tokenPrefix + text };
+}
+
+/**
+ * The header fields that are typed.
+ *
+ * @param {HTMLFormElement} form
+ */
+function headersOf(form) {
+  const inputs = [
+    .../** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll('[data-in="header"]')),
+  ];
+  return Object.fromEntries(
+    inputs.filter(({ value }) => value !== "").map(({ name, value }) => [name, value]),
+  );
+}
+
+/**
+ * Fills in a new Idempotency-Key, so that a request that got no response is sent again with the same.
+ *
+ * @param {HTMLFormElement} form
+ */
+function makeKeys(form) {
+  const inputs = /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll('[data-in="header"]'));
+  // Absent where the page has come over plain HTTP from another machine.
+  for (const input of inputs) input.value = crypto.randomUUID?.() ?? "";
 }
 
 /**

@@ -11,6 +11,7 @@ import { rulesFor } from "../../../src/conformance/rules.ts";
 import type { Plant } from "../../../src/core/contract/contract.ts";
 import { parsePlantJson, plantJson, responseJson } from "../../../src/core/contract/plant.ts";
 import { readContract } from "../../../src/core/contract/read-contract.ts";
+import { bearerAccess } from "../../../src/core/contract/security.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { checkConformance, reportText } from "../../support/conformance.ts";
@@ -39,7 +40,7 @@ test("everything of the description is read, or noted", () => {
   expect([parcels.path, parcels.basePath, parcels.operations.create]).toEqual([
     "/parcels",
     "/v2",
-    { operationId: "addParcel", status: 201 },
+    { operationId: "addParcel", status: 201, access: bearerAccess },
   ]);
   expect([parcels.titleField?.name, parcels.groupField?.name]).toEqual(["sender", "status"]);
   expect(parcels.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([

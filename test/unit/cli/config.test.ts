@@ -52,6 +52,7 @@ test("every setting of the server can come from every source", () => {
     const { flag, environment } = settings[name];
     return {
       flag: flag.split(" ")[0] ?? "",
+      isSwitch: !flag.includes(" "),
       environment,
       text: samples[name] ?? settings[name].default ?? "",
     };
@@ -59,7 +60,7 @@ test("every setting of the server can come from every source", () => {
   const config = file(given.map(({ environment, text }) => `${environment}="${text}"`).join("\n"));
   const variables = given.map(({ environment, text }) => [environment, text]);
   const bySource = {
-    flag: configured(given.flatMap(({ flag, text }) => [flag, text])),
+    flag: configured(given.flatMap(({ flag, isSwitch, text }) => (isSwitch ? [flag] : [flag, text]))),
     environment: configured([], Object.fromEntries(variables)),
     "config file": configured(["--config", config]),
   };

@@ -4,6 +4,7 @@ import { afterAll, expect, test } from "bun:test";
 import { Authenticator } from "../../../../src/core/auth/authenticator.ts";
 import { TokenCache, unknownToken } from "../../../../src/core/auth/token-cache.ts";
 import { ApiError } from "../../../../src/core/contract/errors.ts";
+import { bearerAccess } from "../../../../src/core/contract/security.ts";
 import { MemoryStore } from "../../../../src/sandbox/memory-store.ts";
 import { plantStore } from "../../../support/contracts.ts";
 import { addToken } from "../../../support/server.ts";
@@ -33,13 +34,21 @@ test.each([
   [`Bearer ${token} x`, "invalidToken"],
   ["Bearer a.b.c", "invalidToken"],
 ])("%p is %s", async (authorization, expected) => {
-  const result = await authenticator.authenticate(new Headers({ Authorization: authorization }));
+  const result = await authenticator.authenticate(
+    new Headers({ Authorization: authorization }),
+    bearerAccess,
+  );
   expect(result instanceof ApiError ? result.code : result.name).toBe(expected);
 });
 
 test("what cannot be a token is rejected without a look into the store", () => {
   for (const text of ["é", "a b", "=", "a=b"])
-    expect(authenticator.authenticate(new Headers({ Authorization: `Bearer ${text}` }))).toBe(unknownToken);
-  const long = authenticator.authenticate(new Headers({ Authorization: `Bearer ${"x".repeat(8_193)}` }));
+    expect(authenticator.authenticate(new Headers({ Authorization: `Bearer ${text}` }), bearerAccess)).toBe(
+      unknownToken,
+    );
+  const long = authenticator.authenticate(
+    new Headers({ Authorization: `Bearer ${"x".repeat(8_193)}` }),
+    bearerAccess,
+  );
   expect(long).toMatchObject({ message: expect.stringContaining("it has more than 8192 characters") });
 });

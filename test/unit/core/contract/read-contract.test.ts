@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { readContract } from "../../../../src/core/contract/read-contract.ts";
+import { bearerAccess } from "../../../../src/core/contract/security.ts";
 import { processorMs } from "../../../support/processes.ts";
 
 type Json = Record<string, unknown>;
@@ -66,7 +67,7 @@ test("words come from the title, the path and the names of schemas", async () =>
     "CreateTripRequest",
     "/v1/trips",
   ]);
-  expect(operations.create).toEqual({ operationId: "createTrip", status: 201 });
+  expect(operations.create).toEqual({ operationId: "createTrip", status: 201, access: bearerAccess });
 });
 
 test("YAML, OpenAPI 3.0, a byte order mark and server variables are read", async () => {
@@ -133,7 +134,7 @@ test("any names are fields, each with a column of its own", async () => {
 test("what is not served or not checked is noted with its pointer", async () => {
   const document = description(
     { a: { type: "string", format: "ipv4" }, b: { type: "string", readOnly: true } },
-    { webhooks: { sent: {} }, security: [] },
+    { webhooks: { sent: {} }, security: [{ basic: [] }] },
   );
   const { post } = document.paths["/train-trips"];
   Object.assign(post, { callbacks: { done: {} }, parameters: [{ name: "trace", in: "header" }] });
@@ -146,12 +147,12 @@ test("what is not served or not checked is noted with its pointer", async () => 
   expect(notes).toEqual([
     `"b" is readOnly, and is not kept (at ${at}/requestBody/content/application~1json/schema/properties/b)`,
     `"a": the format ipv4 is not checked (at ${at}/requestBody/content/application~1json/schema/properties/a)`,
+    "the security of basic is not accepted; a bearer token is needed instead (at /security)",
     `the header parameter trace of POST /train-trips is not served (at ${at}/parameters/0)`,
     `a body of application/xml is not read (at ${at}/requestBody/content/application~1xml)`,
     "GET /train-trips is not served: it responds with 501 (at /paths/~1train-trips/get)",
     "webhooks are not sent (at /webhooks)",
     `callbacks are not sent (at ${at}/callbacks)`,
-    "every request needs a bearer token, whatever is described (at /security)",
   ]);
 });
 
@@ -174,10 +175,10 @@ test("the list, the item and its deletion are served if their responses are such
     },
   );
   expect(served.operations).toEqual({
-    create: { operationId: "createTrainTrip", status: 200 },
-    list: { operationId: "findTrips", status: 200 },
-    get: { operationId: "getTrainTrip", status: 200 },
-    delete: { operationId: "deleteTrainTrip", status: 204 },
+    create: { operationId: "createTrainTrip", status: 200, access: bearerAccess },
+    list: { operationId: "findTrips", status: 200, access: bearerAccess },
+    get: { operationId: "getTrainTrip", status: 200, access: bearerAccess },
+    delete: { operationId: "deleteTrainTrip", status: 204, access: bearerAccess },
   });
   expect(served.others).toEqual([{ method: "PUT", path: "/train-trips/{tripId}" }]);
   const unserved = await withOperations(

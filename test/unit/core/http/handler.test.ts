@@ -29,7 +29,7 @@ function handlerWith(createOutcome: CreateOutcome | Error, arrivalMsMax = 20_000
       newId: () => 1n,
       operations: [createOperation(plantStore)],
       storeOf: undefined,
-      authenticator: { authenticate } as Authenticator,
+      authenticator: { authenticate } as unknown as Authenticator,
       findCreator: async () => undefined,
       rateLimit: undefined,
       bodyReader: new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 10_000, arrivalMsMax }),

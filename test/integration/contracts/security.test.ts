@@ -1,0 +1,160 @@
+// Security as contracts describe it: API keys, bearer tokens, or none, for each operation.
+
+import { expect, test } from "bun:test";
+import { bearerAccess, readSecurity } from "../../../src/core/contract/security.ts";
+import type { Description } from "../../../src/docs-page/description.ts";
+import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
+import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
+
+const schemes: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  token: { type: "http", scheme: "Bearer" },
+  oauth: { type: "oauth2", flows: {} },
+  openId: { type: "openIdConnect" },
+  key: { type: "apiKey", in: "header", name: "X-API-Key" },
+  otherKey: { type: "apiKey", in: "header", name: "X-Other" },
+  authorization: { type: "apiKey", in: "header", name: "Authorization" },
+  wrongKey: { type: "apiKey", in: "header", name: "no token" },
+  query: { type: "apiKey", in: "query", name: "key" },
+  cookie: { type: "apiKey", in: "cookie", name: "key" },
+  basic: { type: "http", scheme: "basic" },
+  mutual: { type: "mutualTLS" },
+};
+const open = { bearer: false, keyHeader: undefined, isOpen: true };
+const withKey = { bearer: false, keyHeader: "X-API-Key", isOpen: false };
+
+test.each([
+  [undefined, open, []],
+  [[], open, []],
+  [[{}], open, []],
+  [[{ token: [] }], bearerAccess, []],
+  [[{ oauth: ["write"] }], bearerAccess, []],
+  [[{ openId: [] }], bearerAccess, []],
+  [[{ key: [] }], withKey, []],
+  [[{ key: [] }, { otherKey: [] }], withKey, ["otherKey"]],
+  [[{ key: [] }, {}], { ...withKey, isOpen: true }, []],
+  [[{ token: [] }, { key: [] }, { basic: [] }], { ...withKey, bearer: true }, ["basic"]],
+  [[{ authorization: [] }], { bearer: true, keyHeader: "Authorization", isOpen: false }, []],
+  [[{ token: [], key: [] }], bearerAccess, ["token with key"]],
+  [
+    [{ basic: [] }, { query: [] }, { cookie: [] }, { mutual: [] }, { unknown: [] }, { wrongKey: [] }],
+    bearerAccess,
+    ["basic", "query", "cookie", "mutual", "unknown", "wrongKey"],
+  ],
+])("the requirements %j", (requirements, access, refused) => {
+  const security = readSecurity(requirements, (name) => schemes[name]);
+  expect([security.access, security.refused]).toEqual([access, refused]);
+});
+
+const booking = '{"cabin":"Beech"}';
+
+test("an API key in a header carries the tokens, and what is open needs none", async () => {
+  await using store = await sandboxOf(contractFile("bookings.yaml"));
+  const { token } = store;
+  const book = (headers: Record<string, string>) => store.request("POST", "/bookings", booking, headers);
+
+  const missing = await book({});
+  expect(missing).toMatchObject({
+    status: 401,
+    json: { detail: "The request carries no API key; send the header X-API-Key: <ACCESS_TOKEN>." },
+  });
+  expect(missing.headers.get("www-authenticate")).toBe('ApiKey realm="plantstore", header="X-API-Key"');
+  expect((await book({ Authorization: `Bearer ${token}` })).status).toBe(401);
+  for (const key of ["wrong", `Bearer ${token}`, "x".repeat(8_193)]) {
+    const wrong = await book({ "X-API-Key": key });
+    expect(wrong.json).toMatchObject({
+      status: 401,
+      detail: expect.stringMatching(/^The API key is not accepted: it /),
+    });
+    expect(wrong.headers.get("www-authenticate")).toContain('error="invalid_token"');
+  }
+  // The second one is found by the field as it was sent, which no Authorization field can be.
+  for (const time of [1, 2]) expect([time, (await book({ "X-API-Key": token })).status]).toEqual([time, 201]);
+  expect((await book({ Authorization: token })).status).toBe(401);
+  const { headers } = await book({ "X-API-Key": token });
+  const location = headers.get("location") ?? "";
+  expect((await store.request("GET", location.slice("/api".length), undefined, {})).status).toBe(200);
+  expect((await store.request("DELETE", location.slice("/api".length), undefined, {})).status).toBe(401);
+  expect((await store.request("GET", "/nothing", undefined, {})).status).toBe(401);
+});
+
+test("the documentation asks for what the contract does", async () => {
+  await using store = await sandboxOf(contractFile("bookings.yaml"));
+  const { json } = await store.request("GET", "/openapi.json");
+  const { paths, info } = json as Description;
+  const create = paths["/bookings"]?.post;
+  const item = paths["/bookings/{id}"];
+  const [curl, typeScript, python] = create?.["x-codeSamples"] ?? [];
+  expect(curl?.source).toContain('-H "X-API-Key: $ACCESS_TOKEN"');
+  expect(typeScript?.source).toContain('"X-API-Key": String(process.env.ACCESS_TOKEN)');
+  expect(python?.source).toContain(`"X-API-Key": os.environ['ACCESS_TOKEN']`);
+  expect(item?.get?.["x-codeSamples"]?.[0]?.source).not.toContain("ACCESS_TOKEN");
+  expect(Object.keys(item?.get?.responses ?? {})).not.toContain("401");
+  expect(create?.responses["401"]).toMatchObject({
+    content: {
+      "application/problem+json": {
+        examples: { missing: { value: { detail: expect.stringContaining("X-API-Key") } } },
+      },
+    },
+  });
+  expect(info.description).toContain("`X-API-Key: <ACCESS_TOKEN>`");
+  const text = await (await fetch(`${store.url}/`)).text();
+  expect(text).toContain('data-token-field="X-API-Key" data-token-prefix=""');
+  expect(text).toContain('<label for="token">API key</label>');
+  expect(text).toContain('data-token-field="" data-token-prefix=""');
+  expect(text).toContain(`send it as <code>X-API-Key: ${store.token}</code>`);
+});
+
+test("a contract without security takes every request, and counts them as one caller", async () => {
+  await using store = await sandboxOf(contractFile("pets.yaml"));
+  const pet = '{"id":1,"name":"Rex"}';
+  for (const headers of [{}, { Authorization: "Basic eDp5" }, { Authorization: "Bearer wrong" }])
+    expect((await store.request("POST", "/pets", pet, headers)).status).toBe(201);
+  expect((await store.request("GET", "/nothing", undefined, {})).status).toBe(404);
+  const { json } = await store.request("GET", "/openapi.json");
+  const { security, paths } = json as Description;
+  expect([security, paths["/pets"]?.post?.security]).toEqual([undefined, undefined]);
+  const text = await (await fetch(`${store.url}/`)).text();
+  expect(text).not.toContain('id="token"');
+});
+
+test("optional credentials are checked where they are sent", async () => {
+  await using store = await sandboxOf(contractFile("planets.json"));
+  const create = (id: number, headers: Record<string, string>) =>
+    store.request("POST", "/planets", `{"id":${id},"name":"Mars"}`, headers);
+  expect((await create(1, {})).status).toBe(201);
+  expect((await create(2, { Authorization: `Bearer ${store.token}` })).status).toBe(201);
+  expect((await create(3, { "X-API-Key": store.token })).status).toBe(201);
+  expect((await create(4, { Authorization: "Bearer wrong" })).status).toBe(401);
+  expect((await create(5, { "X-API-Key": "wrong" })).status).toBe(401);
+});
+
+test("serve refuses what needs no token, unless it is wanted on this machine", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("pets.db")}`;
+  const args = ["--contract", contractFile("pets.yaml"), "--database", database, "--port", "0"];
+  const serve = (...more: string[]) => runCommand(["serve", ...args, "--admin-port", "off", ...more]);
+  const refused = await serve();
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining(
+      'the contract\'s operation createPets needs no token; describe a bearer token as its "security", or serve it on loopback only with --open',
+    ),
+  ]);
+  const everywhere = await serve("--open", "--host", "0.0.0.0");
+  expect([everywhere.exitCode, everywhere.stderr]).toEqual([
+    2,
+    expect.stringContaining("so --open serves it on loopback only, but --host is 0.0.0.0; use 127.0.0.1"),
+  ]);
+  await using server = await RunningServer.startInProcess({
+    database,
+    args: ["--contract", contractFile("pets.yaml"), "--open"],
+  });
+  const created = await fetch(`${server.url}/pets`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: '{"id":1,"name":"Rex"}',
+  });
+  expect(created.status).toBe(201);
+  const { stdout } = await server.command("get", "1", "--with-creation");
+  expect(stdout).toContain("anonymous (no token)");
+});
