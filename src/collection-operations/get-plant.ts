@@ -10,7 +10,7 @@ import { int64 } from "./parameters.ts";
 
 export function getOperation(contract: Contract): Operation {
   const { path, fields, words, operations } = contract;
-  const columns = ["id", ...fields.map(({ column }) => column)].join(", ");
+  const columns = ["id", "created_at", ...fields.map(({ column }) => column)].join(", ");
   return defineOperation({
     operationId: operations.get?.operationId ?? operationName("get", words.one),
     access: operations.get?.access,
@@ -21,7 +21,7 @@ export function getOperation(contract: Contract): Operation {
     parameters: { id: int64(`The id of the ${words.one}.`) },
     responses: { 200: { description: `The ${words.one}.`, returns: "one" } },
     async handle({ parameters: { id }, store: { read } }) {
-      const rows = await read.query<PlantColumns & { id: bigint }>(
+      const rows = await read.query<PlantColumns & { created_at: bigint | null }>(
         `SELECT ${columns} FROM plants WHERE id = $1`,
         [id],
       );
@@ -31,7 +31,10 @@ export function getOperation(contract: Contract): Operation {
           "notFound",
           `There is no ${words.one} with the id ${id}; create it, or ask for another one.`,
         );
-      return { status: 200, jsonText: responseJson(contract, { id, values: toValues(contract, row) }) };
+      return {
+        status: 200,
+        jsonText: responseJson(contract, { id, values: toValues(contract, row) }, row.created_at),
+      };
     },
   });
 }

@@ -179,14 +179,22 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit, now),
     bodyReader,
     groupCommit,
-    storeOf: offered.length > 1 ? await openOperationStore(store, resources) : undefined,
+    storeOf:
+      offered.length > 1 || contract.createdName !== undefined
+        ? await openOperationStore(store, resources)
+        : undefined,
     basePath,
     makeRequestId,
     now,
     emit,
   });
   const handle = withTickBudget(
-    withCors(options.cors ?? "*", operations, options.wrapHandler?.(service) ?? service),
+    withCors(
+      options.cors ?? "*",
+      operations,
+      contract.operations.create.status,
+      options.wrapHandler?.(service) ?? service,
+    ),
   );
 
   const connectionLimit = new ConnectionLimit({

@@ -179,7 +179,6 @@ class DocumentBuilder {
         required: true,
         ...body,
         content: {
-          ...content,
           [type]: { ...media, ...(media.example === undefined && { examples: named }) },
         },
       },
@@ -270,9 +269,14 @@ class DocumentBuilder {
     for (const [status, described] of Object.entries((own ?? {}) as Record<string, DescribedResponse>)) {
       const response = this.#resolve(described) as DescribedResponse | undefined;
       const isSuccess = /^[123]/.test(status) && response !== undefined;
-      const headers = { ...commonHeaders(operation.kind === "create"), ...responses[status]?.headers };
+      const isCreate = operation.kind === "create";
+      const headers = {
+        ...commonHeaders(isCreate),
+        ...(isCreate && status === "201" && this.#hasGet() && { Location: locationHeader }),
+        ...responses[status]?.headers,
+      };
       responses[status] = isSuccess
-        ? { ...response, headers: { ...headers, ...response.headers } }
+        ? { ...withJsonOnly(response), headers: { ...headers, ...response.headers } }
         : described;
     }
     for (const [status, failure] of Object.entries(this.#failures.of(operation))) {
@@ -281,6 +285,13 @@ class DocumentBuilder {
       else if (this.#hasOurShape(described)) responses[status] = merged(described, failure);
     }
     return responses;
+  }
+
+  /** Whether a plant can be got where a Location is. */
+  #hasGet(): boolean {
+    return this.#operations.some(
+      ({ method, path }) => method === "GET" && path.startsWith(`${this.#contract.path}/{`),
+    );
   }
 
   /** Whether the author describes an error of the shape that the server sends. */
@@ -482,6 +493,17 @@ function titleOf(chapter: string): string {
 function namesInPath(path: string): string[] {
   return [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = ""]) => name);
 }
+
+/** A response without the media types that the server does not send. */
+function withJsonOnly(response: DescribedResponse): DescribedResponse {
+  const json = jsonMedia(response.content);
+  return json === undefined ? response : { ...response, content: { [json[0]]: json[1] } };
+}
+
+const locationHeader = {
+  description: "The path of what was created.",
+  schema: { type: "string", format: "uri-reference" },
+};
 
 /** An author's failure of our shape, with our header fields and examples. */
 function merged(own: DescribedResponse, failure: DescribedResponse): DescribedResponse {

@@ -65,6 +65,7 @@ export class ForcedOutcomes {
     this.#shared = {
       contract,
       itemPath: undefined,
+      createdAt: undefined,
       makeRequestId: requestIdMaker(),
       tickBudget: new TickBudget(),
       now,

@@ -40,7 +40,7 @@ export interface Words {
 }
 
 /** An operation of the contract that is served. */
-export interface ServedOperation {
+interface ServedOperation {
   readonly operationId: string;
   /** The status of its success. */
   readonly status: number;
@@ -52,6 +52,20 @@ export interface OtherOperation {
   readonly method: "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
   readonly path: string;
 }
+
+/** How a list is asked for and written. */
+export interface ListShape {
+  /** The members of the list and what they hold; undefined where the list is an array. */
+  readonly members: readonly (readonly [name: string, holds: ListPart])[] | undefined;
+  /** How a client asks for the next page: by the last id, by the number of plants before it, or by its number. */
+  readonly paging: "after" | "offset" | "page";
+  /** The number of the first page: 1, or 0 if the contract allows it. */
+  readonly firstPage: number;
+  readonly limit: { readonly minimum: number; readonly maximum: number; readonly default: number };
+}
+
+/** What a member of a list holds: "total" is the number of all plants. */
+export type ListPart = "plants" | "limit" | "offset" | "page" | "total" | "hasMore";
 
 export type OperationName = "create" | "list" | "get" | "delete";
 
@@ -82,8 +96,14 @@ export interface Contract {
   readonly allowsOthers: boolean;
   /** Whether a create without the header field Idempotency-Key is rejected. */
   readonly requiresKey: boolean;
+  /** The properties that a body may have and that are not taken from it: they are readOnly. */
+  readonly ignored: readonly string[];
+  /** Whether the response to a create has a body. */
+  readonly returnsBody: boolean;
   /** Whether responses have the id. */
   readonly returnsId: boolean;
+  /** The property of responses that is the time of creation (RFC 3339); undefined for none. */
+  readonly createdName: string | undefined;
   /** The text that lists show first: the first required one. */
   readonly titleField: Field | undefined;
   /** The optional text by which lists and charts group. */
@@ -91,6 +111,7 @@ export interface Contract {
   readonly operations: { readonly create: ServedOperation } & {
     readonly [Name in OperationName]?: ServedOperation;
   };
+  readonly list: ListShape;
   readonly others: readonly OtherOperation[];
   readonly errorShape: ErrorShape;
   /** A sentence for each part of the description that is not served or not checked, with its pointer. */

@@ -1,8 +1,9 @@
 // The operations of a description: which are served, and what of them is not.
 
-import type { Contract, OpenApiDocument, OtherOperation, ServedOperation, Words } from "./contract.ts";
+import type { Contract, ListShape, OpenApiDocument, OtherOperation, Words } from "./contract.ts";
 import { pointerTo } from "./contract-error.ts";
 import { type ErrorShape, errorShapeOf, isSameShape, ownErrorShape } from "./error-shape.ts";
+import { readListShape } from "./list-shape.ts";
 import { isObject, type Json, type Schemas } from "./schemas.ts";
 import { type Access, readSecurity } from "./security.ts";
 import { operationName } from "./words.ts";
@@ -36,7 +37,13 @@ export function successOf(schemas: Schemas, operation: Json, pointer: string, st
   if (status === undefined) return undefined;
   const at = pointerTo(pointer, "responses", status);
   const media = mediaType(schemas, responses[status], at);
-  return { status: Number(status), schema: media?.media.schema, pointer: media?.pointer ?? at };
+  const content = schemas.resolve(responses[status], at)?.content;
+  return {
+    status: Number(status),
+    hasContent: status !== "204" && isObject(content) && Object.keys(content).length > 0,
+    schema: media?.media.schema,
+    pointer: media?.pointer ?? at,
+  };
 }
 
 function responsesOf({ responses }: Json): Json {
@@ -54,6 +61,8 @@ interface DescribedCreate {
   readonly post: Json;
   readonly pointer: string;
   readonly id: Pick<Contract["id"], "isRequired">;
+  /** The members that every response has, and that some have. */
+  readonly returned: { readonly always: readonly string[]; readonly sometimes: readonly string[] };
 }
 
 /** The header fields that successes have, in lower case. */
@@ -87,10 +96,10 @@ export class OperationsReader {
    * @param status that of the create's success.
    */
   read(
-    { path, post, pointer, id }: DescribedCreate,
+    { path, post, pointer, id, returned }: DescribedCreate,
     status: number,
     { one, many }: Words,
-  ): Pick<Contract, "operations" | "others" | "errorShape"> {
+  ): Pick<Contract, "operations" | "list" | "others" | "errorShape"> {
     const operations: { -readonly [Name in keyof Contract["operations"]]: Contract["operations"][Name] } = {
       create: {
         operationId: nameOf(post, operationName("create", one)),
@@ -102,6 +111,7 @@ export class OperationsReader {
     const served: DescribedOperation[] = [{ operation: post, pointer }];
     const headers = id.isRequired ? [] : ["idempotency-key"];
     this.#noteRequest(served[0] as DescribedOperation, `POST ${path}`, headers);
+    let list = readListShape(undefined, new Map()) as ListShape;
     for (const [each, value] of Object.entries(this.#document.paths ?? {})) {
       const place = pointerTo("", "paths", each);
       const item = this.#schemas.resolve(value, place);
@@ -109,47 +119,80 @@ export class OperationsReader {
       for (const method of methods) {
         if (item[method] === undefined || (each === path && method === "post")) continue;
         const at = pointerTo(place, method);
-        const operation = this.#schemas.resolve(item[method], at) ?? {};
+        const own = this.#schemas.resolve(item[method], at) ?? {};
+        const operation = { ...own, parameters: this.#parameters(item, own) };
         const title = `${method.toUpperCase()} ${each}`;
         const name = knownName(method, each, path);
         const fallback = operationName(name ?? method, name === "list" ? many : one);
-        const found = name && this.#served(name, { operation, pointer: at }, fallback);
-        if (name !== undefined && found !== undefined) {
-          operations[name] = found;
-          served.push({ operation, pointer: at });
-          const parameters = name === "list" ? ["limit", "after"] : [];
-          this.#noteRequest({ operation, pointer: at }, title, parameters);
+        const described = { operation, pointer: at };
+        const found = name && this.#served(name, described, returned);
+        const shape =
+          name === "list" && typeof found === "object" ? this.#listShape(described, returned) : list;
+        if (name !== undefined && typeof found === "object" && typeof shape === "object") {
+          operations[name] = {
+            operationId: nameOf(operation, fallback),
+            status: found.status,
+            access: this.#access(described),
+          };
+          served.push(described);
+          list = shape;
+          const parameters = name === "list" ? ["limit", shape.paging] : [];
+          this.#noteRequest({ operation: own, pointer: at }, title, parameters);
         } else {
           others.push({ method: method.toUpperCase() as OtherOperation["method"], path: each });
-          this.#note(at, `${title} is not served: it responds with 501`);
+          const reason = [found, shape].find((value) => typeof value === "string");
+          this.#note(
+            at,
+            `${title} is not served${reason === undefined ? "" : `, as ${reason}`}: it responds with 501`,
+          );
         }
       }
     }
     if (isObject(this.#document.webhooks)) this.#note(pointerTo("", "webhooks"), "webhooks are not sent");
     if (isObject(post.callbacks)) this.#note(pointerTo(pointer, "callbacks"), "callbacks are not sent");
-    return { operations, others, errorShape: this.#readResponses(served) };
+    return { operations, list, others, errorShape: this.#readResponses(served) };
   }
 
-  /** An operation that is served as it is described; undefined if its response has another shape. */
+  /** The success of an operation that is served as it is described, or why it is not. */
   #served(
     name: "list" | "get" | "delete",
     { operation, pointer }: DescribedOperation,
-    fallback: string,
-  ): ServedOperation | undefined {
+    returned: DescribedCreate["returned"],
+  ): { readonly status: number } | string {
     const statuses = name === "delete" ? ["204", "200"] : ["200"];
     const success = successOf(this.#schemas, operation, pointer, statuses);
-    if (success === undefined) return undefined;
-    if (success.schema !== undefined) {
-      const schema = this.#schemas.expand(success.schema, success.pointer);
-      const isObjectSchema = schema.type === "object" || isObject(schema.properties);
-      if (name === "list" ? schema.type !== "array" : !isObjectSchema) return undefined;
-      if (name === "delete") return undefined;
+    if (success === undefined) return `it describes no response ${statuses.join(" or ")}`;
+    if (success.schema === undefined) return success;
+    if (name === "delete") return "its response has a body";
+    if (name === "list") return success;
+    const schema = this.#schemas.expand(success.schema, success.pointer);
+    return faultOfResource(schema, returned) ?? success;
+  }
+
+  /** The shape of a list whose response is described, or why it cannot be served. */
+  #listShape(
+    { operation, pointer }: DescribedOperation,
+    returned: DescribedCreate["returned"],
+  ): ListShape | string {
+    const success = successOf(this.#schemas, operation, pointer, ["200"]);
+    const schema =
+      success?.schema === undefined ? undefined : this.#schemas.expand(success.schema, success.pointer);
+    const parameters = new Map<string, Json>();
+    for (const value of operation.parameters as readonly unknown[]) {
+      const parameter = this.#schemas.resolve(value, pointer);
+      if (parameter?.in === "query") parameters.set(String(parameter.name), parameter);
     }
-    return {
-      operationId: nameOf(operation, fallback),
-      status: success.status,
-      access: this.#access({ operation, pointer }),
-    };
+    const shape = readListShape(schema, parameters);
+    if (typeof shape === "string" || schema === undefined) return shape;
+    const member = shape.members?.find(([, holds]) => holds === "plants")?.[0];
+    const array = member === undefined ? schema : (schema.properties as Json)[member];
+    const items = isObject(array) ? array.items : undefined;
+    return (isObject(items) ? faultOfResource(items, returned) : undefined) ?? shape;
+  }
+
+  /** The parameters of an operation, and those that all operations of its path have. */
+  #parameters({ parameters: shared }: Json, { parameters: own }: Json): readonly unknown[] {
+    return [own, shared].flatMap((each) => (Array.isArray(each) ? each : []));
   }
 
   #noteRequest({ operation, pointer }: DescribedOperation, title: string, served: readonly string[]): void {
@@ -199,7 +242,7 @@ export class OperationsReader {
     for (const { operation, pointer } of served)
       for (const [status, response] of Object.entries(responsesOf(operation))) {
         const at = pointerTo(pointer, "responses", status);
-        if (status.startsWith("2")) this.#noteHeaders(response, at);
+        if (status.startsWith("2")) this.#noteSuccess(response, at);
         const shape = /^(?:[45]|default$)/.test(status) ? this.#errorShape(response, at) : undefined;
         if (shape !== undefined) shapes.push({ at, shape });
       }
@@ -227,12 +270,28 @@ export class OperationsReader {
     return errorShapeOf(this.#schemas.expand(schema, at), type, schema);
   }
 
-  #noteHeaders(response: unknown, pointer: string): void {
-    const headers = this.#schemas.resolve(response, pointer)?.headers;
+  #noteSuccess(response: unknown, pointer: string): void {
+    const { headers, content } = this.#schemas.resolve(response, pointer) ?? {};
+    for (const type of Object.keys(isObject(content) ? content : {}))
+      if (!isJson(type)) this.#note(pointerTo(pointer, "content", type), `a response of ${type} is not sent`);
     for (const name of Object.keys(isObject(headers) ? headers : {}))
       if (!sentHeaders.includes(name.toLowerCase()))
         this.#note(pointerTo(pointer, "headers", name), `the header field ${name} is not sent`);
   }
+}
+
+/** Why a schema does not describe what is stored; undefined if it does. */
+function faultOfResource(
+  { type, properties, required, additionalProperties }: Json,
+  { always, sometimes }: DescribedCreate["returned"],
+): string | undefined {
+  if (type !== "object" && !isObject(properties)) return "its response is no object";
+  const missing = (Array.isArray(required) ? required : []).find((name) => !always.includes(name));
+  if (missing !== undefined) return `its response requires "${missing}"`;
+  const described = isObject(properties) ? properties : {};
+  const surplus = [...always, ...sometimes].find((name) => !Object.hasOwn(described, name));
+  const isClosed = additionalProperties === false && surplus !== undefined;
+  return isClosed ? `its response may not have "${surplus}"` : undefined;
 }
 
 /** Whether an operation describes the header field Idempotency-Key as required. */

@@ -38,9 +38,20 @@ export function toColumns({ fields }: Pick<Contract, "fields">, values: Values):
   return columns;
 }
 
-/** The body of a response: the fields that the contract returns. */
-export function responseJson(contract: Contract, plant: Plant): string {
-  return toJson(contract, plant, contract.returnsId, true);
+/**
+ * The body of a response: the fields that the contract returns.
+ *
+ * @param createdAt milliseconds since the epoch; null if it is unknown.
+ */
+export function responseJson(
+  contract: Contract,
+  plant: Plant,
+  createdAt: bigint | number | null = null,
+): string {
+  const json = toJson(contract, plant, contract.returnsId, true);
+  if (contract.createdName === undefined || createdAt === null) return json;
+  const member = `${JSON.stringify(contract.createdName)}:"${new Date(Number(createdAt)).toISOString()}"`;
+  return json === "{}" ? `{${member}}` : `${json.slice(0, -1)},${member}}`;
 }
 
 /** A plant as one line of JSON: the body that creates it. An engine that reads the id as text may pass the text. */
@@ -113,7 +124,7 @@ export function conflictError({ words }: Contract, { id }: Plant, hasKey = false
 }
 
 /** What parsing needs of a contract. */
-export type PlantSchema = Pick<Contract, "fields" | "id" | "allowsOthers" | "words">;
+export type PlantSchema = Pick<Contract, "fields" | "id" | "allowsOthers" | "ignored" | "words">;
 
 /**
  * Parses and validates a body: the plant, or invalidJson, invalidPlant or unstorableText.
@@ -264,7 +275,7 @@ function validate(
       value === undefined ? missing(member) : mismatch(member, describeActual(member, value)),
     ];
   if (!contract.allowsOthers) {
-    const known = fields.map(({ name }) => name);
+    const known = [...fields.map(({ name }) => name), ...contract.ignored];
     if (newId === undefined || member.isAccepted) known.push(member.name);
     const others = Object.keys(members).filter((name) => !known.includes(name));
     for (const name of others)

@@ -57,11 +57,12 @@ class ContractReader {
     const collection = await this.#findCollection();
     const { path, pointer, post, schema, success, returned } = collection;
     const body = mediaType(this.#schemas, post.requestBody, pointerTo(pointer, "requestBody"));
-    if (returned === undefined)
+    if (success.hasContent && returned === undefined)
       this.#note(success.pointer, "it describes no JSON; the response is what is stored");
     const bodies = this.#examplesOf(body?.media);
     const fields = await this.#fields(collection, bodies);
-    this.#assertReturned(fields, collection);
+    const createdName = createdNameOf(returned, fields);
+    const always = this.#assertReturned(fields, createdName, collection);
     const title =
       isObject(document.info) && typeof document.info.title === "string" ? document.info.title.trim() : "";
     const words = wordsOf(title || "Store", path, {
@@ -81,6 +82,11 @@ class ContractReader {
       isPlain: fields.every(({ name, type }) => type.isPlain && name !== "__proto__" && !/^\d+$/.test(name)),
       allowsOthers: schema.additionalProperties !== false,
       requiresKey: !collection.id.isRequired && requiresKey(this.#schemas, post, pointer),
+      ignored: Object.entries(schema.properties as Json).flatMap(([name, property]) =>
+        isObject(property) && property.readOnly === true ? [name] : [],
+      ),
+      returnsBody: success.hasContent,
+      createdName,
       returnsId:
         returned === undefined ||
         (isObject(returned.properties) && Object.hasOwn(returned.properties, collection.id.name)),
@@ -96,7 +102,17 @@ class ContractReader {
         fields,
         (field) => !field.isRequired && isText(field),
       ),
-      ...new OperationsReader(document, this.#schemas, note).read(collection, success.status, words),
+      ...new OperationsReader(document, this.#schemas, note).read(
+        {
+          ...collection,
+          returned: {
+            always,
+            sometimes: fields.flatMap(({ name, isReturned }) => (isReturned ? [name] : [])),
+          },
+        },
+        success.status,
+        words,
+      ),
       notes: this.#notes,
     };
     return { ...contract, examples: this.#plants(contract, bodies) };
@@ -150,8 +166,9 @@ class ContractReader {
     }
     if (schema.type !== undefined && schema.type !== "object")
       throw contractError(body.pointer, `the body of POST ${path} must be an object`);
-    const success = successOf(this.#schemas, post, pointer, ["200", "201"]);
-    if (success === undefined) throw contractError(pointer, "its POST must describe a response 200 or 201");
+    const success = successOf(this.#schemas, post, pointer, ["200", "201", "204"]);
+    if (success === undefined)
+      throw contractError(pointer, "its POST must describe a response 200, 201 or 204");
     const returned = isObject(success.schema)
       ? this.#schemas.expand(success.schema, success.pointer)
       : undefined;
@@ -212,9 +229,9 @@ class ContractReader {
       const place = pointerTo(at, "properties", name);
       if (!isObject(property)) throw contractError(place, `the property "${name}" must have a schema`);
       if (name === id.name) continue;
-      if (property.readOnly === true && !required.includes(name))
-        this.#note(place, `"${name}" is readOnly, and is not kept`);
-      else kept.push([name, property]);
+      if (property.readOnly === true) {
+        if (!isCreationTime(name, property)) this.#note(place, `"${name}" is readOnly, and is not kept`);
+      } else kept.push([name, property]);
     }
     if (kept.length === 0) throw contractError(at, "the resource must have a property besides its id");
     const withPatterns = kept.filter(([, property]) => hasPatterns(property)).length;
@@ -249,12 +266,16 @@ class ContractReader {
     return fields;
   }
 
-  /** A response that requires what is not stored would break the contract. */
-  #assertReturned(fields: readonly Field[], { id, returned, success: { pointer } }: Collection): void {
+  /** The members that every response has. One that requires what is not stored would break the contract. */
+  #assertReturned(
+    fields: readonly Field[],
+    createdName: string | undefined,
+    { id, returned, success: { pointer } }: Collection,
+  ): string[] {
     const required = Array.isArray(returned?.required) ? (returned.required as unknown[]) : [];
     for (const name of required) {
       const field = fields.find((each) => each.name === name);
-      if (name === id.name || field?.isRequired) continue;
+      if (name === id.name || name === createdName || field?.isRequired) continue;
       throw contractError(
         pointer,
         field === undefined
@@ -262,6 +283,8 @@ class ContractReader {
           : `the response requires "${name}", which is optional in the body`,
       );
     }
+    const kept = fields.filter(({ isRequired, isReturned }) => isRequired && isReturned);
+    return [id.name, ...kept.map(({ name }) => name), ...(createdName === undefined ? [] : [createdName])];
   }
 
   #role(
@@ -312,6 +335,20 @@ class ContractReader {
     const note = `${sentence} (at ${pointer})`;
     if (!this.#notes.includes(note)) this.#notes.push(note);
   }
+}
+
+/** The property of a response that is the time of creation, unless clients send it. */
+function createdNameOf(returned: Json | undefined, fields: readonly Field[]): string | undefined {
+  const properties = Object.entries(isObject(returned?.properties) ? returned.properties : {});
+  const found = properties.find(
+    ([name, property]) => isCreationTime(name, property) && !fields.some((field) => field.name === name),
+  );
+  return found?.[0];
+}
+
+function isCreationTime(name: string, property: unknown): boolean {
+  const isTime = isObject(property) && property.type === "string" && property.format === "date-time";
+  return isTime && ["created_at", "createdAt"].includes(name);
 }
 
 function encodePath(path: string): string {

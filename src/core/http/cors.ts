@@ -17,14 +17,24 @@ const exposedHeaders = [
 ];
 const preflightMaxAgeSeconds = 86_400;
 
-/** Responds to preflights, and adds to other responses what a page needs to read them. */
-export function withCors(origins: CorsOrigins, operations: readonly Operation[], next: Handler): Handler {
+/**
+ * Responds to preflights, and adds to other responses what a page needs to read them.
+ *
+ * @param createStatus that of the create's success: 201 has a Location.
+ */
+export function withCors(
+  origins: CorsOrigins,
+  operations: readonly Operation[],
+  createStatus: number,
+  next: Handler,
+): Handler {
   // GET is for the interface description.
   const methods = [...new Set(["GET", ...operations.map(({ method }) => method)])].join(", ");
   const ownHeaders = operations.flatMap(({ described }) =>
     Object.values(described?.responses ?? {}).flatMap(({ headers = {} }) => Object.keys(headers)),
   );
-  const exposed = [...exposedHeaders, ...ownHeaders].join(", ");
+  const location = createStatus === 201 ? ["Location"] : [];
+  const exposed = [...exposedHeaders, ...location, ...ownHeaders].join(", ");
   return (request, context) => {
     const origin = request.headers.get("origin");
     if (origin === null) return next(request, context);

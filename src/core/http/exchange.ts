@@ -26,6 +26,8 @@ export interface ExchangeDependencies {
   readonly contract: Contract;
   /** The path before an id, where the success of a create has a Location: RFC 9110, section 15.3.2. */
   readonly itemPath: string | undefined;
+  /** Reads when a plant was created; undefined where the success of a create does not say it. */
+  readonly createdAt: ((id: bigint, callerKey: string) => Promise<bigint | number | null>) | undefined;
   /** Makes the id of a request that has none. */
   readonly makeRequestId: () => string;
   readonly tickBudget: TickBudget;
@@ -165,10 +167,19 @@ export class Exchange implements PendingCreate, BodyOwner {
   #accept(outcome: "created" | "unchanged"): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    const { contract } = this.#shared;
+    const { createdAt } = this.#shared;
+    if (createdAt === undefined) this.#sendPlant(outcome);
+    else
+      createdAt(this.plant.id, this.callerKey).then(
+        (time) => this.#sendPlant(outcome, time),
+        () => this.#sendError(unreadable(this.#shared.contract, this.plant)),
+      );
+  }
+
+  #sendPlant(outcome: "created" | "unchanged", createdAt?: bigint | number | null): void {
+    const { contract, itemPath } = this.#shared;
     this.#complete(contract.operations.create.status, outcome, undefined);
-    const response = plantResponse(contract, this.plant, this.requestId);
-    const { itemPath } = this.#shared;
+    const response = plantResponse(contract, this.plant, this.requestId, createdAt);
     if (itemPath !== undefined) response.headers.set("Location", itemPath + this.plant.id);
     this.#send(response);
   }
@@ -244,6 +255,14 @@ export function toApiError(
 /** The error of a create that finds the queue full, or its caller's share of it. */
 export function overloaded({ words }: Contract): ApiError {
   return unavailable(`The server is overloaded and did not store the ${words.one}`);
+}
+
+/** The error of a create whose time cannot be read. Another one would be another plant. */
+function unreadable({ words }: Contract, { id }: Plant): ApiError {
+  return new ApiError(
+    "unavailable",
+    `The ${words.one} ${id} is stored, but the time of its creation cannot be read now; do not send it again.`,
+  );
 }
 
 /** The error of a request that has met an exception. */

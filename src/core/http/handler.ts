@@ -8,7 +8,7 @@ import { TickBudget } from "./tick-budget.ts";
 
 export interface HandlerDependencies
   extends OperationServices,
-    Omit<ExchangeDependencies, "tickBudget" | "itemPath"> {
+    Omit<ExchangeDependencies, "tickBudget" | "itemPath" | "createdAt"> {
   readonly operations: readonly Operation[];
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
@@ -39,11 +39,12 @@ export const inProcess: RequestContext = {
 };
 
 export function createHandler(dependencies: HandlerDependencies): Handler {
-  const { operations, authenticator, basePath, contract, makeRequestId, now, emit } = dependencies;
+  const { operations, authenticator, storeOf, basePath, contract, makeRequestId, now, emit } = dependencies;
   const findRoute = routerOf(operations, basePath, contract);
   const shared: ExchangeDependencies = {
     contract,
     itemPath: itemPathOf(dependencies),
+    createdAt: contract.createdName === undefined || !contract.returnsBody ? undefined : createdAt,
     makeRequestId,
     tickBudget: new TickBudget(),
     now,
@@ -57,6 +58,15 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
       if (route.operation !== undefined) void route.operation.run(exchange, dependencies, route.segments);
       else void rejectRoute(exchange, route.error);
     });
+
+  async function createdAt(id: bigint, callerKey: string): Promise<bigint | number | null> {
+    const rows = await storeOf?.(callerKey).read.query<{ created_at: bigint | number | null }>(
+      "SELECT created_at FROM plants WHERE id = $1",
+      [id],
+    );
+    // Somebody has deleted it meanwhile.
+    return rows?.[0]?.created_at ?? Date.now();
+  }
 
   /** Responds with the error of a path or method to callers with credentials only. */
   async function rejectRoute(exchange: Exchange, error: ApiError): Promise<void> {

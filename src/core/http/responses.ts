@@ -11,14 +11,27 @@ const plantResponseInits: Readonly<Record<number, ResponseInit>> = {
   200: { headers: plantHeaders },
   201: { headers: plantHeaders, status: 201 },
 };
+const emptyHeaders = new Headers();
 
 /**
  * The contract's success with the plant. No other field is needed: a response to POST is not cached without explicit
  * freshness (RFC 9110, section 9.3.3).
+ *
+ * @param createdAt milliseconds since the epoch, where the contract has a property for it.
  */
-export function plantResponse(contract: Contract, plant: Plant, requestId: string): Response {
+export function plantResponse(
+  contract: Contract,
+  plant: Plant,
+  requestId: string,
+  createdAt?: bigint | number | null,
+): Response {
+  const { status } = contract.operations.create;
+  if (!contract.returnsBody) {
+    emptyHeaders.set("X-Request-Id", requestId);
+    return new Response(null, { status, headers: emptyHeaders });
+  }
   plantHeaders.set("X-Request-Id", requestId);
-  return new Response(responseJson(contract, plant), plantResponseInits[contract.operations.create.status]);
+  return new Response(responseJson(contract, plant, createdAt), plantResponseInits[status]);
 }
 
 /** An error in the contract's shape, with the status and the header fields that belong to its code. */

@@ -150,7 +150,7 @@ test("what is not served or not checked is noted with its pointer", async () => 
     "the security of basic is not accepted; a bearer token is needed instead (at /security)",
     `the header parameter trace of POST /train-trips is not served (at ${at}/parameters/0)`,
     `a body of application/xml is not read (at ${at}/requestBody/content/application~1xml)`,
-    "GET /train-trips is not served: it responds with 501 (at /paths/~1train-trips/get)",
+    "GET /train-trips is not served, as its response is neither an array nor an object with one: it responds with 501 (at /paths/~1train-trips/get)",
     "webhooks are not sent (at /webhooks)",
     `callbacks are not sent (at ${at}/callbacks)`,
   ]);
@@ -267,7 +267,11 @@ test.each<[what: string, document: unknown, reason: string]>([
     withId({ type: "integer", format: "int32" }, []),
     "the id of POST /a must be required, or any positive int64",
   ],
-  ["no response", withId({ type: "integer" }, ["id"], {}), "its POST must describe a response 200 or 201"],
+  [
+    "no response",
+    withId({ type: "integer" }, ["id"], {}),
+    "its POST must describe a response 200, 201 or 204",
+  ],
   ["nothing but an id", description({}), "the resource must have a property besides its id"],
   [
     "a remote reference",

@@ -1,0 +1,159 @@
+// Responses in the shape that contracts describe: lists inside a member, pages by number or offset, times
+// of creation, and properties that clients cannot set.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { readContract } from "../../../src/core/contract/read-contract.ts";
+import type { Description } from "../../../src/docs-page/description.ts";
+import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
+import { engines } from "../../support/engines.ts";
+import { type Answer, send } from "../../support/http.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+
+const path = contractFile("bookings.yaml");
+const text = await Bun.file(path).text();
+
+for (const engine of engines)
+  describe(`${engine.name}: bookings`, () => {
+    const resources = new AsyncDisposableStack();
+    let server: RunningServer;
+    let token: string;
+    beforeAll(async () => {
+      const { database } = resources.use(await engine.createTestStore({ text }));
+      server = resources.use(
+        await RunningServer.startInProcess({ database, args: ["--contract", path, "--open"] }),
+      );
+      token = await server.createToken("club");
+    });
+    afterAll(() => resources.disposeAsync());
+
+    const request = (method: string, at: string, body?: string, key?: string): Promise<Answer> =>
+      send(server.url + at, {
+        method,
+        headers: {
+          "X-API-Key": token,
+          "Content-Type": "application/json",
+          ...(key !== undefined && { "Idempotency-Key": key }),
+        },
+        ...(body !== undefined && { body }),
+      });
+
+    test("a booking has the time of its creation, which a retry and a GET repeat", async () => {
+      const before = Date.now();
+      const body = '{"id":7,"cabin":"Beech","guests":2,"created_at":"1999-01-01T00:00:00Z"}';
+      const created = await request("POST", "/bookings", body, "first");
+      expect(created.status).toBe(201);
+      const [, id = "", time = ""] =
+        /^\{"id":(\d+),"cabin":"Beech","guests":2,"created_at":"([^"]+)"\}$/.exec(created.text) ?? [];
+      expect(id).not.toBe("7");
+      expect(Date.parse(time)).toBeWithin(before - 1_000, Date.now() + 1_000);
+      await Bun.sleep(20);
+      expect((await request("POST", "/bookings", body, "first")).text).toBe(created.text);
+      expect((await request("GET", `/bookings/${id}`)).text).toBe(created.text);
+      const listed = (await request("GET", "/bookings")).text;
+      expect(listed).toBe(`{"data":[${created.text}],"page":1,"total":1}`);
+    });
+
+    test("pages are numbered, and Link has the next", async () => {
+      for (const key of ["second", "third"])
+        expect((await request("POST", "/bookings", '{"cabin":"Larch"}', key)).status).toBe(201);
+      const found: unknown[] = [];
+      let next: string | undefined = "/api/bookings?limit=2";
+      while (next !== undefined) {
+        const page: Answer = await request("GET", next.slice("/api".length));
+        const { data, ...others } = page.json as { data: unknown[] };
+        found.push(data.length, others);
+        next = /^<(.+)>; rel="next"$/.exec(page.headers.get("link") ?? "")?.[1];
+      }
+      expect(found).toEqual([2, { page: 1, total: 3 }, 1, { page: 2, total: 3 }]);
+      expect((await request("GET", "/bookings?limit=2&page=2147483647")).json).toEqual({
+        data: [],
+        page: 2147483647,
+        total: 3,
+      });
+      for (const query of ["page=0", "limit=0", "limit=51", "page=x"])
+        expect((await request("GET", `/bookings?${query}`)).json).toMatchObject({
+          status: 400,
+          type: "urn:plantstore:error:40004",
+        });
+    });
+  });
+
+test("pages by offset, from 0, and whether there are more", async () => {
+  using folder = new TemporaryFolder();
+  const offset = text
+    .replace(
+      "{ name: page, in: query, schema: { type: integer, minimum: 1, default: 1 } }",
+      "{ name: offset, in: query, schema: { type: integer } }",
+    )
+    .replace("required: [data, page, total]", "required: [data, offset, hasMore]")
+    .replace(
+      "page: { type: integer }",
+      "offset: { type: integer }\n                  hasMore: { type: boolean }",
+    );
+  writeFileSync(folder.file("offset.yaml"), offset);
+  await using store = await sandboxOf(folder.file("offset.yaml"));
+  for (const cabin of ["Alder", "Beech", "Larch"])
+    await store.request("POST", "/bookings", JSON.stringify({ cabin }));
+  const pages: unknown[] = [];
+  for (const query of ["limit=2", "limit=2&offset=2", "offset=3"]) {
+    const { json, headers } = await store.request("GET", `/bookings?${query}`);
+    const { data, ...others } = json as { data: { cabin: string }[] };
+    pages.push([data.map(({ cabin }) => cabin), others, headers.get("link")]);
+  }
+  expect(pages).toEqual([
+    [
+      ["Alder", "Beech"],
+      { offset: 0, total: 3, hasMore: true },
+      '</api/bookings?limit=2&offset=2>; rel="next"',
+    ],
+    [["Larch"], { offset: 2, total: 3, hasMore: false }, null],
+    [[], { offset: 3, total: 3, hasMore: false }, null],
+  ]);
+});
+
+test("a page that cannot be cut short is refused where it is too large", async () => {
+  using folder = new TemporaryFolder();
+  writeFileSync(folder.file("long.yaml"), text.replace("maxLength: 50", "maxLength: 600000"));
+  await using store = await sandboxOf(folder.file("long.yaml"));
+  for (const letter of ["a", "b"])
+    expect(
+      (await store.request("POST", "/bookings", JSON.stringify({ cabin: letter.repeat(600_000) }))).status,
+    ).toBe(201);
+  expect((await store.request("GET", "/bookings?limit=2")).json).toMatchObject({
+    detail: "A page of 2 would be over 1048576 bytes; ask for fewer bookings with limit.",
+  });
+  expect((await store.request("GET", "/bookings?limit=1&page=2")).status).toBe(200);
+});
+
+test("what cannot be filled is not served, and said", async () => {
+  const reasonFor = async (changed: string) => {
+    const { notes, operations } = await readContract({ text: changed });
+    const note = notes.find((each) => each.includes("is not served, as"));
+    return [note?.replace(/ \(at .*/, ""), operations.list ?? operations.get];
+  };
+  expect(await reasonFor(text.replace("required: [data, page, total]", "required: [data, links]"))).toEqual([
+    'GET /bookings is not served, as nothing fits the "links" of its response: it responds with 501',
+    expect.objectContaining({ operationId: "getBooking" }),
+  ]);
+  const price = text.replace(
+    'schema: { $ref: "#/components/schemas/Booking" }\n              example',
+    "schema: { type: object, required: [price] }\n              example",
+  );
+  expect((await reasonFor(price))[0]).toBe(
+    'GET /bookings/{id} is not served, as its response requires "price": it responds with 501',
+  );
+});
+
+test("the description names only JSON, and the paging that the contract has", async () => {
+  await using store = await sandboxOf(path);
+  expect(store.contract.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
+    "a body of application/xml is not read",
+  ]);
+  const { json } = await store.request("GET", "/openapi.json");
+  const { paths } = json as Description;
+  const { get, post } = paths["/bookings"] ?? {};
+  expect(Object.keys(post?.requestBody?.content ?? {})).toEqual(["application/json"]);
+  expect(get?.parameters?.map(({ name }) => name)).toEqual(["page", "limit"]);
+  expect(post?.responses["201"]?.headers).toHaveProperty("Location");
+});
