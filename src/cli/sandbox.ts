@@ -90,7 +90,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   );
   const { store } = sandbox;
   const { contract } = store;
-  for (const note of contract.notes) printError(`contract: ${note}`);
+  for (const note of sandbox.notes) printError(`contract: ${note}`);
   resources.use(store);
   const wallNow = () => sandbox.clock.now();
 

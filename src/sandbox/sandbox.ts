@@ -30,7 +30,7 @@ export interface SandboxOptions {
   /** Undefined for the Plant Store's. */
   readonly contract: ContractSource | undefined;
   readonly token: string;
-  /** A file of plants; undefined for none. */
+  /** A file of plants, or "examples" for those of the contract; undefined for none. */
   readonly seed: string | undefined;
   /** A file of rules; undefined for none. */
   readonly rules: string | undefined;
@@ -51,6 +51,8 @@ export interface SandboxServer {
 export class Sandbox {
   readonly store: MemoryStore;
   readonly clock: SandboxClock;
+  /** What of the contract is not served, not checked, or no seed. */
+  readonly notes: readonly string[];
   readonly #options: SandboxOptions;
   /** The seeds and the fixed token. */
   readonly #start: Uint8Array;
@@ -66,11 +68,12 @@ export class Sandbox {
     options: SandboxOptions,
     store: MemoryStore,
     clock: SandboxClock,
-    rulesAtStart: RuleList,
+    { rules, notes }: { readonly rules: RuleList; readonly notes: readonly string[] },
   ) {
     this.#options = options;
     this.#rules = new Rules(store.contract);
-    this.#rulesAtStart = rulesAtStart;
+    this.#rulesAtStart = rules;
+    this.notes = notes;
     this.store = store;
     this.clock = clock;
     this.#start = store.copy();
@@ -81,16 +84,14 @@ export class Sandbox {
     const { seed, rules, token } = options;
     const contract = await readContract(options.contract ?? plantStoreSource);
     const [store, clock] = [new MemoryStore(contract, onUnavailable), new SandboxClock()];
-    if (seed !== undefined) await loadSeeds(seed, store);
+    const notes = seed === undefined ? [] : await loadSeeds(seed, store);
     await storeFixedToken(store, token);
     // A reset must not forget it: its key is remembered.
     if (openOperations(contract).length > 0) await store.tokens.creatorKey(creatorName(anonymous));
-    return new Sandbox(
-      options,
-      store,
-      clock,
-      rules === undefined ? { rules: [] } : await loadRules(contract, rules),
-    );
+    return new Sandbox(options, store, clock, {
+      rules: rules === undefined ? { rules: [] } : await loadRules(contract, rules),
+      notes: [...contract.notes, ...notes],
+    });
   }
 
   /**

@@ -1,5 +1,5 @@
 // The seeds of a sandbox: plants that it starts with and that a reset brings back, from a file of
-// NDJSON or CSV.
+// NDJSON or CSV, or from the examples of the contract.
 
 import type { Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
@@ -8,15 +8,30 @@ import { OperatorError } from "../core/operator-error.ts";
 import { type PlantStore, toEntries } from "../core/store/plant-store.ts";
 import { formatOfFile, readRecords } from "../operations/format.ts";
 import { openSource } from "../operations/source.ts";
+import { exampleSeeds } from "./example-seeds.ts";
 
 /** Larger records are rejected; a plant of the interface is smaller by default. */
 const recordBytesMax = 64 * 2 ** 20;
 
 /**
- * Creates the plants of a file, or of standard input for `-`. Rejects with an OperatorError that
- * names the first invalid line.
+ * Creates the plants of the contract's examples for `examples`, of standard input for `-`, or of a file.
+ * Resolves with a sentence for each example that is no plant. Rejects with an OperatorError that names
+ * the first invalid line of a file.
  */
-export async function loadSeeds(file: string, store: Pick<PlantStore, "create" | "contract">): Promise<void> {
+export async function loadSeeds(
+  seeds: string,
+  store: Pick<PlantStore, "create" | "contract">,
+): Promise<readonly string[]> {
+  if (seeds !== "examples") {
+    await loadFile(seeds, store);
+    return [];
+  }
+  const { plants, notes } = exampleSeeds(store.contract);
+  await store.create(toEntries(plants));
+  return notes;
+}
+
+async function loadFile(file: string, store: Pick<PlantStore, "create" | "contract">): Promise<void> {
   using source = openSource(file, new AbortController().signal);
   for await (const records of readRecords(store.contract, formatOfFile(file), source.chunks, {
     recordBytesMax,

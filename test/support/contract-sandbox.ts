@@ -26,5 +26,12 @@ export async function sandboxOf(path: string, args: readonly string[] = []) {
       headers: { "Content-Type": "application/json", ...headers },
       ...(body !== undefined && { body }),
     });
-  return { contract, url, token, request, [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose]() };
+  return {
+    contract,
+    sandbox,
+    url,
+    token,
+    request,
+    [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
+  };
 }

@@ -374,7 +374,7 @@ const commandSettings = {
   sandboxSeed: {
     flag: "--seed <file>",
     description:
-      "plants that the sandbox starts with, and that a reset brings back: NDJSON, or CSV if it ends in .csv",
+      "plants that the sandbox starts with, and that a reset brings back: a file of NDJSON, or of CSV if it ends in .csv, or examples for those of the contract",
     parse: parseText,
   },
   sandboxRules: {
