@@ -3,10 +3,10 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { Contract, Field } from "../core/contract/contract.ts";
-import { isSameShape, ownErrorShape } from "../core/contract/error-shape.ts";
 import type { FieldValue } from "../core/contract/field-types.ts";
 import { int64Max, int64Min } from "../core/contract/int64.ts";
 import { scanJson } from "../core/contract/json-scanner.ts";
+import { type Access, tokenField } from "../core/contract/security.ts";
 import { OperatorError } from "../core/operator-error.ts";
 
 /** Texts that the rules send as names and tags. */
@@ -48,13 +48,6 @@ export class Contents {
   readonly #others: ReadonlyMap<Field, string>;
 
   constructor(contract: Contract) {
-    if (!contract.id.isRequired || contract.id.name !== "id")
-      throw new OperatorError(
-        `the rules send the "id" of each ${contract.words.one}, which this contract does not require`,
-        2,
-      );
-    if (!isSameShape(contract.errorShape, ownErrorShape))
-      throw new OperatorError('the rules read errors that have the members "error" and "message"', 2);
     this.contract = contract;
     this.idLimits = idLimitsOf(contract);
     const texts = contract.fields.filter(takesCommonTexts);
@@ -68,6 +61,37 @@ export class Contents {
     this.#titles = title === undefined ? valuesOf(contract, this.title) : undefined;
     const others = contract.fields.filter((field) => field !== this.title && field.isRequired);
     this.#others = new Map(others.map((field) => [field, exampleOf(contract, field)]));
+  }
+
+  /** Whether the bodies of the rules have ids. Otherwise the server chooses them. */
+  get sendsIds(): boolean {
+    return this.contract.id.isRequired;
+  }
+
+  /** The member with the id, as JSON. */
+  idMember(id: bigint | string): string {
+    return `${asciiJson(JSON.stringify(this.contract.id.name))}:${id}`;
+  }
+
+  /** The member with the id, if the rules send it. */
+  idMembers(id: bigint | string): readonly string[] {
+    return this.sendsIds ? [this.idMember(id)] : [];
+  }
+
+  /** The start of an object up to the members after the id, if the rules send it. */
+  opening(id = "ID"): string {
+    return this.sendsIds ? `{${this.idMember(id)},` : "{";
+  }
+
+  /** How a create takes a token. */
+  get access(): Access {
+    return this.contract.operations.create.access;
+  }
+
+  /** The header field with a token, or without one; none if no token is taken. */
+  credentials(token: string | null, access = this.access): Readonly<Record<string, string | null>> {
+    const [name, prefix] = tokenField(access) ?? [];
+    return name === undefined ? {} : { [name]: token === null ? null : prefix + token };
   }
 
   /** The start of a plant's members up to the value of its title, such as `"name":`. */
@@ -127,7 +151,7 @@ export class Contents {
 
   plantJson(id: bigint, name: string, tag?: string): string {
     return objectJson(
-      `"id":${id}`,
+      this.idMembers(id),
       this.titled(name),
       tag === undefined ? [] : this.grouped(JSON.stringify(tag)),
     );
@@ -136,12 +160,12 @@ export class Contents {
   /** A plant with all required members and one more, which may be wrong. */
   bodyWith(id: bigint | string, field: Field, json: string, name = "Monstera"): string {
     const others = this.#required(name).filter(([each]) => each !== field);
-    return objectJson(`"id":${id}`, [...others, [field, json] as const].map(memberJson));
+    return objectJson(this.idMembers(id), [...others, [field, json] as const].map(memberJson));
   }
 
   bodyWithout(id: bigint | string, field: Field): string {
     const others = this.#required("Monstera").filter(([each]) => each !== field);
-    return objectJson(`"id":${id}`, others.map(memberJson));
+    return objectJson(this.idMembers(id), others.map(memberJson));
   }
 
   #required(name: string): (readonly [Field, string])[] {
@@ -157,7 +181,7 @@ export class Contents {
     const returned = members.filter(([{ isReturned }]) => isReturned);
     return {
       body: objectJson(
-        `"id":${id}`,
+        this.idMembers(id),
         members.map(([{ jsonName }, json]) => jsonName + json),
       ),
       returned: new Map(returned.map(([{ name }, json]) => [name, JSON.parse(json)])),
@@ -174,7 +198,11 @@ export class Contents {
   /** Whether a response may be the plant with a name. */
   hasTitle(body: Readonly<Record<string, unknown>>, name: string): boolean {
     const { title } = this;
-    return !title.isReturned || isDeepStrictEqual(body[title.name], JSON.parse(this.titleJson(name)));
+    return (
+      !this.contract.returnsBody ||
+      !title.isReturned ||
+      isDeepStrictEqual(body[title.name], JSON.parse(this.titleJson(name)))
+    );
   }
 
   /** Whether a text may be the title. */

@@ -262,7 +262,8 @@ export class RuleContext {
       "User-Agent": "plantstore-conformance",
       Accept: "application/json",
       Connection: "close",
-      Authorization: `Bearer ${token}`,
+      ...this.contents.credentials(token),
+      "Idempotency-Key": this.contents.contract.requiresKey && method === "POST" ? `key-${this.id()}` : null,
       "Content-Type": bytes === undefined ? null : "application/json",
       "Content-Length": bytes === undefined ? null : String(bytes.length),
       ...headers,
@@ -399,7 +400,7 @@ export class RuleContext {
    * Sends creates at the same time: the last byte of each is held back until the others have sent
    * theirs. Returns the responses in the order of the bodies.
    */
-  async together(bodies: readonly string[]): Promise<HttpResponse[]> {
+  async together(bodies: readonly string[], headers: RequestParts["headers"] = {}): Promise<HttpResponse[]> {
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -408,7 +409,7 @@ export class RuleContext {
     const sendHeldBack = (body: string) =>
       this.connected(
         async (connection) => {
-          const parts = { body };
+          const parts = { body, headers };
           const bytes = this.requestBytes(parts);
           connection.write(bytes.subarray(0, -1));
           await connection.flush();
@@ -436,6 +437,7 @@ export class RuleContext {
    * invalid.
    */
   async isTaken(response: HttpResponse): Promise<boolean | undefined> {
+    if (!this.contents.sendsIds) return false;
     return (await this.#conflict()).recognize(response);
   }
 
@@ -499,7 +501,7 @@ export class RuleContext {
   }
 
   async expectRejected(body: string | Uint8Array, error: number): Promise<ErrorFields> {
-    return expectError(await this.create(body), 400, error);
+    return expectError(this.contents, await this.create(body), 400, error);
   }
 }
 

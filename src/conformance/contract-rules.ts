@@ -49,23 +49,25 @@ const texts: Readonly<Record<string, string>> = {
   "a number": "0123.0",
 };
 
+const escapeLetter = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
 export function contractRules(contents: Contents): readonly DefinedRule[] {
   const { contract, title, group, named } = contents;
-  const { operation, success, security, plantSchema, newPlantSchema } = placesIn(contract);
+  const { operation, success, security, errorSchema, plantSchema, newPlantSchema } = placesIn(contract);
   const { status: created } = contract.operations.create;
+  const { access } = contents;
+  const noToken = access.isOpen && unfitReasons.noToken;
   /** Like `named`, with an escape for the first letter of the title. */
   const escapedName =
-    contents.beforeTitle +
-    named
-      .slice(contents.beforeTitle.length)
-      .replace(/(?<=^")[A-Za-z]/, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
+    contents.beforeTitle + named.slice(contents.beforeTitle.length).replace(/(?<=^")[A-Za-z]/, escapeLetter);
   const fittingTexts = Object.fromEntries(
     Object.entries(texts).filter(([, text]) => contents.takesTitle(text)),
   );
   const isTaken = (member: string) => [contract.id, ...contract.fields].some(({ name }) => name === member);
   const isReturned = (member: string) =>
     contract.fields.some(({ name, isReturned }) => name === member && isReturned) ||
-    (contract.returnsId && member === contract.id.name);
+    (contract.returnsId && member === contract.id.name) ||
+    member === contract.createdName;
   return rulesOf(contents, "contract", {
     create: {
       title: "A valid plant gets 200, and a Plant with its name, and its tag if it has one.",
@@ -89,12 +91,13 @@ export function contractRules(contents: Contents): readonly DefinedRule[] {
           const id = check.id();
           const { body, returned } = contents.fullPlant(id);
           const response = await check.create(body);
-          expectMembers(response, returned);
+          expectMembers(contents, response, returned);
           expectReturnedId(contents, response, id);
         });
       },
     },
     "plant-members": {
+      unfit: !contract.returnsBody && unfitReasons.noBody,
       title: "The body of every 200 is JSON and a Plant: `name`, a string, and `tag`, a string, or none.",
       generalTitle:
         "The body of every 200 is JSON and a Plant: its members have their types, and none is missing.",
@@ -142,17 +145,32 @@ export function contractRules(contents: Contents): readonly DefinedRule[] {
         const spacedTag = tag.map((member) => ` , ${member}`).join("");
         const escapes = { name: '"\\/\b\f\n\r\t/' };
         const forms: Readonly<Record<string, readonly [body: string, plant: PlantFields]>> = {
-          "the id last": [objectJson(tag, named + title, '"id":ID'), monstera],
-          "white space": [`\r\n\t {\n "id" : ID ,\t${named} ${title}${spacedTag}\r\n} \n`, monstera],
+          ...(contents.sendsIds && {
+            "the id last": [objectJson(tag, named + title, contents.idMember("ID")), monstera] as const,
+          }),
+          "white space": [
+            `\r\n\t {\n ${contents.idMembers("ID").map((member) => `${member.replace(":", " : ")} ,\t`)}${named} ${title}${spacedTag}\r\n} \n`,
+            monstera,
+          ],
           "escaped letters": [
-            objectJson('"id":ID', escapedName + escapedTitle, contents.grouped('"\\u0074ropical"')),
+            objectJson(
+              contents.idMembers("ID"),
+              escapedName + escapedTitle,
+              contents.grouped('"\\u0074ropical"'),
+            ),
             monstera,
           ],
           ...(contents.takesTitle(escapes.name) && {
-            "every escape": [`{"id":ID,${named}"\\"\\\\\\/\\b\\f\\n\\r\\t\\u002F"}`, escapes],
+            "every escape": [
+              `${contents.opening()}${named}"\\"\\\\\\/\\b\\f\\n\\r\\t\\u002F"}`,
+              escapes,
+            ] as const,
           }),
           ...(contents.takesTitle("🌱") && {
-            "an escaped surrogate pair": [`{"id":ID,${named}"\\ud83c\\udf31"}`, { name: "🌱" }],
+            "an escaped surrogate pair": [
+              `${contents.opening()}${named}"\\ud83c\\udf31"}`,
+              { name: "🌱" },
+            ] as const,
           }),
         };
         await check.cases(forms, ([body, plant]) => check.expectCreated(check.withNewId(body), plant));
@@ -175,9 +193,10 @@ export function contractRules(contents: Contents): readonly DefinedRule[] {
           .filter(([member]) => !isTaken(member))
           .map(([member, json]) => [JSON.stringify(member), `${JSON.stringify(member)}:${json}`] as const);
         await check.cases({ none: [], ...Object.fromEntries(members) }, async (member) => {
-          const body = objectJson('"id":ID', contents.titled("Monstera"), member);
+          const body = objectJson(contents.idMembers("ID"), contents.titled("Monstera"), member);
           const response = await check.create(check.withNewId(body));
           expectPlant(contents, response, { name: "Monstera" });
+          if (!contract.returnsBody) return;
           const others = Object.keys(parseObject(response)).filter((name) => !isReturned(name));
           expectThat(others.length === 0, `expected no other members, received ${others.join(", ")}`);
         });
@@ -189,10 +208,22 @@ export function contractRules(contents: Contents): readonly DefinedRule[] {
       required: byDecision(decision("A duplicate member name"), rfc(8259, "4")),
       run: async (check) => {
         const id = check.id();
-        const members = [contents.titled("first"), `"id":${id}`, contents.titled("last"), `"\\u0069d":${id}`];
-        const last = objectJson(`"id":${check.id()}.5`, members);
+        const escapedId = contents.idMember(id).replace(/(?<=^")[A-Za-z]/, escapeLetter);
+        const ids = contents.sendsIds ? [contents.idMember(id), escapedId] : [];
+        const members = [
+          contents.titled("first"),
+          ...ids.slice(0, 1),
+          contents.titled("last"),
+          ...ids.slice(1),
+        ];
+        const last = objectJson(contents.idMembers(`${check.id()}.5`), members);
         await check.expectCreated(last, { name: "last" });
-        const body = objectJson(`"id":${check.id()}`, contents.titled("Monstera"), `"id":${check.id()}.5`);
+        if (!contents.sendsIds) return;
+        const body = objectJson(
+          contents.idMember(check.id()),
+          contents.titled("Monstera"),
+          contents.idMember(`${check.id()}.5`),
+        );
         expectClientError(await check.create(body));
       },
     },
@@ -216,21 +247,22 @@ export function contractRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     "token-required": {
+      unfit: noToken,
       title: "A create without the token, or with another, is rejected, and nothing is stored.",
       required: byContract(...security, rfc(6750, "2.1")),
       run: async (check) => {
         const { token } = check.target;
         const credentials: Readonly<Record<string, string | null>> = {
           "no token": null,
-          "an unknown token": "Bearer unknown",
-          "the token and a character": `Bearer ${check.secret(`${token}A`)}`,
-          "the token and a word": `Bearer ${token} admin`,
-          "the token and a comma": `Bearer ${token},`,
-          "the token twice": `Bearer ${token} ${token}`,
+          "an unknown token": "unknown",
+          "the token and a character": check.secret(`${token}A`),
+          "the token and a word": `${token} admin`,
+          "the token and a comma": `${token},`,
+          "the token twice": `${token} ${token}`,
         };
-        await check.cases(credentials, async (authorization) => {
+        await check.cases(credentials, async (sent) => {
           const id = check.id();
-          const headers = { Authorization: authorization };
+          const headers = contents.credentials(sent);
           const response = await check.create(contents.plantJson(id, "without the token"), headers);
           expectClientError(response);
           const next = await check.create(contents.plantJson(id, "with the token"));
@@ -239,16 +271,17 @@ export function contractRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     "token-of-each-request": {
+      unfit: noToken,
       title: "Every request needs a token, also on a connection that had an accepted one.",
       required: byContract(...security, rfc(9110, "3.3")),
       run: async (check) => {
-        const credentials = { "no token": null, "an unknown token": "Bearer unknown" };
-        await check.cases(credentials, (authorization) =>
+        const credentials = { "no token": null, "an unknown token": "unknown" };
+        await check.cases(credentials, (sent) =>
           check.connected(async (connection) => {
             const headers = { Connection: null };
             const accepted = await check.exchange(connection, { body: check.plant(), headers });
             expectAccepted(accepted);
-            const other = { ...headers, Authorization: authorization };
+            const other = { ...headers, ...contents.credentials(sent) };
             connection.write(check.requestBytes({ body: check.plant(), headers: other }));
             const response = await check.responseOrClose(connection);
             if (response !== undefined) expectClientError(response);
@@ -257,6 +290,7 @@ export function contractRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     "scheme-case": {
+      unfit: !access.bearer && unfitReasons.noBearer,
       title: "The scheme Bearer is recognized in any case.",
       required: byStandard(rfc(9110, "11.1"), decision("Scheme name")),
       run: (check) =>
@@ -273,6 +307,7 @@ export function contractRules(contents: Contents): readonly DefinedRule[] {
           await check.case(`no ${field.name}`, () =>
             check.expectInvalid(check.withNewId(contents.bodyWithout("ID", field))),
           );
+        if (!contents.sendsIds) return;
         await check.case("no id", () =>
           check.expectInvalidWithoutId(objectJson(contents.titled("Monstera"))),
         );
@@ -294,21 +329,24 @@ export function contractRules(contents: Contents): readonly DefinedRule[] {
             await check.case(`${JSON.stringify(field.name)}: ${wrong}`, send, control);
           }
         const monstera = contents.titled("Monstera");
-        await check.case('"id": [1]', () => check.expectInvalid(`{"id":[${check.id()}],${monstera}}`));
+        if (!contents.sendsIds) return;
+        await check.case('"id": [1]', () =>
+          check.expectInvalid(`${contents.opening(`[${check.id()}]`)}${monstera}}`),
+        );
         for (const other of ["true", "{}", "null"])
           await check.case(`"id": ${other}`, () =>
-            check.expectInvalidWithoutId(`{"id":${other},${monstera}}`),
+            check.expectInvalidWithoutId(`${contents.opening(other)}${monstera}}`),
           );
       },
     },
     "error-members": {
       title: "The body of every 400 is JSON and an Error: `error`, an int32, and `message`, a string.",
-      required: byContract(openapi(`${operation}.responses.400`), openapi("components.schemas.Error")),
+      required: byContract(openapi(`${operation}.responses.400`), openapi(errorSchema)),
       ...ofEveryResponse(
         ({ status }, request) => status === 400 && isCreate(request),
         (response) => {
-          expectErrorBody(response);
-          expectJsonType(response);
+          expectErrorBody(contents, response);
+          expectJsonType(response, contract.errorShape.contentType);
         },
       ),
     },
@@ -325,17 +363,20 @@ export function robustnessRules(contents: Contents): readonly DefinedRule[] {
       title: "No JSON in the body gets a status of 500 or more.",
       required: byContract(openapi(`${operation}.responses`), openapi(newPlantSchema)),
       run: async (check) => {
+        const start = contents.opening();
         const nested = `${"[".repeat(check.longLength / 2)}${"]".repeat(check.longLength / 2)}`;
         const bodies = {
-          "an unpaired surrogate": `{"id":ID,${named}"\\ud800"}`,
-          "an unpaired surrogate in the tag": objectJson('"id":ID', monstera, contents.grouped('"\\udc00"')),
-          "U+0000": `{"id":ID,${named}"Monst\\u0000era"}`,
-          "an unpaired surrogate as a member": `{"id":ID,${monstera},"\\ud800":1}`,
-          "deep nesting": `{"id":ID,${monstera},"x":${nested}}`,
+          "an unpaired surrogate": `${start}${named}"\\ud800"}`,
+          "an unpaired surrogate in the tag": `${start}${[monstera, ...contents.grouped('"\\udc00"')]}}`,
+          "U+0000": `${start}${named}"Monst\\u0000era"}`,
+          "an unpaired surrogate as a member": `${start}${monstera},"\\ud800":1}`,
+          "deep nesting": `${start}${monstera},"x":${nested}}`,
           "nothing but nesting": nested,
-          "an id of many digits": `{"id":${"9".repeat(check.longLength)},${monstera}}`,
-          "an id with a huge exponent": `{"id":1e999999999,${monstera}}`,
-          "a tag that is null": objectJson('"id":ID', monstera, contents.grouped("null")),
+          ...(contents.sendsIds && {
+            "an id of many digits": `${contents.opening("9".repeat(check.longLength))}${monstera}}`,
+            "an id with a huge exponent": `${contents.opening("1e999999999")}${monstera}}`,
+          }),
+          "a tag that is null": `${start}${[monstera, ...contents.grouped("null")]}}`,
           null: "null",
           "an array": "[]",
           "a string": '"plant"',

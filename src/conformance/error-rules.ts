@@ -2,6 +2,7 @@
 
 import type { Field } from "../core/contract/contract.ts";
 import { errorRegistry } from "../core/contract/errors.ts";
+import { tokenField } from "../core/contract/security.ts";
 import { type Contents, objectJson } from "./contents.ts";
 import type { RequestParts, RuleContext } from "./context.ts";
 import { ofEveryResponse } from "./every-response.ts";
@@ -14,35 +15,53 @@ import {
   parseObject,
 } from "./expectations.ts";
 import type { HttpResponse } from "./response-parser.ts";
-import { byDecision, type DefinedRule, decision, openapi, rfc, rulesOf, unfitReasons } from "./rule.ts";
+import {
+  byDecision,
+  type DefinedRule,
+  decision,
+  openapi,
+  placesIn,
+  rfc,
+  rulesOf,
+  unfitReasons,
+} from "./rule.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 
 const orderOfChecks = decision("Order of checks");
 const wrongFields = decision("Missing fields, wrong types, `tag: null`");
 const codes = errorRegistry;
 
-const invalidJson = ({ named }: Contents): Readonly<Record<string, string>> => ({
-  "an empty body": "",
-  "a missing value": `{"id":ID,${named}}`,
-  "a body cut short": `{"id":ID,${named}"Monst`,
-  "a leading zero": `{"id":0ID,${named}"Monstera"}`,
-  "a plus sign": `{"id":+ID,${named}"Monstera"}`,
-  "text after the body": `{"id":ID,${named}"Monstera"} x`,
-  "single quotes": "{'id':ID,'name':'Monstera'}",
-  "a comma at the end": `{"id":ID,${named}"Monstera",}`,
-  "a comment": `{"id":ID,/* */${named}"Monstera"}`,
-  "a raw line feed in a string": `{"id":ID,${named}"a\nb"}`,
-  "an unknown escape": `{"id":ID,${named}"\\x41"}`,
-  NaN: `{"id":NaN,${named}"Monstera"}`,
-});
+function invalidJson(contents: Contents): Readonly<Record<string, string>> {
+  const { named } = contents;
+  const start = contents.opening();
+  return {
+    "an empty body": "",
+    "a missing value": `${start}${named}}`,
+    "a body cut short": `${start}${named}"Monst`,
+    ...(contents.sendsIds && {
+      "a leading zero": `${contents.opening("0ID")}${named}"Monstera"}`,
+      "a plus sign": `${contents.opening("+ID")}${named}"Monstera"}`,
+    }),
+    "text after the body": `${start}${named}"Monstera"} x`,
+    "single quotes": "{'id':ID,'name':'Monstera'}",
+    "a comma at the end": `${start}${named}"Monstera",}`,
+    "a comment": `${start}/* */${named}"Monstera"}`,
+    "a raw line feed in a string": `${start}${named}"a\nb"}`,
+    "an unknown escape": `${start}${named}"\\x41"}`,
+    ...(contents.sendsIds && { NaN: `${contents.opening("NaN")}${named}"Monstera"}` }),
+  };
+}
 
-const invalidUtf8 = ({ named }: Contents): Readonly<Record<string, string>> => ({
-  "a lone continuation byte": `{"id":ID,${named}"\x80"}`,
-  "Latin-1": `{"id":ID,${named}"caf\xe9"}`,
-  "a surrogate": `{"id":ID,${named}"\xed\xa0\x80"}`,
-  "an encoding that is longer than necessary": `{"id":ID,${named}"\xc0\xaf"}`,
-  "UTF-16": "\xff\xfe{\0}\0",
-});
+function invalidUtf8(contents: Contents): Readonly<Record<string, string>> {
+  const start = contents.opening() + contents.named;
+  return {
+    "a lone continuation byte": `${start}"\x80"}`,
+    "Latin-1": `${start}"caf\xe9"}`,
+    "a surrogate": `${start}"\xed\xa0\x80"}`,
+    "an encoding that is longer than necessary": `${start}"\xc0\xaf"}`,
+    "UTF-16": "\xff\xfe{\0}\0",
+  };
+}
 
 /** Bodies with a wrong member, where the contract has such. */
 function wrongMembers(contents: Contents): Readonly<Record<string, string>> {
@@ -64,15 +83,19 @@ function wrongMembers(contents: Contents): Readonly<Record<string, string>> {
 }
 
 const invalidPlants = (contents: Contents): Readonly<Record<string, string>> => ({
-  "no members": "{}",
+  ...((contents.sendsIds || contents.contract.fields.some(({ isRequired }) => isRequired)) && {
+    "no members": "{}",
+  }),
   null: "null",
   "an array": "[]",
   "a string": '"plant"',
   "a number": "42",
-  "no id": objectJson(contents.titled("Monstera")),
-  "an id that is a string": `{"id":"ID",${contents.titled("Monstera")}}`,
-  "an id with a fraction": `{"id":ID.5,${contents.titled("Monstera")}}`,
-  "an id beyond 64 bits": `{"id":9223372036854775808,${contents.titled("Monstera")}}`,
+  ...(contents.sendsIds && {
+    "no id": objectJson(contents.titled("Monstera")),
+    "an id that is a string": `${contents.opening('"ID"')}${contents.titled("Monstera")}}`,
+    "an id with a fraction": `${contents.opening("ID.5")}${contents.titled("Monstera")}}`,
+    "an id beyond 64 bits": `${contents.opening("9223372036854775808")}${contents.titled("Monstera")}}`,
+  }),
   ...wrongMembers(contents),
 });
 
@@ -102,6 +125,9 @@ function sendChunked(check: RuleContext, body: string): Promise<HttpResponse> {
 export function errorRules(contents: Contents): readonly DefinedRule[] {
   const { contract, title, group, named } = contents;
   const { path } = contract;
+  const { access } = contents;
+  const serverIds = !contents.sendsIds && unfitReasons.serverIds;
+  const noToken = access.isOpen && unfitReasons.noToken;
   const responses = `paths.${contract.describedPath}.post.responses`;
   const unauthorized = openapi(`${responses}.401`);
   const escapedTexts = ["Monst\\u0000era", "\\ud800", "🌱\\udc00", "\\udc00\\ud800"];
@@ -113,20 +139,24 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
     "body-members": {
       title:
         "The body of every error is JSON with error, its status times 100 plus a detail, and message only.",
-      required: byDecision(
-        openapi("components.schemas.Error.properties.error"),
-        openapi(`${responses}.default`),
-      ),
+      generalTitle:
+        "The body of every error is JSON with the members of the contract's errors; a code is its status times 100 plus a detail.",
+      required: byDecision(openapi(placesIn(contract).errorCode), openapi(`${responses}.default`)),
       ...ofEveryResponse(
         ({ status }, { method }) => status >= 400 && method !== "HEAD",
         (response) => {
-          const { error, message } = expectErrorBody(response);
+          const { error, message } = expectErrorBody(contents, response);
           expectThat(message !== "", "expected a message, received an empty string");
-          expectJsonType(response);
+          const { contentType, members: described } = contract.errorShape;
+          expectJsonType(response, contentType);
           const members = Object.keys(parseObject(response));
-          expectThat(members.length === 2, `expected two members, received ${members.join(", ")}`);
+          const expected = described.length === 2 ? "two members" : `${described.length} members`;
           expectThat(
-            Math.trunc(error / 100) === response.status,
+            members.length === described.length,
+            `expected ${expected}, received ${members.join(", ")}`,
+          );
+          expectThat(
+            error === undefined || Math.trunc(error / 100) === response.status,
             `expected an error from ${response.status}00 to ${response.status}99, received ${error}`,
           );
         },
@@ -160,9 +190,12 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
           return json === undefined ? [] : [{ field, json }];
         });
         const members = wrong.map(({ field: { jsonName }, json }) => jsonName + json);
-        const body = check.withNewId(objectJson('"id":"ID"', members));
+        const body = check.withNewId(objectJson(contents.idMembers('"ID"'), members));
         const { message } = await check.expectRejected(body, codes.invalidPlant.error);
-        for (const member of ["id", ...wrong.map(({ field }) => field.name)])
+        for (const member of [
+          ...(contents.sendsIds ? [contract.id.name] : []),
+          ...wrong.map(({ field }) => field.name),
+        ])
           expectThat(
             message.split(/[^\p{L}\p{N}_-]+/u).includes(member) || message.includes(`"${member}"`),
             `expected the message to name ${member}: ${JSON.stringify(message)}`,
@@ -183,12 +216,15 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
         ];
         for (const members of all)
           await check.case(members, () =>
-            check.expectRejected(`{"id":${check.id()},${members}}`, codes.unstorableText.error),
+            check.expectRejected(
+              `${contents.opening(String(check.id()))}${members}}`,
+              codes.unstorableText.error,
+            ),
           );
       },
     },
     conflict: {
-      unfit: !contents.hasTwoTitles && unfitReasons.oneContent,
+      unfit: serverIds || (!contents.hasTwoTitles && unfitReasons.oneContent),
       title: "The message of 40009 names the id, exact to the last digit.",
       required: byDecision(decision("The same id with different content"), openapi(`${responses}.400`)),
       run: async (check) => {
@@ -202,6 +238,7 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     "missing-token": {
+      unfit: noToken,
       title:
         "No Authorization, another scheme, or a token in the query gets 40100, and WWW-Authenticate: Bearer without an error.",
       required: byDecision(
@@ -212,11 +249,13 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
         unauthorized,
       ),
       run: async (check) => {
-        const none = { Authorization: null };
+        const none = contents.credentials(null);
         const requests: Readonly<Record<string, RequestParts>> = {
           none: { headers: none },
-          Basic: { headers: { Authorization: "Basic dXNlcjpwYXNz" } },
-          "a scheme that begins with Bearer": { headers: { Authorization: "Bearerx" } },
+          ...(access.bearer && {
+            Basic: { headers: { Authorization: "Basic dXNlcjpwYXNz" } },
+            "a scheme that begins with Bearer": { headers: { Authorization: "Bearerx" } },
+          }),
           "in the query": {
             path: `${path}?access_token=${encodeURIComponent(check.target.token)}`,
             headers: none,
@@ -224,13 +263,15 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
         };
         await check.cases(requests, async (parts) => {
           const response = await check.send({ ...parts, body: check.plant() });
-          expectError(response, 401, codes.missingToken.error);
+          expectError(contents, response, 401, codes.missingToken.error);
+          if (!access.bearer) return;
           const challenge = expectHeader(response, "WWW-Authenticate", /^Bearer\b/i);
           expectThat(!/\berror=/i.test(challenge), "expected no error in WWW-Authenticate");
         });
       },
     },
     "invalid-token": {
+      unfit: tokenField(access) === undefined && unfitReasons.noToken,
       title:
         'A token that differs from an accepted one gets 40101, and WWW-Authenticate: Bearer with error="invalid_token".',
       required: byDecision(
@@ -245,7 +286,7 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
           character === character.toUpperCase() ? character.toLowerCase() : character.toUpperCase(),
         ).join("");
         const tokens: Readonly<Record<string, string>> = {
-          "no token": "",
+          ...(access.bearer && { "no token": "" }),
           "an unknown token": "unknown",
           "two words": "two words",
           "a long token": "x".repeat(4_000),
@@ -256,27 +297,30 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
           ...(swapped === token ? {} : { "in the other case": check.secret(swapped) }),
         };
         await check.cases(tokens, async (other) => {
-          const authorization = `Bearer ${other}`.trim();
-          const response = await check.create(check.plant(), { Authorization: authorization });
-          expectError(response, 401, codes.invalidToken.error);
-          expectHeader(response, "WWW-Authenticate", /^Bearer\b.*\berror="invalid_token"/i);
+          const [[name, value] = []] = Object.entries(contents.credentials(other));
+          const headers = { [name ?? ""]: value?.trim() ?? null };
+          const response = await check.create(check.plant(), headers);
+          expectError(contents, response, 401, codes.invalidToken.error);
+          if (access.bearer)
+            expectHeader(response, "WWW-Authenticate", /^Bearer\b.*\berror="invalid_token"/i);
         });
       },
     },
     "authentication-first": {
+      unfit: noToken,
       title: "Without a token the response is 401, whatever else is wrong.",
       required: byDecision(orderOfChecks),
       run: async (check) => {
-        const headers = { Authorization: null };
+        const headers = contents.credentials(null);
         const requests: Readonly<Record<string, RequestParts>> = {
           "not JSON": { body: "{", headers },
           "another media type": { body: "x", headers: { ...headers, "Content-Type": "text/plain" } },
           "an unknown path": { path: "/nowhere", body: "{}", headers },
-          "another method": { method: "GET", headers },
+          "another method": { method: "PATCH", headers },
           "OPTIONS without an Origin": { method: "OPTIONS", headers },
         };
         await check.cases(requests, async (parts) =>
-          expectError(await check.send(parts), 401, codes.missingToken.error),
+          expectError(contents, await check.send(parts), 401, codes.missingToken.error),
         );
       },
     },
@@ -288,7 +332,7 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
         const other = path === path.toUpperCase() ? path.toLowerCase() : path.toUpperCase();
         const paths = [path.slice(0, -1), `${path}/`, other, `${path}%2f`, `${path};x`];
         await check.each(paths, async (path) =>
-          expectError(await check.send({ path, body: check.plant() }), 404, codes.notFound.error),
+          expectError(contents, await check.send({ path, body: check.plant() }), 404, codes.notFound.error),
         );
       },
     },
@@ -301,7 +345,7 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
           const body = method === "GET" ? {} : { body: check.plant() };
           const response = await check.send({ method, ...body });
           if (response.status < 300) throw new RuleSkipped(`the server offers ${method}`);
-          expectError(response, 405, codes.methodNotAllowed.error);
+          expectError(contents, response, 405, codes.methodNotAllowed.error);
           const allow = expectHeader(response, "Allow", /\bPOST\b/);
           expectThat(!allow.split(/[\s,]+/).includes(method), `expected an Allow without ${method}`);
         }),
@@ -321,7 +365,7 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
         ];
         await check.each(contentTypes, async (contentType) => {
           const response = await check.create(check.plant(), { "Content-Type": contentType });
-          expectError(response, 415, codes.unsupportedMediaType.error);
+          expectError(contents, response, 415, codes.unsupportedMediaType.error);
         });
       },
     },
@@ -331,12 +375,12 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
       run: async (check) => {
         const { body } = check.plantOfLength(check.target.bodyBytesMax + 1);
         await check.case("with a Content-Length", async () => {
-          expectError(await check.create(body), 413, codes.contentTooLarge.error);
+          expectError(contents, await check.create(body), 413, codes.contentTooLarge.error);
         });
         await check.case(
           "in chunks",
           async () => {
-            expectError(await sendChunked(check, body), 413, codes.contentTooLarge.error);
+            expectError(contents, await sendChunked(check, body), 413, codes.contentTooLarge.error);
           },
           () => sendChunked(check, check.plant()),
         );
@@ -348,7 +392,7 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
       every: {
         concerns: ({ status }) => retryLater.has(status),
         expect: (response) => {
-          expectError(response, response.status, retryLater.get(response.status));
+          expectError(contents, response, response.status, retryLater.get(response.status));
           expectHeader(response, "Retry-After", /^\d+$/);
         },
       },

@@ -11,8 +11,8 @@ function requestsOfEachKind(check: RuleContext): Readonly<Record<string, Request
     "a create": { body: check.plant("Monstera", "tropical") },
     "not JSON": { body: "{" },
     "not a NewPlant": { body: "{}" },
-    "no token": { body: "{}", headers: { Authorization: null } },
-    "an unknown token": { body: "{}", headers: { Authorization: "Bearer unknown" } },
+    "no token": { body: "{}", headers: check.contents.credentials(null) },
+    "an unknown token": { body: "{}", headers: check.contents.credentials("unknown") },
     "an unknown path": { path: `${check.contents.contract.path}/unknown/path`, body: "{}" },
     // A service that has more operations than this one has no PATCH of the collection.
     "another method": { method: "PATCH" },

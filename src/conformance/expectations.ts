@@ -13,7 +13,8 @@ export interface PlantFields {
 }
 
 export interface ErrorFields {
-  readonly error: number;
+  /** Undefined where the contract's errors have no code. */
+  readonly error: number | undefined;
   readonly message: string;
 }
 
@@ -40,23 +41,42 @@ export function expectPlant(
   const { status } = response;
   if (status < 200 || status >= 300)
     throw new PlantViolation(rejectedMessage(status, rejected), faultOf("rejected", plant));
+  if (!contents.contract.returnsBody) return;
   const body = plantOf(response, plant);
   for (const [member, value] of contents.expectedMembers(plant.name, plant.tag))
     expectMember(body, member, value, plant);
 }
 
 /** A response that accepts a plant, and returns these members. */
-export function expectMembers(response: HttpResponse, members: ReadonlyMap<string, unknown>): void {
+export function expectMembers(
+  { contract }: Contents,
+  response: HttpResponse,
+  members: ReadonlyMap<string, unknown>,
+): void {
   expectAccepted(response);
+  if (!contract.returnsBody) return;
   const body = parseObject(response);
   for (const [member, value] of members) expectMember(body, member, value, { name: "", tag: "" });
 }
 
-/** The id of a response, where the contract has one. */
+/** The id of a response, where the contract has one: that of the body, or one that the server has chosen. */
 export function expectReturnedId(contents: Contents, response: HttpResponse, id: bigint): void {
-  if (!contents.contract.returnsId) return;
+  const { contract, sendsIds } = contents;
+  if (!contract.returnsId || !contract.returnsBody) return;
   const returned = contents.idOf(textOf(response));
-  expectThat(returned === id, `expected the id ${id}, received ${returned ?? "none"}`);
+  if (sendsIds) expectThat(returned === id, `expected the id ${id}, received ${returned ?? "none"}`);
+  else expectThat(returned !== undefined, `expected ${contract.id.name} to be ${contract.id.type.expected}`);
+}
+
+/** The id of what a create has made: that of the body, or else the end of its Location. */
+export function createdId(contents: Contents, response: HttpResponse): string {
+  expectAccepted(response);
+  const { returnsBody, returnsId } = contents.contract;
+  const id = returnsBody && returnsId ? contents.idOf(textOf(response)) : undefined;
+  const located = /\/([^/?#]+)$/.exec(headerOf(response, "location") ?? "")?.[1];
+  const found = id === undefined ? located : String(id);
+  expectThat(found !== undefined, "expected the id in the body, or at the end of a Location");
+  return found;
 }
 
 function plantOf(response: HttpResponse, plant: PlantFields): Readonly<Record<string, unknown>> {
@@ -88,27 +108,47 @@ function withCodePoints(text: unknown): string {
   return shorten(text).replaceAll(/[^ -~]/gu, escapeCharacter);
 }
 
-/** An Error with this status, and, if one is given, this code. */
-export function expectError(response: HttpResponse, status: number, error?: number): ErrorFields {
+/** An Error with this status, and, if one is given and the contract's errors have codes, this code. */
+export function expectError(
+  contents: Contents,
+  response: HttpResponse,
+  status: number,
+  error?: number,
+): ErrorFields {
   if (response.status < 400) expectClientError(response);
   expectStatus(response, status);
-  const fields = expectErrorBody(response);
-  if (error !== undefined)
+  const fields = expectErrorBody(contents, response);
+  if (error !== undefined && fields.error !== undefined)
     expectThat(fields.error === error, `expected the error ${error}, received ${fields.error}`);
   return fields;
 }
 
-/** The Error of a response: `error`, an int32, and `message`, a string. */
-export function expectErrorBody(response: HttpResponse): ErrorFields {
-  const { error, message } = parseObject(response);
-  expectThat(
-    typeof error === "number" && error === (error | 0),
-    `expected the member "error" to be an integer (int32), received ${shorten(error)}`,
-  );
-  expectThat(
-    typeof message === "string",
-    `expected the member "message" to be a string, received ${shorten(message)}`,
-  );
+/** The Error of a response, in the shape of the contract. */
+export function expectErrorBody({ contract }: Contents, response: HttpResponse): ErrorFields {
+  const body = parseObject(response);
+  let error: number | undefined;
+  let message = "";
+  for (const [name, holds] of contract.errorShape.members) {
+    const value = body[name];
+    if (holds === "code" || holds === "status") {
+      expectThat(
+        typeof value === "number" && value === (value | 0),
+        `expected the member "${name}" to be an integer (int32), received ${shorten(value)}`,
+      );
+      if (holds === "code") error = value;
+      else
+        expectThat(
+          value === response.status,
+          `expected "${name}" to be ${response.status}, received ${value}`,
+        );
+      continue;
+    }
+    expectThat(
+      typeof value === "string",
+      `expected the member "${name}" to be a string, received ${shorten(value)}`,
+    );
+    if (holds === "message") message = value;
+  }
   return { error, message };
 }
 
@@ -129,9 +169,9 @@ export function expectClientError({ status }: HttpResponse): void {
   );
 }
 
-/** The media type of JSON. It has no charset; one that is given must not contradict it. */
-export function expectJsonType(response: HttpResponse): void {
-  const value = expectHeader(response, "Content-Type", /^application\/json\s*(?:;|$)/i);
+/** A media type of JSON. It has no charset; one that is given must not contradict it. */
+export function expectJsonType(response: HttpResponse, type = "application/json"): void {
+  const value = expectHeader(response, "Content-Type", new RegExp(`^${RegExp.escape(type)}\\s*(?:;|$)`, "i"));
   const [, charset = "utf-8"] = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(value) ?? [];
   expectThat(/^utf-?8$/i.test(charset), `expected JSON in UTF-8, received ${value}`);
 }

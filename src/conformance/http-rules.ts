@@ -6,7 +6,16 @@ import type { RequestParts, RuleContext } from "./context.ts";
 import { ofEveryResponse } from "./every-response.ts";
 import { expectAccepted, expectClientError, expectHeader, expectThat } from "./expectations.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
-import { byDecision, byStandard, type DefinedRule, decision, openapi, rfc, rulesOf } from "./rule.ts";
+import {
+  byDecision,
+  byStandard,
+  type DefinedRule,
+  decision,
+  openapi,
+  rfc,
+  rulesOf,
+  unfitReasons,
+} from "./rule.ts";
 
 /** A server has this long to close a connection, in milliseconds. */
 const closeMsMax = 2_000;
@@ -104,7 +113,7 @@ export function httpRules(contents: Contents): readonly DefinedRule[] {
         check.connected(async (connection) => {
           await check.exchange(connection, {
             body: `{"x":"${"x".repeat(5_000)}"}`,
-            headers: { ...keptOpen, Authorization: null },
+            headers: { ...keptOpen, ...contents.credentials(null) },
           });
           connection.write(check.requestBytes({ body: check.plant(), headers: keptOpen }));
           const next = await check.responseOrClose(connection);
@@ -235,6 +244,7 @@ export function httpRules(contents: Contents): readonly DefinedRule[] {
         ),
     },
     "truncated-body": {
+      unfit: !contents.sendsIds && unfitReasons.serverIds,
       title: "A request whose connection ends before its body stores nothing.",
       required: byStandard(rfc(9112, "6.3"), rfc(9112, "8")),
       run: async (check) => {

@@ -25,7 +25,8 @@ function expectRejectedIds(
   ids: readonly string[],
   control = () => check.id(),
 ): Promise<void> {
-  const body = (id: string | bigint) => `{"id":${id},${check.contents.titled("Monstera")}}`;
+  const body = (id: string | bigint) =>
+    `{${check.contents.idMember(id)},${check.contents.titled("Monstera")}}`;
   return check.each(
     ids,
     (id) => check.expectInvalid(body(id)),
@@ -36,7 +37,8 @@ function expectRejectedIds(
 /** Two notations of an id are one id: what one created, the other cannot replace, and repeats. */
 async function expectSameId(check: RuleContext, one: string, other: string): Promise<void> {
   await check.case(`${one} and ${other}`, async () => {
-    const body = (id: string, name: string) => `{"id":${id},${check.contents.titled(name)}}`;
+    const body = (id: string, name: string) =>
+      `{${check.contents.idMember(id)},${check.contents.titled(name)}}`;
     await check.expectCreated(body(one, "Monstera"), { name: "Monstera" });
     expectClientError(await check.create(body(other, "Ficus")));
     await check.expectCreated(body(other, "Monstera"), { name: "Monstera" });
@@ -47,7 +49,7 @@ async function expectSameId(check: RuleContext, one: string, other: string): Pro
 async function expectId(check: RuleContext, id: string): Promise<void> {
   await check.case(id, async () => {
     const name = "Monstera";
-    const response = await check.create(`{"id":${id},${check.contents.titled(name)}}`);
+    const response = await check.create(`{${check.contents.idMember(id)},${check.contents.titled(name)}}`);
     const isTaken = response.status < 300 ? false : await check.isTaken(response);
     if (isTaken === undefined && response.status >= 400 && response.status < 500)
       throw new RuleSkipped(takenOrRejected);

@@ -66,8 +66,18 @@ export function rulesOf(
   }));
 }
 
+/** Rules that choose ids, which do not apply where the server does. */
+export function choosingIds(contents: Contents, rules: readonly DefinedRule[]): readonly DefinedRule[] {
+  if (contents.sendsIds) return rules;
+  return rules.map(({ rule }) => ({ rule, unfit: unfitReasons.serverIds }));
+}
+
 /** Why rules do not apply. */
 export const unfitReasons = {
+  serverIds: "the server chooses the ids",
+  noToken: "the contract takes requests without a token",
+  noBearer: "the contract takes no bearer token",
+  noBody: "the contract has no body in its response",
   limitedIds: "the contract limits its ids",
   limitedTexts: "the contract has no text that takes what they send",
   oneContent: "two plants with one id cannot differ",
@@ -83,7 +93,7 @@ export const decision = (question: string) => `docs/decisions.md, "${question}"`
 export const rfc = (number: number, section: string) => `RFC ${number}, section ${section}`;
 
 /** Where a contract says what, as paths of member names. */
-export function placesIn({ describedPath, document, operations, words }: Contract) {
+export function placesIn({ describedPath, document, errorShape, operations, words }: Contract) {
   const operation = `paths.${describedPath}.post`;
   const success = `${operation}.responses.${operations.create.status}`;
   const components = (document.components ?? {}) as Readonly<Record<string, object | undefined>>;
@@ -91,10 +101,17 @@ export function placesIn({ describedPath, document, operations, words }: Contrac
   const schemaAt = (name: string, place: string) =>
     Object.hasOwn(components.schemas ?? {}, name) ? `components.schemas.${name}` : place;
   const schemes = Object.keys(components.securitySchemes ?? {});
+  const errorName =
+    String(errorShape.schema?.$ref ?? "")
+      .split("/")
+      .at(-1) || "Error";
+  const code = errorShape.members.find(([, holds]) => holds === "code")?.[0];
   return {
     operation,
     success,
     security: [...schemes.map((name) => `components.securitySchemes.${name}`), "security"].map(openapi),
+    errorSchema: `components.schemas.${errorName}`,
+    errorCode: `components.schemas.${errorName}${code === undefined ? "" : `.properties.${code}`}`,
     plantSchema: schemaAt(words.one.slice(0, 1).toUpperCase() + words.one.slice(1), success),
     newPlantSchema: schemaAt(words.body, `${operation}.requestBody`),
   };

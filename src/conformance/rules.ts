@@ -6,7 +6,9 @@ import { errorRules } from "./error-rules.ts";
 import { httpRules } from "./http-rules.ts";
 import { idRules } from "./id-rules.ts";
 import { idempotenceRules } from "./idempotence-rules.ts";
-import type { Basis, DefinedRule, Rule } from "./rule.ts";
+import { keyRules } from "./key-rules.ts";
+import { operationRules } from "./operation-rules.ts";
+import { type Basis, choosingIds, type DefinedRule, type Rule } from "./rule.ts";
 
 /** A rule that has nothing to try with a contract. */
 interface UnfitRule {
@@ -20,13 +22,25 @@ export interface ContractRules {
 }
 
 export function rulesFor(contents: Contents): ContractRules {
-  const all = [contractRules, idRules, idempotenceRules, errorRules, httpRules, robustnessRules].flatMap(
-    (define): readonly DefinedRule[] => define(contents),
-  );
+  const all: readonly DefinedRule[] = [
+    ...contractRules(contents),
+    ...ofContract(operationRules(contents)),
+    ...choosingIds(contents, idRules(contents)),
+    ...choosingIds(contents, idempotenceRules(contents)),
+    ...ofContract(keyRules(contents)),
+    ...errorRules(contents),
+    ...httpRules(contents),
+    ...robustnessRules(contents),
+  ];
   return {
     rules: all.flatMap(({ rule, unfit }) => (unfit === undefined ? [rule] : [])),
     leftOut: all.flatMap(({ rule, unfit }) => (unfit === undefined ? [] : [{ rule, reason: unfit }])),
   };
+}
+
+/** Rules of what only some contracts have: nobody misses them elsewhere. */
+function ofContract(rules: readonly DefinedRule[]): readonly DefinedRule[] {
+  return rules.filter(({ unfit }) => unfit === undefined);
 }
 
 export interface Selection {

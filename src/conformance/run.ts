@@ -106,7 +106,7 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     service: contents.contract.words.service,
     leftOut,
     seed,
-    ids: state.ids.ranges,
+    ids: contents.sendsIds ? state.ids.ranges : [],
     results,
     startedAt: new Date(startedAt).toISOString(),
     durationMs: Date.now() - startedAt,

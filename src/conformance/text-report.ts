@@ -23,7 +23,9 @@ export function formatTextReport(report: ConformanceReport): string[] {
   return [
     `${service} conformance of ${url}`,
     `plantstore ${version}, ${startedAt}, --seed ${seed}`,
-    `Ids of this run: ${ranges.join(", ")}${hasLimitedIds ? "" : ", 0, and the limits of int64"}`,
+    ...(ranges.length === 0
+      ? []
+      : [`Ids of this run: ${ranges.join(", ")}${hasLimitedIds ? "" : ", 0, and the limits of int64"}`]),
     "",
     ...failed.flatMap((result, index) => [
       `FAIL ${headline(result)}`,

@@ -3,17 +3,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { contentsOf } from "../../../src/conformance/contents.ts";
-import { rulesFor } from "../../../src/conformance/rules.ts";
-import { readContract } from "../../../src/core/contract/read-contract.ts";
-import { openServerStore } from "../../../src/core/store/open-store.ts";
-import { servedDocument } from "../../../src/docs-page/served-document.ts";
-import { checkConformance, reportText } from "../../support/conformance.ts";
-import type { Target } from "../../support/http.ts";
-import { startInProcess } from "../../support/in-process-server.ts";
+import { startContractRules } from "../../support/contract-rules.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { runCommand, TemporaryFolder } from "../../support/server.ts";
-import { type Bug, setText, startBuggyServer, textOf } from "./buggy-server.ts";
+import { type Bug, setText, textOf } from "./buggy-server.ts";
 
 const parcelsFile = new URL("../../contracts/parcels.yaml", import.meta.url).pathname;
 
@@ -69,23 +62,6 @@ const sources = {
   marks: { text: marksText },
 };
 
-async function contractOf(name: keyof typeof sources) {
-  const contents = contentsOf(await readContract(sources[name]));
-  return { contents, ...rulesFor(contents) };
-}
-
-/** The value at a path of member names, which may contain points. */
-function memberAt(value: unknown, path: string): unknown {
-  if (path === "" || typeof value !== "object" || value === null) return path === "" ? value : undefined;
-  const found = Object.entries(value).filter(([name]) => path === name || path.startsWith(`${name}.`));
-  return found
-    .map(([name, member]) => memberAt(member, path.slice(name.length + 1)))
-    .find((each) => each !== undefined);
-}
-
-/** Bun compares Expect exactly. */
-const notHeld = "http.expect-continue-case";
-
 const limitedIds = "the contract limits its ids";
 const limitedTexts = "the contract has no text that takes what they send";
 const ofReadings = {
@@ -117,43 +93,17 @@ describe.each<[name: keyof typeof sources, leftOut: Readonly<Record<string, stri
     },
   ],
 ])("%s", (name, expected) => {
-  const resources = new AsyncDisposableStack();
-  let target: Target;
-  let start: (bug: Bug) => ReturnType<typeof startBuggyServer>;
+  let contract: Awaited<ReturnType<typeof startContractRules>>;
   beforeAll(async () => {
-    const folder = resources.use(new TemporaryFolder());
-    const store = await openServerStore(
-      `sqlite:${folder.file("store.db")}`,
-      "create",
-      { onUnavailable: () => undefined, onFailed: () => undefined },
-      { contract: sources[name] },
-    );
-    const service = resources.use(await startInProcess({ store, basePath: "" }));
-    target = await service.target();
-    start = (bug) => startBuggyServer((request) => service.server.fetch(request), target.token, bug);
+    contract = await startContractRules(sources[name]);
   });
-  afterAll(() => resources.disposeAsync());
+  afterAll(() => contract[Symbol.asyncDispose]());
 
-  test("every path into the served description leads to a member", async () => {
-    const { contents, rules } = await contractOf(name);
-    const served = servedDocument(contents.contract, []);
-    const paths = rules.flatMap(({ sources: all }) =>
-      all.flatMap((source) => /^openapi\.json, (.*)/.exec(source)?.[1] ?? []),
-    );
-    expect(paths.filter((path) => memberAt(served, path) === undefined)).toEqual([]);
-  });
+  test("every path into the served description leads to a member", () => contract.expectSources());
 
   test("a server keeps the rules, except those that do not apply", async () => {
-    const { contents, rules, leftOut } = await contractOf(name);
-    expect(Object.fromEntries(leftOut.map(({ rule, reason }) => [rule.id, reason]))).toEqual(expected);
-    const report = await checkConformance(target, {
-      contents,
-      rules: rules.filter(({ id }) => id !== notHeld),
-    });
-    const unchecked = report.results.filter(({ outcome }) => outcome !== "holds");
-    if (unchecked.some(({ rule }) => !["errors.retry-after", "errors.other-method"].includes(rule.id)))
-      throw new Error(reportText(report));
-    expect(unchecked.filter(({ outcome }) => outcome === "fails")).toEqual([]);
+    expect(contract.leftOut).toEqual(expected);
+    await contract.expectKept();
   });
 
   const bugs: Readonly<Record<string, Bug>> = {
@@ -213,17 +163,7 @@ describe.each<[name: keyof typeof sources, leftOut: Readonly<Record<string, stri
     }),
   };
 
-  test.each(Object.entries(bugs))("%s is found", async (_, bug) => {
-    const { contents, rules } = await contractOf(name);
-    using buggy = await start(bug);
-    const chosen = rules.filter(({ id }) => bug.breaks.includes(id));
-    const report = await checkConformance(
-      { url: buggy.url, token: target.token },
-      { contents, rules: chosen, timeoutMs: 1_000 },
-    );
-    const held = report.results.filter(({ outcome }) => outcome !== "fails");
-    if (held.length > 0 || chosen.length < bug.breaks.length) throw new Error(reportText(report));
-  });
+  test.each(Object.entries(bugs))("%s is found", (_, bug) => contract.expectFound(bug));
 });
 
 describe("the command", () => {

@@ -177,7 +177,7 @@ for (const engine of engines)
       if (contents === undefined) throw new Error("the rules do not fit");
       const { rules, leftOut } = rulesFor(contents);
       expect(leftOut).toEqual([]);
-      expect(rules.length).toBe(67);
+      expect(rules.length).toBe(71);
       const own = rules.filter(({ id }) => id !== "http.expect-continue-case");
       const report = await checkConformance(target, { contents, rules: own });
       const failed = report.results.filter(({ outcome }) => outcome === "fails");

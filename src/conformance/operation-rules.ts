@@ -1,0 +1,170 @@
+// Rules of the operations that a contract describes besides the create: a plant can be got, listed and
+// deleted as it was created.
+
+import type { Contents } from "./contents.ts";
+import type { RuleContext } from "./context.ts";
+import {
+  createdId,
+  expectAccepted,
+  expectClientError,
+  expectHeader,
+  expectJsonType,
+  expectStatus,
+  expectThat,
+  shorten,
+  textOf,
+} from "./expectations.ts";
+import type { HttpResponse } from "./response-parser.ts";
+import { byContract, type DefinedRule, openapi, rfc, rulesOf } from "./rule.ts";
+
+const notDescribed = "the contract does not describe it";
+
+type Name = "list" | "get" | "delete";
+
+/** Sends a request of an operation with the token where it takes one. */
+function send(
+  check: RuleContext,
+  name: Name,
+  { method, path }: { readonly method: string; readonly path: string },
+): Promise<HttpResponse> {
+  const { contract } = check.contents;
+  const access = contract.operations[name]?.access;
+  // Not also in the field in which a create takes it.
+  const headers = {
+    ...check.contents.credentials(null),
+    ...check.contents.credentials(check.target.token, access),
+  };
+  return check.send({ method, path, headers });
+}
+
+/** The plants of a list, each as JSON. */
+function plantsOf(contents: Contents, response: HttpResponse): readonly unknown[] {
+  expectStatus(response, 200);
+  expectJsonType(response);
+  const json: unknown = JSON.parse(textOf(response));
+  const member = contents.contract.list.members?.find(([, holds]) => holds === "plants")?.[0];
+  const found = member === undefined ? json : (json as Readonly<Record<string, unknown>> | null)?.[member];
+  expectThat(
+    Array.isArray(found),
+    `expected ${member === undefined ? "an array" : `an array in "${member}"`}, received ${shorten(found)}`,
+  );
+  return found;
+}
+
+export function operationRules(contents: Contents): readonly DefinedRule[] {
+  const { contract } = contents;
+  const { operations, path, list, createdName } = contract;
+  const item = Object.keys(contract.document.paths ?? {}).find((each) =>
+    each.startsWith(`${contract.describedPath}/{`),
+  );
+  const placeOf = (name: Name) =>
+    openapi(name === "list" ? `paths.${contract.describedPath}.get` : `paths.${item}.${name}`);
+  const get = (check: RuleContext, id: string) =>
+    send(check, "get", { method: "GET", path: `${path}/${id}` });
+  return rulesOf(contents, "contract", {
+    location: {
+      unfit: operations.create.status !== 201 && "the success of a create is no 201",
+      title: "A create that gets 201 has the plant's path as its Location.",
+      required: { basis: "standard", sources: [rfc(9110, "15.3.2")] },
+      run: async (check) => {
+        const response = await check.create(check.plant());
+        expectAccepted(response);
+        expectHeader(response, "Location", new RegExp(`${RegExp.escape(path)}/[^/]+$`));
+      },
+    },
+    get: {
+      unfit: operations.get === undefined && notDescribed,
+      title: "A plant that was created can be got, with the same members.",
+      required: byContract(placeOf("get")),
+      run: async (check) => {
+        const created = await check.create(check.plant("Monstera", "tropical"));
+        const id = createdId(contents, created);
+        const response = await get(check, id);
+        expectStatus(response, 200);
+        expectJsonType(response);
+        if (!contract.returnsBody) return;
+        const [expected, received] = [textOf(created), textOf(response)].map((text) =>
+          JSON.stringify(Object.entries(JSON.parse(text) as object).toSorted()),
+        );
+        expectThat(
+          received === expected,
+          `expected ${shorten(textOf(created))}, received ${shorten(textOf(response))}`,
+        );
+      },
+    },
+    "created-time": {
+      unfit: (createdName === undefined || !contract.returnsBody) && "the contract has no time of creation",
+      title: "The time of creation is that of the server's Date, give or take a minute.",
+      required: byContract(openapi(`paths.${contract.describedPath}.post.responses`)),
+      run: async (check) => {
+        const response = await check.create(check.plant());
+        expectAccepted(response);
+        const body = JSON.parse(textOf(response)) as Readonly<Record<string, unknown>>;
+        const time = Date.parse(String(body[createdName ?? ""]));
+        const now = Date.parse(expectHeader(response, "Date", /./));
+        expectThat(
+          Math.abs(time - now) < 60_000,
+          `expected "${createdName}" to be the time of creation, received ${shorten(body[createdName ?? ""])}`,
+        );
+      },
+    },
+    list: {
+      unfit: operations.list === undefined && notDescribed,
+      title: "A list has as many plants as limit, and the next page has others.",
+      required: byContract(placeOf("list")),
+      run: async (check) => {
+        for (let time = 0; time < 2; time++) expectAccepted(await check.create(check.plant()));
+        const { minimum } = list.limit;
+        const pageOf = async (query: string) =>
+          plantsOf(contents, await send(check, "list", { method: "GET", path: `${path}?${query}` }));
+        const first = await pageOf(`limit=${minimum}`);
+        expectThat(
+          first.length > 0 && first.length <= minimum,
+          `expected 1 to ${minimum} plants, received ${first.length}`,
+        );
+        if (list.paging === "after") return;
+        const next = list.paging === "page" ? list.firstPage + 1 : minimum;
+        const second = await pageOf(`limit=${minimum}&${list.paging}=${next}`);
+        expectThat(
+          JSON.stringify(first) !== JSON.stringify(second),
+          `expected another page for ${list.paging}=${next}`,
+        );
+      },
+    },
+    delete: {
+      unfit: (operations.delete === undefined || operations.get === undefined) && notDescribed,
+      title: "A plant that was deleted cannot be got any more.",
+      required: byContract(placeOf("delete")),
+      run: async (check) => {
+        const id = createdId(contents, await check.create(check.plant()));
+        expectAccepted(await get(check, id));
+        expectAccepted(await send(check, "delete", { method: "DELETE", path: `${path}/${id}` }));
+        const gone = await get(check, id);
+        expectClientError(gone);
+        expectThat(
+          gone.status === 404 || gone.status === 410,
+          `expected 404 or 410, received ${gone.status}`,
+        );
+      },
+    },
+    "readonly-ignored": {
+      unfit: contract.ignored.length === 0 && "the contract has no readOnly property in its body",
+      title: "A readOnly property is not taken from a client.",
+      required: byContract(openapi(`paths.${contract.describedPath}.post.requestBody`)),
+      run: async (check) => {
+        const plain = check.plant();
+        const response = await check.create(
+          plain.replace(
+            /\}$/,
+            `${contract.ignored.map((name) => `,${JSON.stringify(name)}:"conformance"`).join("")}}`,
+          ),
+        );
+        if (response.status >= 400) return expectClientError(response);
+        expectThat(
+          !textOf(response).includes('"conformance"'),
+          "a readOnly property that a client sent is returned",
+        );
+      },
+    },
+  });
+}

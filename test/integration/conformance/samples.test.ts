@@ -1,0 +1,178 @@
+// The rules of contracts in the shapes of samples: ids of the server, keys for retries, errors and security
+// of other shapes, lists, pages and single resources. Each rule of these has a server that breaks it.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startContractRules } from "../../support/contract-rules.ts";
+import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
+import { runCommand } from "../../support/server.ts";
+import { type Bug, headerValues, type Message, setHeader, setText, textOf } from "./buggy-server.ts";
+
+const read = (name: string) => Bun.file(contractFile(name)).text();
+
+const isCreate = ({ start }: Message) => start.startsWith("POST ");
+const isList = ({ start }: Message) => /^GET \/\w+(?:\?| )/.test(start);
+const isItem = ({ start }: Message) => /^GET \/\w+\//.test(start);
+const isError = ({ start }: Message) => / [45]\d\d /.test(start);
+
+/** Bugs of a server that chooses its ids. */
+const keyBugs: Readonly<Record<string, Bug>> = {
+  "keys are forgotten": {
+    breaks: ["idempotence.same-key", "idempotence.key-race"],
+    request: (request) => setHeader(request, "Idempotency-Key"),
+  },
+  "every create has one key": {
+    breaks: ["idempotence.new-id-each"],
+    request: (request) => setHeader(request, "Idempotency-Key", "one"),
+  },
+  "another content with a key is another plant": {
+    breaks: ["idempotence.key-of-another"],
+    request(request) {
+      const [key] = headerValues(request, "idempotency-key");
+      if (key !== undefined) setHeader(request, "Idempotency-Key", key + Bun.hash(request.body));
+    },
+  },
+  "the response has no id": {
+    breaks: ["contract.create"],
+    response(response, request) {
+      if (isCreate(request)) setText(response, textOf(response).replace(/"(?:id|visitId)":\d+,/, ""));
+    },
+  },
+};
+
+const operationBugs: Readonly<Record<string, Bug>> = {
+  "no Location": {
+    breaks: ["contract.location"],
+    response: (response) => setHeader(response, "Location"),
+  },
+  "a GET has another content": {
+    breaks: ["contract.get"],
+    response(response, request) {
+      if (isItem(request)) setText(response, textOf(response).replace("Monstera", "Ficus"));
+    },
+  },
+  "a list ignores its limit": {
+    breaks: ["contract.list"],
+    request(request) {
+      if (isList(request)) request.start = request.start.replace("limit=1", "limit=50");
+    },
+  },
+  "a deletion does nothing": {
+    breaks: ["contract.delete"],
+    request(request) {
+      return request.start.startsWith("DELETE ") ? new Response(null, { status: 204 }) : undefined;
+    },
+  },
+};
+
+describe.each<[file: string, bugs: Readonly<Record<string, Bug>>]>([
+  [
+    "bookings.yaml",
+    {
+      ...keyBugs,
+      ...operationBugs,
+      "every page is the first": {
+        breaks: ["contract.list"],
+        request: (request) => {
+          request.start = request.start.replace(/&page=\d+/, "");
+        },
+      },
+      "a list is an array": {
+        breaks: ["contract.list"],
+        response(response, request) {
+          if (isList(request)) setText(response, textOf(response).replace(/^\{"data":(\[.*\]).*$/, "$1"));
+        },
+      },
+      "the time of creation is another": {
+        breaks: ["contract.created-time"],
+        response: (response) =>
+          setText(response, textOf(response).replace(/"created_at":"\d{4}/, '"created_at":"1999')),
+      },
+      "the time of creation is that of the client": {
+        breaks: ["contract.readonly-ignored"],
+        request(request, state) {
+          state.seen.set("last", /"created_at":"([^"]*)"/.exec(textOf(request))?.[1] ?? "");
+        },
+        response(response, _, state) {
+          const sent = state.seen.get("last") ?? "";
+          if (sent !== "")
+            setText(response, textOf(response).replace(/"created_at":"[^"]*"/, `"created_at":"${sent}"`));
+        },
+      },
+      "the key is not checked": {
+        breaks: ["contract.token-required", "contract.token-of-each-request", "errors.missing-token"],
+        request: (request, { token }) => setHeader(request, "X-API-Key", token),
+      },
+      "problems are plain JSON": {
+        breaks: ["contract.error-members", "errors.body-members"],
+        response(response) {
+          if (isError(response)) setHeader(response, "Content-Type", "application/json");
+        },
+      },
+      "problems have another status": {
+        breaks: ["contract.error-members", "errors.invalid-json"],
+        response(response) {
+          if (isError(response)) setText(response, textOf(response).replace(/"status":\d+/, '"status":499'));
+        },
+      },
+    },
+  ],
+  ["visits.yaml", { ...keyBugs, ...operationBugs }],
+  [
+    "pets.yaml",
+    {
+      "no Location": operationBugs["no Location"] as Bug,
+      "codes are texts": {
+        breaks: ["contract.error-members"],
+        response(response) {
+          if (isError(response)) setText(response, textOf(response).replace(/"code":(\d+)/, '"code":"$1"'));
+        },
+      },
+    },
+  ],
+])("%s", (file, bugs) => {
+  let contract: Awaited<ReturnType<typeof startContractRules>>;
+  beforeAll(async () => {
+    contract = await startContractRules({ text: await read(file) });
+  });
+  afterAll(() => contract[Symbol.asyncDispose]());
+
+  test("every path into the served description leads to a member", () => contract.expectSources());
+  test("a server keeps the rules", () => contract.expectKept());
+  test.each(Object.entries(bugs))("%s: it is found", (_, bug) => contract.expectFound(bug));
+});
+
+test("rules that choose ids, and those of tokens, do not apply where there are none", async () => {
+  await using bookings = await startContractRules({ text: await read("bookings.yaml") });
+  await using pets = await startContractRules({ text: await read("pets.yaml") });
+  expect(bookings.leftOut).toMatchObject({
+    "ids.limits": "the server chooses the ids",
+    "idempotence.same-again": "the server chooses the ids",
+    "contract.scheme-case": "the contract takes no bearer token",
+  });
+  expect(pets.leftOut).toMatchObject({
+    "contract.token-required": "the contract takes requests without a token",
+    "contract.plant-members": "the contract has no body in its response",
+  });
+});
+
+test("a create that needs a key is sent with one, and rejected without", async () => {
+  const keyed = (await read("visits.yaml")).replace(
+    "operationId: bookVisit",
+    "operationId: bookVisit\n      parameters: [{ name: Idempotency-Key, in: header, required: true, schema: { type: string } }]",
+  );
+  await using contract = await startContractRules({ text: keyed });
+  await contract.expectKept();
+  await contract.expectFound({
+    breaks: ["idempotence.key-required"],
+    request(request) {
+      if (headerValues(request, "idempotency-key").length === 0) setHeader(request, "Idempotency-Key", "own");
+    },
+  });
+});
+
+test("the command needs no token for a contract that needs none", async () => {
+  await using store = await sandboxOf(contractFile("pets.yaml"));
+  const args = ["--url", store.url, "--contract", contractFile("pets.yaml")];
+  const { exitCode, stdout, stderr } = await runCommand(["conformance", ...args]);
+  expect({ exitCode, stderr, stdout }).toMatchObject({ exitCode: 0, stderr: "" });
+});
