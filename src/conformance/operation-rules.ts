@@ -69,7 +69,9 @@ export function operationRules(contents: Contents): readonly DefinedRule[] {
       run: async (check) => {
         const response = await check.create(check.plant());
         expectAccepted(response);
-        expectHeader(response, "Location", new RegExp(`${RegExp.escape(path)}/[^/]+$`));
+        const location = expectHeader(response, "Location", /./);
+        const end = location.slice(0, location.lastIndexOf("/"));
+        expectThat(end.endsWith(path), `expected a Location below ${path}, received ${shorten(location)}`);
       },
     },
     get: {

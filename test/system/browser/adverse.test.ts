@@ -125,8 +125,8 @@ test.concurrent("an import that is stopped is continued by importing the file ag
 
 /** With names of a thousand characters. */
 const largePlants = 200_000;
-/** Of the server: its memory is some 120 MB without an import. */
-const serverMbMax = 350;
+/** Of the server: 254 to 351 MB in 30 runs on 2 cores; one that held the file would have 200 MB more. */
+const serverMbMax = 400;
 const pageHeapMbMax = 60;
 
 test.concurrent("a file of 200 MB is imported with little memory in the server and in the page", async () => {

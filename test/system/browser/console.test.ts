@@ -269,6 +269,8 @@ test.concurrent("resources without texts have neither titles nor groups, and are
   const document = {
     openapi: "3.1.0",
     info: { title: "R&D", version: "1" },
+    security: [{ token: [] }],
+    components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
     paths: { "/readings": { post } },
   };
   await Bun.write(contract, JSON.stringify(document));

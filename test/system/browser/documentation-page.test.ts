@@ -2,6 +2,9 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { accessibilityFaults, type Page, TestBrowser } from "../../support/browser.ts";
+import { contractFile } from "../../support/contract-sandbox.ts";
+import { eventually } from "../../support/eventually.ts";
+import { RunningSandbox } from "../../support/sandbox.ts";
 import { RunningServer } from "../../support/server.ts";
 
 const resources = new AsyncDisposableStack();
@@ -170,4 +173,32 @@ test("is without accessibility violations, overprinted text or sideways scrollin
     expect(await page.evaluate(overprinted)).toEqual([]);
     expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);
   });
+});
+
+test("a contract with an API key and ids of the server: each create has a key of its own, sent again until it is answered", async () => {
+  const sandbox = resources.use(
+    await RunningSandbox.startInProcess({ args: ["--contract", contractFile("bookings.yaml")] }),
+  );
+  await browser.visit(`${sandbox.url}/`, {}, async (page) => {
+    await page.getByRole("button", { name: "Copy" }).first().waitFor();
+    expect(await page.getByLabel("API key").inputValue()).toBe("sandbox");
+    const key = page.getByLabel("Idempotency-Key");
+    const response = page.getByRole("region", { name: "Response", exact: true });
+    const send = async () => {
+      const before = await key.inputValue();
+      await page.getByRole("button", { name: "Send request" }).first().click();
+      await eventually(
+        "the key is another",
+        () => key.inputValue(),
+        (value) => value !== before,
+      );
+      return /"id":(\d+)/.exec(await response.innerText())?.[1];
+    };
+    const [first, second] = [await send(), await send()];
+    expect(first).toMatch(/^\d+$/);
+    expect(second).not.toBe(first);
+  });
+  const { text } = await sandbox.control("GET", "/requests?limit=10");
+  const sent = [...text.matchAll(/idempotency-key[^0-9a-f]+([0-9a-f-]{36})/gi)].map(([, key]) => key);
+  expect(new Set(sent).size).toBe(2);
 });

@@ -84,7 +84,10 @@ describe("a release", () => {
   test("writes the version and the date, commits, and tags", async () => {
     // Bun says so when it has downloaded its runtime, on the first build of a machine.
     const { exitCode, stderr } = result;
-    expect({ exitCode, stderr: stderr.replace(/^(?:Decompressing|Extracting)\.\.\. \n/gm, "") }).toEqual({
+    expect({
+      exitCode,
+      stderr: stderr.replace(/^(?:Downloading \[\d+\]|Decompressing\.\.\.|Extracting\.\.\.) \n/gm, ""),
+    }).toEqual({
       exitCode: 0,
       stderr: "",
     });
