@@ -79,9 +79,13 @@ export function errorShapeOf(schema: Json, contentType: string, described: Json)
   const undescribed = required.find((name) => !Object.hasOwn(properties, String(name)));
   if (undescribed !== undefined) return String(undescribed);
   // An error that says nothing is of no use.
-  return members.some(([, holds]) => holds === "message")
-    ? { contentType, members, schema: described }
-    : "message";
+  if (!members.some(([, holds]) => holds === "message")) return "message";
+  const isProblem = /^application\/problem\+json\b/i.test(contentType);
+  return {
+    contentType: isProblem ? "application/problem+json" : "application/json",
+    members,
+    schema: described,
+  };
 }
 
 /** Names of texts that hold the message also where they are optional. */

@@ -10,31 +10,31 @@ const pagePlantsDefault = 100;
 const int32Max = 2 ** 31 - 1;
 
 /** Members of lists by their usual names, in lower case and without underscores. */
-const partOfName: Readonly<Record<string, ListPart>> = {
-  limit: "limit",
-  perpage: "limit",
-  pagesize: "limit",
-  offset: "offset",
-  page: "page",
-  total: "total",
-  totalcount: "total",
-  totalitems: "total",
-  hasmore: "hasMore",
-};
+const partOfName: ReadonlyMap<string, ListPart> = new Map([
+  ["limit", "limit"],
+  ["perpage", "limit"],
+  ["pagesize", "limit"],
+  ["offset", "offset"],
+  ["page", "page"],
+  ["total", "total"],
+  ["totalcount", "total"],
+  ["totalitems", "total"],
+  ["hasmore", "hasMore"],
+]);
 
 /**
  * Reads the shape of a list, or returns why it cannot be served.
  *
  * @param schema of the response, with its references replaced; undefined if it is not described.
- * @param parameters of the query by their names.
+ * @param parameters the schemas of the query's parameters by their names.
  */
 export function readListShape(
   schema: Json | undefined,
   parameters: ReadonlyMap<string, Json>,
 ): ListShape | string {
   const integer = (name: string) => {
-    const { schema } = parameters.get(name) ?? {};
-    return isObject(schema) && (schema.type === "integer" || schema.type === "number") ? schema : undefined;
+    const parameter = parameters.get(name);
+    return parameter?.type === "integer" || parameter?.type === "number" ? parameter : undefined;
   };
   const numberOf = (value: unknown, otherwise: number) => (typeof value === "number" ? value : otherwise);
   const [after, offset, page, limit] = ["after", "offset", "page", "limit"].map(integer);
@@ -71,7 +71,7 @@ function listMembers(schema: Json, paging: ListShape["paging"]): ListShape["memb
     return "its response is neither an array nor an object with one";
   const members: [string, ListPart][] = [];
   for (const [name, property] of properties) {
-    const named = partOfName[name.replaceAll("_", "").toLowerCase()];
+    const named = partOfName.get(name.replaceAll("_", "").toLowerCase());
     const isOfPaging = (named !== "page" && named !== "offset") || named === paging;
     const part = name === array[0] ? "plants" : isOfPaging ? named : undefined;
     const wanted = part === "hasMore" ? "boolean" : part === "plants" ? "array" : "integer";

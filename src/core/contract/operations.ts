@@ -180,7 +180,9 @@ export class OperationsReader {
     const parameters = new Map<string, Json>();
     for (const value of operation.parameters as readonly unknown[]) {
       const parameter = this.#schemas.resolve(value, pointer);
-      if (parameter?.in === "query") parameters.set(String(parameter.name), parameter);
+      const described = this.#schemas.resolve(parameter?.schema, pointer);
+      if (parameter?.in === "query" && described !== undefined)
+        parameters.set(String(parameter.name), described);
     }
     const shape = readListShape(schema, parameters);
     if (typeof shape === "string" || schema === undefined) return shape;
@@ -202,7 +204,6 @@ export class OperationsReader {
       const parameter = this.#schemas.resolve(value, at);
       const name = parameter?.in === "header" ? String(parameter.name).toLowerCase() : parameter?.name;
       if (parameter === undefined || parameter.in === "path" || served.includes(String(name))) continue;
-
       this.#note(at, `the ${parameter.in} parameter ${parameter.name} of ${title} is not served`);
     }
     const content = this.#schemas.resolve(operation.requestBody, pointer)?.content;

@@ -126,6 +126,30 @@ test("a page that cannot be cut short is refused where it is too large", async (
   expect((await store.request("GET", "/bookings?limit=1&page=2")).status).toBe(200);
 });
 
+test("parameters that are references, and members that every object inherits", async () => {
+  using folder = new TemporaryFolder();
+  const changed = text
+    .replace(
+      "schema: { type: integer, minimum: 1, default: 1 }",
+      'schema: { $ref: "#/components/schemas/Page" }',
+    )
+    .replace(
+      "    Problem:\n      type",
+      "    Page: { type: integer, minimum: 1, default: 1 }\n    Problem:\n      type",
+    )
+    .replace(
+      "total: { type: integer }",
+      "total: { type: integer }\n                  constructor: { type: integer }",
+    )
+    .replace("application/problem+json:", '"application/problem+json; x=\\n":');
+  writeFileSync(folder.file("changed.yaml"), changed);
+  await using store = await sandboxOf(folder.file("changed.yaml"));
+  expect(store.contract.list).toMatchObject({ paging: "page", firstPage: 1 });
+  expect((await store.request("GET", "/bookings")).text).toBe('{"data":[],"page":1,"total":0}');
+  const { headers } = await store.request("GET", "/nothing");
+  expect(headers.get("content-type")).toBe("application/problem+json");
+});
+
 test("what cannot be filled is not served, and said", async () => {
   const reasonFor = async (changed: string) => {
     const { notes, operations } = await readContract({ text: changed });
