@@ -76,12 +76,75 @@ describeIfInstalled("openssl", "TLS", () => {
   });
 });
 
+describeIfInstalled("openssl", "TLS with passwords", () => {
+  const folder = new TemporaryFolder();
+  let database: PostgresServer;
+  beforeAll(async () => {
+    makeCertificate(folder, "server", "/CN=plantstore-test", "DNS:localhost");
+    chmodSync(folder.path, 0o755);
+    chmodSync(folder.file("server.key"), 0o600);
+    writeFileSync(
+      folder.file("pg_hba.conf"),
+      [
+        "local all all trust",
+        "host all postgres all trust",
+        "hostssl all bound all scram-sha-256",
+        "hostssl all plain all password",
+        "hostssl all trusted all trust",
+      ].join("\n"),
+    );
+    if (isRoot)
+      for (const file of ["server.key", "server.crt", "pg_hba.conf"])
+        chownSync(folder.file(file), unprivilegedUser, unprivilegedUser);
+    database = await PostgresServer.start({
+      ssl: "on",
+      ssl_cert_file: folder.file("server.crt"),
+      ssl_key_file: folder.file("server.key"),
+      hba_file: folder.file("pg_hba.conf"),
+    });
+    for (const role of ["bound", "plain", "trusted"])
+      await database.query("postgres", `CREATE ROLE ${role} LOGIN SUPERUSER PASSWORD 'secret'`);
+  });
+  afterAll(async () => {
+    await database[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+
+  const migrate = (role: string, query: string) =>
+    runCommand([
+      "migrate",
+      "--database",
+      `postgres://${role}:secret@localhost:${database.port}/postgres?retry_timeout=1&sslmode=require&${query}`,
+    ]);
+
+  test("channel_binding=require refuses a server that asks for another proof", async () => {
+    expect(await migrate("bound", "channel_binding=require")).toMatchObject({ exitCode: 0 });
+    expect(await migrate("plain", "channel_binding=prefer")).toMatchObject({ exitCode: 0 });
+    for (const role of ["plain", "trusted"]) {
+      const { exitCode, stderr } = await migrate(role, "channel_binding=require");
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 1,
+        stderr: expect.stringContaining(
+          "channel_binding=require, but the server does not ask for SCRAM-SHA-256-PLUS",
+        ),
+      });
+    }
+  });
+
+  test("sslnegotiation=direct and options reach the server", async () => {
+    const { exitCode } = await migrate("bound", "sslnegotiation=direct&options=-c%20work_mem%3D5MB");
+    expect(exitCode).toBe(0);
+  });
+});
+
 test.concurrent("a host may be the folder of a Unix socket", async () => {
   using folder = new TemporaryFolder();
   chmodSync(folder.path, 0o777);
   await using database = await PostgresServer.start({ unix_socket_directories: folder.path });
   const socket = `postgres://postgres@${encodeURIComponent(folder.path)}:${database.port}/postgres`;
   expect((await runCommand(["migrate", "--database", socket])).exitCode).toBe(0);
+  const asParameter = `postgres:///postgres?host=${folder.path}&port=${database.port}&user=postgres&sslmode=require`;
+  expect((await runCommand(["stats", "--database", asParameter])).exitCode).toBe(0);
 });
 
 /** From 1.21 on PgBouncer tracks prepared statements. */

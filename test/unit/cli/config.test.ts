@@ -4,6 +4,7 @@ import { afterAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { resolveConfig } from "../../../src/cli/config/resolve.ts";
 import { type SettingName, serverSettingNames, settings } from "../../../src/cli/config/settings.ts";
+import { storeAt } from "../../../src/core/store/open-store.ts";
 import {
   configurationError,
   configured,
@@ -274,8 +275,34 @@ test.each([
 });
 
 test.each([
-  ["a@b/c?sslmode=prefer", 'sslmode is "prefer", but must be disable, require, verify-ca or verify-full'],
-  ["a@b/c?pool=3", "it has no parameter pool; there are sslmode"],
+  ["a:b@c.neon.example/d?sslmode=require&channel_binding=require", "c.neon.example:5432/d"],
+  [
+    "a:b@c/d?sslmode=verify-full&sslnegotiation=direct&gssencmode=prefer&target_session_attrs=read-write",
+    "c:5432/d",
+  ],
+  ["a:b@c/d?ssl=true&options=endpoint%3Dquiet-sea", "c:5432/d"],
+  ["/plants?host=/var/run/postgresql", "/var/run/postgresql:5432/plants"],
+  ["/?host=/tmp,db2&port=5433&dbname=plants&user=a", "/tmp:5433,db2:5433/plants"],
+  ["c/d?host=10.0.0.1,fe80::1&port=1,2", "10.0.0.1:1,[fe80::1]:2/d"],
+])("the address postgres://%s, as providers print it, is %s", (address, location) => {
+  expect(storeAt(`postgres://${address}`).location).toBe(location);
+});
+
+test.each([
+  [
+    "a@b/c?sslmode=prefer",
+    "sslmode=prefer connects without TLS if the server says that it has none; use require",
+  ],
+  ["a@b/c?sslmode=allow", "sslmode=allow connects without TLS if the server lets it; use require"],
+  ["a@b/c?sslmode=on", 'sslmode is "on", but must be disable, require, verify-ca or verify-full'],
+  ["a@b/c?pgbouncer=true", "the parameter pgbouncer is for Prisma; leave it out"],
+  ["a@b/c?schema=public", "the parameter schema is for Prisma; leave it out"],
+  ["a@b/c?target_session_attrs=standby", "finds hosts that cannot be written; use read-write"],
+  ["a@b/c?gssencmode=require", "needs GSSAPI, which is not supported; use sslmode=verify-full"],
+  ["a@b/c?channel_binding=require", "channel_binding=require needs TLS; add sslmode=require or verify-full"],
+  ["a@b/c?sslnegotiation=direct", "sslnegotiation=direct needs TLS; add sslmode=require or verify-full"],
+  ["a@b/c?password=x", "the password goes before the host, as user:password@host"],
+  ["a@b/c?pool=3", "it has no parameter pool; there are host"],
   ["a@b/c?retry_timeout=100000", "retry_timeout"],
   ["a@b,c:99999/c", "a host is not NAME or NAME:PORT, or a part has a % that is not written as %25"],
 ])("the address postgres://%s is an error that says why", (address, reason) => {

@@ -1,7 +1,8 @@
 // Parses connection URLs such as postgres://user:password@one:5432,two:5432/plants?sslmode=require.
-// The parameters have libpq's names (PostgreSQL manual, "Connection URIs"); statement_timeout,
-// retry_timeout, pool_size and citus are this program's own.
+// The parameters have libpq's names and meanings (PostgreSQL manual, "Parameter Key Words");
+// statement_timeout, retry_timeout, pool_size and citus are this program's own.
 
+import { userInfo } from "node:os";
 import { parse } from "pg-connection-string";
 import { OperatorError } from "../../operator-error.ts";
 import type { ClientConfig } from "./driver.ts";
@@ -11,6 +12,8 @@ export interface HostConfig extends ClientConfig {
   readonly host: string;
   readonly port: number;
   readonly connectionTimeoutMillis: number;
+  /** Whether a server that does not prove that the TLS connection ends at it is refused. */
+  readonly requiresChannelBinding: boolean;
 }
 
 export interface PostgresUrl {
@@ -27,10 +30,19 @@ export interface PostgresUrl {
 }
 
 const parameterDefaults = {
+  host: "",
+  port: "",
+  user: "",
+  dbname: "",
   sslmode: "disable",
   sslrootcert: "",
   sslcert: "",
   sslkey: "",
+  sslnegotiation: "postgres",
+  channel_binding: "disable",
+  gssencmode: "disable",
+  target_session_attrs: "read-write",
+  options: "",
   application_name: "plantstore",
   connect_timeout: "2",
   statement_timeout: "5",
@@ -40,6 +52,36 @@ const parameterDefaults = {
 };
 
 type Parameters = Record<keyof typeof parameterDefaults, string>;
+
+/** Parameters of URLs for other programs, which libpq does not know either. */
+const programOf: ReadonlyMap<string, string> = new Map([
+  ["pgbouncer", "Prisma"],
+  ["schema", "Prisma"],
+  ["connection_limit", "Prisma"],
+  ["pool_timeout", "Prisma"],
+  ["socket_timeout", "Prisma"],
+  ["sslaccept", "Prisma"],
+  ["uselibpqcompat", "node-postgres"],
+  ["currentSchema", "JDBC"],
+  ["prepareThreshold", "JDBC"],
+]);
+
+/** Values that would weaken the connection, or not find the primary, and what to use instead. */
+const refusals: Readonly<Partial<Record<keyof Parameters, Readonly<Record<string, string>>>>> = {
+  // They would connect without TLS to whoever says that the server has none.
+  sslmode: {
+    prefer:
+      "connects without TLS if the server says that it has none; use require or verify-full, or disable",
+    allow: "connects without TLS if the server lets it; use require or verify-full, or disable",
+    "no-verify": "is node-postgres'; use require, which does the same, or verify-full",
+  },
+  target_session_attrs: {
+    "read-only": "finds hosts that cannot be written; use read-write",
+    standby: "finds hosts that cannot be written; use read-write",
+    "prefer-standby": "finds hosts that cannot be written; use read-write",
+  },
+  gssencmode: { require: "needs GSSAPI, which is not supported; use sslmode=verify-full" },
+};
 
 /**
  * Parses `//user@host/database?…`. Throws an OperatorError that quotes nothing of it: any part may
@@ -55,13 +97,27 @@ export function parsePostgresUrl(rest: string): PostgresUrl {
     );
   }
   const parameters = parseParameters(query);
+  const { sslmode, sslrootcert, sslcert, sslkey } = parameters;
   const sslParameters = new URLSearchParams(
-    Object.entries(parameters).filter(([name, value]) => name.startsWith("ssl") && value !== ""),
+    Object.entries({ sslmode, sslrootcert, sslcert, sslkey }).filter(([, value]) => value !== ""),
   );
+  const [user, name] = [parameters.user, parameters.dbname].map(encodeURIComponent);
+  const account = user === "" ? credentials : `${user}@`;
+  const path = name === "" ? database : `/${name}`;
   // A password may contain characters that would end it in a URL.
   const urlOf = (host: string) =>
-    `postgres://${credentials}${host}${database}`.replaceAll(/[#?]/g, encodeURIComponent);
+    `postgres://${account}${host}${path}`.replaceAll(/[#?]/g, encodeURIComponent);
+  const binding = oneOf(parameters, "channel_binding", ["prefer", "require", "disable"]);
+  const negotiation = oneOf(parameters, "sslnegotiation", ["postgres", "direct"]);
+  if (sslmode === "disable" && (binding === "require" || negotiation === "direct"))
+    throw invalidUrl(
+      `${binding === "require" ? "channel_binding=require" : "sslnegotiation=direct"} needs TLS; add sslmode=require or verify-full`,
+    );
   const options = {
+    sslnegotiation: negotiation,
+    enableChannelBinding: binding !== "disable" && sslmode !== "disable",
+    requiresChannelBinding: binding === "require",
+    ...(parameters.options !== "" && { options: parameters.options }),
     application_name: parameters.application_name,
     keepAlive: true,
     // A host that was replaced answers with a reset.
@@ -69,7 +125,10 @@ export function parsePostgresUrl(rest: string): PostgresUrl {
     connectionTimeoutMillis: seconds(parameters, "connect_timeout"),
   };
   return {
-    hosts: hosts.split(",").map((host) => ({ ...parseHost(`${urlOf(host)}?${sslParameters}`), ...options })),
+    hosts: hostsOf(hosts, parameters).map((host) => ({
+      ...parseHost(`${urlOf(host)}?${sslParameters}`),
+      ...options,
+    })),
     connectionsMax: wholeNumber(parameters, "pool_size"),
     statementMsMax: seconds(parameters, "statement_timeout"),
     retryMsMax: seconds(parameters, "retry_timeout"),
@@ -77,16 +136,20 @@ export function parsePostgresUrl(rest: string): PostgresUrl {
   };
 }
 
-function parseHost(url: string): Omit<HostConfig, "connectionTimeoutMillis"> {
+function parseHost(url: string): Omit<HostConfig, "connectionTimeoutMillis" | "requiresChannelBinding"> {
   try {
-    const { host, port, user, password, database, ssl } = parse(url, { useLibpqCompat: true });
+    const { host, port, user: given, password, database, ssl } = parse(url, { useLibpqCompat: true });
+    const isSocket = host?.startsWith("/") === true;
+    // Over a Unix socket the account of the process is the role, as in libpq.
+    const user = given || (isSocket ? userInfo().username : undefined);
     return {
       host: host || "localhost",
       port: Number(port || 5432),
       ...(user ? { user } : {}),
       ...(password ? { password } : {}),
       ...(database ? { database } : {}),
-      ssl: ssl as NonNullable<ClientConfig["ssl"]>,
+      // A Unix socket has no TLS, whatever sslmode says.
+      ssl: isSocket ? false : (ssl as NonNullable<ClientConfig["ssl"]>),
     };
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
@@ -97,16 +160,39 @@ function parseHost(url: string): Omit<HostConfig, "connectionTimeoutMillis"> {
   }
 }
 
+/** The hosts of the URL, or those of the parameters, which may be folders of Unix sockets. */
+function hostsOf(inUrl: string, { host, port }: Parameters): string[] {
+  const names = host === "" ? inUrl.split(",") : host.split(",").map(hostInUrl);
+  if (port === "") return names;
+  const ports = port.split(",");
+  return names.map((name, index) => `${name}:${ports[ports.length === 1 ? 0 : index] ?? ""}`);
+}
+
+function hostInUrl(host: string): string {
+  if (host.startsWith("/")) return encodeURIComponent(host);
+  return host.includes(":") ? `[${host}]` : host;
+}
+
 function parseParameters(query: string): Parameters {
   const parameters: Parameters = { ...parameterDefaults };
   for (const [name, value] of new URLSearchParams(query)) {
-    if (!Object.hasOwn(parameterDefaults, name)) {
+    const program = programOf.get(name);
+    if (program !== undefined) throw invalidUrl(`the parameter ${name} is for ${program}; leave it out`);
+    if (name === "password") throw invalidUrl("the password goes before the host, as user:password@host");
+    // As libpq reads the URLs of JDBC.
+    if (name === "ssl" && value === "true") parameters.sslmode = "require";
+    else if (!Object.hasOwn(parameterDefaults, name))
       throw invalidUrl(`it has no parameter ${name}; there are ${Object.keys(parameterDefaults).join(", ")}`);
-    }
-    parameters[name as keyof Parameters] = value;
+    else parameters[name as keyof Parameters] = value;
   }
-  // `prefer` would connect without TLS to whoever says that the server has none.
+  for (const [name, refused] of Object.entries(refusals)) {
+    const value = parameters[name as keyof Parameters];
+    if (Object.hasOwn(refused, value)) throw invalidUrl(`${name}=${value} ${refused[value]}`);
+  }
   oneOf(parameters, "sslmode", ["disable", "require", "verify-ca", "verify-full"]);
+  // Each host is checked for whether it accepts writes, whatever is asked.
+  oneOf(parameters, "target_session_attrs", ["read-write", "primary", "any"]);
+  oneOf(parameters, "gssencmode", ["disable", "prefer"]);
   return parameters;
 }
 

@@ -1,6 +1,7 @@
 // The PostgreSQL client node-postgres and its streams for COPY, imported here and nowhere else.
 
 export {
+  Client,
   type ClientBase,
   type ClientConfig,
   type Connection,

@@ -10,8 +10,12 @@ import { DatabaseError } from "./driver.ts";
  * @param cause an error of the client library, or the reason.
  */
 export class ConnectionLost extends Error {
-  constructor(cause: unknown) {
+  /** Whether waiting cannot help. */
+  readonly isPermanent: boolean;
+
+  constructor(cause: unknown, isPermanent = false) {
     super(errorReason(cause), { cause });
+    this.isPermanent = isPermanent;
   }
 }
 

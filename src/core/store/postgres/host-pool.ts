@@ -2,6 +2,7 @@
 
 import { Socket } from "node:net";
 import { withinTime } from "../../time-limit.ts";
+import { BoundClient } from "./bound-client.ts";
 import type { HostConfig } from "./connection-url.ts";
 import { CopyIn } from "./copy-in.ts";
 import { type ClientBase, DatabaseError, Pool, type PoolClient, type QueryConfig } from "./driver.ts";
@@ -62,6 +63,7 @@ export class HostPool implements Queries {
       // many again while statements that were given up still run.
       max: 2 * (limits.connectionsMax + 1),
       idleTimeoutMillis: 0,
+      ...(config.requiresChannelBinding && { Client: BoundClient }),
       stream: () => this.#newSocket(),
       onConnect: async (client: ClientBase) => {
         // Its query rejects; without a listener "error" would end the process.

@@ -2,6 +2,7 @@
 // node-postgres has no target_session_attrs, and those of other clients accept some standbys, so
 // each host is checked.
 
+import { OperatorError } from "../../operator-error.ts";
 import type { StoreWait } from "../plant-store.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { ConnectionLost, classifyError, errorReason } from "./errors.ts";
@@ -102,7 +103,11 @@ export class Primary {
       return await Promise.any(this.#hosts.map(checked));
     } catch (error) {
       if (!(error instanceof AggregateError)) throw error;
-      throw new ConnectionLost(error.errors.map(errorReason).join("; "));
+      const errors: readonly unknown[] = error.errors;
+      const reason = errors.map(errorReason).join("; ");
+      const isPermanent = errors.every((each) => each instanceof ConnectionLost && each.isPermanent);
+      if (isPermanent) throw new OperatorError(`cannot open the store: ${reason}`);
+      throw new ConnectionLost(reason);
     } finally {
       clearTimeout(slow);
     }
@@ -127,6 +132,7 @@ async function checked(host: HostPool): Promise<HostPool> {
     await host.check();
     return host;
   } catch (error) {
-    throw new ConnectionLost(`${host.name}: ${errorReason(error)}`);
+    const isPermanent = error instanceof ConnectionLost && error.isPermanent;
+    throw new ConnectionLost(`${host.name}: ${errorReason(error)}`, isPermanent);
   }
 }

@@ -58,7 +58,7 @@ export async function openSession(
   };
   const found = await query(checkSql);
   const reason = refusalReason(found);
-  if (reason !== undefined) throw new ConnectionLost(reason);
+  if (reason !== undefined) throw new ConnectionLost(reason, found.encoding !== "UTF8");
   const isWeak = !isDurable(found.synchronous_commit);
   // A pooler has its own process ids. The parameters of a session behind it are those of the role.
   const isDirect = found.backend === String((client as { readonly processID?: number }).processID);
@@ -89,7 +89,8 @@ export async function openSession(
 /** Why plants must not be committed on a host; undefined if they may. */
 function refusalReason({ read_only, encoding, fsync, full_page_writes, unlogged }: Row): string | undefined {
   if (read_only !== "off") return "accepts no writes (a standby, or read-only)";
-  if (encoding !== "UTF8") return `has the encoding ${encoding}; it must be UTF8`;
+  if (encoding !== "UTF8")
+    return `has the encoding ${encoding}; it must be UTF8: create a database with ENCODING 'UTF8'`;
   if (fsync !== "on") return "has fsync off, so that commits can be lost; set it to on";
   if (full_page_writes !== "on")
     return "has full_page_writes off, so that a power cut can tear pages; set it to on";
