@@ -81,6 +81,12 @@ interface ServerLimits {
   readonly queuePlantsMax: number;
   /** Open connections of both listeners. */
   readonly connectionsMax: number;
+  /**
+   * Time without traffic after which a connection is closed, also without a response: longer than a
+   * database takes to fail over, and than load balancers keep theirs. At least 10 seconds more than
+   * arrivalSecondsMax count.
+   */
+  readonly idleSecondsMax: number;
   /** Time to finish accepted requests when the server stops. */
   readonly drainSecondsMax: number;
 }
@@ -122,14 +128,13 @@ const defaultLimits: ServerLimits = {
   arrivalSecondsMax: 20,
   queuePlantsMax: 10_000,
   connectionsMax: 10_000,
+  // Load balancers of AWS and nginx keep theirs for 60, and would send into a connection that closes.
+  idleSecondsMax: 75,
   drainSecondsMax: 10,
 };
 
 /** Enough for full batches; otherwise the first plant in a batch waits for the last. */
 const batchPlantsMax = 1_024;
-
-/** Longer than a database takes to fail over: Bun closes an idle connection without a response. */
-const idleSecondsMin = 30;
 
 /** Rejects with a ListenError if an address cannot be bound, and with the store's error. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
@@ -241,7 +246,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       certificate,
       operations,
       basePath,
-      idleSecondsMax: Math.max(idleSecondsMin, limits.arrivalSecondsMax + 10),
+      idleSecondsMax: Math.max(limits.idleSecondsMax, limits.arrivalSecondsMax + 10),
       connectionLimit,
       onException(error) {
         const requestId = makeRequestId();

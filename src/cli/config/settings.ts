@@ -257,6 +257,13 @@ const limits = {
       "maximum number of open connections; beyond it idle ones are closed, and others after their next response",
     parse: integer(1, 1_000_000),
   },
+  idleSecondsMax: {
+    flag: "--idle-seconds-max <seconds>",
+    default: "75",
+    description:
+      "time without traffic after which a connection is closed; longer than a load balancer in front keeps its own",
+    parse: integer(10, 255),
+  },
   drainSecondsMax: {
     flag: "--drain-seconds-max <seconds>",
     default: "10",

@@ -19,6 +19,19 @@ test.concurrent(`${idleCount} idle connections are held and released, and other 
   expect(await session.faults()).toEqual([]);
 });
 
+test.concurrent("a silent connection is kept as long as a load balancer needs it, and then closed", async () => {
+  const args = ["--idle-seconds-max", "14", "--arrival-seconds-max", "1"];
+  await using session = await HostileSession.start(args);
+  const connection = await RawConnection.open(session.target.url);
+  connection.write("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n");
+  const sentAt = performance.now();
+  const received = await connection.closed;
+  const seconds = (performance.now() - sentAt) / 1_000;
+  expect(received).toStartWith("HTTP/1.1 200");
+  // Bun looks every 4 seconds.
+  expect(seconds).toBeWithin(13, 30);
+});
+
 test.concurrent("responses that are never read do not accumulate", async () => {
   await using session = await HostileSession.start();
   const before = await session.footprint();
