@@ -4,8 +4,9 @@ import { Command } from "commander";
 import { printable } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
+import { formatOfName, openContent } from "../operations/content.ts";
 import type { CsvHeader } from "../operations/csv.ts";
-import { type FormatName, formatOfFile, readRecords } from "../operations/format.ts";
+import { type FormatName, readRecords } from "../operations/format.ts";
 import {
   type ImportCounts,
   type ImportOptions,
@@ -32,6 +33,8 @@ const someRejectedExitCode = 3;
 const settingNames = ["format", "importUpdate", "dryRun", "database", "bodyBytesMax"] as const;
 type ImportConfig = Config<(typeof settingNames)[number]> & { readonly format: FormatName };
 
+type ImportSource = Pick<Source, "chunks" | "fractionRead">;
+
 export function importCommand(): Command {
   const command = new Command("import")
     .description("create plants from NDJSON or CSV; resumable: run again after an interruption")
@@ -54,14 +57,20 @@ text.`,
   return withSettings(command, settingNames, async (given, file: string) => {
     using interrupt = new InterruptSignal();
     using source = openSource(file, interrupt.signal, host().openInput);
-    const config = { ...given, format: given.format ?? formatOfFile(file) };
+    const name = file === "-" ? "stdin" : file;
+    const { format, chunks } = await openContent(source.chunks, {
+      name,
+      given: given.format,
+      named: formatOfName(file),
+    });
+    const config = { ...given, format };
     const run = config.dryRun ? runDry : runImport;
-    await run(config, source, interrupt.signal, file === "-" ? "stdin" : file);
+    await run(config, { fractionRead: source.fractionRead, chunks }, interrupt.signal, name);
   });
 }
 
 /** Prints what an import would do, and the first differences. */
-async function runDry(config: ImportConfig, source: Source, signal: AbortSignal): Promise<void> {
+async function runDry(config: ImportConfig, source: ImportSource, signal: AbortSignal): Promise<void> {
   const { database, importUpdate } = config;
   const dryRun = async (store: PlantStore) => {
     await using read = await store.openSql();
@@ -94,7 +103,7 @@ async function runDry(config: ImportConfig, source: Source, signal: AbortSignal)
 /** @param name begins the name of the report of rejected records. */
 async function runImport(
   config: ImportConfig,
-  source: Source,
+  source: ImportSource,
   signal: AbortSignal,
   name: string,
 ): Promise<void> {
@@ -154,7 +163,7 @@ async function runImport(
 /** Imports the records of a source, and shows the progress. */
 async function importRecords(
   { format, bodyBytesMax }: ImportConfig,
-  source: Source,
+  source: ImportSource,
   store: Pick<PlantStore, "create" | "contract">,
   options: ImportOptions,
   onHeader: (header: CsvHeader) => void,

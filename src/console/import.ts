@@ -4,6 +4,7 @@
 import { AdminError } from "../admin-pages/admin-responses.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { Outcome, PlantStore } from "../core/store/plant-store.ts";
+import { openContent } from "../operations/content.ts";
 import { formatNames, readRecords } from "../operations/format.ts";
 import { importPlants, newCounts, type RejectedRecord, StoreUnavailable } from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
@@ -79,7 +80,7 @@ async function importFile(
   const { bodyBytesMax, emit, reader } = context;
   const { contract } = context.store;
   const counts = newCounts();
-  const rejections = new RejectionReport(format);
+  let rejections = new RejectionReport(format);
   const report: Buffer[] = [];
   let reportBytes = 0;
   let ignored: readonly string[] = [];
@@ -93,18 +94,20 @@ async function importFile(
   };
   // Also ends a read that waits for a client.
   const pieces = file.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal });
-  const records = readRecords(contract, format, pieces, {
-    recordBytesMax: bodyBytesMax,
-    onHeader(header) {
-      rejections.onHeader(header);
-      replacement?.onHeader(header);
-      ignored = header.ignored;
-    },
-  });
   const run = update === "replace" ? changes.startRun(client) : undefined;
   let replacement: Replacement | undefined;
   let failure: string | undefined;
   try {
+    const content = await openContent(pieces, { name: "the file", named: format });
+    rejections = new RejectionReport(content.format);
+    const records = readRecords(contract, content.format, content.chunks, {
+      recordBytesMax: bodyBytesMax,
+      onHeader(header) {
+        rejections.onHeader(header);
+        replacement?.onHeader(header);
+        ignored = header.ignored;
+      },
+    });
     if (update !== "off") replacement = new Replacement(contract, await reader(), run);
     const store = update === "dry-run" ? dryStore(contract, await reader()) : smallBatches(context);
     await importPlants(records, store, { counts, replacement, onRejected, signal });

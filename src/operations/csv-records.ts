@@ -14,7 +14,7 @@ export type CsvCells = readonly (string | undefined)[] | { readonly error: strin
 export type OnCsvRecord = (cells: CsvCells, start: number, end: number) => void;
 
 /** The delimiters of files. An export has commas; spreadsheets save others. */
-export const delimiters = [",", ";", "\t"] as const;
+export const delimiters = [",", ";", "\t", "|"] as const;
 
 export type Delimiter = (typeof delimiters)[number];
 

@@ -65,6 +65,7 @@ export class Csv implements RecordFormat<CsvCells> {
   toPlant(cells: CsvCells, text: string): ImportRecord["plant"] | undefined {
     // A row that was emptied in a spreadsheet has delimiters only.
     if (text.trim() === "" || ("every" in cells && cells.every(isAbsent))) return undefined;
+    if (this.#columns === undefined && separatorLine.test(text)) return undefined;
     if (this.#columns === undefined) {
       const { columns, ignored } = parseHeader(this.#contract, cells, text);
       this.#columns = columns;
@@ -120,7 +121,8 @@ function findDelimiter(contract: Contract, text: string): Delimiter {
   const hasRequired = (delimiter: Delimiter) => {
     let header: CsvCells | undefined;
     parseCsvRecords(text, delimiter, (cells, start, end) => {
-      if (text.slice(start, end).trim() !== "") header ??= cells;
+      const line = text.slice(start, end);
+      if (line.trim() !== "" && !separatorLine.test(line)) header ??= cells;
     });
     if (header === undefined || "error" in header) return false;
     const places = placesOf(contract, header);
@@ -128,6 +130,9 @@ function findDelimiter(contract: Contract, text: string): Delimiter {
   };
   return delimiters.find(hasRequired) ?? ",";
 }
+
+/** Excel reads and writes a first line that names the delimiter. */
+const separatorLine = /^"?sep=.?"?$/i;
 
 const isAbsent = (cell: string | undefined) => cell === undefined;
 

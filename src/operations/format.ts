@@ -25,8 +25,3 @@ export function readRecords(
     ? recordsOf(chunks, new Csv(contract, options), recordBytesMax)
     : recordsOf(chunks, ndjson(contract), recordBytesMax);
 }
-
-/** The format of a file by its extension: CSV for .csv, otherwise NDJSON. */
-export function formatOfFile(name: string): FormatName {
-  return /\.csv$/i.test(name) ? "csv" : "ndjson";
-}

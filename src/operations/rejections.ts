@@ -5,7 +5,7 @@ import { appendFileSync, closeSync, openSync } from "node:fs";
 import { errorRegistry } from "../core/contract/errors.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { CsvHeader } from "./csv.ts";
-import { type Delimiter, formatCsvCell } from "./csv-records.ts";
+import { type CsvCells, type Delimiter, formatCsvCell, parseCsvRecords } from "./csv-records.ts";
 import type { FormatName } from "./format.ts";
 import type { RejectedRecord } from "./import.ts";
 
@@ -18,6 +18,7 @@ export class RejectionReport {
   /** The text before the next record. */
   #start = "";
   #delimiter: Delimiter = ",";
+  #columns = 0;
 
   constructor(format: FormatName) {
     this.#format = format;
@@ -26,6 +27,7 @@ export class RejectionReport {
   /** Is told the header of the file. */
   onHeader({ text, delimiter }: CsvHeader): void {
     this.#delimiter = delimiter;
+    this.#columns = cellsOf(text, delimiter)?.length ?? 0;
     this.#start = `${text}${delimiter}${reasonColumn}\n`;
   }
 
@@ -40,10 +42,33 @@ export class RejectionReport {
     const start = this.#start;
     this.#start = "";
     // One line, as it may follow an error of syntax.
-    const reason = `line ${line}: ${code} ${error.message}`.replaceAll(/\p{Cc}/gu, " ");
+    const { cells, surplus } = bytes === undefined ? this.#fit(text) : { cells: bytes, surplus: "" };
+    const reason = `line ${line}: ${code} ${error.message}${surplus}`.replaceAll(/\p{Cc}/gu, " ");
     const end = `${this.#delimiter}${formatCsvCell(reason, this.#delimiter)}\n`;
-    return Buffer.concat([Buffer.from(start), bytes ?? Buffer.from(text), Buffer.from(end)]);
+    return Buffer.concat([Buffer.from(start), Buffer.from(cells), Buffer.from(end)]);
   }
+
+  /** A record with as many cells as the header, so that the reason stands in its column. */
+  #fit(text: string): { readonly cells: string; readonly surplus: string } {
+    const cells = cellsOf(text, this.#delimiter);
+    if (cells === undefined || cells.length === this.#columns) return { cells: text, surplus: "" };
+    if (cells.length < this.#columns)
+      return { cells: text + this.#delimiter.repeat(this.#columns - cells.length), surplus: "" };
+    const written = cells.map((cell) => formatCsvCell(cell, this.#delimiter));
+    return {
+      cells: written.slice(0, this.#columns).join(this.#delimiter),
+      surplus: ` The others are ${written.slice(this.#columns).join(this.#delimiter)}`,
+    };
+  }
+}
+
+/** The cells of a record; undefined for an error of syntax. */
+function cellsOf(text: string, delimiter: Delimiter): readonly (string | undefined)[] | undefined {
+  let found: CsvCells | undefined;
+  parseCsvRecords(text, delimiter, (cells) => {
+    found ??= cells;
+  });
+  return found === undefined || "error" in found ? undefined : found;
 }
 
 /** Bytes that are buffered for one write. */

@@ -6,7 +6,8 @@ import { ApiError } from "../core/contract/errors.ts";
 import { conflictError } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { type PlantStore, toEntries } from "../core/store/plant-store.ts";
-import { formatOfFile, readRecords } from "../operations/format.ts";
+import { formatOfName, openContent } from "../operations/content.ts";
+import { readRecords } from "../operations/format.ts";
 import { openSource } from "../operations/source.ts";
 import { exampleSeeds } from "./example-seeds.ts";
 
@@ -33,9 +34,8 @@ export async function loadSeeds(
 
 async function loadFile(file: string, store: Pick<PlantStore, "create" | "contract">): Promise<void> {
   using source = openSource(file, new AbortController().signal);
-  for await (const records of readRecords(store.contract, formatOfFile(file), source.chunks, {
-    recordBytesMax,
-  })) {
+  const { format, chunks } = await openContent(source.chunks, { name: file, named: formatOfName(file) });
+  for await (const records of readRecords(store.contract, format, chunks, { recordBytesMax })) {
     const plants: Plant[] = records.map(({ line, plant }) => {
       if (plant instanceof ApiError) throw invalidSeed(file, line, plant);
       return plant;

@@ -352,7 +352,7 @@ const commandSettings = {
   force: switchSetting("--force", "replace an existing store"),
   format: {
     flag: "--format <ndjson|csv>",
-    description: "if not set, import uses the file's extension, and export prints ndjson",
+    description: "if not set, import goes by the file's content, and export prints ndjson",
     parse: oneOf(...formatNames),
   },
   sinceId: {

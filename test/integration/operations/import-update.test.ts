@@ -127,13 +127,13 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
       );
       expect(lines).toContain('\n"a\nb";9.0E+15;Hoya;"5;-";"line 4: 40002 ');
       expect(lines).toContain('\n;4;x"y;6;');
-      expect(lines).toContain("\n;5;Rosa;");
+      expect(lines).toContain("\n;5;Rosa;;");
 
       // Corrected in an editor.
       const corrected = [
         ["twelve", "2"],
         [';x"y;', ';"x""y";'],
-        [";5;Rosa;", ";5;Rosa;7;"],
+        [";5;Rosa;;", ";5;Rosa;7;"],
         ["9.0E+15", "9007199254740993"],
       ] as const;
       writeFileSync(

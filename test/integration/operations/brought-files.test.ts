@@ -1,0 +1,137 @@
+// Files as people bring them: of spreadsheets, packed, in other encodings, and of other kinds.
+
+import { expect, test } from "bun:test";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { formatOfName, openContent } from "../../../src/operations/content.ts";
+import { createStore, runCommand, TemporaryFolder } from "../../support/server.ts";
+
+const utf16 = (text: string, isBig = false) => {
+  const bytes = Buffer.from(`\ufeff${text}`, "utf16le");
+  return isBig ? bytes.swap16() : bytes;
+};
+const table = (delimiter: string) =>
+  ["id,name,tag", '1,"Monstera, big",tropical', "9007199254740993,Fougère,"]
+    .join("\n")
+    .replaceAll(/,(?! )/g, delimiter);
+const expected = [
+  '{"id":1,"name":"Monstera, big","tag":"tropical"}',
+  '{"id":9007199254740993,"name":"Fougère"}',
+];
+const ndjson = `${expected.join("\n")}\n`;
+
+/** Imports a file into a store of its own. */
+async function importFile(name: string, content: string | Uint8Array, ...args: string[]) {
+  const folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
+  writeFileSync(folder.file(name), content);
+  const result = await runCommand(["import", folder.file(name), "--database", database, ...args]);
+  const { stdout } = await runCommand(["export", "--database", database]);
+  return {
+    ...result,
+    plants: stdout.trim().split("\n").filter(Boolean),
+    file: (each: string) => folder.file(each),
+    again: (report: string) => runCommand(["import", report, "--database", database]),
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  };
+}
+
+test.each<[string, string | Uint8Array]>([
+  ["tabs.tsv", table("\t")],
+  ["tabs.dat", table("\t")],
+  ["no-name", table(",")],
+  ["bars.csv", table("|")],
+  ["wrong-name.ndjson.csv", ndjson],
+  ["wrong-name.json", ndjson],
+  ["sep.csv", `sep=;\r\n${table(";")}`],
+  ["sep-quoted.csv", `"sep=|"\n${table("|")}`],
+  ["unicode-text.txt", utf16(table("\t"))],
+  ["big-endian.csv", utf16(table(";"), true)],
+  ["utf16.ndjson", utf16(ndjson)],
+  ["mark.csv", `\ufeff${table(",")}`],
+  ["packed.csv.gz", gzipSync(table(","))],
+  ["packed.bin", gzipSync(utf16(`sep=,\n${table(",")}`))],
+  ["packed.ndjson.gz", gzipSync(ndjson)],
+])("%s is read", async (name, content) => {
+  using imported = await importFile(name, content);
+  expect(imported).toMatchObject({ exitCode: 0, plants: expected });
+});
+
+test("--format decides", async () => {
+  using imported = await importFile("plants.csv", table(","), "--format", "ndjson");
+  expect(imported).toMatchObject({ exitCode: 3, plants: [] });
+});
+
+test.each<[string, string | Uint8Array, string]>([
+  [
+    "plants.xlsx",
+    "PK\x03\x04\x14\0",
+    "a ZIP archive or a workbook (xlsx, ods); unpack it, or save the sheet as CSV in UTF-8",
+  ],
+  [
+    "plants.xls",
+    Buffer.from("d0cf11e0a1b11ae1", "hex"),
+    "a workbook of Excel; save the sheet as CSV in UTF-8",
+  ],
+  [
+    "plants.csv",
+    "\n<!DOCTYPE html><title>Log in</title>",
+    "a page of HTML or XML, perhaps that of a log-in; import the file itself",
+  ],
+  ["plants.pdf", "%PDF-1.7\n", "a PDF; import the table that it was made from"],
+  ["plants.csv.bz2", "BZh91AY&SY", "compressed with bzip2; unpack it first"],
+  ["plants.csv.zst", Buffer.from("28b52ffd0400", "hex"), "compressed with zstd; unpack it first"],
+])("%s is refused in a sentence, without a report", async (name, content, sentence) => {
+  using imported = await importFile(name, content);
+  expect(imported).toMatchObject({
+    exitCode: 2,
+    stderr: `plantstore: ${imported.file(name)} is ${sentence}\n`,
+    plants: [],
+  });
+  expect(existsSync(imported.file(`${name}.rejected.csv`))).toBe(false);
+});
+
+test("what is damaged is said, and what came before it is imported", async () => {
+  const packed = gzipSync(
+    `id,name\n${Array.from({ length: 50_000 }, (_, id) => `${id},${Bun.hash(String(id))}`).join("\n")}`,
+  );
+  using cut = await importFile("cut.csv.gz", packed.subarray(0, packed.length / 2));
+  expect(cut.exitCode).toBe(1);
+  expect(cut.stderr).toContain("is damaged: its gzip cannot be unpacked to the end");
+  expect(
+    cut.plants.every((line) => JSON.parse(line).name === String(Bun.hash(String(JSON.parse(line).id)))),
+  ).toBe(true);
+  using odd = await importFile(
+    "odd.csv",
+    Buffer.concat([utf16("id,name\n1,a\n"), Buffer.from([0x00, 0xd8, 0x41])]),
+  );
+  expect(odd.stderr).toContain("is not UTF-16, although it begins so; save it as UTF-8");
+});
+
+test("the report of a table is a table: missing cells are empty, surplus ones stand in the reason", async () => {
+  using imported = await importFile("plants.csv", 'id,name,tag\n1\n2,Ficus,tropical,"a,b",c\n3,Monstera,\n');
+  expect(imported).toMatchObject({ exitCode: 3, plants: ['{"id":3,"name":"Monstera"}'] });
+  const report = imported.file("plants.csv.rejected.csv");
+  const lines = readFileSync(report, "utf8").trim().split("\n");
+  expect(lines).toEqual([
+    "id,name,tag,reason",
+    expect.stringMatching(/^1,,,"line 2: 40001 The record has 1 cell, but the header has 3: /),
+    expect.stringMatching(
+      /^2,Ficus,tropical,"line 3: 40001 The record has 5 cells, .* The others are ""a,b"",c"$/,
+    ),
+  ]);
+  writeFileSync(report, lines.join("\n").replace("1,,,", "1,Fern,,"));
+  expect((await imported.again(report)).stderr).toContain("2 created, 0 already stored, 0 rejected");
+});
+
+test("a stream of small pieces is what one piece is", async () => {
+  const packed = gzipSync(utf16(table(";")));
+  async function* pieces() {
+    for (const byte of packed) yield Uint8Array.of(byte);
+  }
+  const { format, chunks } = await openContent(pieces(), { name: "x", named: formatOfName("x.csv.gz") });
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  expect([format, Buffer.concat(parts).toString()]).toEqual(["csv", table(";")]);
+});
