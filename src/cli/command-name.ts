@@ -1,5 +1,6 @@
 // The name that this program was called by, so that messages show commands as one can type them.
 
+import { basename } from "node:path";
 import { host } from "./host.ts";
 
 /** Set by bin/plantstore: how it was called. It has no prefix, because it is not a setting. */
@@ -19,6 +20,8 @@ export function commandName(environment: NodeJS.ProcessEnv = host().environment)
   // Yarn's Plug'n'Play: only Yarn finds the runtime.
   if (/\/\.yarn\/unplugged\//.test(path)) return "yarn plantstore";
   if (Bun.which("plantstore", { PATH: environment.PATH ?? "" }) === path) return "plantstore";
+  // An absolute path would be repeated in each line of a help.
+  if (path.startsWith("/")) return path.endsWith("/bin/plantstore") ? "bin/plantstore" : basename(path);
   return /^[\w./~+@%,:-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 

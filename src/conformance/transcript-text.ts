@@ -30,7 +30,7 @@ export function redact(text: string, secrets: ReadonlySet<string>): string {
 export function transcriptLines(bytes: Uint8Array, secrets: ReadonlySet<string>): string[] {
   if (bytes.length === 0) return [];
   // Redacted before it is cut: a part of a token is a secret, too.
-  const text = redact(decodeBytes(bytes), secrets);
+  const text = redact(decodeBytes(withoutChunks(bytes)), secrets);
   const shown = text.slice(0, charactersMax);
   const rest = text.length - shown.length;
   const lines = shown
@@ -39,6 +39,28 @@ export function transcriptLines(bytes: Uint8Array, secrets: ReadonlySet<string>)
     .split(/\r?\n/)
     .map((line) => printableText(line));
   return rest === 0 ? lines : [...lines, `… ${rest.toLocaleString("en")} more characters`];
+}
+
+/** A message with its body instead of its chunks (RFC 9112, section 7.1); as it is if they are malformed. */
+function withoutChunks(bytes: Uint8Array): Uint8Array {
+  const text = Buffer.from(bytes).toString("latin1");
+  const bodyStart = text.indexOf("\r\n\r\n") + 4;
+  const head = text.slice(0, bodyStart);
+  if (bodyStart < 4 || !/^transfer-encoding:[ \t]*chunked[ \t]*\r$/im.test(head)) return bytes;
+  let body = "";
+  for (let at = bodyStart; at < text.length; ) {
+    const lineEnd = text.indexOf("\r\n", at);
+    const [size = ""] = /^[\da-f]{1,8}(?=[; \t]|$)/i.exec(text.slice(at, lineEnd)) ?? [];
+    if (lineEnd === -1 || size === "") return bytes;
+    const length = Number.parseInt(size, 16);
+    body += text.slice(lineEnd + 2, lineEnd + 2 + length);
+    at = lineEnd + 2 + length + 2;
+    if (length > 0) continue;
+    // What follows is another response.
+    body += text.slice(at);
+    break;
+  }
+  return Buffer.from(head + body, "latin1");
 }
 
 /** A text on one line, without control characters and secrets. */

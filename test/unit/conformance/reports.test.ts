@@ -130,3 +130,17 @@ test("a server conforms if no rule fails or is blocked, and one was checked", ()
     false,
   ]);
 });
+
+test.each([
+  [
+    '2e;x=y\r\n{"id":1,"name":"a","tag":"bcdefghijklmnopqrs"}\r\n0\r\n\r\n',
+    '{"id":1,"name":"a","tag":"bcdefghijklmnopqrs"}',
+  ],
+  ['5\r\n{"id"\r\n3\r\n:1}\r\n0\r\n\r\n', '{"id":1}'],
+  ['5\r\n{"id"\r\n3\r\n:', '{"id":'],
+  ['x\r\n{"id":1}\r\n0', 'x|{"id":1}|0'],
+])("a chunked body %j is shown as %s", (body, shown) => {
+  const received = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`;
+  const { response } = describeFailure(undefined, "", [transcript(post("{}"), received)], target);
+  expect(response.slice(3).join("|")).toBe(shown);
+});
