@@ -22,7 +22,7 @@ import { host } from "./host.ts";
 import { formatTable, printError, printStored } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
-const settingNames = ["historyUndo", "json", "database"] as const;
+const settingNames = ["historySince", "historyUndo", "json", "database"] as const;
 
 /** The exit code of an undo that left some plants as they are. */
 const someLeftExitCode = 3;
@@ -50,12 +50,12 @@ Creates are not edits: plants that an import created stay.`,
 }
 
 async function printHistory(
-  { json, database }: Config<(typeof settingNames)[number]>,
+  { historySince: since, json, database }: Config<(typeof settingNames)[number]>,
   id: bigint | undefined,
 ): Promise<void> {
   await withStore(database, "existing", async (store) => {
     await using read = await store.openSql();
-    await printStored(historyLines(store.contract, read, { id }, json));
+    await printStored(historyLines(store.contract, read, { id, since }, json));
   });
 }
 

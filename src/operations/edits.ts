@@ -107,6 +107,8 @@ export type HistoryCursor = Pick<HistoryEntry, "editedAt" | "run" | "seq">;
 /** Which entries are listed; without a property all of them. */
 export interface HistoryFilter {
   readonly id?: bigint | undefined;
+  /** Only edits from this time on, in milliseconds since the epoch. */
+  readonly since?: number | undefined;
   /** Only entries that come after this one in the list. */
   readonly after?: HistoryCursor | undefined;
 }
@@ -133,13 +135,14 @@ interface EditRow {
 export function listEdits(
   contract: Contract,
   sql: SqlConnection,
-  { id, after }: HistoryFilter,
+  { id, since, after }: HistoryFilter,
   entriesMax: number = editsMax,
 ): Promise<HistoryPage> {
   const parameters: SqlValue[] = [];
   const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
   const conditions = [sql.inTime];
   if (id !== undefined) conditions.push(`plant_id = ${parameter(id)}`);
+  if (since !== undefined) conditions.push(`edited_at >= ${parameter(BigInt(since))}`);
   if (after !== undefined) {
     const place = [after.editedAt, after.run, after.seq].map(parameter);
     conditions.push(`(edited_at, run, seq) < (${place.join(", ")})`);

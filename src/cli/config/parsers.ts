@@ -9,7 +9,7 @@ import type { CorsOrigins } from "../../core/http/cors.ts";
 import { isConfidential } from "../../core/loopback.ts";
 import { OperatorError } from "../../core/operator-error.ts";
 import { storeAt } from "../../core/store/open-store.ts";
-import { parseDurationMs, parseExpiry as parseExpiryFrom } from "../../operations/duration.ts";
+import { parseDurationMs, parseExpiry as parseExpiryFrom, parseSince } from "../../operations/duration.ts";
 
 /** The message follows the value: `"99999"` + ` is not an integer from 0 to 65535`. */
 export class InvalidValueError extends Error {}
@@ -188,7 +188,13 @@ export function parseOrigins(text: string): CorsOrigins {
 /** Milliseconds since the epoch, or never. */
 export const parseExpiry = parser<number | "never">(
   (text) => (text === "never" ? text : parseExpiryFrom(text, Date.now())),
-  "is not never, or a duration such as 90d or 12h, at most 100 years",
+  "is not never, a duration such as 90d or 12h, or a date in the future such as 2027-01-31, within 100 years",
+);
+
+/** Milliseconds since the epoch. */
+export const parseSinceTime = parser(
+  (text) => parseSince(text, Date.now()),
+  "is not a duration such as 7d or 12h, or a date or time in UTC such as 2027-01-31 or 2027-01-31T12:00Z",
 );
 
 /** Milliseconds. */

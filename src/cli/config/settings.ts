@@ -20,6 +20,7 @@ import {
   parsePort,
   parsePortOrOff,
   parsePublicUrl,
+  parseSinceTime,
   parseSwitch,
   parseText,
   parseToken,
@@ -336,9 +337,9 @@ const commandSettings = {
     parse: parseTokenName,
   },
   tokenExpires: {
-    flag: "--expires <duration>",
+    flag: "--expires <time>",
     description:
-      "lifetime of the token: 90d, 12h or never; if not set, never, and for rotate the lifetime of the previous token",
+      "lifetime of the token, 90d, 12h or never, or its end in UTC, 2027-01-31; if not set, never, and for rotate the lifetime of the previous token",
     parse: parseExpiry,
   },
   tokenOverlap: {
@@ -364,6 +365,11 @@ const commandSettings = {
     "--with-creation",
     "show also when and with which token each plant was created",
   ),
+  historySince: {
+    flag: "--since <time>",
+    description: "only edits since then: a duration such as 7d, or a date or time in UTC such as 2027-01-31",
+    parse: parseSinceTime,
+  },
   historyUndo: {
     flag: "--undo <run>",
     description: "undo the edits of this run",

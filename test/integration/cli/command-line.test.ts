@@ -187,8 +187,10 @@ const usageErrors: readonly [args: string[], message: string][] = [
     ["token", "create", "--name", name],
     "is not one line of text that a terminal shows as it is",
   ]),
-  [["token", "create", "--name", "x", "--expires", "2099-01-31"], "is not never, or a duration"],
-  [["token", "create", "--name", "x", "--expires", "999999w"], "is not never, or a duration"],
+  [["token", "create", "--name", "x", "--expires", "2020-01-31"], "is not never, a duration"],
+  [["token", "create", "--name", "x", "--expires", "2099-02-30"], "is not never, a duration"],
+  [["token", "create", "--name", "x", "--expires", "999999w"], "is not never, a duration"],
+  [["history", "--since", "yesterday"], "is not a duration such as 7d or 12h, or a date"],
   [["serve", "--database", "mongodb://x"], "must be sqlite:FILE or postgres:"],
   ...["//x.db", "x.db?mode=rwc", "file:x.db"].map((path): [args: string[], message: string] => [
     ["migrate", "--database", `sqlite:${path}`],

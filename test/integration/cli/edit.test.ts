@@ -57,6 +57,9 @@ for (const engine of engines) {
       expect(await command(...args)).toMatchObject({ exitCode, stderr: expect.stringContaining(message) });
 
     const { stdout } = await command("history", "--json");
+    expect((await command("history", "--json", "--since", "1h")).stdout).toBe(stdout);
+    expect((await command("history", "--json", "--since", "2020-01-01")).stdout).toBe(stdout);
+    expect((await command("history", "--json", "--since", "2999-01-01T00:00Z")).stdout).toBe("");
     const entries = jsonLines(stdout);
     const editor = { by: "command", uid: process.getuid?.(), user: "root", sudoUser: "ada" };
     expect(entries).toEqual([
