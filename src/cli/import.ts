@@ -4,9 +4,9 @@ import { Command } from "commander";
 import { printable } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
-import { formatOfName, openContent } from "../operations/content.ts";
+import { type Content, formatOfName, openContent } from "../operations/content.ts";
 import type { CsvHeader } from "../operations/csv.ts";
-import { type FormatName, readRecords } from "../operations/format.ts";
+import { readRecords } from "../operations/format.ts";
 import {
   type ImportCounts,
   type ImportOptions,
@@ -31,9 +31,16 @@ import { withStore } from "./with-store.ts";
 const someRejectedExitCode = 3;
 
 const settingNames = ["format", "importUpdate", "dryRun", "database", "bodyBytesMax"] as const;
-type ImportConfig = Config<(typeof settingNames)[number]> & { readonly format: FormatName };
+type ImportConfig = Config<(typeof settingNames)[number]>;
 
-type ImportSource = Pick<Source, "chunks" | "fractionRead">;
+/** Opens the content of a file once its store is open, as standard input may send nothing yet. */
+function contentOf(source: Source, file: string, { format }: ImportConfig): Promise<Content> {
+  return openContent(source.chunks, { name: nameOf(file), given: format, named: formatOfName(file) });
+}
+
+function nameOf(file: string): string {
+  return file === "-" ? "stdin" : file;
+}
 
 export function importCommand(): Command {
   const command = new Command("import")
@@ -54,23 +61,21 @@ The first line of CSV names the columns, which are those of an export, in any
 case and order; an empty cell means that there is no such field, and "" an empty
 text.`,
     );
-  return withSettings(command, settingNames, async (given, file: string) => {
+  return withSettings(command, settingNames, async (config, file: string) => {
     using interrupt = new InterruptSignal();
     using source = openSource(file, interrupt.signal, host().openInput);
-    const name = file === "-" ? "stdin" : file;
-    const { format, chunks } = await openContent(source.chunks, {
-      name,
-      given: given.format,
-      named: formatOfName(file),
-    });
-    const config = { ...given, format };
     const run = config.dryRun ? runDry : runImport;
-    await run(config, { fractionRead: source.fractionRead, chunks }, interrupt.signal, name);
+    await run(config, source, interrupt.signal, file);
   });
 }
 
 /** Prints what an import would do, and the first differences. */
-async function runDry(config: ImportConfig, source: ImportSource, signal: AbortSignal): Promise<void> {
+async function runDry(
+  config: ImportConfig,
+  source: Source,
+  signal: AbortSignal,
+  file: string,
+): Promise<void> {
   const { database, importUpdate } = config;
   const dryRun = async (store: PlantStore) => {
     await using read = await store.openSql();
@@ -83,7 +88,9 @@ async function runDry(config: ImportConfig, source: ImportSource, signal: AbortS
       ignored = header.ignored;
     };
     const options = { counts, signal, replacement, onRejected };
-    await importRecords(config, source, dryStore(store.contract, read), options, onHeader);
+    const content = await contentOf(source, file, config);
+    const opened = { ...content, fractionRead: source.fractionRead };
+    await importRecords(config, opened, dryStore(store.contract, read), options, onHeader);
     if (signal.aborted) throw new OperatorError("interrupted; nothing was imported");
     const differences = replacement?.differences ?? [];
     const more = counts.replaced - differences.length;
@@ -100,22 +107,23 @@ async function runDry(config: ImportConfig, source: ImportSource, signal: AbortS
   await withStore(database, "existing", dryRun, { signal });
 }
 
-/** @param name begins the name of the report of rejected records. */
 async function runImport(
   config: ImportConfig,
-  source: ImportSource,
+  source: Source,
   signal: AbortSignal,
-  name: string,
+  file: string,
 ): Promise<void> {
-  const { database, importUpdate, format } = config;
+  const { database, importUpdate } = config;
   const counts = newCounts();
-  const rejected = new RejectedFile(name, format);
   let report: string | undefined;
   let runId: string | undefined;
   let unavailable: string | undefined;
   let ignored: readonly string[] = [];
 
   const importInto = async (store: PlantStore) => {
+    const content = await contentOf(source, file, config);
+    const opened = { ...content, fractionRead: source.fractionRead };
+    const rejected = new RejectedFile(nameOf(file), content.format);
     const options = { counts, signal, onRejected: rejected.add };
     let replacement: Replacement | undefined;
     const onHeader = (header: CsvHeader) => {
@@ -124,12 +132,12 @@ async function runImport(
       ignored = header.ignored;
     };
     try {
-      if (!importUpdate) return await importRecords(config, source, store, options, onHeader);
+      if (!importUpdate) return await importRecords(config, opened, store, options, onHeader);
       await using read = await store.openSql();
       const run = commandRun(store);
       runId = run.id;
       replacement = new Replacement(store.contract, read, run);
-      await importRecords(config, source, store, { ...options, replacement }, onHeader);
+      await importRecords(config, opened, store, { ...options, replacement }, onHeader);
     } finally {
       report = rejected.finish();
     }
@@ -162,20 +170,20 @@ async function runImport(
 
 /** Imports the records of a source, and shows the progress. */
 async function importRecords(
-  { format, bodyBytesMax }: ImportConfig,
-  source: ImportSource,
+  { bodyBytesMax }: ImportConfig,
+  { format, chunks, fractionRead }: Content & Pick<Source, "fractionRead">,
   store: Pick<PlantStore, "create" | "contract">,
   options: ImportOptions,
   onHeader: (header: CsvHeader) => void,
 ): Promise<void> {
   using progress = new Progress(host().error);
-  const records = readRecords(store.contract, format, source.chunks, {
+  const records = readRecords(store.contract, format, chunks, {
     recordBytesMax: bodyBytesMax,
     onHeader,
   });
   await importPlants(records, store, {
     ...options,
-    onBatch: () => progress.update(countAll(options.counts), source.fractionRead()),
+    onBatch: () => progress.update(countAll(options.counts), fractionRead()),
   });
 }
 

@@ -7,6 +7,7 @@ import type { FormatName } from "./format.ts";
 
 /** The bytes that decide. */
 const headBytes = 512;
+const lineFeed = 0x0a;
 
 /** A file as UTF-8, and its format. */
 export interface Content {
@@ -81,14 +82,14 @@ function formatOf(start: string, named: FormatName | undefined): FormatName {
   return named ?? (/[,;\t|]/.test(line) ? "csv" : "ndjson");
 }
 
-/** The first bytes of a stream, and all of it. */
+/** The first bytes of a stream, up to a line end that has come, and all of it: a pipe may stay open. */
 async function peek(
   source: AsyncIterable<Uint8Array>,
 ): Promise<{ readonly head: Uint8Array; readonly chunks: AsyncIterable<Uint8Array> }> {
   const iterator = source[Symbol.asyncIterator]();
   const first: Uint8Array[] = [];
   let bytes = 0;
-  while (bytes < headBytes) {
+  while (bytes < headBytes && !first.some((chunk) => chunk.includes(lineFeed))) {
     const { done, value } = await iterator.next();
     if (done) break;
     // A copy, because the source may reuse its buffer.
