@@ -33,9 +33,16 @@ const someRejectedExitCode = 3;
 const settingNames = ["format", "importUpdate", "dryRun", "database", "bodyBytesMax"] as const;
 type ImportConfig = Config<(typeof settingNames)[number]>;
 
+type OpenedFile = Content & Pick<Source, "fractionRead">;
+
 /** Opens the content of a file once its store is open, as standard input may send nothing yet. */
-function contentOf(source: Source, file: string, { format }: ImportConfig): Promise<Content> {
-  return openContent(source.chunks, { name: nameOf(file), given: format, named: formatOfName(file) });
+async function openFile(
+  { chunks, fractionRead }: Source,
+  file: string,
+  { format }: ImportConfig,
+): Promise<OpenedFile> {
+  const options = { name: nameOf(file), given: format, named: formatOfName(file) };
+  return { ...(await openContent(chunks, options)), fractionRead };
 }
 
 function nameOf(file: string): string {
@@ -88,8 +95,7 @@ async function runDry(
       ignored = header.ignored;
     };
     const options = { counts, signal, replacement, onRejected };
-    const content = await contentOf(source, file, config);
-    const opened = { ...content, fractionRead: source.fractionRead };
+    const opened = await openFile(source, file, config);
     await importRecords(config, opened, dryStore(store.contract, read), options, onHeader);
     if (signal.aborted) throw new OperatorError("interrupted; nothing was imported");
     const differences = replacement?.differences ?? [];
@@ -121,9 +127,8 @@ async function runImport(
   let ignored: readonly string[] = [];
 
   const importInto = async (store: PlantStore) => {
-    const content = await contentOf(source, file, config);
-    const opened = { ...content, fractionRead: source.fractionRead };
-    const rejected = new RejectedFile(nameOf(file), content.format);
+    const opened = await openFile(source, file, config);
+    const rejected = new RejectedFile(nameOf(file), opened.format);
     const options = { counts, signal, onRejected: rejected.add };
     let replacement: Replacement | undefined;
     const onHeader = (header: CsvHeader) => {
@@ -171,7 +176,7 @@ async function runImport(
 /** Imports the records of a source, and shows the progress. */
 async function importRecords(
   { bodyBytesMax }: ImportConfig,
-  { format, chunks, fractionRead }: Content & Pick<Source, "fractionRead">,
+  { format, chunks, fractionRead }: OpenedFile,
   store: Pick<PlantStore, "create" | "contract">,
   options: ImportOptions,
   onHeader: (header: CsvHeader) => void,

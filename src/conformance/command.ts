@@ -47,8 +47,8 @@ export function nameOf(option: string): OptionName {
 }
 
 export const help = `The run creates plants with random ids, which the report names, changes nothing,
-and deletes only what it has created. Other users of a machine can read the arguments of a command,
-so give a token that matters as
+and deletes only what it has created. Other users of a machine can read the
+arguments of a command, so give a token that matters as
 PLANTSTORE_CONFORMANCE_TOKEN.
 
 Exit codes: 0 if every rule that was checked holds, 1 if one does not, 2 if the

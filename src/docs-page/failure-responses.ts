@@ -1,7 +1,7 @@
 // The failures of operations as the description has them: codes, header fields, and examples with the
 // messages that the server sends.
 
-import { invalidKeyError, missingTokenError } from "../core/auth/authenticator.ts";
+import { invalidTokenError, missingTokenError } from "../core/auth/authenticator.ts";
 import { unknownToken } from "../core/auth/token-cache.ts";
 import { type Contract, type Plant, withValue } from "../core/contract/contract.ts";
 import { apiErrorMembers } from "../core/contract/error-shape.ts";
@@ -161,9 +161,7 @@ A request that is not well-formed HTTP/1.1 gets a bare 400 from the HTTP parser:
       case "missingToken":
         return missingTokenError(access);
       case "invalidToken":
-        return access.bearer || access.keyHeader === undefined
-          ? unknownToken
-          : invalidKeyError(unknownToken, access.keyHeader);
+        return invalidTokenError(unknownToken, access);
       case "notFound":
         return this.#errorOfRoute("POST", contract.path.slice(0, -1));
       case "methodNotAllowed": {

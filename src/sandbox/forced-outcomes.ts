@@ -2,7 +2,7 @@
 // field or a rule asks for, instead of the server's or after it.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { invalidKeyError, missingTokenError } from "../core/auth/authenticator.ts";
+import { invalidTokenError, missingTokenError } from "../core/auth/authenticator.ts";
 import type { Caller } from "../core/auth/caller.ts";
 import { unknownToken } from "../core/auth/token-cache.ts";
 import type { Contract } from "../core/contract/contract.ts";
@@ -181,8 +181,7 @@ export class ForcedOutcomes {
     if (code === "unavailable") return { retryAfterSeconds: 1 };
     const { access } = this.#options.contract.operations.create;
     if (code === "missingToken") return missingTokenError(access).details;
-    if (code === "invalidToken" && access.keyHeader !== undefined && !access.bearer)
-      return invalidKeyError(unknownToken, access.keyHeader).details;
+    if (code === "invalidToken") return invalidTokenError(unknownToken, access).details;
     if (code !== "methodNotAllowed") return undefined;
     const route = this.#findRoute("", path);
     return route.operation === undefined ? route.error.details : undefined;

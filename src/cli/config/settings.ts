@@ -63,6 +63,7 @@ const contract = {
   },
 } satisfies Settings;
 
+/** A flag without an argument. */
 const switchSetting = (flag: string, description: string) => ({
   flag,
   default: "off",
@@ -316,7 +317,6 @@ export const groups: Readonly<Record<string, Settings>> = {
 /** `plantstore config` prints them in this order. */
 const serverSettings = { ...contract, ...listener, ...admin, ...store, ...jwt, ...limits, ...log };
 
-/** A flag without an argument. */
 /** The settings of single commands. */
 const commandSettings = {
   config: {
@@ -387,7 +387,7 @@ const commandSettings = {
   sandboxSeed: {
     flag: "--seed <file>",
     description:
-      "plants that the sandbox starts with, and that a reset brings back: a file of NDJSON, or of CSV if it ends in .csv, or examples for those of the contract",
+      "plants that the sandbox starts with, and that a reset brings back: a file of NDJSON or CSV, or examples for those of the contract",
     parse: parseText,
   },
   sandboxRules: {

@@ -35,8 +35,10 @@ export function missingTokenError(access: Access): ApiError {
   return new ApiError("missingToken", message, { challenge: challengeOf(keyHeader) });
 }
 
-/** `invalidToken` for a token that was sent as an API key. */
-export function invalidKeyError({ message }: ApiError, keyHeader: string): ApiError {
+/** `invalidToken`, in the words of an API key where the operation takes no bearer token. */
+export function invalidTokenError(error: ApiError, { bearer, keyHeader }: Access): ApiError {
+  if (bearer || keyHeader === undefined) return error;
+  const { message } = error;
   const challenge = `${challengeOf(keyHeader)}, error="invalid_token"`;
   return new ApiError("invalidToken", message.replace("bearer token", "API key"), { challenge });
 }
@@ -94,9 +96,7 @@ export class Authenticator {
     const credentials = `\n${key}`;
     const result = this.#tokens.recall(credentials) ?? this.#authenticateToken(key, credentials, headers);
     const named = (each: AuthResult) =>
-      each instanceof ApiError && each.code === "invalidToken" && !access.bearer
-        ? invalidKeyError(each, keyHeader)
-        : each;
+      each instanceof ApiError && each.code === "invalidToken" ? invalidTokenError(each, access) : each;
     return result instanceof Promise ? result.then(named) : named(result);
   }
 
