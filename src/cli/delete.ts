@@ -2,13 +2,12 @@
 
 import { Command } from "commander";
 import { withSettings } from "./config/command-options.ts";
-import { parseIdArgument } from "./config/parsers.ts";
 import { replacePlants } from "./edit-plants.ts";
 
 export function deleteCommand(): Command {
   const command = new Command("delete")
     .description("delete plants")
-    .argument("<ids...>", "ids of the plants, 64-bit integers")
+    .argument("<ids...>", "ids of the plants")
     .addHelpText(
       "after",
       `
@@ -16,6 +15,6 @@ A later create with the id of a deleted plant creates it. "plantstore history"
 shows what was deleted, and undoes it.`,
     );
   return withSettings(command, ["database"], ({ database }, ...positional: string[]) =>
-    replacePlants(database, positional.flat().map(parseIdArgument), () => () => undefined),
+    replacePlants(database, positional.flat(), () => () => undefined),
   );
 }

@@ -1,11 +1,13 @@
 // Changes and deletes plants for the commands, as one run of the history.
 
 import { type Contract, type Plant, type Values, valuesEqual } from "../core/contract/contract.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
 import { printable } from "../core/observability/terminal.ts";
 import { editsMax } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { type Editor, EditRun } from "../operations/edits.ts";
 import { findPlants } from "../operations/stored-plants.ts";
+import { parseId } from "./config/parsers.ts";
 import { describeChange } from "./describe-change.ts";
 import { host } from "./host.ts";
 import { printError } from "./output.ts";
@@ -13,17 +15,17 @@ import { withStore } from "./with-store.ts";
 
 /**
  * Replaces stored plants by the results of a function that `replacer` makes for the contract of the
- * store, or deletes those for which it is undefined,
- * and prints each change. A plant that is missing, or that somebody else has changed since it was
+ * store, or deletes those for which it is undefined, and prints each change. A plant that is missing, or that somebody else has changed since it was
  * read, is left as it is, which a line says, and the exit code 1.
  */
 export async function replacePlants(
   database: string,
-  ids: readonly bigint[],
+  texts: readonly string[],
   replacer: (contract: Contract) => (stored: Plant) => Values | undefined,
 ): Promise<void> {
   await withStore(database, "writable", async (store) => {
     const { contract } = store;
+    const ids = texts.map((text) => parseId(contract, text));
     const replace = replacer(contract);
     const run = commandRun(store);
     await using sql = await store.openSql();
@@ -60,7 +62,7 @@ export async function replacePlants(
   });
 }
 
-export function noSuchPlant({ words }: Contract, id: bigint): string {
+export function noSuchPlant({ words }: Contract, id: PlantId): string {
   return `there is no ${words.one} with the id ${id} in this store`;
 }
 

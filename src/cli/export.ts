@@ -7,6 +7,7 @@ import type { PlantStore } from "../core/store/plant-store.ts";
 import { exportText } from "../operations/export.ts";
 import { readPlants } from "../operations/stored-plants.ts";
 import { withSettings } from "./config/command-options.ts";
+import { parseId } from "./config/parsers.ts";
 import type { Config } from "./config/resolve.ts";
 import { assertFlags, flagOf, parseFieldFlags } from "./field-flags.ts";
 import { printStored } from "./output.ts";
@@ -44,7 +45,8 @@ async function exportPlants(
   const { contract } = store;
   const group = groupOf(contract, args);
   await using sql = await store.openSql();
-  const texts = exportText(contract, readPlants(contract, sql, { group, sinceId }), format, withCreation);
+  const selection = { group, sinceId: sinceId === undefined ? undefined : parseId(contract, sinceId) };
+  const texts = exportText(contract, readPlants(contract, sql, selection), format, withCreation);
   await printStored(texts, "the export", "run it again");
 }
 

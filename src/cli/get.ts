@@ -6,7 +6,7 @@ import { OperatorError } from "../core/operator-error.ts";
 import { withCreationJson } from "../operations/export.ts";
 import { findPlants } from "../operations/stored-plants.ts";
 import { withSettings } from "./config/command-options.ts";
-import { parseIdArgument } from "./config/parsers.ts";
+import { parseId } from "./config/parsers.ts";
 import { noSuchPlant } from "./edit-plants.ts";
 import { printStoredLines } from "./output.ts";
 import { withStore } from "./with-store.ts";
@@ -14,13 +14,13 @@ import { withStore } from "./with-store.ts";
 export function getCommand(): Command {
   const command = new Command("get")
     .description("print one plant as JSON")
-    .argument("<id>", "id of the plant, a 64-bit integer");
+    .argument("<id>", "id of the plant");
   return withSettings(
     command,
     ["database", "withCreation"],
     async ({ database, withCreation }, text: string) => {
-      const id = parseIdArgument(text);
       await withStore(database, "existing", async (store) => {
+        const id = parseId(store.contract, text);
         await using sql = await store.openSql();
         const plant = (await findPlants(store.contract, sql, [id])).get(id);
         if (plant === undefined) throw new OperatorError(noSuchPlant(store.contract, id));

@@ -14,7 +14,7 @@ import {
   undoRun,
 } from "../operations/edits.ts";
 import { withSettings } from "./config/command-options.ts";
-import { parseIdArgument } from "./config/parsers.ts";
+import { parseId } from "./config/parsers.ts";
 import type { Config } from "./config/resolve.ts";
 import { describeChange } from "./describe-change.ts";
 import { commandRun } from "./edit-plants.ts";
@@ -43,17 +43,17 @@ changed since stays as it is, and the exit code is 3. An undo is itself a run.
 Creates are not edits: plants that an import created stay.`,
     );
   return withSettings(command, settingNames, async (config, text?: string) => {
-    const id = text === undefined ? undefined : parseIdArgument(text);
-    if (config.historyUndo === undefined) await printHistory(config, id);
-    else await undo(config.database, config.historyUndo, id);
+    if (config.historyUndo === undefined) await printHistory(config, text);
+    else await undo(config.database, config.historyUndo, text);
   });
 }
 
 async function printHistory(
   { historySince: since, json, database }: Config<(typeof settingNames)[number]>,
-  id: bigint | undefined,
+  text: string | undefined,
 ): Promise<void> {
   await withStore(database, "existing", async (store) => {
+    const id = text === undefined ? undefined : parseId(store.contract, text);
     await using read = await store.openSql();
     await printStored(historyLines(store.contract, read, { id, since }, json));
   });
@@ -104,11 +104,12 @@ function describeEditor({ by, token, client, uid, user, sudoUser }: Editor): str
 function entryJson(contract: Contract, { run, id, editedAt, editor, before, after }: HistoryEntry): string {
   const head = JSON.stringify({ run, editedAt: new Date(editedAt).toISOString(), editor });
   const json = (plant: Plant | undefined) => (plant === undefined ? "null" : plantJson(contract, plant));
-  return `${head.slice(0, -1)},"id":${id},"before":${json(before)},"after":${json(after)}}`;
+  return `${head.slice(0, -1)},"id":${contract.id.type.toJson(id)},"before":${json(before)},"after":${json(after)}}`;
 }
 
-async function undo(database: string, run: string, id: bigint | undefined): Promise<void> {
+async function undo(database: string, run: string, text: string | undefined): Promise<void> {
   const { undoId, one, ...result } = await withStore(database, "writable", async (store) => {
+    const id = text === undefined ? undefined : parseId(store.contract, text);
     await using read = await store.openSql();
     const undo = commandRun(store);
     return {
@@ -119,7 +120,7 @@ async function undo(database: string, run: string, id: bigint | undefined): Prom
   });
   if (result.found === 0)
     throw new OperatorError(
-      `the history has no run ${run}${id === undefined ? "" : ` with the ${one} ${id}`}; "plantstore history" lists the runs`,
+      `the history has no run ${run}${text === undefined ? "" : ` with the ${one} ${text}`}; "plantstore history" lists the runs`,
     );
   const { undone, unchanged, left } = result;
   printError(

@@ -7,14 +7,13 @@ import type { FieldValue } from "../core/contract/field-types.ts";
 import { parsePlantJson, plantJson } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { withSettings } from "./config/command-options.ts";
-import { parseIdArgument } from "./config/parsers.ts";
 import { replacePlants } from "./edit-plants.ts";
 import { assertFlags, type FieldFlag, flagOf, parseFieldFlags } from "./field-flags.ts";
 
 export function updateCommand(): Command {
   const command = new Command("update")
     .description("change fields of a plant")
-    .argument("<id>", "id of the plant, a 64-bit integer")
+    .argument("<id>", "id of the plant")
     .argument("[fields...]", "the fields to change, as --FIELD VALUE, or --remove-FIELD, such as --tag tree")
     .allowUnknownOption()
     .addHelpText("after", "\nA later create with this id is compared with the changed plant.");
@@ -22,11 +21,10 @@ export function updateCommand(): Command {
     command,
     ["database", "bodyBytesMax"],
     async (config, text: string, ...args: string[]) => {
-      const id = parseIdArgument(text);
       assertFlags(args.flat());
-      await replacePlants(config.database, [id], (contract) => {
+      await replacePlants(config.database, [text], (contract) => {
         const changes = changesOf(contract, parseFieldFlags(contract, args.flat()));
-        return ({ values }) => {
+        return ({ id, values }) => {
           const changed = contract.fields.map((field, index) =>
             changes.has(field) ? changes.get(field) : values[index],
           );

@@ -2,6 +2,7 @@
 // faster way of its own, in create-plant.ts.
 
 import type { Caller } from "../core/auth/caller.ts";
+import type { FindCreator } from "../core/auth/creators.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import { ApiError, unavailable } from "../core/contract/errors.ts";
 import { toExactJson } from "../core/contract/exact-json.ts";
@@ -18,7 +19,7 @@ import { TurnTimeout } from "../core/store/turns.ts";
 import { type Parameters, type ParameterValues, parseParameters } from "./parameters.ts";
 
 /** The response of an operation: JSON, or no body. */
-interface Reply {
+export interface Reply {
   readonly status: number;
   /** A bigint becomes a number with all of its digits. */
   readonly json?: unknown;
@@ -33,8 +34,12 @@ interface OperationOptions<Declared extends Parameters, Body>
   readonly description?: string;
   /** Undefined if the operation has none. */
   readonly parameters?: Declared;
+  /** The header fields of conditions that it checks. */
+  readonly conditions?: DescribedOperation["conditions"];
   /** Undefined if no body is read. */
   readonly body?: {
+    /** The media types that are read; application/json by default. */
+    readonly types?: readonly string[];
     /** The schema of OpenAPI. */
     readonly schema: object;
     readonly parse: (bytes: Uint8Array) => Body | ApiError;
@@ -46,8 +51,12 @@ interface OperationOptions<Declared extends Parameters, Body>
     readonly body: Body;
     /** The path of the request. */
     readonly path: string;
+    readonly headers: Headers;
     readonly contract: Contract;
     readonly store: OperationStore;
+    readonly findCreator: FindCreator;
+    /** The error of JSON that no body may have, as it is too large. */
+    readonly assertSize: (json: string) => ApiError | undefined;
   }) => Promise<Reply | ApiError>;
 }
 
@@ -56,14 +65,14 @@ export function defineOperation<const Declared extends Parameters = Record<never
   options: OperationOptions<Declared, Body>,
 ): Operation {
   const { operationId, method, path, access, summary } = options;
-  const { description = "", parameters = {}, body, responses } = options;
+  const { description = "", parameters = {}, conditions = [], body, responses } = options;
   return {
     operationId,
     method,
     path,
     access,
     advice: "",
-    described: { summary, description, parameters, body: body?.schema, responses },
+    described: { summary, description, parameters, conditions, body: body?.schema, responses },
     async run(exchange, services, segments) {
       try {
         const result = await respond(options, exchange, services, segments);
@@ -82,7 +91,7 @@ export function defineOperation<const Declared extends Parameters = Record<never
 async function respond<Declared extends Parameters, Body>(
   { parameters: declared, body, access, handle }: OperationOptions<Declared, Body>,
   exchange: Exchange,
-  { contract, authenticator, rateLimit, bodyReader, storeOf }: OperationServices,
+  { contract, authenticator, findCreator, rateLimit, bodyReader, storeOf }: OperationServices,
   segments: Readonly<Record<string, string>>,
 ): Promise<ApiError | undefined> {
   const { request } = exchange;
@@ -99,7 +108,7 @@ async function respond<Declared extends Parameters, Body>(
   if (parameters instanceof ApiError) return parameters;
   let parsed: Body | undefined;
   if (body !== undefined) {
-    const bytes = checkMediaType(request.headers) ?? (await bodyReader.read(request, caller));
+    const bytes = checkMediaType(request.headers, body.types) ?? (await bodyReader.read(request, caller));
     const result = bytes instanceof ApiError ? bytes : body.parse(bytes);
     if (result instanceof ApiError) return result;
     parsed = result;
@@ -112,8 +121,11 @@ async function respond<Declared extends Parameters, Body>(
     parameters,
     body: parsed as Body,
     path: exchange.path,
+    headers: request.headers,
     contract,
     store,
+    findCreator,
+    assertSize: (json) => bodyReader.assertSize(Buffer.byteLength(json)),
   });
   if (reply instanceof ApiError) return reply;
   const json = reply.jsonText ?? (reply.json === undefined ? undefined : toExactJson(reply.json));

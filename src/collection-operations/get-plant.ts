@@ -1,16 +1,23 @@
 // GET of one plant, such as {base}/plants/{id}.
 
-import type { Contract, PlantColumns } from "../core/contract/contract.ts";
+import type { Contract } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import { responseJson, toValues } from "../core/contract/plant.ts";
+import { responseJson } from "../core/contract/plant.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
 import { operationName, withArticle } from "../core/contract/words.ts";
+import { isNotModified } from "../core/http/entity-tag.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { defineOperation } from "./define-operation.ts";
-import { int64 } from "./parameters.ts";
+import { plantId } from "./parameters.ts";
+import { readOne } from "./read-one.ts";
+
+export const entityTagHeader = {
+  description: "Changes with the content (RFC 9110, section 8.8.3).",
+  schema: { type: "string", examples: ['"q1mTfOCe0yT8k9Jv2bXbVA"'] },
+};
 
 export function getOperation(contract: Contract): Operation {
-  const { path, fields, words, operations } = contract;
-  const columns = ["id", "created_at", ...fields.map(({ column }) => column)].join(", ");
+  const { path, words, operations } = contract;
   return defineOperation({
     operationId: operations.get?.operationId ?? operationName("get", words.one),
     access: operations.get?.access,
@@ -18,23 +25,24 @@ export function getOperation(contract: Contract): Operation {
     path: `${path}/{id}`,
     summary: `Get ${withArticle(words.one)}`,
     description: `Returns ${withArticle(words.one)} as it is stored.`,
-    parameters: { id: int64(`The id of the ${words.one}.`) },
-    responses: { 200: { description: `The ${words.one}.`, returns: "one" } },
-    async handle({ parameters: { id }, store: { read } }) {
-      const rows = await read.query<PlantColumns & { created_at: bigint | null }>(
-        `SELECT ${columns} FROM plants WHERE id = $1`,
-        [id],
-      );
-      const [row] = rows;
-      if (row === undefined)
-        return new ApiError(
-          "notFound",
-          `There is no ${words.one} with the id ${id}; create it, or ask for another one.`,
-        );
-      return {
-        status: 200,
-        jsonText: responseJson(contract, { id, values: toValues(contract, row) }, row.created_at),
-      };
+    parameters: { id: plantId(contract, `The id of the ${words.one}.`) },
+    responses: {
+      200: { description: `The ${words.one}.`, headers: { ETag: entityTagHeader }, returns: "one" },
+    },
+    async handle({ parameters: { id }, headers, store: { read } }) {
+      const stored = await readOne(contract, read, id);
+      if (stored === undefined) return noSuchPlant(contract, id);
+      const { plant, createdAt, entityTag } = stored;
+      const own = { headers: { ETag: entityTag } };
+      if (isNotModified(headers, entityTag)) return { status: 304, ...own };
+      return { status: 200, jsonText: responseJson(contract, plant, createdAt), ...own };
     },
   });
+}
+
+export function noSuchPlant({ id: { type }, words }: Contract, id: PlantId): ApiError {
+  return new ApiError(
+    "notFound",
+    `There is no ${words.one} with the id ${type.toJson(id)}; create it, or ask for another one.`,
+  );
 }

@@ -3,6 +3,7 @@
 import type { Contract, OperationName } from "../core/contract/contract.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { deleteOperation } from "./delete-plant.ts";
+import { changeOperation, replaceOperation } from "./edit-plant.ts";
 import { getOperation } from "./get-plant.ts";
 import { listOperation } from "./list-plants.ts";
 
@@ -13,7 +14,11 @@ export const operationNames = Object.keys(operations);
 
 /** The operations that the contract describes, and others by the names that `--operations` takes. */
 export function collectionOperations(contract: Contract, names: readonly string[] = []): Operation[] {
-  return Object.entries(operations).flatMap(([name, make]) =>
+  const { replace, change } = contract.operations;
+  const offered = Object.entries(operations).flatMap(([name, make]) =>
     contract.operations[name as OperationName] !== undefined || names.includes(name) ? [make(contract)] : [],
   );
+  if (replace !== undefined) offered.push(replaceOperation(contract, replace));
+  if (change !== undefined) offered.push(changeOperation(contract, change));
+  return offered;
 }

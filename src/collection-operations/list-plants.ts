@@ -4,10 +4,11 @@ import type { Contract, ListPart, PlantColumns } from "../core/contract/contract
 import { ApiError } from "../core/contract/errors.ts";
 import { pagePlantsMax } from "../core/contract/list-shape.ts";
 import { responseJson, toValues } from "../core/contract/plant.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
 import { operationName } from "../core/contract/words.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { defineOperation } from "./define-operation.ts";
-import { int32, int64, optional, type Parameters } from "./parameters.ts";
+import { int32, optional, type Parameters, plantId } from "./parameters.ts";
 
 /** The JSON of a page, unless it is one plant; a page that is cut short has a Link. */
 export const pageBytesMax = 2 ** 20;
@@ -64,7 +65,7 @@ export function listOperation(contract: Contract): Operation {
       const offset = shape.paging === "page" ? (page - shape.firstPage) * size : given;
       const [from, bound] = after === undefined ? ["", []] : ["AND id > $1", [after]];
       // One more than the page, which shows whether there is a next one.
-      const sizes = await read.query<{ id: bigint; bytes: bigint | number }>(
+      const sizes = await read.query<{ id: PlantId; bytes: bigint | number }>(
         `SELECT id, ${bytes} AS bytes FROM plants WHERE ${read.inTime} ${from}
          ORDER BY id LIMIT ${size + 1} OFFSET ${offset}`,
         bound,
@@ -76,7 +77,7 @@ export function listOperation(contract: Contract): Operation {
       const rows =
         start === undefined || end === undefined
           ? []
-          : await read.query<PlantColumns & { id: bigint; created_at: bigint | null }>(
+          : await read.query<PlantColumns & { id: PlantId; created_at: bigint | null }>(
               `SELECT ${columns} FROM plants
                WHERE ${read.inTime} AND id >= $1 AND id <= $2 ORDER BY id LIMIT ${size}`,
               [start, end],
@@ -93,8 +94,12 @@ export function listOperation(contract: Contract): Operation {
         );
       const isCut = sent < rows.length || rows.length === size;
       const last = isCut ? rows[sent - 1]?.id : end;
-      const hasMore = sizes.length > count || (last !== undefined && end !== undefined && last < end);
-      const next = { after: last, offset: offset + size, page: page + 1 }[shape.paging];
+      const hasMore = sizes.length > count || (last !== undefined && end !== undefined && last !== end);
+      const next = {
+        after: last === undefined ? "" : encodeURIComponent(String(last)),
+        offset: offset + size,
+        page: page + 1,
+      }[shape.paging];
       const total = shape.members?.some(([, holds]) => holds === "total")
         ? await read.query<{ total: bigint | number }>(
             `SELECT count(*) AS total FROM plants WHERE ${read.inTime}`,
@@ -122,16 +127,17 @@ export function listOperation(contract: Contract): Operation {
 /** The parameters by which a client asks for a page; those of one kind are declared. */
 interface PageParameters {
   readonly limit: number;
-  readonly after?: bigint;
+  readonly after?: PlantId;
   readonly offset?: number;
   readonly page?: number;
 }
 
-function pagingParameters({ list, words }: Contract): Parameters {
+function pagingParameters(contract: Contract): Parameters {
+  const { list, words } = contract;
   const maximum = 2 ** 31 - 1;
   switch (list.paging) {
     case "after":
-      return { after: optional(int64(`Only ${words.many} with a greater id.`)) };
+      return { after: optional(plantId(contract, `Only ${words.many} with a greater id.`)) };
     case "offset":
       return {
         offset: int32({ description: `The ${words.many} before the page.`, minimum: 0, maximum, default: 0 }),

@@ -1,7 +1,9 @@
 // Parameters of an operation's path and query: their types, and the error of one that is not valid.
 
+import type { Contract } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
 
 /** A parameter: one of the path if the path names it in braces, otherwise one of the query. */
 export interface Parameter<Value> {
@@ -32,6 +34,12 @@ export function int64(description: string): Parameter<bigint> {
     expected: "an integer (int64) in decimal digits",
     parse: parseInt64,
   };
+}
+
+/** An id. An integer outside the limits of the contract may be one of an earlier contract. */
+export function plantId({ id: { type, schema } }: Contract, description: string): Parameter<PlantId> {
+  if (type.kind === "integer") return int64(description);
+  return { description, schema, expected: type.expected, parse: type.parse };
 }
 
 interface Int32Options {
@@ -65,7 +73,7 @@ export function optional<Value>(parameter: Parameter<Value>): Parameter<Value | 
  * The values of all parameters, or invalidParameter. Other parameters of the query are ignored, as
  * unknown fields of a body are.
  *
- * @param segments the texts of the path's parameters by name, as they were sent.
+ * @param segments the texts of the path's parameters by name, without percent-encoding.
  * @param url the target of the request.
  */
 export function parseParameters<Declared extends Parameters>(
@@ -79,7 +87,7 @@ export function parseParameters<Declared extends Parameters>(
   const errors: string[] = [];
   for (const [name, parameter] of Object.entries(declared)) {
     const segment = segments[name];
-    const sent = segment === undefined ? query.getAll(name) : [decode(segment)];
+    const sent = segment === undefined ? query.getAll(name) : [segment];
     const [text] = sent;
     const value = text === undefined ? undefined : parameter.parse(text);
     if (sent.length > 1) errors.push(`"${name}" must be sent once, but was sent ${sent.length} times`);
@@ -92,15 +100,6 @@ export function parseParameters<Declared extends Parameters>(
   return errors.length > 0
     ? new ApiError("invalidParameter", `A parameter is not valid: ${errors.join("; ")}.`)
     : (values as ParameterValues<Declared>);
-}
-
-/** A segment without percent-encoding (RFC 3986, section 2.1); as it is if that is malformed. */
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }
 
 function shorten(text: string): string {

@@ -6,8 +6,10 @@ import type { Contract, Field } from "../core/contract/contract.ts";
 import type { FieldValue } from "../core/contract/field-types.ts";
 import { int64Max, int64Min } from "../core/contract/int64.ts";
 import { scanJson } from "../core/contract/json-scanner.ts";
+import { numberedId, type PlantId } from "../core/contract/plant-id.ts";
 import { type Access, tokenField } from "../core/contract/security.ts";
 import { OperatorError } from "../core/operator-error.ts";
+import { textLimits } from "./text-ids.ts";
 
 /** Texts that the rules send as names and tags. */
 const commonTexts = ["Monstera", "Ficus", "plant 0", "a", "tropical", "without the token"];
@@ -68,9 +70,21 @@ export class Contents {
     return this.contract.id.isRequired;
   }
 
-  /** The member with the id, as JSON. */
+  /** Whether ids are texts, which the run numbers. */
+  get hasTextIds(): boolean {
+    return this.contract.id.type.kind !== "integer";
+  }
+
+  /** The id of a number. */
+  idOfNumber(number: bigint): PlantId {
+    return numberedId(this.contract.id.made ?? "int64", number);
+  }
+
+  /** The member with the id, as JSON; "ID" stands for one that is new. */
   idMember(id: bigint | string): string {
-    return `${asciiJson(JSON.stringify(this.contract.id.name))}:${id}`;
+    const { name, type } = this.contract.id;
+    const json = typeof id === "bigint" ? type.toJson(this.idOfNumber(id)) : id;
+    return `${asciiJson(JSON.stringify(name))}:${json === "ID" && this.hasTextIds ? '"ID"' : json}`;
   }
 
   /** The member with the id, if the rules send it. */
@@ -240,7 +254,7 @@ export class Contents {
   }
 
   /** The id of a response, exact to the last digit. */
-  idOf(text: string): bigint | undefined {
+  idOf(text: string): PlantId | undefined {
     const { name, type } = this.contract.id;
     const scan = scanJson(text, [name]);
     const value = "members" in scan ? scan.members.get(name) : undefined;
@@ -368,8 +382,15 @@ function* candidates({ fields, examples }: Contract, field: Field): Generator<st
 
 /** Finds the limits of the ids that a contract allows, which are one range. */
 function idLimitsOf({ id, examples, words }: Contract): IdLimits {
+  if (id.type.kind !== "integer") {
+    if (id.made !== undefined) return textLimits;
+    throw new OperatorError(
+      `the rules need ids that they can make, such as UUIDs, but the id of a ${words.one} must be ${id.type.expected}`,
+      2,
+    );
+  }
   const isAllowed = (value: bigint) => id.type.parse(String(value)) !== undefined;
-  const start = examples[0]?.id ?? 1n;
+  const start = BigInt(examples[0]?.id ?? 1n);
   const least = furthest(start, int64Min, isAllowed);
   const greatest = furthest(start, int64Max, isAllowed);
   const first = least > 0n ? least : 0n;

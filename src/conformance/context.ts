@@ -150,7 +150,7 @@ export class RuleContext {
 
   /** A text with a new id in place of each ID. */
   withNewId(text: string): string {
-    return text.replaceAll("ID", String(this.id()));
+    return text.replaceAll("ID", String(this.contents.idOfNumber(this.id())));
   }
 
   /** Keeps a text that was made of the token out of the report. */

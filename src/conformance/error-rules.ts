@@ -190,7 +190,9 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
           return json === undefined ? [] : [{ field, json }];
         });
         const members = wrong.map(({ field: { jsonName }, json }) => jsonName + json);
-        const body = check.withNewId(objectJson(contents.idMembers('"ID"'), members));
+        const body = check.withNewId(
+          objectJson(contents.idMembers(contents.hasTextIds ? "5" : '"ID"'), members),
+        );
         const { message } = await check.expectRejected(body, codes.invalidPlant.error);
         for (const member of [
           ...(contents.sendsIds ? [contract.id.name] : []),

@@ -64,17 +64,19 @@ export function expectReturnedId(contents: Contents, response: HttpResponse, id:
   const { contract, sendsIds } = contents;
   if (!contract.returnsId || !contract.returnsBody) return;
   const returned = contents.idOf(textOf(response));
-  if (sendsIds) expectThat(returned === id, `expected the id ${id}, received ${returned ?? "none"}`);
+  const expected = contents.idOfNumber(id);
+  if (sendsIds)
+    expectThat(returned === expected, `expected the id ${expected}, received ${returned ?? "none"}`);
   else expectThat(returned !== undefined, `expected ${contract.id.name} to be ${contract.id.type.expected}`);
 }
 
-/** The id of what a create has made: that of the body, or else the end of its Location. */
+/** The id of what a create has made, as a segment of a path: that of the body, or else the end of its Location. */
 export function createdId(contents: Contents, response: HttpResponse): string {
   expectAccepted(response);
   const { returnsBody, returnsId } = contents.contract;
   const id = returnsBody && returnsId ? contents.idOf(textOf(response)) : undefined;
   const located = /\/([^/?#]+)$/.exec(headerOf(response, "location") ?? "")?.[1];
-  const found = id === undefined ? located : String(id);
+  const found = id === undefined ? located : encodeURIComponent(String(id));
   expectThat(found !== undefined, "expected the id in the body, or at the end of a Location");
   return found;
 }

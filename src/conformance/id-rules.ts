@@ -8,6 +8,7 @@ import {
   byDecision,
   type DefinedRule,
   decision,
+  ofIntegers,
   openapi,
   placesIn,
   rfc,
@@ -71,7 +72,7 @@ export function idRules(contents: Contents): readonly DefinedRule[] {
   const isAlike = !hasTwoTitles && oneContent;
   const signs = hasNegativeIds ? { positive: 1n, negative: -1n } : { positive: 1n };
   const idSchema = openapi(placesIn(contents.contract).newPlantSchema);
-  return rulesOf(contents, "ids", {
+  const rules = rulesOf(contents, "ids", {
     limits: {
       unfit: !hasAllIds && limitedIds,
       title: "The smallest and largest int64, their neighbours, and 0 are ids.",
@@ -195,4 +196,5 @@ export function idRules(contents: Contents): readonly DefinedRule[] {
         expectRejectedIds(check, [`"${check.id()}"`, `"${check.idGroup()[1]}"`, `"-${check.id()}"`]),
     },
   });
+  return ofIntegers(contents, rules);
 }

@@ -252,7 +252,7 @@ export function idempotenceRules(contents: Contents): readonly DefinedRule[] {
         };
         await check.cases(rejected, async (body) => {
           const [id, next] = [check.id(), check.id()];
-          const { status } = await check.create(body.replace("ID", String(id)));
+          const { status } = await check.create(body.replace("ID", String(contents.idOfNumber(id))));
           if (status < 400) throw new RuleSkipped("the body was not rejected");
           const because = `the plant is stored, although its create got ${status}`;
           for (const free of [id, next]) await check.expectPlant(free, "Monstera", undefined, because);

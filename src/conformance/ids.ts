@@ -2,7 +2,9 @@
 // not matter.
 
 import { createHash } from "node:crypto";
+import type { MadeId } from "../core/contract/plant-id.ts";
 import { allInt64, type IdLimits, isWide } from "./contents.ts";
+import { replaceIds } from "./text-ids.ts";
 
 /** A range of ids, both ends included. */
 export interface IdRange {
@@ -10,6 +12,8 @@ export interface IdRange {
   readonly to: bigint;
   /** The distance from an id of the run to one that it has not used. */
   readonly unused: bigint;
+  /** How the ids are written. */
+  readonly made: MadeId;
 }
 
 /** A run uses less than half of it: the rest is for sending its requests again. */
@@ -29,11 +33,13 @@ export class IdSource {
   /** Whether the contract allows ids beyond doubles, and with them all that are not negative. */
   readonly #isWide: boolean;
   readonly #hasNegative: boolean;
+  readonly #made: MadeId;
   #exactUsed = 0n;
   #groupsUsed = 0n;
   #distancesUsed = 0n;
 
-  constructor(seed: number, limits: IdLimits = allInt64) {
+  constructor(seed: number, limits: IdLimits = allInt64, made: MadeId = "int64") {
+    this.#made = made;
     const bytes = createHash("sha256").update(String(seed)).digest();
     const [first, second, third] = [0, 8, 16].map((at) => bytes.readBigUInt64LE(at)) as [
       bigint,
@@ -67,14 +73,15 @@ export class IdSource {
   /** The ranges of a run's ids. It also uses 0 and the limits of int64. */
   get ranges(): readonly IdRange[] {
     const unused = rangeSize / 2n;
-    const rangeAt = (from: bigint): IdRange => ({ from, to: from + rangeSize - 1n, unused });
+    const made = this.#made;
+    const rangeAt = (from: bigint): IdRange => ({ from, to: from + rangeSize - 1n, unused, made });
     const exact = rangeAt(this.#exact);
     if (!this.#isWide) return [exact];
     const wide = rangeAt(this.#wide);
     const shifted = rangeAt(exact.from + 2n ** 32n);
     const low = rangeAt(this.#distance - 2n ** 63n);
     // Ids are also sent with an exponent of 2.
-    const hundredfold = { from: 100n * exact.from, to: 100n * exact.to, unused: 100n * unused };
+    const hundredfold = { from: 100n * exact.from, to: 100n * exact.to, unused: 100n * unused, made };
     const positive = [exact, shifted, hundredfold, wide, negated(low)];
     return this.#hasNegative ? [low, negated(wide), negated(exact), ...positive] : positive;
   }
@@ -88,13 +95,19 @@ function idWithin({ least, greatest }: IdLimits, random: bigint): bigint {
 
 /** A text in which each id of the run is replaced by one that the run has not used. */
 export function withUnusedIds(text: string, ranges: readonly IdRange[]): string {
+  const unusedFor = (id: bigint) => {
+    const range = ranges.find(({ from, to }) => from <= id && id <= to);
+    return range === undefined ? id : id + range.unused;
+  };
+  const made = ranges[0]?.made ?? "int64";
+  if (made !== "int64") return replaceIds(text, made, unusedFor);
   return text.replaceAll(/-?\d{7,30}/g, (digits) => {
     const id = BigInt(digits);
-    const range = ranges.find(({ from, to }) => from <= id && id <= to);
-    return range === undefined ? digits : String(id + range.unused);
+    const unused = unusedFor(id);
+    return unused === id ? digits : String(unused);
   });
 }
 
-function negated({ from, to, unused }: IdRange): IdRange {
-  return { from: -to, to: -from, unused: -unused };
+function negated({ from, to, unused, made }: IdRange): IdRange {
+  return { from: -to, to: -from, unused: -unused, made };
 }

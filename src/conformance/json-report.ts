@@ -1,5 +1,6 @@
 // The report as JSON, for programs.
 
+import { numberedId } from "../core/contract/plant-id.ts";
 import { bases } from "./rule.ts";
 import { type ConformanceReport, conforms, countOutcomes } from "./run.ts";
 
@@ -16,7 +17,10 @@ export function formatJsonReport(report: ConformanceReport): string {
     tool: { name: "plantstore", version },
     ...run,
     conforms: conforms(report),
-    ids: ids.map(({ from, to }) => ({ from: String(from), to: String(to) })),
+    ids: ids.map(({ from, to, made }) => ({
+      from: String(numberedId(made, from)),
+      to: String(numberedId(made, to)),
+    })),
     summary: countOutcomes(results),
     bases: Object.fromEntries(
       bases.map((basis) => [basis, countOutcomes(results.filter(({ rule }) => rule.basis === basis))]),

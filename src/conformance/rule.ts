@@ -72,12 +72,19 @@ export function choosingIds(contents: Contents, rules: readonly DefinedRule[]): 
   return rules.map(({ rule }) => ({ rule, unfit: unfitReasons.serverIds }));
 }
 
+/** Rules that need ids that are integers. */
+export function ofIntegers(contents: Contents, rules: readonly DefinedRule[]): readonly DefinedRule[] {
+  if (!contents.hasTextIds) return rules;
+  return rules.map(({ rule }) => ({ rule, unfit: unfitReasons.textIds }));
+}
+
 /** Why rules do not apply. */
 export const unfitReasons = {
   serverIds: "the server chooses the ids",
   noToken: "the contract takes requests without a token",
   noBearer: "the contract takes no bearer token",
   noBody: "the contract has no body in its response",
+  textIds: "the contract's ids are texts",
   limitedIds: "the contract limits its ids",
   limitedTexts: "the contract has no text that takes what they send",
   oneContent: "two plants with one id cannot differ",

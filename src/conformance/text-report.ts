@@ -1,5 +1,6 @@
 // The report for people: a block for each rule that does not hold, then the other rules, then sums.
 
+import { numberedId } from "../core/contract/plant-id.ts";
 import { type Basis, bases, describeRequirement } from "./rule.ts";
 import { type ConformanceReport, countOutcomes, type Outcome, type RuleResult } from "./run.ts";
 
@@ -14,7 +15,7 @@ const casesMax = 6;
 /** The lines of a report. */
 export function formatTextReport(report: ConformanceReport): string[] {
   const { url, version, service, startedAt, seed, ids, results, leftOut, durationMs } = report;
-  const ranges = ids.map(({ from, to }) => `${from} to ${to}`);
+  const ranges = ids.map(({ from, to, made }) => `${numberedId(made, from)} to ${numberedId(made, to)}`);
   const hasLimitedIds = leftOut.some(({ id }) => id === "ids.limits");
   const ofBasis = (basis: Basis) => results.filter(({ rule }) => rule.basis === basis);
   const present = bases.filter((basis) => ofBasis(basis).length > 0);

@@ -22,6 +22,13 @@ export interface PageContract {
   readonly many: string;
   /** The path of the collection, such as "/plants". */
   readonly path: string;
+  readonly id: {
+    readonly name: string;
+    /** Whether it is a text, which JSON has in quotes. */
+    readonly isText: boolean;
+    /** The type with an example. */
+    readonly hint: string;
+  };
   readonly fields: readonly PageField[];
   /** The index of the field that lists show first, and of the one by which they group; -1 if there is none. */
   readonly title: number;
@@ -34,12 +41,13 @@ export interface PageContract {
 }
 
 export function pageContract(contract: Contract): PageContract {
-  const { words, basePath, path, fields, titleField, groupField } = contract;
+  const { words, basePath, path, id, fields, titleField, groupField } = contract;
   return {
     service: words.service,
     one: words.one,
     many: words.many,
     path: basePath + path,
+    id: { name: id.name, isText: id.type.kind !== "integer", hint: idHint(contract) },
     fields: fields.map((field) => ({
       name: field.name,
       input: field.type.input,
@@ -69,6 +77,12 @@ function hintOf({ type, example }: Field): string {
     type.parse(text) !== undefined &&
     !expected.includes("such as");
   return `${expected.slice(0, 1).toUpperCase()}${expected.slice(1)}${isShown ? `, such as ${text}` : ""}`;
+}
+
+function idHint({ id: { type }, examples: [example] }: Contract): string {
+  if (type.kind === "integer") return "A whole number, such as 42";
+  const { expected } = type;
+  return `${expected.slice(0, 1).toUpperCase()}${expected.slice(1)}, such as ${example?.id}`;
 }
 
 /** The fields whose columns are texts. */

@@ -5,6 +5,7 @@ import { type Contract, type Plant, valuesEqual, withValue } from "../core/contr
 import { ApiError, statusOf } from "../core/contract/errors.ts";
 import { type FieldValue, isStorable } from "../core/contract/field-types.ts";
 import { parsePlantJson, plantJson } from "../core/contract/plant.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
 import { withArticle } from "../core/contract/words.ts";
 import { toApiError } from "../core/http/exchange.ts";
 import type { Notice } from "../core/observability/server-event.ts";
@@ -62,12 +63,12 @@ export class PlantChanges {
    * Edits plants. Those are left that are no longer what was shown, or that would become larger
    * than a client may send.
    *
-   * @param plants each an id, a colon and the version that was shown; separated by spaces.
+   * @param plants each an id, percent-encoded, a colon and the version that was shown; separated by spaces.
    * @param change `delete`, `group`, or `replace` for one plant.
    * @param value the group, or the body of the plant that replaces.
    */
   async edit({ plants, change, value }: { plants: string; change: string; value: string }, client: string) {
-    const shown = [...parseVersions(plants)];
+    const shown = [...this.#parseVersions(plants)];
     if (shown.length > plantsMax)
       throw new BadRequestError(`At most ${plantsMax} ${this.#contract.words.many} can be edited at once.`);
     const parsed = this.#parseChange(change, value);
@@ -76,7 +77,7 @@ export class PlantChanges {
     const { reader } = this.#context;
     const sql = await reader();
     const run = this.startRun(client);
-    const left: bigint[] = [];
+    const left: PlantId[] = [];
     try {
       for (let at = 0; at < shown.length; at += editsMax) {
         const some = shown.slice(at, at + editsMax);
@@ -108,7 +109,7 @@ export class PlantChanges {
 
   /** Lists the edits of a plant, the latest first. */
   async history(parameters: URLSearchParams) {
-    const id = parseId(parameters.get("id") ?? "");
+    const id = parseId(this.#contract, parameters.get("id") ?? "");
     const { entries, next } = await listEdits(
       this.#contract,
       await this.#context.reader(),
@@ -124,7 +125,7 @@ export class PlantChanges {
    * @param id "" for all plants of the run.
    */
   async undo({ run, id }: { run: string; id: string }, client: string) {
-    const filter = { run, id: id === "" ? undefined : parseId(id) };
+    const filter = { run, id: id === "" ? undefined : parseId(this.#contract, id) };
     const undo = this.startRun(client);
     const undoing = undoRun(this.#contract, undo, await this.#context.reader(), filter);
     const { found, undone, unchanged, left } = await undoing.finally(() => this.reportRun(undo, client));
@@ -171,20 +172,20 @@ export class PlantChanges {
     return plant;
   }
 
+  #parseVersions(plants: string): Map<PlantId, string> {
+    return new Map(
+      plants.split(" ").map((plant) => {
+        const [id = "", version] = plant.split(":");
+        if (version === undefined)
+          throw new BadRequestError('Each of "plants" must be an id, a colon and a version.');
+        return [parseId(this.#contract, decodeURIComponent(id)), version];
+      }),
+    );
+  }
+
   #notice(message: string, fields: Notice["fields"]): void {
     this.#context.emit({ kind: "notice", message, fields: { by: "console", ...fields } });
   }
-}
-
-function parseVersions(plants: string): Map<bigint, string> {
-  return new Map(
-    plants.split(" ").map((plant) => {
-      const [id = "", version] = plant.split(":");
-      if (version === undefined)
-        throw new BadRequestError('Each of "plants" must be an id, a colon and a version.');
-      return [parseId(id), version];
-    }),
-  );
 }
 
 /** The plant after a change: undefined if it is deleted, the plant itself if nothing changes. */

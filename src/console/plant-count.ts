@@ -1,5 +1,6 @@
 // Counts all plants, in parts, so that no other read waits for more than one of them.
 
+import { compareIds, type PlantId } from "../core/contract/plant-id.ts";
 import { damaged } from "../operations/stored-plants.ts";
 import type { ConsoleContext } from "./context.ts";
 
@@ -51,16 +52,16 @@ export class PlantCount {
     const { reader, now } = this.#context;
     const startedAt = now();
     const sql = await reader();
-    let after: bigint | null = null;
+    let after: PlantId | null = null;
     do {
-      const [part]: { plants: bigint; last: bigint | null }[] = await sql.query(
+      const [part]: { plants: bigint; last: PlantId | null }[] = await sql.query(
         `SELECT count(*) AS plants, max(id) AS last
          FROM (SELECT id FROM plants ${after === null ? "" : "WHERE id > $2"} ORDER BY id LIMIT $1) AS part`,
         [partPlants, ...(after === null ? [] : [after])],
       );
       running.plants += Number(part?.plants);
-      const last: bigint | null = part?.last ?? null;
-      if (last !== null && after !== null && last <= after) throw damaged();
+      const last: PlantId | null = part?.last ?? null;
+      if (last !== null && after !== null && compareIds(last, after) <= 0) throw damaged();
       after = last;
     } while (after !== null);
     this.#last = { plants: running.plants, endedAt: now(), durationMs: now() - startedAt };

@@ -2,6 +2,7 @@
 
 import type { Contract, Plant, PlantColumns } from "../core/contract/contract.ts";
 import { plantJson, toValues } from "../core/contract/plant.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { list } from "../core/store/sql-work.ts";
 
@@ -16,7 +17,7 @@ export interface PlantRow extends Plant {
 }
 
 type StoredRow = PlantColumns & {
-  readonly id: bigint;
+  readonly id: PlantId;
   readonly created_at: bigint | null;
   /** No column of a field has this name. */
   readonly "creator name": string | null;
@@ -26,7 +27,7 @@ type StoredRow = PlantColumns & {
 export async function readPlants(
   contract: Contract,
   sql: SqlConnection,
-  ids: readonly bigint[],
+  ids: readonly PlantId[],
 ): Promise<PlantRow[]> {
   if (ids.length === 0) return [];
   const columns = contract.fields.map(({ column }) => `plants.${column}`);

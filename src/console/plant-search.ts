@@ -4,6 +4,7 @@
 import type { Contract, Field } from "../core/contract/contract.ts";
 import { isStorable } from "../core/contract/field-types.ts";
 import { int64Max, int64Min } from "../core/contract/int64.ts";
+import { compareIds, type PlantId } from "../core/contract/plant-id.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
 import { damaged } from "../operations/stored-plants.ts";
 import { searchedFields } from "./page-contract.ts";
@@ -17,7 +18,7 @@ export interface Filter {
   /** The whole text of the field that groups plants; null for plants without one. */
   readonly group?: string | null | undefined;
   /** The lowest and the highest id. */
-  readonly ids?: readonly [min: bigint, max: bigint] | undefined;
+  readonly ids?: readonly [min: PlantId, max: PlantId] | undefined;
   /** The name of the token, or of the identity provider's subject, that created the plant. */
   readonly creator?: string | undefined;
   /** When the plant was created, in milliseconds since the epoch; the end is not included. */
@@ -26,22 +27,24 @@ export interface Filter {
 
 export interface Reading {
   /** The id from which to continue, which is not read again. */
-  readonly after?: bigint | undefined;
+  readonly after?: PlantId | undefined;
   readonly isDescending: boolean;
   readonly plantsMax: number;
 }
 
 export interface Found {
-  readonly ids: readonly bigint[];
+  readonly ids: readonly PlantId[];
   /** The id from which to continue; undefined if no plant is left. */
-  readonly next: bigint | undefined;
+  readonly next: PlantId | undefined;
   /** How many plants were compared. */
   readonly compared: number;
 }
 
 const searchCharactersMax = 100;
 
+/** All ids: a text has at least one byte, and at most 2,048. */
 const int64Range = [int64Min, int64Max] as const;
+const textRange = ["", "\u{10ffff}".repeat(513)] as const;
 
 /** The time limit of a search; the next one continues where it ended. */
 const searchMsMax = 800;
@@ -55,7 +58,11 @@ const rangePlantsFirst = 1_000;
 const rangePlantsMax = 1_000_000;
 
 /** The filter of a request, which the page has parsed from what was typed. Throws a BadRequestError. */
-export function parseFilter({ groupField, words: { one } }: Contract, parameters: URLSearchParams): Filter {
+export function parseFilter(contract: Contract, parameters: URLSearchParams): Filter {
+  const {
+    groupField,
+    words: { one },
+  } = contract;
   const words = parameters.getAll("word").filter((word) => word !== "");
   const group = parameters.has("ungrouped") ? null : (parameters.get("group") ?? undefined);
   const creator = parameters.get("token") ?? undefined;
@@ -71,7 +78,7 @@ export function parseFilter({ groupField, words: { one } }: Contract, parameters
     words,
     group: groupField === undefined ? undefined : group,
     creator,
-    ids: idMin === null || idMax === null ? undefined : [parseId(idMin), parseId(idMax)],
+    ids: idMin === null || idMax === null ? undefined : [parseId(contract, idMin), parseId(contract, idMax)],
     created: from === null || end === null ? undefined : created,
   };
 }
@@ -84,37 +91,40 @@ export async function findPlants(
   reading: Reading,
 ): Promise<Found> {
   const { after, isDescending, plantsMax } = reading;
-  const ids: bigint[] = [];
+  const ids: PlantId[] = [];
   let compared = 0;
   const creators = await creatorIds(sql, filter.creator);
   if (creators?.length === 0) return { ids, next: undefined, compared };
   const deadline = performance.now() + searchMsMax;
   const [direction, last] = isDescending ? ["DESC", "min"] : ["ASC", "max"];
-  let [min, max] = filter.ids ?? int64Range;
+  let [min, max] = filter.ids ?? (contract.id.type.kind === "integer" ? int64Range : textRange);
+  // What was searched is not read again.
+  let [above, below] = [">=", "<="];
   let searchedTo = after;
   for (let rangePlants = rangePlantsFirst; ; ) {
-    if (searchedTo !== undefined && isDescending && searchedTo <= max) max = searchedTo - 1n;
-    if (searchedTo !== undefined && !isDescending && searchedTo >= min) min = searchedTo + 1n;
-    // Beyond the last id there is no integer of 64 bits to ask for.
-    if (min > max) return { ids, next: undefined, compared };
+    if (searchedTo !== undefined && isDescending && compareIds(searchedTo, max) <= 0)
+      [max, below] = [searchedTo, "<"];
+    if (searchedTo !== undefined && !isDescending && compareIds(searchedTo, min) >= 0)
+      [min, above] = [searchedTo, ">"];
     const startedAt = performance.now();
     if (compared > 0 && startedAt > deadline) return { ids, next: searchedTo, compared };
-    const [range] = await sql.query<{ last: bigint | null; plants: bigint }>(
+    const [range] = await sql.query<{ last: PlantId | null; plants: bigint }>(
       `SELECT ${last}(id) AS last, count(*) AS plants
-       FROM (SELECT id FROM plants WHERE id BETWEEN $1 AND $2 ORDER BY id ${direction} LIMIT $3) AS range`,
+       FROM (SELECT id FROM plants WHERE id ${above} $1 AND id ${below} $2 ORDER BY id ${direction} LIMIT $3) AS range`,
       [min, max, rangePlants],
     );
-    const end: bigint | undefined = range?.last ?? undefined;
+    const end: PlantId | undefined = range?.last ?? undefined;
     if (end === undefined) return { ids, next: undefined, compared };
-    if (end < min || end > max) throw damaged();
+    if (compareIds(end, min) < 0 || compareIds(end, max) > 0 || end === searchedTo) throw damaged();
     const parameters: SqlValue[] = [
       isDescending ? end : min,
       isDescending ? max : end,
       plantsMax - ids.length,
     ];
     const conditions = conditionsOf(contract, sql, { ...filter, creators }, parameters);
-    const found = await sql.query<{ id: bigint }>(
-      `SELECT id FROM plants WHERE id BETWEEN $1 AND $2 AND ${sql.inTime} ${conditions}
+    const [lower, upper] = isDescending ? [">=", below] : [above, "<="];
+    const found = await sql.query<{ id: PlantId }>(
+      `SELECT id FROM plants WHERE id ${lower} $1 AND id ${upper} $2 AND ${sql.inTime} ${conditions}
        ORDER BY id ${direction} LIMIT $3`,
       parameters,
     );
@@ -169,7 +179,9 @@ function conditionsOf(
   }
   for (const word of words) {
     const pattern = parameter(`%${word.replaceAll(/[\\%_]/g, "\\$&")}%`);
-    const columns = searchedFields(contract).map(({ column }) => `${column} ${like} ${pattern} ESCAPE '\\'`);
+    const searched = searchedFields(contract).map(({ column }) => column);
+    if (contract.id.type.kind !== "integer") searched.unshift("id");
+    const columns = searched.map((column) => `${column} ${like} ${pattern} ESCAPE '\\'`);
     conditions.push(columns.length === 0 ? "1 = 0" : `(${columns.join(" OR ")})`);
   }
   return conditions.map((condition) => `AND ${condition}`).join(" ");

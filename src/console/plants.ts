@@ -2,6 +2,7 @@
 
 import { respond } from "../admin-pages/admin-responses.ts";
 import type { Contract, Plant } from "../core/contract/contract.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
 import { errorMessage } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { exportText } from "../operations/export.ts";
@@ -34,7 +35,7 @@ export async function listPlants(
     throw new BadRequestError(`count must be from 1 to ${plantsPerRead}.`);
   const sql = await reader();
   const { ids, next, compared } = await findPlants(contract, sql, filter, {
-    after: after === null ? undefined : parseId(after),
+    after: after === null ? undefined : parseId(contract, after),
     isDescending: true,
     // One more tells whether there is a next page.
     plantsMax: count + 1,
@@ -53,7 +54,7 @@ export async function getPlant(
   { store: { contract }, reader }: Pick<ConsoleContext, "store" | "reader">,
   parameters: URLSearchParams,
 ) {
-  const [plant] = await readPlants(contract, await reader(), [parseId(parameters.get("id") ?? "")]);
+  const [plant] = await readPlants(contract, await reader(), [parseId(contract, parameters.get("id") ?? "")]);
   return plant === undefined ? null : toShown(contract, plant);
 }
 
@@ -121,7 +122,7 @@ function fileNameOf({ words }: Contract): string {
 }
 
 async function* readAll(contract: Contract, sql: SqlConnection, filter: Filter): AsyncGenerator<Plant[]> {
-  let after: bigint | undefined;
+  let after: PlantId | undefined;
   do {
     const { ids, next } = await findPlants(contract, sql, filter, {
       after,

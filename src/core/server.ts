@@ -177,7 +177,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const operations = [...offered, ...unservedOperations(contract, offered)];
   const service = createHandler({
     contract,
-    newId: idMaker(wallNow, randomInt(2 ** 16)),
+    newId: idMaker(contract.id.made ?? "int64", wallNow, randomInt(2 ** 16)),
     operations,
     authenticator: new Authenticator(tokens, jwts),
     findCreator: creatorFinder(store.tokens, emit),

@@ -9,6 +9,7 @@ import { ApiError, type ErrorCode, errorRegistry, isErrorCode, statusOf } from "
 import { bodyJson, conflictError, parsePlantJson } from "../core/contract/plant.ts";
 import { type Access, tokenField } from "../core/contract/security.ts";
 import { createOperation } from "../core/http/create-plant.ts";
+import { checkPreconditions, entityTag } from "../core/http/entity-tag.ts";
 import { internalError, overloaded } from "../core/http/exchange.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { type Route, routerOf } from "../core/http/router.ts";
@@ -29,6 +30,7 @@ export function adviceFor(code: ErrorCode, { path, words, id }: Contract): strin
     notFound: `Send \`POST\` to \`${path}\`, under the address of this server.`,
     methodNotAllowed: "Use one that `Allow` names.",
     requestTimeout: "Send it again, on a new connection.",
+    preconditionFailed: `Get the ${words.one} again, and decide by what it is now.`,
     contentTooLarge: `Send a smaller ${words.one}.`,
     unsupportedMediaType: "Send `Content-Type: application/json`, and the JSON as it is.",
     tooManyRequests: "Wait for as many seconds as `Retry-After` says.",
@@ -57,6 +59,8 @@ export function codeOfExample(name: string): ErrorCode | undefined {
 export interface FailingOperation {
   readonly access: Access;
   readonly kind: OperationKind;
+  /** The header fields that make it conditional. */
+  readonly conditions?: readonly string[];
   readonly method: string;
   /** Its path, in which braces are parameters. */
   readonly path: string;
@@ -92,6 +96,7 @@ export class FailureResponses {
     const field = tokenField(operation.access);
     const all = codesOf[operation.kind].filter(
       (code) =>
+        !(code === "preconditionFailed" && (operation.conditions ?? []).length === 0) &&
         !(code === "missingToken" && operation.access.isOpen) &&
         !(code === "invalidToken" && field === undefined),
     );
@@ -140,6 +145,7 @@ A request that is not well-formed HTTP/1.1 gets a bare 400 from the HTTP parser:
     const contract = this.#contract;
     const [plant] = contract.examples as readonly [Plant];
     const { titleField } = contract;
+    const wrongId = contract.id.type.kind === "integer" ? '"1"' : "1";
     switch (code) {
       case "badRequest":
         return new ApiError(code, 'The Content-Length is "26, 26"; send it once, as one decimal number.');
@@ -148,7 +154,7 @@ A request that is not well-formed HTTP/1.1 gets a bare 400 from the HTTP parser:
       case "invalidPlant":
         return errorOfBody(
           contract,
-          contract.id.isAccepted ? `{${JSON.stringify(contract.id.name)}: "1"}` : "[]",
+          contract.id.isAccepted ? `{${JSON.stringify(contract.id.name)}: ${wrongId}}` : "[]",
         );
       case "unstorableText": {
         if (titleField === undefined) return undefined;
@@ -156,6 +162,8 @@ A request that is not well-formed HTTP/1.1 gets a bare 400 from the HTTP parser:
         const error = errorOfBody(contract, bodyJson(contract, { ...plant, values }));
         return error?.code === code ? error : undefined;
       }
+      case "preconditionFailed":
+        return checkPreconditions(new Headers({ "If-Match": '"x"' }), entityTag(contract, plant));
       case "conflict":
         return conflictError(contract, plant, !contract.id.isRequired);
       case "missingToken":
@@ -200,7 +208,8 @@ A request that is not well-formed HTTP/1.1 gets a bare 400 from the HTTP parser:
 }
 
 function errorOfBody(contract: Contract, body: string): ApiError | undefined {
-  const result = parsePlantJson(contract, body, contract.id.isRequired ? undefined : () => 1n);
+  const [{ id }] = contract.examples as readonly [Plant];
+  const result = parsePlantJson(contract, body, contract.id.isRequired ? undefined : () => id);
   return result instanceof ApiError ? result : undefined;
 }
 
@@ -236,11 +245,12 @@ function headersOf(
 
 const codesOf: Readonly<Record<OperationKind, readonly ErrorCode[]>> = {
   create: Object.keys(errorRegistry).filter(
-    (code) => code !== "invalidParameter" && code !== "notImplemented",
+    (code) => !["invalidParameter", "notImplemented", "preconditionFailed"].includes(code),
   ) as ErrorCode[],
   withBody: Object.keys(errorRegistry).filter((code) => code !== "notImplemented") as ErrorCode[],
   withoutBody: [
     "invalidParameter",
+    "preconditionFailed",
     "missingToken",
     "invalidToken",
     "notFound",

@@ -160,7 +160,7 @@ class DocumentBuilder {
     };
     const named = given.length > 0 ? Object.fromEntries(given) : { example };
     const parameters = this.#resolveAll(own.parameters);
-    const hasKey = parameters.some(({ name }) => /^idempotency-key$/i.test(name));
+    const hasKey = parameters.some((each) => isHeader(each, "Idempotency-Key"));
     if (!id.isRequired && !hasKey && !requiresKey) parameters.push(keyParameter(words.one));
     const same = id.isRequired ? "The same id" : "The same `Idempotency-Key`";
     return {
@@ -193,7 +193,7 @@ class DocumentBuilder {
     const { operationId, method, path, described } = operation;
     const { access = this.#contract.operations.create.access } = operation;
     if (described === undefined) throw new Error(`${operationId} has no description`);
-    const { summary, description, parameters, body } = described;
+    const { summary, description, parameters, conditions, body } = described;
     const example = body === undefined ? undefined : this.#exampleOf(body as Schema);
     const ownParameters = this.#resolveAll(own.parameters);
     const known = [...ownParameters, ...parametersOf(this.#document.paths[this.#pathOf(path)])];
@@ -226,9 +226,13 @@ class DocumentBuilder {
       }),
       ...own,
       operationId: own.operationId ?? operationId,
-      parameters: [...ownParameters, ...added],
+      parameters: [
+        ...ownParameters,
+        ...added,
+        ...conditions.filter((name) => !known.some((each) => isHeader(each, name))).map(conditionParameter),
+      ],
       responses: this.#responses(
-        { kind: body === undefined ? "withoutBody" : "withBody", method, path, access },
+        { kind: body === undefined ? "withoutBody" : "withBody", conditions, method, path, access },
         own.responses,
         described.responses,
       ),
@@ -399,6 +403,8 @@ has the same response and changes nothing, so a client that lost a response can 
     const [name, holds] = members.find(([, each]) => each.startsWith("code")) ?? ["status", "status"];
     const codes = (Object.keys(errorRegistry) as ErrorCode[]).filter((code) => {
       if (code === "invalidParameter") return this.#operations.length > 0;
+      if (code === "preconditionFailed")
+        return this.#operations.some(({ described }) => (described?.conditions ?? []).length > 0);
       return code !== "notImplemented" || this.#contract.others.length > 0;
     });
     const rows = codes
@@ -482,6 +488,22 @@ function keyParameter(one: string): DescribedParameter {
     required: false,
     description: `One that is new for each ${one}, such as a UUID. Sent again, it creates no second one.`,
     schema: { type: "string", minLength: 1, maxLength: 255 },
+  } as DescribedParameter;
+}
+
+function isHeader({ name, in: place }: DescribedParameter, wanted: string): boolean {
+  return place === "header" && name.toLowerCase() === wanted.toLowerCase();
+}
+
+/** A header field that makes an operation conditional (RFC 9110, section 13.1). */
+function conditionParameter(name: "If-Match" | "If-None-Match"): DescribedParameter {
+  const when = name === "If-Match" ? "only if the ETag is still this one" : "only if the ETag is another one";
+  return {
+    name,
+    in: "header",
+    required: false,
+    description: `The request succeeds ${when}; * stands for any.`,
+    schema: { type: "string" },
   } as DescribedParameter;
 }
 

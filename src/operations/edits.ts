@@ -3,6 +3,7 @@
 import { type Contract, type Plant, valuesEqual } from "../core/contract/contract.ts";
 import { int64Max } from "../core/contract/int64.ts";
 import { parsePlantJson } from "../core/contract/plant.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
 import { type EditOutcome, editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
@@ -90,7 +91,7 @@ export interface HistoryEntry {
   readonly run: string;
   /** The number of the edit in its run. */
   readonly seq: number;
-  readonly id: bigint;
+  readonly id: PlantId;
   /** Milliseconds since the epoch. */
   readonly editedAt: number;
   readonly editor: Editor;
@@ -106,7 +107,7 @@ export type HistoryCursor = Pick<HistoryEntry, "editedAt" | "run" | "seq">;
 
 /** Which entries are listed; without a property all of them. */
 export interface HistoryFilter {
-  readonly id?: bigint | undefined;
+  readonly id?: PlantId | undefined;
   /** Only edits from this time on, in milliseconds since the epoch. */
   readonly since?: number | undefined;
   /** Only entries that come after this one in the list. */
@@ -122,7 +123,7 @@ interface HistoryPage {
 interface EditRow {
   readonly run: string;
   readonly seq: bigint;
-  readonly plant_id: bigint;
+  readonly plant_id: PlantId;
   readonly edited_at: bigint;
   readonly editor: string;
   readonly before: string | null;
@@ -199,7 +200,7 @@ export interface Undone {
   /** Plants that are already what they were before the run. */
   readonly unchanged: number;
   /** The ids of plants that have changed since, and were left as they are. */
-  readonly left: readonly bigint[];
+  readonly left: readonly PlantId[];
 }
 
 /**
@@ -212,10 +213,10 @@ export async function undoRun(
   contract: Contract,
   undo: EditRun,
   sql: SqlConnection,
-  filter: { readonly run: string; readonly id?: bigint | undefined },
+  filter: { readonly run: string; readonly id?: PlantId | undefined },
 ): Promise<Undone> {
   /** Plants with an edit that was not undone, and whether they are as they were before it. */
-  const others = new Map<bigint, boolean>();
+  const others = new Map<PlantId, boolean>();
   let [found, undone] = [0, 0];
   for await (const entries of editsOfRun(contract, sql, filter)) {
     found += entries.length;
@@ -247,7 +248,7 @@ export async function undoRun(
 async function* editsOfRun(
   contract: Contract,
   sql: SqlConnection,
-  { run, id }: { readonly run: string; readonly id?: bigint | undefined },
+  { run, id }: { readonly run: string; readonly id?: PlantId | undefined },
 ): AsyncGenerator<readonly HistoryEntry[]> {
   let seqBefore: bigint | number | undefined = int64Max;
   const place = `run = $1 AND seq < $2${id === undefined ? "" : " AND plant_id = $3"}`;

@@ -3,6 +3,7 @@
 import { type Contract, type Field, type Plant, valuesEqual } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { plantJson } from "../core/contract/plant.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
 import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import {
   compareWithStored,
@@ -62,7 +63,7 @@ export class Replacement {
     // Includes unchanged records with the same ids: an earlier record may have replaced the plant.
     const updating = records.filter(({ index, plant }) => outcomes[index] !== "created" && ids.has(plant.id));
     /** The plants of earlier records. */
-    const replaced = new Map<bigint, Plant>();
+    const replaced = new Map<PlantId, Plant>();
     for (const some of parts(updating)) {
       const stored = await findPlants(
         this.#contract,
@@ -105,7 +106,7 @@ export class Replacement {
  * created, and a hash of each plant: some 100 bytes a plant.
  */
 export function dryStore(contract: Contract, sql: SqlConnection): Pick<PlantStore, "create" | "contract"> {
-  const created = new Map<bigint, number | bigint>();
+  const created = new Map<PlantId, number | bigint>();
   return {
     contract,
     async create(batch: readonly NewEntry[]): Promise<Outcome[]> {

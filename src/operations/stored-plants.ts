@@ -9,8 +9,8 @@ import {
   type PlantColumns,
   valueIn,
 } from "../core/contract/contract.ts";
-import { int64Max, int64Min } from "../core/contract/int64.ts";
 import { toValues } from "../core/contract/plant.ts";
+import { compareIds, type PlantId } from "../core/contract/plant-id.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { list } from "../core/store/sql-work.ts";
@@ -20,7 +20,7 @@ export interface Selection {
   /** Only plants that have exactly this in the field that groups them. */
   readonly group?: string | undefined;
   /** Only plants with an id greater than this. */
-  readonly sinceId?: bigint | undefined;
+  readonly sinceId?: PlantId | undefined;
 }
 
 /** When and by whom a plant was created; null where that is unknown. */
@@ -35,7 +35,7 @@ interface Creation {
 export type StoredPlant = Plant & { readonly creation?: Creation };
 
 type PlantRow = PlantColumns & {
-  readonly id: bigint;
+  readonly id: PlantId;
   readonly created_at: bigint | null;
   /** No column of a field has this name. */
   readonly "creator name": string | null;
@@ -63,8 +63,8 @@ const joinCreators = "LEFT JOIN creators ON creators.id = creator";
 export async function findPlants(
   contract: Contract,
   sql: SqlConnection,
-  ids: readonly bigint[],
-): Promise<Map<bigint, StoredPlant>> {
+  ids: readonly PlantId[],
+): Promise<Map<PlantId, StoredPlant>> {
   if (ids.length === 0) return new Map();
   const rows = await sql.query<PlantRow>(
     `SELECT ${columnsOf(contract)} FROM plants ${joinCreators} WHERE plants.id IN ${list(ids)}`,
@@ -82,37 +82,33 @@ export async function* readPlants(
   sql: SqlConnection,
   { group, sinceId }: Selection = {},
 ): AsyncGenerator<readonly StoredPlant[]> {
-  if (sinceId === int64Max) return;
   const columns = columnsOf(contract);
   const { groupField } = contract;
   let count = firstPagePlants;
-  for (let from = sinceId === undefined ? int64Min : sinceId + 1n; ; ) {
-    const rows = await sql.query<PlantRow>(
-      `SELECT ${columns} FROM plants ${joinCreators} WHERE plants.id >= $1
+  for (let after = sinceId; ; ) {
+    const rows: readonly PlantRow[] = await sql.query<PlantRow>(
+      `SELECT ${columns} FROM plants ${joinCreators} ${after === undefined ? "" : "WHERE plants.id > $1"}
        ORDER BY plants.id LIMIT ${count}`,
-      [from],
+      after === undefined ? [] : [after],
     );
     const last = rows.at(-1)?.id;
     if (last === undefined) return;
-    if (!isAscending(rows, from)) throw damaged();
+    if (!isAscending(rows, after)) throw damaged();
     const plants = rows.map((row) => toStoredPlant(contract, row));
     const isSelected = ({ values }: Plant) =>
       group === undefined || (groupField !== undefined && valueIn(contract, values, groupField) === group);
     const selected = plants.filter(isSelected);
     if (selected.length > 0) yield selected;
-    if (last === int64Max) return;
-    from = last + 1n;
+    after = last;
     const meanCodeUnits = codeUnitsOf(contract, plants) / plants.length;
     count = Math.max(1, Math.min(pagePlantsMax, Math.floor(pageCodeUnits / meanCodeUnits)));
   }
 }
 
-function isAscending(rows: readonly PlantRow[], from: bigint): boolean {
-  let least = from;
-  return rows.every(({ id }) => {
-    const isNext = id >= least;
-    least = id + 1n;
-    return isNext;
+function isAscending(rows: readonly PlantRow[], after: PlantId | undefined): boolean {
+  return rows.every(({ id }, index) => {
+    const before = index === 0 ? after : rows[index - 1]?.id;
+    return before === undefined || compareIds(before, id) < 0;
   });
 }
 

@@ -21,8 +21,14 @@ export function matchableFields({ fields }: Contract): readonly Field[] {
   return fields.filter(({ name }) => !ownConditions.includes(name));
 }
 
+/** Its id has the name that the contract gives it. */
+function storedPlant({ id }: Contract): object {
+  const { properties, ...schema } = template.components.schemas.StoredPlant as { properties: { id: object } };
+  return { ...schema, required: [id.name], properties: { [id.name]: properties.id } };
+}
+
 export function controlDocument(contract: Contract): ControlDocument {
-  const { fields, words } = contract;
+  const { id, fields, words } = contract;
   const propertiesOf = (some: readonly Field[]) =>
     Object.fromEntries(some.map(({ name, schema }) => [name, schema]));
   const required = fields.flatMap(({ name, isRequired }) => (isRequired ? [name] : []));
@@ -42,6 +48,8 @@ export function controlDocument(contract: Contract): ControlDocument {
       schemas: {
         ...template.components.schemas,
         Plant: { type: "object", description: `${description}.`, required, properties: propertiesOf(fields) },
+        StoredPlant: storedPlant(contract),
+        ...(id.type.kind === "integer" ? {} : { PlantId: id.schema }),
         Outcome: { ...outcome, properties: { ...outcome.properties, example } },
         MatchedPlant: {
           type: "object",

@@ -16,7 +16,7 @@ interface ControlRequest {
   /** The parameter in the path, decoded; "" without one. */
   readonly parameter: string;
   /** Integers, with the defaults of openapi-control.yaml. */
-  readonly query: Readonly<Record<string, bigint | undefined>>;
+  readonly query: Readonly<Record<string, bigint | string | undefined>>;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** The body with exact integers. Throws an AdminError unless it is a JSON object. */
@@ -55,7 +55,12 @@ const basePaths = ["/sandbox", "/console/api/sandbox"];
 interface DescribedParameter {
   readonly name: string;
   readonly in: string;
-  readonly schema: { readonly minimum?: number; readonly maximum?: number; readonly default?: number };
+  readonly schema: {
+    readonly type?: string;
+    readonly minimum?: number;
+    readonly maximum?: number;
+    readonly default?: number;
+  };
 }
 
 type DescribedPaths = Readonly<
@@ -154,7 +159,7 @@ const allowOtherOrigins = allowOrigins({
 function parseQuery(
   { req }: Context,
   parameters: readonly DescribedParameter[],
-): Record<string, bigint | undefined> {
+): Record<string, bigint | string | undefined> {
   const query = new URLSearchParams(req.url.split("?")[1]);
   const names = parameters.map(({ name }) => name);
   const unknown = [...query.keys()].find((name) => !names.includes(name));
@@ -166,7 +171,8 @@ function parseQuery(
   const values = parameters.map(({ name, schema }) => {
     const { minimum = int64Min, maximum = int64Max } = schema;
     const text = query.get(name) ?? schema.default;
-    if (text === undefined) return [name, undefined] as const;
+    // Each part knows the type of a plant's id.
+    if (text === undefined || schema.type === undefined) return [name, text] as const;
     const value = parseInt64(String(text));
     if (value !== undefined && value >= minimum && value <= maximum) return [name, value] as const;
     throw new AdminError(

@@ -4,6 +4,7 @@ import type { Contract, Plant } from "../core/contract/contract.ts";
 import { pointerTo } from "../core/contract/contract-error.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { parsePlantJson } from "../core/contract/plant.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
 import { isObject, type Json, Schemas } from "../core/contract/schemas.ts";
 
 interface ExampleSeeds {
@@ -14,7 +15,7 @@ interface ExampleSeeds {
 }
 
 export function exampleSeeds(contract: Contract): ExampleSeeds {
-  const plants = new Map<bigint, Plant>();
+  const plants = new Map<PlantId, Plant>();
   const notes: string[] = [];
   for (const { pointer, value } of examplesOf(contract)) {
     const plant = toPlant(contract, value);

@@ -9,7 +9,6 @@ import type { Contract } from "../core/contract/contract.ts";
 import { type ErrorShape, errorMembers } from "../core/contract/error-shape.ts";
 import { ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { parseExactJson, toExactJson } from "../core/contract/exact-json.ts";
-import { parseInt64 } from "../core/contract/int64.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { createOperation } from "../core/http/create-plant.ts";
 import { Exchange, type ExchangeDependencies, requestIdMaker } from "../core/http/exchange.ts";
@@ -117,7 +116,8 @@ export class ForcedOutcomes {
     }
     const { rules, arrivalMsMax } = this.#options;
     const members = method === "POST" ? membersOf(await received.body(arrivalMsMax)) : undefined;
-    const id = parseInt64(String(members?.id ?? segments.id ?? ""));
+    const { name, type } = this.#options.contract.id;
+    const id = type.parse(String(members?.[name] ?? segments.id ?? ""));
     const rule = rules.match({ method, headers, members, id });
     return rule === undefined ? {} : { outcome: rule.outcome, forced: { rule: rule.id } };
   }

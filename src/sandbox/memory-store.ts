@@ -1,6 +1,7 @@
 // The SQLite engine in memory: nothing is kept. Its state can be copied and replaced.
 
 import type { Contract, Plant } from "../core/contract/contract.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "../core/store/plant-edit.ts";
 import type { NewEntry, OnUnavailable, Outcome, PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
@@ -72,7 +73,7 @@ export class MemoryStore implements PlantStore {
     this.#current.database.close();
   }
 
-  get(id: bigint): Plant | undefined {
+  get(id: PlantId): Plant | undefined {
     return this.#current.plants.get(id);
   }
 

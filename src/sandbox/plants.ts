@@ -2,8 +2,8 @@
 
 import { AdminError } from "../admin-pages/admin-responses.ts";
 import { countCodeUnits } from "../core/contract/contract.ts";
-import { parseInt64 } from "../core/contract/int64.ts";
 import { plantJson } from "../core/contract/plant.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
 import { readPlants } from "../operations/stored-plants.ts";
 import { respondControlJson, type SandboxPart } from "./control.ts";
 import type { MemoryStore } from "./memory-store.ts";
@@ -15,12 +15,15 @@ export function plantsPart(store: MemoryStore): SandboxPart {
   const { contract } = store;
 
   /** The first plants, and the id of the last of them if there are more. */
-  async function list(sinceId: bigint | undefined, limit: number): Promise<Response> {
+  async function list(after: string | undefined, limit: number): Promise<Response> {
+    const sinceId = after === undefined ? undefined : parseId(after, "after");
     const plants: string[] = [];
     let codeUnits = 0;
-    let last: bigint | undefined;
-    const respond = (next: bigint | null = null) =>
-      respondControlJson(`{"plants":[${plants.join(",")}],"next":${next}}`);
+    let last: PlantId | undefined;
+    const respond = (next?: PlantId) =>
+      respondControlJson(
+        `{"plants":[${plants.join(",")}],"next":${next === undefined ? null : contract.id.type.toJson(next)}}`,
+      );
     for await (const some of readPlants(contract, await store.openSql(), { sinceId }))
       for (const plant of some) {
         if (plants.length === limit || codeUnits >= codeUnitsMax) return respond(last);
@@ -31,18 +34,26 @@ export function plantsPart(store: MemoryStore): SandboxPart {
     return respond();
   }
 
-  function get(id: bigint | undefined): Response {
-    if (id === undefined) throw new AdminError(400, "The id must be a 64-bit integer in decimal digits.");
+  function get(text: string): Response {
+    const id = parseId(text);
     const plant = store.get(id);
     if (plant === undefined)
       throw new AdminError(404, `There is no ${contract.words.one} with the id ${id}.`);
     return respondControlJson(plantJson(contract, plant));
   }
 
+  function parseId(text: string, subject = "The id"): PlantId {
+    const { type } = contract.id;
+    const id = type.parse(text);
+    if (id !== undefined) return id;
+    const expected = type.kind === "integer" ? "a 64-bit integer in decimal digits" : type.expected;
+    throw new AdminError(400, `${subject} must be ${expected}, but is ${JSON.stringify(text)}.`);
+  }
+
   return {
     routes: {
-      "GET /sandbox/plants": ({ query: { after, limit } }) => list(after, Number(limit)),
-      "GET /sandbox/plants/{id}": ({ parameter }) => get(parseInt64(parameter)),
+      "GET /sandbox/plants": ({ query: { after, limit } }) => list(after?.toString(), Number(limit)),
+      "GET /sandbox/plants/{id}": ({ parameter }) => get(parameter),
     },
     describe: () => ({ plants: store.count() }),
   };

@@ -8,6 +8,7 @@ import type {
 } from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../admin-pages/admin-responses.ts";
 import type { Contract } from "../core/contract/contract.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
 import { matchableFields } from "./control-document.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
@@ -19,7 +20,7 @@ interface RuleSubject {
   /** Undefined where the body is not a JSON object. */
   readonly members: Readonly<Record<string, unknown>> | undefined;
   /** The id in the body, or in the path. */
-  readonly id: bigint | undefined;
+  readonly id: PlantId | undefined;
 }
 
 const rulesMax = 100;
@@ -119,7 +120,7 @@ function matchesBody(
   { members, id }: Pick<RuleSubject, "members" | "id">,
   fieldNames: readonly string[],
 ): boolean {
-  if (match.id !== undefined && id !== BigInt(match.id)) return false;
+  if (match.id !== undefined && String(id) !== String(match.id)) return false;
   const conditions: Readonly<Record<string, unknown>> = { ...match };
   const fields = fieldNames.flatMap((name) =>
     Object.hasOwn(conditions, name) ? [[name, conditions[name]] as const] : [],

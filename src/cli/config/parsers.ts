@@ -4,7 +4,9 @@ import { parseAddressRange } from "../../admin-pages/client-address.ts";
 import { operationNames as otherOperations } from "../../collection-operations/index.ts";
 import { isBearerToken } from "../../core/auth/authenticator.ts";
 import { isTokenName } from "../../core/auth/token.ts";
+import type { Contract } from "../../core/contract/contract.ts";
 import { parseInt64 } from "../../core/contract/int64.ts";
+import type { PlantId } from "../../core/contract/plant-id.ts";
 import type { CorsOrigins } from "../../core/http/cors.ts";
 import { isConfidential } from "../../core/loopback.ts";
 import { OperatorError } from "../../core/operator-error.ts";
@@ -84,14 +86,13 @@ export function oneOf<const Word extends string>(...words: readonly Word[]): (te
   return parser((text) => words.find((word) => word === text), `is not ${list}`);
 }
 
-export const parseId = parser(parseInt64, "is not a 64-bit integer in decimal digits");
-
-/** The id of a plant as an argument of a command. Throws an OperatorError. */
-export function parseIdArgument(text: string): bigint {
-  const id = parseInt64(text);
-  if (id === undefined)
-    throw new OperatorError(`the id "${text}" is not a 64-bit integer such as 42 or -7`, 2);
-  return id;
+/** The id of a plant, given to a command. Throws an OperatorError. */
+export function parseId({ id: { type } }: Contract, text: string): PlantId {
+  // Also one that the contract of an earlier time allowed.
+  const id = type.kind === "integer" ? parseInt64(text) : type.parse(text);
+  if (id !== undefined) return id;
+  const expected = type.kind === "integer" ? "a 64-bit integer such as 42 or -7" : type.expected;
+  throw new OperatorError(`the id ${JSON.stringify(text)} is not ${expected}`, 2);
 }
 
 /** Argon2id as Bun.password makes it. Any other hash would fail only at the first login. */

@@ -11,7 +11,6 @@ import {
   parseExpiry,
   parseHost,
   parseHostNames,
-  parseId,
   parseIssuer,
   parseJwksUrl,
   parseOperations,
@@ -359,7 +358,7 @@ const commandSettings = {
   sinceId: {
     flag: "--since-id <id>",
     description: "export only plants with an id greater than this",
-    parse: parseId,
+    parse: parseText,
   },
   withCreation: switchSetting(
     "--with-creation",

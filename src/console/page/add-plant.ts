@@ -20,8 +20,9 @@ export function AddPlant({ onCreated, onClose }: { onCreated: () => void; onClos
 
   const submit = async (form: HTMLFormElement) => {
     const focus = () => form.querySelector<HTMLElement>('[name="id"]')?.focus();
-    const id = parseInt64(typedId.trim());
+    const id = contract.id.isText ? typedId : parseInt64(typedId.trim());
     setStored("");
+    // The server checks a text.
     if (id === undefined) {
       setIdError("An id is a whole number from -9223372036854775808 to 9223372036854775807.");
       return focus();
@@ -40,9 +41,9 @@ export function AddPlant({ onCreated, onClose }: { onCreated: () => void; onClos
       <${TextField}
         label="Id"
         name="id"
-        inputmode="numeric"
+        inputmode=${contract.id.isText ? "text" : "numeric"}
         autofocus
-        hint="A whole number, such as 42"
+        hint=${contract.id.hint}
         value=${typedId}
         error=${idError}
         onText=${(id: string) => {

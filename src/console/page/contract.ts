@@ -10,6 +10,7 @@ export let contract: PageContract = {
   one: "",
   many: "",
   path: "",
+  id: { name: "", isText: false, hint: "" },
   fields: [],
   title: -1,
   group: -1,

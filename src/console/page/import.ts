@@ -19,7 +19,7 @@ function columns() {
   const optional = named(false);
   const others = optional.length === 0 ? "" : `, and optionally ${optional.join(", ")}`;
   const required = named(true);
-  const first = ["id", ...required.slice(0, -1)].join(", ");
+  const first = [contract.id.name, ...required.slice(0, -1)].join(", ");
   return `${[first, ...required.slice(-1)].join(" and ")}${others}`;
 }
 

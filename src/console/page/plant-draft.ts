@@ -56,7 +56,8 @@ export function bodyOf(id: string, draft: Draft, stored: Texts = []): string {
     if (text === "" && original === null && !field.isRequired) return [];
     return [`${JSON.stringify(field.name)}:${jsonOf(field, original ?? text)}`];
   });
-  return `{${[`"id":${id}`, ...members].join(",")}}`;
+  const own = `${JSON.stringify(contract.id.name)}:${contract.id.isText ? JSON.stringify(id) : id}`;
+  return `{${[own, ...members].join(",")}}`;
 }
 
 /** The JSON of a text. The server rejects one that is not of the type, and says what is expected. */

@@ -49,7 +49,7 @@ export function PlantDialog({
   const edit = ({ version }: Plant, change: "delete" | "replace", value: () => string) =>
     call(async () => {
       const made: Answer<PlantChanges["edit"]> = await post("edits", {
-        plants: `${id}:${version}`,
+        plants: `${encodeURIComponent(id)}:${version}`,
         change,
         value: value(),
       });

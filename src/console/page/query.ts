@@ -68,7 +68,7 @@ function parseTerm({ raw, filter, text, isQuoted }: Term): Parameters | string {
     const parameters = unfinished === undefined ? parseFilter(name, text, isQuoted) : undefined;
     return parameters ?? `Write ${example}.`;
   }
-  const range = isQuoted ? null : /^(-?\d{1,19})(?:-(-?\d{1,19}))?$/.exec(text);
+  const range = isQuoted || contract.id.isText ? null : /^(-?\d{1,19})(?:-(-?\d{1,19}))?$/.exec(text);
   if (range === null) return text === "" ? [] : [["word", text]];
   const [, min = "", max = min] = range;
   return [

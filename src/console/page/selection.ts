@@ -81,7 +81,7 @@ export function Selection({
   const ask = (asked: Change) => () => {
     forget();
     setGroup("");
-    setAsShown([...ids].map((id) => `${id}:${versions.get(id)}`).join(" "));
+    setAsShown([...ids].map((id) => `${encodeURIComponent(id)}:${versions.get(id)}`).join(" "));
     setChange(asked);
   };
 

@@ -1,7 +1,7 @@
 // Whether a store of one contract can take over another: what is stored must stay valid.
 
 import type { Contract, Field } from "./contract.ts";
-import { isAnnotation, type Json } from "./schemas.ts";
+import { isAnnotation, restrictions } from "./schemas.ts";
 
 /**
  * The first change that a store cannot take over, as a sentence with both values; undefined if it can:
@@ -55,13 +55,4 @@ function isWider(keyword: string, from: unknown, to: unknown): boolean {
   if (upperLimits.includes(keyword)) return Number(to) >= Number(from);
   if (keyword === "enum") return (from as unknown[]).every((value) => (to as unknown[]).includes(value));
   return keyword === "format" && from === "int32" && to === "int64";
-}
-
-function restrictions(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(restrictions);
-  if (typeof value !== "object" || value === null) return value;
-  const kept = Object.entries(value as Json).filter(
-    ([name, member]) => !isAnnotation(name) || typeof member === "object",
-  );
-  return Object.fromEntries(kept.map(([name, member]) => [name, restrictions(member)]));
 }

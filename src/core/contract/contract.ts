@@ -1,8 +1,10 @@
 // The contract: everything that is particular to the resource, read once from an OpenAPI description
 // and passed down. "Plant" is the code's word for one stored resource, whatever the contract calls it.
 
+import type { EditShape } from "./edit-shape.ts";
 import type { ErrorShape } from "./error-shape.ts";
 import type { FieldType, FieldValue } from "./field-types.ts";
+import type { MadeId, PlantId } from "./plant-id.ts";
 import type { Access } from "./security.ts";
 
 /** A property of the resource besides its id. */
@@ -40,11 +42,17 @@ export interface Words {
 }
 
 /** An operation of the contract that is served. */
-interface ServedOperation {
+export interface ServedOperation {
   readonly operationId: string;
   /** The status of its success. */
   readonly status: number;
   readonly access: Access;
+}
+
+/** An operation that changes one resource: a replacement, or a merge patch. */
+export interface EditOperation extends ServedOperation, EditShape {
+  /** Whether a success has a body, by its status: 200 or 204, and 201 if a replacement may create. */
+  readonly successes: Readonly<Record<number, boolean>>;
 }
 
 /** An operation of the contract that is not served: it responds with notImplemented. */
@@ -67,7 +75,7 @@ export interface ListShape {
 /** What a member of a list holds: "total" is the number of all plants. */
 export type ListPart = "plants" | "limit" | "offset" | "page" | "total" | "hasMore";
 
-export type OperationName = "create" | "list" | "get" | "delete";
+export type OperationName = keyof Contract["operations"];
 
 export interface Contract {
   /** What readContract has read: a thread and a store read it again. */
@@ -82,8 +90,10 @@ export interface Contract {
   readonly basePath: string;
   readonly id: {
     readonly name: string;
-    readonly type: FieldType<bigint>;
+    readonly type: FieldType<PlantId>;
     readonly schema: Readonly<Record<string, unknown>>;
+    /** How the server makes it; undefined if every body must have it. */
+    readonly made: MadeId | undefined;
     /** Whether a body must have it. Otherwise the server chooses one if it is not sent. */
     readonly isRequired: boolean;
     /** Whether a body may have it; one that it may not have is ignored. */
@@ -108,8 +118,13 @@ export interface Contract {
   readonly titleField: Field | undefined;
   /** The optional text by which lists and charts group. */
   readonly groupField: Field | undefined;
-  readonly operations: { readonly create: ServedOperation } & {
-    readonly [Name in OperationName]?: ServedOperation;
+  readonly operations: {
+    readonly create: ServedOperation;
+    readonly list?: ServedOperation;
+    readonly get?: ServedOperation;
+    readonly replace?: EditOperation;
+    readonly change?: EditOperation;
+    readonly delete?: ServedOperation;
   };
   readonly list: ListShape;
   readonly others: readonly OtherOperation[];
@@ -147,7 +162,7 @@ export type Values = readonly (FieldValue | undefined)[];
 
 /** A plant as it is sent and stored. */
 export interface Plant {
-  readonly id: bigint;
+  readonly id: PlantId;
   readonly values: Values;
 }
 

@@ -13,6 +13,7 @@ export const errorRegistry = {
   notFound: { error: 40400, meaning: "No such path" },
   methodNotAllowed: { error: 40500, meaning: "The path does not offer the method" },
   requestTimeout: { error: 40800, meaning: "The body did not arrive in time" },
+  preconditionFailed: { error: 41200, meaning: "If-Match or If-None-Match does not hold" },
   contentTooLarge: { error: 41300, meaning: "The body is over the limit" },
   unsupportedMediaType: {
     error: 41500,

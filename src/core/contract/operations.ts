@@ -1,7 +1,17 @@
 // The operations of a description: which are served, and what of them is not.
 
-import type { Contract, ListShape, OpenApiDocument, OtherOperation, Words } from "./contract.ts";
+import type {
+  Contract,
+  EditOperation,
+  ListShape,
+  OpenApiDocument,
+  OperationName,
+  OtherOperation,
+  ServedOperation,
+  Words,
+} from "./contract.ts";
 import { pointerTo } from "./contract-error.ts";
+import { readEditShape } from "./edit-shape.ts";
 import { type ErrorShape, errorShapeOf, isSameShape, ownErrorShape } from "./error-shape.ts";
 import { readListShape } from "./list-shape.ts";
 import { isObject, type Json, type Schemas } from "./schemas.ts";
@@ -12,15 +22,19 @@ export const jsonType = "application/json";
 
 const methods = ["get", "put", "post", "delete", "patch"] as const;
 
+/** RFC 7396. */
+export const mergePatchType = "application/merge-patch+json";
+
 /** The media type of JSON of a body or a response. */
 export function mediaType(
   schemas: Schemas,
   value: unknown,
   pointer: string,
+  accepts = isJson,
 ): { readonly media: Json; readonly pointer: string } | undefined {
   const content = schemas.resolve(value, pointer)?.content;
   if (!isObject(content)) return undefined;
-  const name = Object.keys(content).find(isJson);
+  const name = Object.keys(content).find(accepts);
   if (name === undefined) return undefined;
   const media = schemas.resolve(content[name], pointer);
   return media && { media, pointer: pointerTo(pointer, "content", name, "schema") };
@@ -60,7 +74,9 @@ interface DescribedCreate {
   readonly path: string;
   readonly post: Json;
   readonly pointer: string;
-  readonly id: Pick<Contract["id"], "isRequired">;
+  /** The schema of its body, with its references replaced. */
+  readonly schema: Json;
+  readonly id: Pick<Contract["id"], "name" | "isRequired">;
   /** The members that every response has, and that some have. */
   readonly returned: { readonly always: readonly string[]; readonly sometimes: readonly string[] };
 }
@@ -69,6 +85,7 @@ interface DescribedCreate {
 const sentHeaders: readonly string[] = [
   "cache-control",
   "content-type",
+  "etag",
   "link",
   "location",
   "ratelimit",
@@ -96,10 +113,11 @@ export class OperationsReader {
    * @param status that of the create's success.
    */
   read(
-    { path, post, pointer, id, returned }: DescribedCreate,
+    create: DescribedCreate,
     status: number,
     { one, many }: Words,
   ): Pick<Contract, "operations" | "list" | "others" | "errorShape"> {
+    const { path, post, pointer, id } = create;
     const operations: { -readonly [Name in keyof Contract["operations"]]: Contract["operations"][Name] } = {
       create: {
         operationId: nameOf(post, operationName("create", one)),
@@ -125,18 +143,16 @@ export class OperationsReader {
         const name = knownName(method, each, path);
         const fallback = operationName(name ?? method, name === "list" ? many : one);
         const described = { operation, pointer: at };
-        const found = name && this.#served(name, described, returned);
+        const found = name && this.#served(name, described, create);
         const shape =
-          name === "list" && typeof found === "object" ? this.#listShape(described, returned) : list;
+          name === "list" && typeof found === "object" ? this.#listShape(described, create.returned) : list;
         if (name !== undefined && typeof found === "object" && typeof shape === "object") {
-          operations[name] = {
-            operationId: nameOf(operation, fallback),
-            status: found.status,
-            access: this.#access(described),
-          };
+          Object.assign(operations, {
+            [name]: { operationId: nameOf(operation, fallback), access: this.#access(described), ...found },
+          });
           served.push(described);
           list = shape;
-          const parameters = name === "list" ? ["limit", shape.paging] : [];
+          const parameters = name === "list" ? ["limit", shape.paging] : ["if-match", "if-none-match"];
           this.#noteRequest({ operation: own, pointer: at }, title, parameters);
         } else {
           others.push({ method: method.toUpperCase() as OtherOperation["method"], path: each });
@@ -155,18 +171,50 @@ export class OperationsReader {
 
   /** The success of an operation that is served as it is described, or why it is not. */
   #served(
-    name: "list" | "get" | "delete",
-    { operation, pointer }: DescribedOperation,
-    returned: DescribedCreate["returned"],
-  ): { readonly status: number } | string {
+    name: Exclude<OperationName, "create">,
+    described: DescribedOperation,
+    create: DescribedCreate,
+  ): Pick<ServedOperation, "status"> | string {
+    if (name === "replace" || name === "change") return this.#servedEdit(name, described, create);
+    const { operation, pointer } = described;
     const statuses = name === "delete" ? ["204", "200"] : ["200"];
     const success = successOf(this.#schemas, operation, pointer, statuses);
     if (success === undefined) return `it describes no response ${statuses.join(" or ")}`;
-    if (success.schema === undefined) return success;
-    if (name === "delete") return "its response has a body";
-    if (name === "list") return success;
-    const schema = this.#schemas.expand(success.schema, success.pointer);
-    return faultOfResource(schema, returned) ?? success;
+    if (name === "delete" && success.schema !== undefined) return "its response has a body";
+    const fault = name === "get" ? this.#faultOfSuccess(success, create.returned) : undefined;
+    return fault ?? { status: success.status };
+  }
+
+  #servedEdit(
+    name: "replace" | "change",
+    { operation, pointer }: DescribedOperation,
+    { schema: created, id, returned }: DescribedCreate,
+  ): Omit<EditOperation, "operationId" | "access"> | string {
+    const own = successOf(this.#schemas, operation, pointer, ["200", "204"]);
+    if (own === undefined) return "it describes no response 200 or 204";
+    const creation = name === "replace" ? successOf(this.#schemas, operation, pointer, ["201"]) : undefined;
+    const successes: Record<number, boolean> = {};
+    for (const success of [own, creation]) {
+      if (success === undefined) continue;
+      const fault = this.#faultOfSuccess(success, returned);
+      if (fault !== undefined) return fault;
+      successes[success.status] = success.hasContent;
+    }
+    const accepts = (type: string) => isJson(type) || (name === "change" && type.startsWith(mergePatchType));
+    const body = mediaType(this.#schemas, operation.requestBody, pointer, accepts);
+    if (body === undefined) return "it describes no body of JSON";
+    const schema = this.#schemas.expand(body.media.schema, body.pointer);
+    const shape = readEditShape(name, schema, { created, idName: id.name });
+    return typeof shape === "string" ? shape : { status: own.status, successes, ...shape };
+  }
+
+  #faultOfSuccess(
+    { schema, pointer }: NonNullable<ReturnType<typeof successOf>>,
+    returned: DescribedCreate["returned"],
+  ): string | undefined {
+    return schema === undefined
+      ? undefined
+      : faultOfResource(this.#schemas.expand(schema, pointer), returned);
   }
 
   /** The shape of a list whose response is described, or why it cannot be served. */
@@ -207,9 +255,11 @@ export class OperationsReader {
       this.#note(at, `the ${parameter.in} parameter ${parameter.name} of ${title} is not served`);
     }
     const content = this.#schemas.resolve(operation.requestBody, pointer)?.content;
-    for (const type of Object.keys(isObject(content) ? content : {}))
-      if (!isJson(type))
+    for (const type of Object.keys(isObject(content) ? content : {})) {
+      const isRead = isJson(type) || (title.startsWith("PATCH") && type.startsWith(mergePatchType));
+      if (!isRead)
         this.#note(pointerTo(pointer, "requestBody", "content", type), `a body of ${type} is not read`);
+    }
   }
 
   /** How callers identify themselves, as the operation or the whole description says. */
@@ -313,9 +363,14 @@ export function isItemOf(collection: string, path: string): boolean {
 }
 
 /** Which operation of the collection one is; undefined for any other. */
-function knownName(method: string, path: string, collection: string): "list" | "get" | "delete" | undefined {
+function knownName(
+  method: (typeof methods)[number],
+  path: string,
+  collection: string,
+): Exclude<OperationName, "create"> | undefined {
   if (path === collection) return method === "get" ? "list" : undefined;
-  return isItemOf(collection, path) && (method === "get" || method === "delete") ? method : undefined;
+  if (!isItemOf(collection, path) || method === "post") return undefined;
+  return ({ get: "get", put: "replace", patch: "change", delete: "delete" } as const)[method];
 }
 
 function nameOf({ operationId }: Json, fallback: string): string {

@@ -11,6 +11,7 @@ import {
 import { ApiError } from "./errors.ts";
 import type { ColumnValue, FieldType, FieldValue } from "./field-types.ts";
 import { positionOf, scanJson } from "./json-scanner.ts";
+import type { PlantId } from "./plant-id.ts";
 import { decodeUtf8, validUtf8Prefix } from "./utf8.ts";
 import { withArticle } from "./words.ts";
 
@@ -54,17 +55,14 @@ export function responseJson(
   return json === "{}" ? `{${member}}` : `${json.slice(0, -1)},${member}}`;
 }
 
-/** A plant as one line of JSON: the body that creates it. An engine that reads the id as text may pass the text. */
-export function plantJson(
-  contract: Contract,
-  plant: { readonly id: bigint | string; readonly values: Values },
-): string {
+/** A plant as one line of JSON: the body that creates it. An engine that reads an int64 as text may pass the text. */
+export function plantJson(contract: Contract, plant: Plant): string {
   return toJson(contract, plant, true, false);
 }
 
 function toJson(
-  { fields, id: { name: idName }, isPlain }: Contract,
-  { id, values }: { readonly id: bigint | string; readonly values: Values },
+  { fields, id: { name: idName, type: idType }, isPlain }: Contract,
+  { id, values }: Plant,
   hasId: boolean,
   isResponse: boolean,
 ): string {
@@ -77,10 +75,10 @@ function toJson(
     }
     const json = JSON.stringify(members);
     if (!hasId) return json;
-    const name = JSON.stringify(idName);
-    return json === "{}" ? `{${name}:${id}}` : `{${name}:${id},${json.slice(1)}`;
+    const member = `${JSON.stringify(idName)}:${idType.toJson(id)}`;
+    return json === "{}" ? `{${member}}` : `{${member},${json.slice(1)}`;
   }
-  let json = hasId ? `{${JSON.stringify(idName)}:${id}` : "{";
+  let json = hasId ? `{${JSON.stringify(idName)}:${idType.toJson(id)}` : "{";
   for (let index = 0; index < fields.length; index++) {
     const value = values[index];
     const { isReturned, jsonName, type } = fields[index] as Field;
@@ -96,13 +94,19 @@ export function bodyJson(contract: Contract, plant: Plant): string {
   return toJson(contract, plant, contract.id.isRequired, false);
 }
 
-/** A body for messages and help, with a space after each colon and comma. */
-export function sampleBody(contract: Contract, id: bigint): string {
+/**
+ * A body for messages and help, with a space after each colon and comma.
+ *
+ * @param number its id, where ids are int64.
+ */
+export function sampleBody(contract: Contract, number: bigint): string {
+  const { type } = contract.id;
+  const id = type.kind === "integer" ? number : (contract.examples[0] as Plant).id;
   const members = sampleValues(contract).map((value, index) => {
     const { jsonName, type } = contract.fields[index] as Field;
     return `${jsonName} ${type.toJson(value as FieldValue)}`;
   });
-  const chosen = contract.id.isRequired ? [`${JSON.stringify(contract.id.name)}: ${id}`] : [];
+  const chosen = contract.id.isRequired ? [`${JSON.stringify(contract.id.name)}: ${type.toJson(id)}`] : [];
   return `{${[...chosen, ...members].join(", ")}}`;
 }
 
@@ -111,7 +115,8 @@ export function sampleBody(contract: Contract, id: bigint): string {
  *
  * @param hasKey whether the id is that of an Idempotency-Key.
  */
-export function conflictError({ words }: Contract, { id }: Plant, hasKey = false): ApiError {
+export function conflictError({ words, id: { type } }: Contract, plant: Plant, hasKey = false): ApiError {
+  const id = type.toJson(plant.id);
   if (hasKey)
     return new ApiError(
       "conflict",
@@ -131,13 +136,13 @@ export type PlantSchema = Pick<Contract, "fields" | "id" | "allowsOthers" | "ign
  *
  * @param newId chooses the id of a body without one.
  */
-export function parsePlant(contract: PlantSchema, body: Uint8Array, newId?: () => bigint): Plant | ApiError {
+export function parsePlant(contract: PlantSchema, body: Uint8Array, newId?: () => PlantId): Plant | ApiError {
   const text = decodeUtf8(body);
   return text === undefined ? invalidUtf8(body) : parsePlantJson(contract, text, newId);
 }
 
 /** Like parsePlant, for a body that is a string without a byte order mark. */
-export function parsePlantJson(contract: PlantSchema, text: string, newId?: () => bigint): Plant | ApiError {
+export function parsePlantJson(contract: PlantSchema, text: string, newId?: () => PlantId): Plant | ApiError {
   if (text.length > parsedCodeUnitsMax) return parseLongJson(contract, text, newId);
   let json: unknown;
   try {
@@ -160,7 +165,7 @@ const parsedCodeUnitsMax = 4_096;
 function parseLongJson(
   contract: PlantSchema,
   text: string,
-  newId: (() => bigint) | undefined,
+  newId: (() => PlantId) | undefined,
 ): Plant | ApiError {
   const { fields, id } = contract;
   const scan = scanJson(text, [id.name, ...fields.map(({ name }) => name)]);
@@ -200,10 +205,7 @@ export function parsePlantTexts(contract: PlantSchema, texts: PlantTexts): Plant
   const { id: member, fields } = contract;
   const id = texts.id === undefined ? undefined : member.type.parse(texts.id);
   if (texts.id === undefined) errors.push(missing(member));
-  else if (id === undefined)
-    errors.push(
-      /^-?[0-9]+$/.test(texts.id) ? mismatch(member, shorten(texts.id)) : notDecimalDigits(member, texts.id),
-    );
+  else if (id === undefined) errors.push(wrongId(member, texts.id));
   const values: (FieldValue | undefined)[] = [];
   for (let index = 0; index < fields.length; index++) {
     const field = fields[index] as Field;
@@ -217,12 +219,14 @@ export function parsePlantTexts(contract: PlantSchema, texts: PlantTexts): Plant
   }
   return errors.length > 0
     ? invalidPlant(contract, errors)
-    : storable(contract, { id: id as bigint, values });
+    : storable(contract, { id: id as PlantId, values });
 }
 
-/** The error of an id that is not decimal digits, such as a spreadsheet's 9.0072E+15. */
-function notDecimalDigits(member: Member, id: string): string {
+/** The error of an id, which a spreadsheet may have changed, such as to 9.0072E+15. */
+function wrongId(member: Member, id: string): string {
   const shown = shorten(id);
+  if (member.type.kind !== "integer") return mismatch(member, JSON.stringify(shown));
+  if (/^-?[0-9]+$/.test(id)) return mismatch(member, shown);
   if (/^-?\d{1,3}(?:[.,' \u00a0\u202f]\d{3})+$/.test(id))
     return `"${member.name}" must be ${member.type.expected} in decimal digits, but is ${shown}: write it without separators between thousands`;
   const reason = /^-?\d+(?:[.,]\d+)?(?:E[+-]?\d+)?$/i.test(id)
@@ -240,7 +244,7 @@ function validate(
   contract: PlantSchema,
   json: unknown,
   text: string,
-  newId: (() => bigint) | undefined,
+  newId: (() => PlantId) | undefined,
 ): Plant | ApiError {
   if (typeof json !== "object" || json === null || Array.isArray(json))
     return invalidPlant(contract, [`it must be an object, but is ${actualType(json)}`]);
@@ -282,7 +286,7 @@ function validate(
       errors = [...(errors ?? []), `it must have no member ${JSON.stringify(shorten(name))}`];
   }
   if (errors !== undefined) return invalidPlant(contract, errors);
-  return storable(contract, { id: id as bigint, values });
+  return storable(contract, { id: id as PlantId, values });
 
   /** A number is shown with its digits, which say why it is not exact or too large. */
   function describeActual({ name, type }: Member, value: unknown): string {
@@ -303,26 +307,29 @@ function validate(
 }
 
 /** The id or a field. */
-type Member = Pick<Field, "name" | "type"> | { readonly name: string; readonly type: FieldType<bigint> };
+type Member = Pick<Field, "name" | "type"> | { readonly name: string; readonly type: FieldType<PlantId> };
 
 function invalidPlant({ words }: PlantSchema, errors: readonly string[]): ApiError {
   return new ApiError("invalidPlant", `The body is not ${withArticle(words.body)}: ${errors.join("; ")}.`);
 }
 
 /** A plant, or the error if its strings cannot be stored exactly. */
-function storable({ fields }: PlantSchema, plant: Plant): Plant | ApiError {
+function storable({ fields, id }: PlantSchema, plant: Plant): Plant | ApiError {
   let reasons: string[] | undefined;
+  const check = (name: string, reason: string | undefined) => {
+    if (reason !== undefined) reasons = [...(reasons ?? []), `"${name}" ${reason}, which cannot be stored`];
+  };
+  if (typeof plant.id === "string") check(id.name, id.type.unstorable(plant.id));
   for (let index = 0; index < fields.length; index++) {
     const value = plant.values[index];
     if (value === undefined) continue;
     const { name, type } = fields[index] as Field;
-    const reason = type.unstorable(value);
-    if (reason !== undefined) reasons = [...(reasons ?? []), `"${name}" ${reason}, which cannot be stored`];
+    check(name, type.unstorable(value));
   }
   return reasons === undefined ? plant : new ApiError("unstorableText", `${reasons.join("; ")}: remove it.`);
 }
 
-function invalidUtf8(body: Uint8Array): ApiError {
+export function invalidUtf8(body: Uint8Array): ApiError {
   const text = validUtf8Prefix(body);
   const { line, column } = positionOf(text, text.length);
   return new ApiError(
@@ -331,7 +338,7 @@ function invalidUtf8(body: Uint8Array): ApiError {
   );
 }
 
-function invalidJson(error: string): ApiError {
+export function invalidJson(error: string): ApiError {
   return new ApiError("invalidJson", `The body is not JSON: ${error}.`);
 }
 

@@ -9,6 +9,7 @@ import { exampleOf, toFieldValue } from "./example-values.ts";
 import type { FieldType, FieldValue } from "./field-types.ts";
 import { isItemOf, jsonType, mediaType, OperationsReader, requiresKey, successOf } from "./operations.ts";
 import { parsePlantJson } from "./plant.ts";
+import { idTypeOf, madeIdOf, numberedId, type PlantId } from "./plant-id.ts";
 import { fieldTypeOf, hasPatterns } from "./schema-types.ts";
 import { isAnnotation, isObject, type Json, Schemas } from "./schemas.ts";
 import { wordsOf } from "./words.ts";
@@ -193,28 +194,25 @@ class ContractReader {
     if (!isThere(name))
       throw contractError(
         pointer,
-        `the resource of POST ${path} must have an integer id, in the body or in the response`,
+        `the resource of POST ${path} must have an id, in the body or in the response`,
       );
     const sent = Object.hasOwn(properties, name) ? (properties[name] as Json) : undefined;
     const own = sent ?? (answered[name] as Json);
-    if (own.type !== "integer")
-      throw contractError(
-        pointer,
-        `the ${name} of POST ${path} must be an integer, but is ${JSON.stringify(own.type)}`,
-      );
-    const type = await fieldTypeOf(own, {
-      pointer: pointerTo(pointer, "properties", name),
+    const at = pointerTo(pointer, "properties", name);
+    const type = await idTypeOf(own, {
+      pointer: at,
       share: 1,
-      note: () => undefined,
+      note: (sentence) => this.#note(at, `"${name}": ${sentence}`),
     });
+    const made = madeIdOf(type);
     const isAccepted = sent !== undefined && sent.readOnly !== true;
     const isRequired = isAccepted && Array.isArray(schema.required) && schema.required.includes(name);
-    if (!isRequired && type.parse("9007199254740993") === undefined)
+    if (!isRequired && made === undefined)
       throw contractError(
         pointer,
-        `the ${name} of POST ${path} must be required, or any positive int64, which the server can choose`,
+        `the ${name} of POST ${path} must be required, or one that the server can make: any positive int64, a UUID, or a string of 26 characters`,
       );
-    return { name, type: type as FieldType<bigint>, schema: own, isRequired, isAccepted };
+    return { name, type, schema: own, made, isRequired, isAccepted };
   }
 
   async #fields({ schema, pointer, id, returned }: Collection, bodies: readonly Json[]): Promise<Field[]> {
@@ -321,14 +319,18 @@ class ContractReader {
 
   /** The examples of bodies that are plants, or else one of the fields' examples. */
   #plants(contract: Omit<Contract, "examples">, bodies: readonly Json[]): Plant[] {
-    const found = new Map<bigint, Plant>();
+    const { type, schema, made, isRequired } = contract.id;
+    const found = new Map<PlantId, Plant>();
+    const numbered = (number: number) => (made === undefined ? undefined : numberedId(made, BigInt(number)));
     for (const body of bodies) {
-      const newId = contract.id.isRequired ? undefined : () => BigInt(found.size + 1);
+      const newId = isRequired ? undefined : () => numbered(found.size + 1) as PlantId;
       const plant = parsePlantJson(contract, JSON.stringify(body), newId);
       if ("values" in plant && !found.has(plant.id)) found.set(plant.id, plant);
     }
     if (found.size > 0) return [...found.values()];
-    return [{ id: 1n, values: contract.fields.map(({ example }) => example) }];
+    const id =
+      numbered(1) ?? exampleOf(schema, type as FieldType, []) ?? (type.kind === "integer" ? 1n : "1");
+    return [{ id: id as PlantId, values: contract.fields.map(({ example }) => example) }];
   }
 
   #note(pointer: string, sentence: string): void {

@@ -180,3 +180,24 @@ const annotations: readonly string[] = [
 export function isAnnotation(keyword: string): boolean {
   return keyword.startsWith("x-") || annotations.includes(keyword);
 }
+
+/** Keywords whose members are named by the author. */
+const maps = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
+
+/** A schema without its annotations, with its keywords in order. */
+export function restrictions(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(restrictions);
+  if (!isObject(value)) return value;
+  const kept = Object.entries(value).flatMap(([name, member]) => {
+    if (isAnnotation(name)) return [];
+    if (name === "enum" || name === "const" || name === "required") return [[name, member] as const];
+    const isMap = maps.includes(name) && isObject(member);
+    return [[name, isMap ? inOrder(Object.entries(member)) : restrictions(member)] as const];
+  });
+  return Object.fromEntries(kept.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+function inOrder(members: readonly (readonly [string, unknown])[]): unknown {
+  const sorted = members.toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return sorted.map(([name, schema]) => [name, restrictions(schema)]);
+}

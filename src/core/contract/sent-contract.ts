@@ -3,11 +3,12 @@
 
 import type { Contract, Field } from "./contract.ts";
 import { type FieldType, typeOfKind } from "./field-types.ts";
+import type { PlantId } from "./plant-id.ts";
 
 /** Plain data, which crosses threads: a type is its kind. */
 export interface SentContract {
   readonly contract: Omit<Contract, "fields" | "id" | "titleField" | "groupField">;
-  readonly id: Omit<Contract["id"], "type">;
+  readonly id: Omit<Contract["id"], "type"> & { readonly kind: string };
   readonly fields: readonly (Omit<Field, "type"> & { readonly kind: string })[];
   /** The indexes of these fields, or -1. */
   readonly title: number;
@@ -15,10 +16,11 @@ export interface SentContract {
 }
 
 export function sentContract({ fields, id, titleField, groupField, ...contract }: Contract): SentContract {
+  const { type, ...idWithoutType } = id;
   const indexOf = (field: Field | undefined) => (field === undefined ? -1 : fields.indexOf(field));
   return {
     contract,
-    id: { name: id.name, schema: id.schema, isRequired: id.isRequired, isAccepted: id.isAccepted },
+    id: { ...idWithoutType, kind: type.kind },
     fields: fields.map(({ type, ...field }) => ({ ...field, kind: type.kind })),
     title: indexOf(titleField),
     group: indexOf(groupField),
@@ -27,10 +29,11 @@ export function sentContract({ fields, id, titleField, groupField, ...contract }
 
 /** The contract, whose types accept all values of their kinds. */
 export function receivedContract({ contract, id, fields: sent, title, group }: SentContract): Contract {
-  const fields = sent.map(({ kind, ...field }) => ({ ...field, type: typeOfKind(kind) }));
+  const { kind, ...ownId } = id;
+  const fields = sent.map(({ kind: own, ...field }) => ({ ...field, type: typeOfKind(own) }));
   return {
     ...contract,
-    id: { ...id, type: typeOfKind("integer") as FieldType<bigint> },
+    id: { ...ownId, type: typeOfKind(kind) as FieldType<PlantId> },
     fields,
     titleField: fields[title],
     groupField: fields[group],

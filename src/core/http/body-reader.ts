@@ -18,31 +18,28 @@ export interface BodyLimits {
 /** RFC 9110, section 8.6. Bun joins repeated fields with commas. */
 const wellFormedLength = /^[0-9]+$/;
 
+const jsonOnly = ["application/json"] as const;
+
 /** Why a body's format is not accepted; undefined if it is plain JSON in UTF-8. */
-export function checkMediaType(headers: Headers): ApiError | undefined {
+export function checkMediaType(headers: Headers, types: readonly string[] = jsonOnly): ApiError | undefined {
   const contentEncoding = headers.get("content-encoding");
   if (contentEncoding !== null && contentEncoding.toLowerCase() !== "identity")
     return unsupportedMediaType(`The Content-Encoding is ${contentEncoding}; send the JSON as it is.`);
 
   const contentType = headers.get("content-type");
   if (contentType === "application/json") return undefined;
-  if (contentType === null)
-    return unsupportedMediaType("The Content-Type is missing; send application/json.");
+  const wanted = types.join(" or ");
+  if (contentType === null) return unsupportedMediaType(`The Content-Type is missing; send ${wanted}.`);
 
   const mediaType = parseMediaType(contentType);
   // Several header lines come as one, joined by commas.
-  if (contentType.includes(",") && mediaType?.essence !== "application/json")
-    return unsupportedMediaType(
-      `The Content-Type has several values, ${contentType}; send one, application/json.`,
-    );
-  if (mediaType?.essence !== "application/json") {
-    return unsupportedMediaType(`The Content-Type is ${contentType}; send application/json.`);
+  if (mediaType === undefined || !types.includes(mediaType.essence)) {
+    const several = contentType.includes(",") ? `has several values, ${contentType}; send one,` : undefined;
+    return unsupportedMediaType(`The Content-Type ${several ?? `is ${contentType}; send`} ${wanted}.`);
   }
   const charset = mediaType.params.get("charset");
   if (charset !== null && charset.toLowerCase() !== "utf-8") {
-    return unsupportedMediaType(
-      `The Content-Type has charset ${charset}; send application/json, which is UTF-8.`,
-    );
+    return unsupportedMediaType(`The Content-Type has charset ${charset}; send ${wanted}, which is UTF-8.`);
   }
   return undefined;
 }
@@ -119,6 +116,11 @@ export class BodyReader {
     } finally {
       this.end(owner);
     }
+  }
+
+  /** The error of a body of so many bytes. */
+  assertSize(bytes: number): ApiError | undefined {
+    return bytes > this.#limits.bodyBytesMax ? this.#tooLarge() : undefined;
   }
 
   /** Reserves memory in addition to what a body has; false if there is not enough. */

@@ -4,6 +4,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { Contract } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
 import { parsePlant, sampleBody } from "../contract/plant.ts";
+import type { MadeId, PlantId } from "../contract/plant-id.ts";
 import { checkMediaType } from "./body-reader.ts";
 import { type Exchange, overloaded } from "./exchange.ts";
 import { idempotencyKey, idOfKey } from "./new-ids.ts";
@@ -81,9 +82,9 @@ async function createPlant(
 function idChooser(
   exchange: Exchange,
   caller: Caller,
-  { path, words, requiresKey }: Contract,
-  newId: () => bigint,
-): (() => bigint) | ApiError {
+  { id: { made }, path, words, requiresKey }: Contract,
+  newId: () => PlantId,
+): (() => PlantId) | ApiError {
   const key = idempotencyKey(exchange.request.headers);
   if (key instanceof ApiError) return key;
   if (key === undefined && requiresKey)
@@ -93,6 +94,6 @@ function idChooser(
     );
   return () => {
     exchange.idSource = key === undefined ? "server" : "key";
-    return key === undefined ? newId() : idOfKey(caller, path, key);
+    return key === undefined ? newId() : idOfKey(made as MadeId, caller, path, key);
   };
 }

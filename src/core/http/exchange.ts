@@ -6,9 +6,11 @@ import { hasLongBody } from "../auth/long-body.ts";
 import type { Contract, Plant } from "../contract/contract.ts";
 import { ApiError, statusOf, unavailable } from "../contract/errors.ts";
 import { conflictError } from "../contract/plant.ts";
+import type { PlantId } from "../contract/plant-id.ts";
 import type { Clock, Emit, RequestRecord, Result } from "../observability/server-event.ts";
 import type { CreateOutcome, PendingCreate } from "../store/group-commit.ts";
 import { type BodyOwner, noSlot } from "./body-reader.ts";
+import { entityTag } from "./entity-tag.ts";
 import type { RateLimitResult } from "./rate-limit.ts";
 import { errorResponse, plantResponse } from "./responses.ts";
 import type { TickBudget } from "./tick-budget.ts";
@@ -27,7 +29,7 @@ export interface ExchangeDependencies {
   /** The path before an id, where the success of a create has a Location: RFC 9110, section 15.3.2. */
   readonly itemPath: string | undefined;
   /** Reads when a plant was created; undefined where the success of a create does not say it. */
-  readonly createdAt: ((id: bigint, callerKey: string) => Promise<bigint | number | null>) | undefined;
+  readonly createdAt: ((id: PlantId, callerKey: string) => Promise<bigint | number | null>) | undefined;
   /** Makes the id of a request that has none. */
   readonly makeRequestId: () => string;
   readonly tickBudget: TickBudget;
@@ -178,9 +180,13 @@ export class Exchange implements PendingCreate, BodyOwner {
 
   #sendPlant(outcome: "created" | "unchanged", createdAt?: bigint | number | null): void {
     const { contract, itemPath } = this.#shared;
-    this.#complete(contract.operations.create.status, outcome, undefined);
+    const { create, replace, change } = contract.operations;
+    this.#complete(create.status, outcome, undefined);
     const response = plantResponse(contract, this.plant, this.requestId, createdAt);
-    if (itemPath !== undefined) response.headers.set("Location", itemPath + this.plant.id);
+    if ((replace ?? change) !== undefined)
+      response.headers.set("ETag", entityTag(contract, this.plant, createdAt));
+    if (itemPath !== undefined)
+      response.headers.set("Location", itemPath + encodeURIComponent(String(this.plant.id)));
     this.#send(response);
   }
 

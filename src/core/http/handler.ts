@@ -1,6 +1,7 @@
 // The handler of the public listener: passes a request to its operation, and rejects all others.
 
 import { ApiError } from "../contract/errors.ts";
+import type { PlantId } from "../contract/plant-id.ts";
 import { Exchange, type ExchangeDependencies } from "./exchange.ts";
 import type { Operation, OperationServices } from "./operation.ts";
 import { type Route, routerOf } from "./router.ts";
@@ -59,7 +60,7 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
       else void rejectRoute(exchange, route.error);
     });
 
-  async function createdAt(id: bigint, callerKey: string): Promise<bigint | number | null> {
+  async function createdAt(id: PlantId, callerKey: string): Promise<bigint | number | null> {
     const rows = await storeOf?.(callerKey).read.query<{ created_at: bigint | number | null }>(
       "SELECT created_at FROM plants WHERE id = $1",
       [id],

@@ -2,31 +2,53 @@
 
 import type { Caller } from "../auth/caller.ts";
 import { ApiError } from "../contract/errors.ts";
+import { encodeId, type MadeId, type PlantId } from "../contract/plant-id.ts";
 
 /** Milliseconds take the other 41 of 63 bits: until the year 2094. */
 const processBits = 16n;
 const counterBits = 6n;
 const epoch = Date.UTC(2025, 0, 1);
 
+/** Of texts, in the bits that the version of a UUID leaves free. */
+const textCounterBits = 12n;
+
 /**
- * Makes positive int64s: the milliseconds since 2025, a number of this process, and a counter. They
- * are unique in a process; two processes have the same number once in 65,536 times, and then the
- * store finds a taken id.
+ * Makes ids that are ordered by time, of milliseconds and a counter. A positive int64 has those since 2025 and a
+ * number of this process: two processes have the same number once in 65,536 times, and then the
+ * store finds a taken id. A text has those since 1970, as a UUIDv7 has, and random bits.
  *
  * @param wallNow milliseconds of the epoch.
  * @param process from 0 to 65,535.
  */
-export function idMaker(wallNow: () => number, process: number): () => bigint {
+export function idMaker(made: MadeId, wallNow: () => number, process: number): () => PlantId {
   const processPart = BigInt(process) << counterBits;
+  if (made === "int64") {
+    const next = ticks(() => wallNow() - epoch, counterBits);
+    return () => {
+      const { ms, counter } = next();
+      return (BigInt(ms) << (processBits + counterBits)) | processPart | counter;
+    };
+  }
+  const next = ticks(wallNow, textCounterBits);
+  return () => {
+    const { ms, counter } = next();
+    const bytes = Buffer.from(crypto.getRandomValues(new Uint8Array(16)));
+    bytes.writeUIntBE(ms, 0, 6);
+    bytes.writeUInt16BE(Number(counter), 6);
+    return encodeId(made, bytes, 7);
+  };
+}
+
+/** Milliseconds and a number in them, which only grow. A millisecond that is full takes the next one. */
+function ticks(now: () => number, bits: bigint): () => { readonly ms: number; readonly counter: bigint } {
   let ms = 0;
   let counter = 0n;
   return () => {
-    const now = Math.max(ms, wallNow() - epoch);
-    counter = now === ms ? counter + 1n : 0n;
-    // More than 64 in a millisecond take ids of the next one.
-    ms = counter >> counterBits === 0n ? now : now + 1;
-    if (ms !== now) counter = 0n;
-    return (BigInt(Math.floor(ms)) << (processBits + counterBits)) | processPart | counter;
+    const current = Math.max(ms, Math.floor(now()));
+    counter = current === ms ? counter + 1n : 0n;
+    ms = counter >> bits === 0n ? current : current + 1;
+    if (ms !== current) counter = 0n;
+    return { ms, counter };
   };
 }
 
@@ -48,8 +70,10 @@ export function idempotencyKey(headers: Headers): string | undefined | ApiError 
   );
 }
 
-/** The id of a caller's key: positive, from SHA-256, so that every server makes the same. */
-export function idOfKey({ issuer, name }: Caller, collection: string, key: string): bigint {
-  const hash = new Bun.CryptoHasher("sha256").update(JSON.stringify([collection, issuer ?? null, name, key]));
-  return BigInt.asUintN(63, hash.digest().readBigUInt64BE()) || 1n;
+/** The id of a caller's key: from SHA-256, so that every server makes the same. */
+export function idOfKey(made: MadeId, { issuer, name }: Caller, collection: string, key: string): PlantId {
+  const hashed = JSON.stringify([collection, issuer ?? null, name, key]);
+  const digest = new Bun.CryptoHasher("sha256").update(hashed).digest();
+  if (made !== "int64") return encodeId(made, digest.subarray(0, 16), 8);
+  return BigInt.asUintN(63, digest.readBigUInt64BE()) || 1n;
 }

@@ -3,6 +3,7 @@
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { FindCreator } from "../auth/creators.ts";
 import type { Contract } from "../contract/contract.ts";
+import type { PlantId } from "../contract/plant-id.ts";
 import type { Access } from "../contract/security.ts";
 import type { CreateQueue } from "../store/group-commit.ts";
 import type { PlantStore } from "../store/plant-store.ts";
@@ -30,7 +31,7 @@ export interface Operation {
   /**
    * Settles the exchange. Never rejects.
    *
-   * @param segments the texts of the path's parameters by name, as they were sent.
+   * @param segments the texts of the path's parameters by name, without percent-encoding.
    */
   readonly run: (
     exchange: Exchange,
@@ -43,12 +44,12 @@ export interface Operation {
 export interface OperationServices {
   readonly contract: Contract;
   /** Makes the id of a plant without one, where the contract lets the server choose it. */
-  readonly newId: () => bigint;
+  readonly newId: () => PlantId;
   readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly findCreator: FindCreator;
   /** Undefined where callers have no rate. */
   readonly rateLimit: Pick<RateLimit, "consume"> | undefined;
-  readonly bodyReader: Pick<BodyReader, "start" | "end" | "read" | "memory">;
+  readonly bodyReader: Pick<BodyReader, "start" | "end" | "read" | "assertSize" | "memory">;
   readonly groupCommit: Pick<CreateQueue, "create" | "isFullFor">;
   /** The store for the calls of a caller; undefined if the create is the only operation. */
   readonly storeOf: ((callerKey: string) => OperationStore) | undefined;
@@ -65,6 +66,8 @@ export interface DescribedOperation {
   readonly summary: string;
   readonly description: string;
   readonly parameters: DescribedParameters;
+  /** The header fields that make it conditional. */
+  readonly conditions: readonly ("If-Match" | "If-None-Match")[];
   /** The schema of the body; undefined if no body is read. */
   readonly body: object | undefined;
   /** The responses with a status below 400, by status. */

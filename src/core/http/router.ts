@@ -8,7 +8,7 @@ import type { Operation } from "./operation.ts";
 
 /** Where a request goes: to an operation, or to the error for callers with credentials. */
 export type Route = RequestRoute & {
-  /** The texts of the path's parameters by name, as they were sent. */
+  /** The texts of the path's parameters by name, without percent-encoding. */
   readonly segments: Readonly<Record<string, string>>;
 } & ({ readonly operation: Operation } | { readonly operation: undefined; readonly error: ApiError });
 
@@ -39,7 +39,9 @@ export function routerOf(
     const found = offered.find(({ operation }) => operation.method === wanted);
     if (found !== undefined) {
       const values = found.pattern.exec(path)?.slice(1) ?? [];
-      const segments = Object.fromEntries(found.names.map((name, index) => [name, values[index] ?? ""]));
+      const segments = Object.fromEntries(
+        found.names.map((name, index) => [name, decode(values[index] ?? "")]),
+      );
       return { method, path, operation: found.operation, segments };
     }
     const served = offered.map(({ operation }) => operation).filter(({ advice }) => advice !== undefined);
@@ -47,6 +49,15 @@ export function routerOf(
       served.length === 0 ? notFound(path, basePath, contract) : methodNotAllowed(method, path, served);
     return { method, path, operation: undefined, error, segments: {} };
   };
+}
+
+/** A segment without percent-encoding (RFC 3986, section 2.1); as it is if that is malformed. */
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 function methodNotAllowed(method: string, path: string, offered: readonly Operation[]): ApiError {

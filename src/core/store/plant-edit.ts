@@ -3,12 +3,13 @@
 
 import type { Contract, Field, PlantColumns, Values } from "../contract/contract.ts";
 import { plantJson, toColumns, toValues } from "../contract/plant.ts";
+import type { PlantId } from "../contract/plant-id.ts";
 import type { SqlStatement, SqlValue } from "./sql-connection.ts";
 import type { SqlWork } from "./sql-work.ts";
 
 /** A change or a deletion of one plant, or the restoration of a deleted one. */
 export interface PlantEdit {
-  readonly id: bigint;
+  readonly id: PlantId;
   /**
    * The plant that the operator was shown: the edit is not made if another one is stored now.
    * Undefined for a plant that is to be restored: there must be none. "any" to delete whatever is
@@ -114,6 +115,6 @@ function writeStatement(
 }
 
 /** A plant in the history: the body that would create it. */
-function recordedPlant(contract: Contract, id: bigint, values: Values | undefined): string | null {
+function recordedPlant(contract: Contract, id: PlantId, values: Values | undefined): string | null {
   return values === undefined ? null : plantJson(contract, { id, values });
 }

@@ -47,6 +47,14 @@ export function isSameSource(one: ContractSource | undefined, other: ContractSou
   return one?.text === other.text && one.collection === other.collection;
 }
 
+/**
+ * The type of a column with ids. A text is compared by its bytes, whatever the database's collation.
+ */
+export function idColumnType({ id: { type } }: Contract, engine: Engine): string {
+  const name = type.column[engine];
+  return name === "text" ? 'text COLLATE "C"' : name;
+}
+
 /** The columns of all fields, as CREATE TABLE takes them. Validation rejects what is not there. */
 export function columnDefinitions({ fields }: Contract, engine: Engine): string {
   return fields.map((field) => definition(field, engine)).join(", ");

@@ -203,7 +203,6 @@ const usageErrors: readonly [args: string[], message: string][] = [
   [["token", "rotate"], "missing required argument 'name'"],
   [["token", "rotate", "x", "--overlap", "1 day"], "is not a duration such as 7d, 12h or 0s"],
   [["get"], "missing required argument 'id'"],
-  [["get", "1.5"], 'the id "1.5" is not a 64-bit integer'],
   [["export", "extra"], "too many arguments"],
   [["backup", "x", "--database", "postgres://plantstore@127.0.0.1:1/none"], "pg_dump"],
   [["restore", "x", "--database", "postgres://plantstore@127.0.0.1:1/none"], "pg_restore"],

@@ -53,6 +53,8 @@ for (const engine of engines) {
       [["update", "-7", "--tag", "x".repeat(100), "--body-bytes-max", "120"], 2, "larger than the 120 bytes"],
       [["update", "8", "--name", "x"], 1, "there is no plant with the id 8 in this store\n"],
       [["delete", "9223372036854775808"], 2, "is not a 64-bit integer"],
+      [["get", "1.5"], 2, 'the id "1.5" is not a 64-bit integer'],
+      [["get", "postgres://u:xq7zj@h/d"], 2, 'the id "postgres://u:***@h/d" is not a 64-bit integer'],
     ] as const)
       expect(await command(...args)).toMatchObject({ exitCode, stderr: expect.stringContaining(message) });
 

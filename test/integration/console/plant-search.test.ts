@@ -65,9 +65,9 @@ async function found(
   sql: SqlConnection,
   filter: Filter,
   { isDescending, plantsMax }: Omit<Reading, "after">,
-): Promise<bigint[]> {
-  const ids: bigint[] = [];
-  let after: bigint | undefined;
+): Promise<Plant["id"][]> {
+  const ids: Plant["id"][] = [];
+  let after: Plant["id"] | undefined;
   do {
     const page = await findPlants(plantStore, sql, filter, { after, isDescending, plantsMax });
     expect(page.ids.length).toBeLessThanOrEqual(plantsMax);
@@ -81,9 +81,9 @@ async function found(
 function cases(createdAt: (id: bigint) => number): [Filter, (plant: Plant) => boolean][] {
   const [low, high] = [0n, 9_007_199_254_740_993n];
   const [from, end] = [20, 70];
-  const isBetween = ({ id }: Plant) => id >= low && id <= high;
-  const isInTime = ({ id }: Plant) => createdAt(id) >= from && createdAt(id) < end;
-  const isEven = ({ id }: Plant) => id % 2n === 0n;
+  const isBetween = ({ id }: Plant) => BigInt(id) >= low && BigInt(id) <= high;
+  const isInTime = ({ id }: Plant) => createdAt(BigInt(id)) >= from && createdAt(BigInt(id)) < end;
+  const isEven = ({ id }: Plant) => BigInt(id) % 2n === 0n;
   const hasText = ({ values }: Plant, text: string) =>
     values.some((each) => typeof each === "string" && fold(each).includes(fold(text)));
   return [
@@ -126,7 +126,7 @@ for (const engine of engines)
     await using read = await store.openSql();
     for (const parity of [0n, 1n]) {
       const creator = await store.tokens.creatorKey(parity === 0n ? "even" : "odd");
-      const ofParity = plants.filter(({ id }) => (id % 2n === 0n ? 0n : 1n) === parity);
+      const ofParity = plants.filter(({ id }) => (BigInt(id) % 2n === 0n ? 0n : 1n) === parity);
       await store.create(toEntries(ofParity, creator));
     }
     await runSql(place.database, "UPDATE plants SET created_at = abs(id % 97)");

@@ -46,7 +46,7 @@ test("everything of the description is read, or noted", () => {
   expect(parcels.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
     '"reference": texts of more than 18181 UTF-16 code units are refused, as the pattern takes long for them',
     "the query parameter sender of GET /parcels is not served",
-    "PUT /parcels/{parcelId} is not served: it responds with 501",
+    "PUT /parcels/{parcelId} is not served, as it describes no body of JSON: it responds with 501",
   ]);
 });
 

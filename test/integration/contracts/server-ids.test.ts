@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
 import { makeToken, randomBytes } from "../../../src/core/auth/token.ts";
+import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { readContract } from "../../../src/core/contract/read-contract.ts";
 import { idMaker } from "../../../src/core/http/new-ids.ts";
 import { startServer } from "../../../src/core/server.ts";
@@ -112,7 +113,7 @@ test("a taken id is never shown: the create gets another one", async () => {
   const store = await openServerStore(`sqlite:${folder.file("visits.db")}`, "create", events, {
     contract: source,
   });
-  const tried: bigint[] = [];
+  const tried: PlantId[] = [];
   const create = store.create.bind(store);
   store.create = (batch) => {
     tried.push(...batch.map(({ plant }) => plant.id));
@@ -133,7 +134,7 @@ test("a taken id is never shown: the create gets another one", async () => {
 });
 
 test("the ids of one process are in order, also of one millisecond", () => {
-  const next = idMaker(() => Date.UTC(2026, 0, 1), 7);
+  const next = idMaker("int64", () => Date.UTC(2026, 0, 1), 7);
   const ids = Array.from({ length: 1_000 }, next);
   expect(new Set(ids).size).toBe(1_000);
   expect(ids.toSorted((one, other) => (one < other ? -1 : 1))).toEqual(ids);

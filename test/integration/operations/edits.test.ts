@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Plant, Values } from "../../../src/core/contract/contract.ts";
+import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { type PlantStore, toEntries } from "../../../src/core/store/plant-store.ts";
 import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
 import {
@@ -99,7 +100,7 @@ for (const engine of engines) {
     test("edits beside creates of the same ids lose nothing that was acknowledged", async () => {
       const plants = Array.from({ length: 8 }, (_, index) => plant({ id: BigInt(index), name: "0" }));
       await withPlants(plants, async ({ store, sql }) => {
-        const read = async (id: bigint) => (await findPlants(plantStore, sql, [id])).get(id);
+        const read = async (id: PlantId) => (await findPlants(plantStore, sql, [id])).get(id);
         // Each plant counts up in its name, by two editors at a time, while creates of the first and
         // of a new plant arrive.
         const done = new Map(plants.map(({ id }) => [id, 0]));
@@ -121,7 +122,7 @@ for (const engine of engines) {
           for (const outcome of outcomes.slice(0, -1)) expect(outcome).toBeOneOf(["unchanged", "conflict"]);
         }
         for (const { id } of plants)
-          expect(await read(id)).toMatchObject(plant({ id, name: String(done.get(id)) }));
+          expect(await read(id)).toMatchObject(plant({ id: BigInt(id), name: String(done.get(id)) }));
       });
     });
 

@@ -165,12 +165,12 @@ describe("plants", () => {
       json: { message: "There is no plant with the id 2." },
     });
     for (const [path, message] of [
-      ["/plants/x", "The id must be a 64-bit integer in decimal digits."],
-      ["/plants/9223372036854775808", "The id must be a 64-bit integer in decimal digits."],
+      ["/plants/x", 'The id must be a 64-bit integer in decimal digits, but is "x".'],
       [
-        "/plants?after=1.5",
-        'after must be an integer from -9223372036854775808 to 9223372036854775807, but is "1.5".',
+        "/plants/9223372036854775808",
+        'The id must be a 64-bit integer in decimal digits, but is "9223372036854775808".',
       ],
+      ["/plants?after=1.5", 'after must be a 64-bit integer in decimal digits, but is "1.5".'],
       ["/plants?limit=1001", 'limit must be an integer from 1 to 1000, but is "1001".'],
     ])
       expect(await sandbox.control("GET", path)).toMatchObject({ status: 400, json: { message } });

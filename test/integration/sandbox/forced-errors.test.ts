@@ -87,6 +87,7 @@ const faults: Record<ErrorCode, Sent | undefined> = {
   notFound: { line: "POST /plant HTTP/1.1" },
   methodNotAllowed: { line: "PUT /plants HTTP/1.1" },
   requestTimeout: { framing: "Content-Length: 100" },
+  preconditionFailed: undefined,
   contentTooLarge: { framing: `Content-Length: ${2 ** 20 + 1}`, body: "" },
   unsupportedMediaType: { contentType: "" },
   tooManyRequests: undefined,

@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { findPlants, parseFilter } from "../../../src/console/plant-search.ts";
 import { plantJson as lineOf } from "../../../src/core/contract/plant.ts";
+import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { plant as plantOf, plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
@@ -166,7 +167,7 @@ test("ids that do not ascend end an export and a search, which would otherwise n
     await using sql = await store.openSql();
     const filter = parseFilter(plantStore, new URLSearchParams());
     const search = async () => {
-      for (let after: bigint | undefined; ; ) {
+      for (let after: PlantId | undefined; ; ) {
         const found = await findPlants(plantStore, sql, filter, {
           after,
           isDescending: false,

@@ -3,6 +3,7 @@
 
 import type { Plant } from "../../../src/core/contract/contract.ts";
 import { plantJson } from "../../../src/core/contract/plant.ts";
+import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { plantStore } from "../../support/contracts.ts";
 
 /** What a client knows about its plant once the request has ended. */
@@ -17,13 +18,13 @@ export type KnownOutcome =
   | "unknown";
 
 export class Model {
-  readonly #sent = new Map<bigint, Set<string>>();
-  readonly #acknowledged = new Map<bigint, string>();
-  readonly #conflicts: { id: bigint; json: string }[] = [];
-  readonly #refusedOnly = new Map<string, bigint>();
+  readonly #sent = new Map<PlantId, Set<string>>();
+  readonly #acknowledged = new Map<PlantId, string>();
+  readonly #conflicts: { id: PlantId; json: string }[] = [];
+  readonly #refusedOnly = new Map<string, PlantId>();
   readonly counts: Record<KnownOutcome, number> = { acknowledged: 0, conflict: 0, refused: 0, unknown: 0 };
 
-  get acknowledged(): ReadonlyMap<bigint, string> {
+  get acknowledged(): ReadonlyMap<PlantId, string> {
     return this.#acknowledged;
   }
 
@@ -51,7 +52,7 @@ export class Model {
   }
 
   /** Compares the model with the contents of a store; returns the violations. */
-  audit(stored: ReadonlyMap<bigint, string>): string[] {
+  audit(stored: ReadonlyMap<PlantId, string>): string[] {
     const violations: string[] = [];
     for (const [id, json] of this.#acknowledged) {
       const found = stored.get(id);

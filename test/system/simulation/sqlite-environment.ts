@@ -2,6 +2,7 @@
 // kills before or after a commit, full disks, locks, and read and write errors.
 
 import { plantJson } from "../../../src/core/contract/plant.ts";
+import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { Database } from "../../../src/core/store/sqlite/driver.ts";
 import { isFailedFsync } from "../../../src/core/store/sqlite/errors.ts";
 import { migrate } from "../../../src/core/store/sqlite/migrations.ts";
@@ -111,7 +112,7 @@ export class SqliteEnvironment {
   }
 
   /** A durably stored plant, as JSON. */
-  durablePlant(id: bigint): string | undefined {
+  durablePlant(id: PlantId): string | undefined {
     const plant = this.#reader.get(id);
     return plant === undefined ? undefined : plantJson(plantStore, plant);
   }

@@ -323,7 +323,6 @@ test("an error does not contain a secret that was given to another setting", asy
     [["serve"], { PLANTSTORE_DATABSE: address }],
     [["serve", `--databse=${address}`]],
     [["serve", address]],
-    [["get", address]],
   ] as readonly [string[], Record<string, string>?][]) {
     const { exitCode, stdout, stderr } = await runCommand(args, env);
     expect({ args, exitCode, stdout }).toEqual({ args, exitCode: 2, stdout: "" });

@@ -5,6 +5,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { Imports } from "../../../src/console/import.ts";
 import { PlantChanges } from "../../../src/console/plant-changes.ts";
 import { BadRequestError } from "../../../src/console/responses.ts";
+import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import { consoleContext, MemoryContext } from "../../support/console.ts";
 import { plantStore } from "../../support/contracts.ts";
@@ -13,7 +14,7 @@ import { settled } from "../../support/settled.ts";
 
 class HeldStore {
   readonly contract = plantStore;
-  readonly ids = new Set<bigint>();
+  readonly ids = new Set<PlantId>();
   /** Resolves when the first batch is there. */
   readonly arrived = Promise.withResolvers<void>();
   readonly #released = Promise.withResolvers<void>();

@@ -5,6 +5,7 @@ import { expect, spyOn, test } from "bun:test";
 import { PlantChanges } from "../../../src/console/plant-changes.ts";
 import { getPlant, listPlants } from "../../../src/console/plants.ts";
 import type { Contract } from "../../../src/core/contract/contract.ts";
+import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { EditRun } from "../../../src/operations/edits.ts";
 import { consoleContext, contractWith, MemoryContext } from "../../support/console.ts";
@@ -28,7 +29,7 @@ function roses(count: number) {
 /** What the list shows of the plants of a search, as an edit sends it. */
 async function shown(context: MemoryContext, parameters: Record<string, string> = {}): Promise<string> {
   const versions: string[] = [];
-  let after: bigint | null = null;
+  let after: PlantId | null = null;
   do {
     const position: Record<string, string> = after === null ? {} : { after: String(after) };
     const page = await listPlants(context, new URLSearchParams({ count: "50", ...parameters, ...position }));

@@ -2,6 +2,7 @@
 
 import { expect, spyOn, test } from "bun:test";
 import { findPlants } from "../../../src/console/plant-search.ts";
+import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { MemoryContext } from "../../support/console.ts";
 import { plantStore } from "../../support/contracts.ts";
 
@@ -15,9 +16,9 @@ test.each([true, false])("it continues where it ended: descending %p", async (is
   // Every plant that is compared takes some milliseconds.
   let now = 0;
   using _ = spyOn(performance, "now").mockImplementation(() => ++now);
-  const ids: bigint[] = [];
+  const ids: PlantId[] = [];
   let [parts, compared] = [0, 0];
-  let after: bigint | undefined;
+  let after: PlantId | undefined;
   do {
     const found = await findPlants(
       plantStore,

@@ -2,6 +2,7 @@
 
 import type { Contract, Field, Plant, PlantColumns } from "../../contract/contract.ts";
 import { toColumns, toValues } from "../../contract/plant.ts";
+import type { PlantId } from "../../contract/plant-id.ts";
 import { compareWithStored, type NewEntry, type Outcome } from "../plant-store.ts";
 import { toCopyText } from "./copy-format.ts";
 import { DatabaseError } from "./driver.ts";
@@ -16,6 +17,7 @@ type PlantRow = PlantColumns & { readonly id: string };
 interface BatchSql {
   readonly contract: Contract;
   readonly columns: string;
+  readonly idType: string;
   /** PostgreSQL's type of each column of a field. */
   readonly types: readonly string[];
   readonly insertInto: string;
@@ -35,10 +37,12 @@ function sqlOf(contract: Contract): BatchSql {
   const types = contract.fields.map(({ type }) => type.column.postgres);
   // The first column has one value for all rows of a batch.
   const insertInto = `INSERT INTO plants (${["created_at", "id", "creator", ...columns].join(", ")})`;
-  const arrays = ["$2::int8[]", "$3::int4[]", ...types.map(arrayParameter)].join(", ");
+  const idType = contract.id.type.column.postgres;
+  const arrays = [`$2::${idType}[]`, "$3::int4[]", ...types.map(arrayParameter)].join(", ");
   const sql = {
     contract,
     columns: ["id", ...columns].join(", "),
+    idType,
     types,
     insertInto,
     insertFromArrays: {
@@ -88,9 +92,9 @@ export async function commitBatch(
     : await insert(pool, pool.traits, contract, rows);
   // Avoids sets and maps of bigints, which cost as much as the COPY.
   if (inserted.length === batch.length) return batch.map(() => "created");
-  const createdIds = new Set(inserted.map(BigInt));
+  const createdIds = new Set(inserted.map((id) => contract.id.type.fromColumn(id)));
   const otherIds = rows.flatMap(({ plant: { id } }) => (createdIds.has(id) ? [] : [id]));
-  const stored = otherIds.length === 0 ? new Map<bigint, Plant>() : await select(pool, contract, otherIds);
+  const stored = otherIds.length === 0 ? new Map<PlantId, Plant>() : await select(pool, contract, otherIds);
   const rowById = new Map(rows.map(({ plant }) => [plant.id, plant]));
   const outcomes = batch.map(({ plant }): Outcome => {
     const isCreated = createdIds.has(plant.id);
@@ -141,16 +145,19 @@ async function copy(pool: HostPool, contract: Contract, rows: readonly NewEntry[
   }
 }
 
-/** Inserts rows in as many statements as the protocol needs, and returns the ids that were created. */
+/**
+ * Inserts rows in as many statements as the protocol needs, and returns the ids that were created, of
+ * which int8 are decimal digits.
+ */
 export async function insert(
   queries: Queries,
   { insertMethod }: SessionTraits,
   contract: Contract,
   rows: readonly NewEntry[],
-): Promise<string[]> {
+): Promise<PlantId[]> {
   const sql = sqlOf(contract);
   const rowsMax = Math.floor(parametersMax / (sql.types.length + 2));
-  const created: string[] = [];
+  const created: PlantId[] = [];
   for (let start = 0; start < rows.length; start += rowsMax) {
     const part = rows.slice(start, start + rowsMax);
     const statement = insertMethod === "values" ? valuesStatement(sql, part) : arraysStatement(sql, part);
@@ -173,11 +180,14 @@ function arraysStatement({ contract, insertFromArrays }: BatchSql, rows: readonl
 }
 
 /** A list of VALUES is another statement for each size, so it has no name. */
-function valuesStatement({ contract, insertInto, types }: BatchSql, rows: readonly NewEntry[]): Statement {
+function valuesStatement(
+  { contract, insertInto, idType, types }: BatchSql,
+  rows: readonly NewEntry[],
+): Statement {
   const tuples = rows.map((_, row) => {
     const first = (types.length + 2) * row + 2;
     const values = types.map((type, field) => `$${first + 2 + field}::${type}`);
-    return `($1::int8,$${first}::int8,$${first + 1}::int4,${values.join(",")})`;
+    return `($1::int8,$${first}::${idType},$${first + 1}::int4,${values.join(",")})`;
   });
   const values = rows.flatMap(({ plant, creator }) => [
     String(plant.id),
@@ -205,11 +215,15 @@ function toText({ type }: Field, { values }: Plant, index: number): string | und
 async function select(
   queries: Queries,
   contract: Contract,
-  ids: readonly bigint[],
-): Promise<Map<bigint, Plant>> {
-  const sql = `SELECT ${sqlOf(contract).columns} FROM plants WHERE id = ANY ($1::int8[])`;
+  ids: readonly PlantId[],
+): Promise<Map<PlantId, Plant>> {
+  const { columns, idType } = sqlOf(contract);
+  const sql = `SELECT ${columns} FROM plants WHERE id = ANY ($1::${idType}[])`;
   const { rows } = await queries.query<PlantRow>(sql, [ids.map(String)]);
   return new Map(
-    rows.map((row) => [BigInt(row.id), { id: BigInt(row.id), values: toValues(contract, row) }]),
+    rows.map((row) => {
+      const id = contract.id.type.fromColumn(row.id);
+      return [id, { id, values: toValues(contract, row) }];
+    }),
   );
 }

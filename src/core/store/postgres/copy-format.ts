@@ -13,7 +13,7 @@ const escaped: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "
 export function toCopyText({ fields }: Contract, entries: readonly NewEntry[], createdAt: number): string {
   let text = "";
   for (const { plant, creator } of entries) {
-    text += plant.id;
+    text += typeof plant.id === "bigint" ? plant.id : escapeText(plant.id);
     for (let index = 0; index < fields.length; index++) {
       const value = plant.values[index];
       // The text of the column: a value and null are apart in it.

@@ -9,6 +9,7 @@ import {
   columnStatements,
   type FoundStore,
   hasColumns,
+  idColumnType,
   isSameSource,
 } from "../store-contract.ts";
 import { DatabaseError } from "./driver.ts";
@@ -20,7 +21,7 @@ const migrations: readonly ((contract: Contract) => readonly string[])[] = [
   // The columns are described in sqlite/migrations.ts.
   (contract) => [
     `CREATE TABLE plants (
-       id         bigint PRIMARY KEY,
+       id         ${idColumnType(contract, "postgres")} PRIMARY KEY,
        ${columnDefinitions(contract, "postgres")},
        created_at bigint,
        creator    integer
@@ -44,7 +45,7 @@ const migrations: readonly ((contract: Contract) => readonly string[])[] = [
     `CREATE TABLE edits (
        run        text NOT NULL,
        seq        bigint NOT NULL,
-       plant_id   bigint NOT NULL,
+       plant_id   ${idColumnType(contract, "postgres")} NOT NULL,
        edited_at  bigint NOT NULL,
        editor     text NOT NULL,
        before     text,

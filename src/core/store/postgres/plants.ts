@@ -1,6 +1,7 @@
 // The plants table: creates batches, and probes.
 
 import { type Contract, sampleValues } from "../../contract/contract.ts";
+import { randomId } from "../../contract/plant-id.ts";
 import type { NewEntry, OnUnavailable, Outcome } from "../plant-store.ts";
 import { commitBatch, insert } from "./batch.ts";
 import { classifyError, errorReason } from "./errors.ts";
@@ -28,7 +29,7 @@ export async function createPlants(
  * and for a standby, as the plant was written; a role that may only insert plants can do so.
  */
 export async function probe(pool: HostPool, contract: Contract): Promise<void> {
-  const [id = 0n] = crypto.getRandomValues(new BigInt64Array(1));
+  const id = randomId(contract.id);
   await pool.transaction(async (connection) => {
     await connection.query("SAVEPOINT probe");
     const plant = { id, values: sampleValues(contract) };

@@ -7,6 +7,7 @@ import {
   columnStatements,
   type FoundStore,
   hasColumns,
+  idColumnType,
   isSameSource,
 } from "../store-contract.ts";
 import type { Database } from "./driver.ts";
@@ -18,11 +19,11 @@ const migrations: readonly ((contract: Contract) => string)[] = [
   // created_at and creator are null where it is unknown when and by whom a plant was created. An
   // edit has what the plant was and became, as JSON, and when and by whom a deleted one was created.
   (contract) => `CREATE TABLE plants (
-     id         INTEGER PRIMARY KEY,
+     id         ${idColumnType(contract, "sqlite")} PRIMARY KEY,
      ${columnDefinitions(contract, "sqlite")},
      created_at INTEGER,
      creator    INTEGER
-   ) STRICT;
+   ) STRICT${contract.id.type.kind === "integer" ? "" : ", WITHOUT ROWID"};
 
    CREATE TABLE creators (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
 
@@ -42,7 +43,7 @@ const migrations: readonly ((contract: Contract) => string)[] = [
    CREATE TABLE edits (
      run        TEXT NOT NULL,
      seq        INTEGER NOT NULL,
-     plant_id   INTEGER NOT NULL,
+     plant_id   ${idColumnType(contract, "sqlite")} NOT NULL,
      edited_at  INTEGER NOT NULL,
      editor     TEXT NOT NULL,
      before     TEXT,

@@ -9,11 +9,12 @@ import {
 } from "../../contract/contract.ts";
 import type { ColumnValue } from "../../contract/field-types.ts";
 import { toColumns, toValues } from "../../contract/plant.ts";
+import { type PlantId, randomId } from "../../contract/plant-id.ts";
 import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } from "../plant-store.ts";
 import type { Database } from "./driver.ts";
 import { failureReason } from "./errors.ts";
 
-type PlantRow = PlantColumns & { readonly id: bigint };
+type PlantRow = PlantColumns & { readonly id: PlantId };
 
 /** Longer than most, so that the probe does not find room where a create finds none. */
 const probeText = "x".repeat(100);
@@ -43,11 +44,11 @@ export class SqlitePlants {
     const begin = database.query("BEGIN IMMEDIATE");
     this.#begin = () => runBegin(() => begin.run());
     this.#commit = database.query("COMMIT");
-    this.#insert = database.query<never, [bigint, bigint, number | null, ...ColumnValue[]]>(
+    this.#insert = database.query<never, [PlantId, bigint, number | null, ...ColumnValue[]]>(
       `INSERT INTO plants (id, created_at, creator${columns})
        VALUES (?, ?, ?${", ?".repeat(contract.fields.length)}) ON CONFLICT (id) DO NOTHING`,
     );
-    this.#select = database.query<PlantRow, [bigint]>(`SELECT id${columns} FROM plants WHERE id = ?`);
+    this.#select = database.query<PlantRow, [PlantId]>(`SELECT id${columns} FROM plants WHERE id = ?`);
   }
 
   /**
@@ -69,7 +70,7 @@ export class SqlitePlants {
 
   /** Commits what a create writes, and leaves no plant behind. Throws SQLite's own error. */
   probe(): void {
-    const id = crypto.getRandomValues(new BigInt64Array(1))[0] ?? 0n;
+    const id = randomId(this.#contract.id);
     this.#inTransaction(() => {
       const outcome = this.#insertOne(
         { plant: { id, values: this.#probeValues() }, creator: null },
@@ -80,7 +81,7 @@ export class SqlitePlants {
     });
   }
 
-  get(id: bigint): Plant | undefined {
+  get(id: PlantId): Plant | undefined {
     const row = this.#select.get(id);
     return row === null ? undefined : { id, values: toValues(this.#contract, row) };
   }

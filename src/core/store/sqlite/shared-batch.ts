@@ -5,6 +5,7 @@
 
 import { type Contract, countCodeUnits, type Field } from "../../contract/contract.ts";
 import type { FieldValue } from "../../contract/field-types.ts";
+import type { PlantId } from "../../contract/plant-id.ts";
 import type { NewEntry, Outcome } from "../plant-store.ts";
 import { toError, toSentError } from "./worker-rpc.ts";
 
@@ -60,6 +61,9 @@ const memoryBytes = textAt + textBytesMax;
 export class BatchMemory {
   readonly words: Int32Array<SharedArrayBuffer>;
   readonly #contract: Contract;
+  /** An id that is a text comes after those of the fields. */
+  readonly #hasTextIds: boolean;
+  readonly #textsPerPlant: number;
   readonly #ids: BigInt64Array<SharedArrayBuffer>;
   readonly #creators: Float64Array<SharedArrayBuffer>;
   readonly #lengths: Int32Array<SharedArrayBuffer>;
@@ -68,6 +72,8 @@ export class BatchMemory {
 
   constructor(contract: Contract, buffer: SharedArrayBuffer) {
     this.#contract = contract;
+    this.#hasTextIds = contract.id.type.kind !== "integer";
+    this.#textsPerPlant = contract.fields.length + (this.#hasTextIds ? 1 : 0);
     this.words = wordsOf(buffer);
     this.#ids = new BigInt64Array(buffer, idsAt, plantsMax);
     this.#creators = new Float64Array(buffer, creatorsAt, plantsMax);
@@ -78,9 +84,12 @@ export class BatchMemory {
 
   /** Whether a batch fits into the memory. */
   accepts(batch: readonly NewEntry[]): boolean {
-    if (batch.length > plantsMax || batch.length * this.#contract.fields.length > textsMax) return false;
+    if (batch.length > plantsMax || batch.length * this.#textsPerPlant > textsMax) return false;
     let codeUnits = 0;
-    for (const { plant } of batch) codeUnits += countCodeUnits(this.#contract, plant.values);
+    for (const { plant } of batch) {
+      codeUnits += countCodeUnits(this.#contract, plant.values);
+      if (typeof plant.id === "string") codeUnits += plant.id.length;
+    }
     return codeUnits * bytesPerCodeUnit <= textBytesMax;
   }
 
@@ -93,13 +102,17 @@ export class BatchMemory {
     let text = "";
     for (let index = 0; index < batch.length; index++) {
       const { plant, creator } = batch[index] as NewEntry;
-      this.#ids[index] = plant.id;
+      if (typeof plant.id === "bigint") this.#ids[index] = plant.id;
       this.#creators[index] = creator ?? noCreator;
       for (let field = 0; field < fields.length; field++) {
         const value = plant.values[field];
         const own = value === undefined ? undefined : (fields[field] as Field).type.format(value);
-        this.#lengths[fields.length * index + field] = own?.length ?? noText;
+        this.#lengths[this.#textsPerPlant * index + field] = own?.length ?? noText;
         if (own !== undefined) text += own;
+      }
+      if (typeof plant.id === "string") {
+        this.#lengths[this.#textsPerPlant * index + fields.length] = plant.id.length;
+        text += plant.id;
       }
     }
     this.words[word.plants] = batch.length;
@@ -113,13 +126,19 @@ export class BatchMemory {
     for (let index = 0, at = 0; index < (this.words[word.plants] ?? 0); index++) {
       const values: (FieldValue | undefined)[] = [];
       for (let field = 0; field < fields.length; field++) {
-        const length = this.#lengths[fields.length * index + field] ?? noText;
+        const length = this.#lengths[this.#textsPerPlant * index + field] ?? noText;
         const isAbsent = length === noText;
         values.push(isAbsent ? undefined : (fields[field] as Field).type.parse(text.slice(at, at + length)));
         if (!isAbsent) at += length;
       }
       const creator = this.#creators[index] ?? noCreator;
-      const plant = { id: this.#ids[index] as bigint, values };
+      let id: PlantId = this.#ids[index] as bigint;
+      if (this.#hasTextIds) {
+        const start = at;
+        at += this.#lengths[this.#textsPerPlant * index + fields.length] ?? 0;
+        id = text.slice(start, at);
+      }
+      const plant = { id, values };
       batch.push({ plant, creator: creator === noCreator ? null : creator });
     }
     return batch;

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { plantJson, responseJson } from "../../../../src/core/contract/plant.ts";
+import type { PlantId } from "../../../../src/core/contract/plant-id.ts";
 import { plantStore } from "../../../support/contracts.ts";
 import { engines } from "../../../support/engines.ts";
 import { post, type Target } from "../../../support/http.ts";
@@ -23,7 +24,7 @@ for (const engine of engines) {
     afterAll(() => resources.disposeAsync());
 
     test("every NewPlant is returned as its Plant, and exported exactly", async () => {
-      const stored = new Map<bigint, string>();
+      const stored = new Map<PlantId, string>();
       const create = fc.asyncProperty(fc.array(anyPlant, { minLength: 1, maxLength: 30 }), async (plants) => {
         const fresh = plants.filter(
           ({ id }, index) => !stored.has(id) && plants.findIndex((other) => other.id === id) === index,

@@ -29,7 +29,9 @@ export async function openNodeQueues(
   limits: QueueLimits,
   context: QueueContext,
 ): Promise<CreateQueue | undefined> {
-  if (!coordinator.url.usesCitusNodes) return undefined;
+  // The hash of a text is PostgreSQL's own; batches of texts go by way of the coordinator.
+  const hasInt64Ids = coordinator.contract.id.type.kind === "integer";
+  if (!coordinator.url.usesCitusNodes || !hasInt64Ids) return undefined;
   const map = await coordinator.primary.withRetry(ShardMap.read);
   if (map === undefined) return undefined;
   // Half as many as to a single server, because Citus needs large batches. At 256 connections and
@@ -72,7 +74,7 @@ class CitusQueues extends NodeQueues {
   #use(map: ShardMap): void {
     this.update(
       [...map.nodes.keys()],
-      (id) => map.nodeOf(id),
+      (id) => map.nodeOf(id as bigint),
       (name) => this.#open(name, map),
     );
   }

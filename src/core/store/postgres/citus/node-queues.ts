@@ -1,6 +1,7 @@
 // The queues of a store that commits on several nodes: a group commit for each node, behind the
 // interface of one. Nothing in a node's queue waits for another node.
 
+import type { PlantId } from "../../../contract/plant-id.ts";
 import { errorMessage } from "../../../operator-error.ts";
 import {
   type CreateQueue,
@@ -29,7 +30,7 @@ export class NodeQueues implements CreateQueue {
   readonly #queues = new Map<string, NodeQueue>();
   /** Queues of nodes that are gone, until they are empty and closed. */
   readonly #retired = new Map<NodeQueue, Promise<void>>();
-  #nodeOf: (id: bigint) => string = () => "";
+  #nodeOf: (id: PlantId) => string = () => "";
 
   /** @param limits `queuePlantsMax` is divided equally among the nodes. */
   constructor(limits: GroupCommitLimits, context: QueueContext) {
@@ -51,7 +52,7 @@ export class NodeQueues implements CreateQueue {
    * @param nodeOf the name of the node of an id, one of them.
    * @param open opens a node that is new.
    */
-  update(names: readonly string[], nodeOf: (id: bigint) => string, open: (name: string) => NodeStore): void {
+  update(names: readonly string[], nodeOf: (id: PlantId) => string, open: (name: string) => NodeStore): void {
     for (const [name, nodeQueue] of this.#queues) {
       if (names.includes(name)) continue;
       this.#queues.delete(name);

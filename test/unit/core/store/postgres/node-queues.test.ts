@@ -1,6 +1,7 @@
 // The queues of the nodes of a cluster, on nodes whose commits the test ends.
 
 import { expect, test } from "bun:test";
+import type { PlantId } from "../../../../../src/core/contract/plant-id.ts";
 import type { CreateOutcome, GroupCommitLimits } from "../../../../../src/core/store/group-commit.ts";
 import { NodeQueues, type NodeStore } from "../../../../../src/core/store/postgres/citus/node-queues.ts";
 import { create as createPlant, ManualEngine } from "../manual-engine.ts";
@@ -23,7 +24,7 @@ class ManualNode extends ManualEngine implements NodeStore {
 function update(
   queues: NodeQueues,
   nodes: Readonly<Record<string, ManualNode>>,
-  nodeOf: (id: bigint) => string,
+  nodeOf: (id: PlantId) => string,
 ): void {
   queues.update(Object.keys(nodes), nodeOf, (name) => nodes[name] as ManualNode);
 }
@@ -36,7 +37,7 @@ function start() {
     schedule: (begin) => begin(),
   });
   const [even, odd] = [new ManualNode(), new ManualNode()];
-  update(queues, { even, odd }, (id) => (id % 2n === 0n ? "even" : "odd"));
+  update(queues, { even, odd }, (id) => (BigInt(id) % 2n === 0n ? "even" : "odd"));
   return { queues, even, odd };
 }
 

@@ -1,0 +1,85 @@
+// The edit of one plant by a client: reads what is stored, checks the conditions of the request, and
+// makes the edit if nothing has changed meanwhile.
+
+import type { Caller } from "../core/auth/caller.ts";
+import type { FindCreator } from "../core/auth/creators.ts";
+import { type Contract, type Plant, valuesEqual } from "../core/contract/contract.ts";
+import { ApiError, unavailable } from "../core/contract/errors.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
+import { checkPreconditions } from "../core/http/entity-tag.ts";
+import type { OperationStore } from "../core/http/operation.ts";
+import { EditRun } from "../operations/edits.ts";
+import { readOne, type StoredOne, toStored } from "./read-one.ts";
+
+/** Another process has to change the plant in each of them. */
+const attemptsMax = 10;
+
+/** The edits of this process by their ids: they wait for each other, and so find what they expect. */
+const pending = new Map<PlantId, Promise<unknown>>();
+
+interface EditCall {
+  readonly contract: Contract;
+  readonly id: PlantId;
+  readonly headers: Headers;
+  readonly caller: Caller;
+  /** Finds who has created what a replacement creates. */
+  readonly findCreator: FindCreator;
+  readonly store: OperationStore;
+}
+
+/** A plant after an edit; undefined if it was deleted. */
+export interface Edited {
+  readonly stored: StoredOne | undefined;
+  readonly isCreated: boolean;
+}
+
+/**
+ * Edits a plant; it is on disk when this resolves. Rejects as the store does.
+ *
+ * @param decide returns what to store instead, or undefined to delete; it is called again if the
+ *   plant has changed.
+ */
+export async function editOne(
+  call: EditCall,
+  decide: (stored: Plant | undefined) => Plant | undefined | ApiError,
+): Promise<Edited | ApiError> {
+  const before = pending.get(call.id);
+  const editing = (before ?? Promise.resolve()).then(() => tryEdits(call, decide));
+  const ended = editing.catch(() => undefined);
+  pending.set(call.id, ended);
+  try {
+    return await editing;
+  } finally {
+    if (pending.get(call.id) === ended) pending.delete(call.id);
+  }
+}
+
+async function tryEdits(
+  { contract, id, headers, caller, findCreator, store }: EditCall,
+  decide: (stored: Plant | undefined) => Plant | undefined | ApiError,
+): Promise<Edited | ApiError> {
+  const run = new EditRun(store, { by: "client", token: caller.name });
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const stored = await readOne(contract, store.read, id);
+    const plant = decide(stored?.plant);
+    if (plant instanceof ApiError) return plant;
+    const failed = checkPreconditions(headers, stored?.entityTag);
+    if (failed !== undefined) return failed;
+    const isSame =
+      stored === undefined
+        ? plant === undefined
+        : plant !== undefined && valuesEqual(contract, stored.plant.values, plant.values);
+    if (isSame) return { stored, isCreated: false };
+    const unknown = plant && caller.creator === undefined ? await findCreator(caller) : undefined;
+    if (unknown !== undefined) return unknown;
+    const createdAt = stored === undefined ? BigInt(Date.now()) : stored.createdAt;
+    const creation = { createdAt, creator: caller.creator === undefined ? null : BigInt(caller.creator) };
+    const edit = { id, expected: stored?.plant.values, replacement: plant?.values, creation };
+    const [outcome] = await run.edit([edit]);
+    if (outcome === "done") {
+      const edited = plant && toStored(contract, plant, createdAt);
+      return { stored: edited, isCreated: stored === undefined };
+    }
+  }
+  return unavailable(`The ${contract.words.one} is being changed by others`);
+}

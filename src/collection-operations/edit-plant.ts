@@ -1,0 +1,102 @@
+// PUT and PATCH of one plant, such as {base}/plants/{id}: a replacement, and a merge patch (RFC 7396).
+
+import type { Contract, EditOperation, Plant } from "../core/contract/contract.ts";
+import { mergePlant, parsePatch, parseReplacement } from "../core/contract/edit-bodies.ts";
+import { ApiError } from "../core/contract/errors.ts";
+import { mergePatchType } from "../core/contract/operations.ts";
+import { bodyJson, responseJson } from "../core/contract/plant.ts";
+import { withArticle } from "../core/contract/words.ts";
+import type { DescribedOperation, Operation } from "../core/http/operation.ts";
+import { defineOperation, type Reply } from "./define-operation.ts";
+import { type Edited, editOne } from "./edit-one.ts";
+import { entityTagHeader, noSuchPlant } from "./get-plant.ts";
+import { plantId } from "./parameters.ts";
+import type { StoredOne } from "./read-one.ts";
+
+/** @param shape the contract's, which is there. */
+export function replaceOperation(contract: Contract, shape: EditOperation): Operation {
+  const { path, words } = contract;
+  const mayCreate = shape.successes[201] !== undefined;
+  return defineOperation({
+    operationId: shape.operationId,
+    access: shape.access,
+    method: "PUT",
+    path: `${path}/{id}`,
+    summary: `Replace ${withArticle(words.one)}`,
+    description: `Replaces ${withArticle(words.one)}${mayCreate ? ", or creates it" : ""}. ${durability}`,
+    parameters: { id: plantId(contract, `The id of the ${words.one}.`) },
+    conditions: ["If-Match", "If-None-Match"],
+    body: { schema: exampleBody(contract), parse: (bytes) => bytes },
+    responses: responsesOf(contract, shape),
+    async handle({ parameters: { id }, body, ...call }) {
+      const replacement = parseReplacement(contract, body, id);
+      if (replacement instanceof ApiError) return replacement;
+      const edited = await editOne({ ...call, id }, (stored) =>
+        stored === undefined && !mayCreate ? noSuchPlant(contract, id) : replacement,
+      );
+      return edited instanceof ApiError ? edited : replyOf(contract, shape, edited);
+    },
+  });
+}
+
+/** @param shape the contract's, which is there. */
+export function changeOperation(contract: Contract, shape: EditOperation): Operation {
+  const { path, words } = contract;
+  return defineOperation({
+    operationId: shape.operationId,
+    access: shape.access,
+    method: "PATCH",
+    path: `${path}/{id}`,
+    summary: `Change ${withArticle(words.one)}`,
+    description: `Changes members of ${withArticle(words.one)} (RFC 7396): null removes one, and those that are not sent stay as they
+are. ${durability}`,
+    parameters: { id: plantId(contract, `The id of the ${words.one}.`) },
+    conditions: ["If-Match"],
+    body: {
+      types: ["application/json", mergePatchType],
+      schema: exampleBody(contract),
+      parse: (bytes) => parsePatch(contract, shape, bytes),
+    },
+    responses: responsesOf(contract, shape),
+    async handle({ parameters: { id }, body, assertSize, ...call }) {
+      const merge = (stored: Plant | undefined) => {
+        if (stored === undefined) return noSuchPlant(contract, id);
+        const merged = mergePlant(contract, stored, body);
+        return merged instanceof ApiError ? merged : (assertSize(bodyJson(contract, merged)) ?? merged);
+      };
+      const edited = await editOne({ ...call, id }, merge);
+      return edited instanceof ApiError ? edited : replyOf(contract, shape, edited);
+    },
+  });
+}
+
+const durability =
+  "The response is sent only after the change is on stable storage. `If-Match` makes it only if nobody has made another one.";
+
+function exampleBody(contract: Contract): object {
+  const [example] = contract.examples as readonly [Plant];
+  return { type: "object", example: JSON.parse(bodyJson(contract, example)) };
+}
+
+function responsesOf({ words }: Contract, { successes }: EditOperation): DescribedOperation["responses"] {
+  return Object.fromEntries(
+    Object.entries(successes).map(([status, hasBody]) => [
+      status,
+      {
+        description: `${status === "201" ? `A new ${words.one}` : `The ${words.one}`}.`,
+        headers: { ETag: entityTagHeader },
+        ...(hasBody && { returns: "one" as const }),
+      },
+    ]),
+  );
+}
+
+function replyOf(contract: Contract, { status, successes }: EditOperation, edited: Edited): Reply {
+  const { plant, createdAt, entityTag } = edited.stored as StoredOne;
+  const own = edited.isCreated ? 201 : status;
+  return {
+    status: own,
+    ...(successes[own] && { jsonText: responseJson(contract, plant, createdAt) }),
+    headers: { ETag: entityTag },
+  };
+}

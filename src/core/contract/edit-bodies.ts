@@ -1,0 +1,92 @@
+// The bodies of PUT and PATCH: a replacement, and a JSON merge patch (RFC 7396) in which all numbers
+// keep their digits.
+
+import type { Contract, Field, Plant } from "./contract.ts";
+import type { EditShape } from "./edit-shape.ts";
+import { ApiError } from "./errors.ts";
+import { scanJson } from "./json-scanner.ts";
+import { invalidJson, invalidUtf8, parsePlant, parsePlantJson } from "./plant.ts";
+import type { PlantId } from "./plant-id.ts";
+import { isObject, type Json } from "./schemas.ts";
+import { decodeUtf8 } from "./utf8.ts";
+import { withArticle } from "./words.ts";
+
+/** The plant of a body that replaces the one with an id, which the body may leave out. */
+export function parseReplacement(contract: Contract, body: Uint8Array, id: PlantId): Plant | ApiError {
+  const plant = parsePlant(contract, body, () => id);
+  if (plant instanceof ApiError || plant.id === id) return plant;
+  const { name, type } = contract.id;
+  const message = `"${name}" must be ${type.toJson(id)}, as in the path, but is ${type.toJson(plant.id)}`;
+  return new ApiError(
+    "invalidPlant",
+    `The body is not ${withArticle(contract.words.body)} for this path: ${message}.`,
+  );
+}
+
+/** The members of a merge patch as JSON, or the error of a body that is none. */
+export type Patch = ReadonlyMap<string, string>;
+
+export function parsePatch(
+  { id, ignored, words }: Contract,
+  { members, required, allowsOthers }: EditShape,
+  body: Uint8Array,
+): Patch | ApiError {
+  const text = decodeUtf8(body);
+  if (text === undefined) return invalidUtf8(body);
+  const scan = scanJson(text, [...members, id.name, ...ignored]);
+  if ("error" in scan) return invalidJson(scan.error);
+  const invalid = (reason: string) =>
+    new ApiError("invalidPlant", `The body is not a merge patch of ${withArticle(words.one)}: ${reason}.`);
+  if (!text.trimStart().startsWith("{")) return invalid("it must be an object");
+  const missing = required.find((name) => !scan.members.has(name));
+  if (missing !== undefined) return invalid(`"${missing}" is required, but is missing`);
+  if (scan.other !== undefined && !allowsOthers)
+    return invalid(`it must have no member ${JSON.stringify(scan.other)}`);
+  return new Map(
+    members.flatMap((name) => {
+      const json = scan.members.get(name);
+      return json === undefined ? [] : [[name, json] as const];
+    }),
+  );
+}
+
+/** The plant after a patch, or the error of what it would make. */
+export function mergePlant(contract: Contract, stored: Plant, patch: Patch): Plant | ApiError {
+  const merged = contract.fields.flatMap((field, index) => {
+    const value = stored.values[index];
+    const before = value === undefined ? undefined : field.type.toJson(value);
+    const change = patch.get(field.name);
+    const after = change === undefined ? before : mergeField(field, before, change);
+    return after === undefined ? [] : [field.jsonName + after];
+  });
+  return parsePlantJson(contract, `{${merged.join(",")}}`, () => stored.id);
+}
+
+/** The JSON of a field after a change; undefined if it is removed. */
+function mergeField({ type, isRequired }: Field, before: string | undefined, change: string) {
+  // What is required cannot be removed, so that null is its value, if it may be.
+  if (change === "null" && !(isRequired && type.kind.endsWith(" or null"))) return undefined;
+  if (!change.startsWith("{")) return change;
+  return JSON.stringify(merge(before === undefined ? undefined : parseRaw(before), parseRaw(change)));
+}
+
+/** A value in which each number is its text. */
+function parseRaw(json: string): unknown {
+  const reviver = (_: string, value: unknown, ...[context]: { source?: string }[]) =>
+    typeof value === "number" ? JSON.rawJSON(context?.source ?? String(value)) : value;
+  return JSON.parse(json, reviver);
+}
+
+function merge(target: unknown, patch: unknown): unknown {
+  if (!isPlainObject(patch)) return patch;
+  const merged = new Map(isPlainObject(target) ? Object.entries(target) : []);
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(name);
+    else merged.set(name, merge(merged.get(name), value));
+  }
+  return Object.fromEntries(merged);
+}
+
+function isPlainObject(value: unknown): value is Json {
+  return isObject(value) && !JSON.isRawJSON(value);
+}

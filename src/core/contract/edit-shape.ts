@@ -1,0 +1,63 @@
+// The bodies of PUT and PATCH of one resource, as far as they have the properties of the create's.
+
+import { isObject, type Json, restrictions } from "./schemas.ts";
+
+/** The members of a body that changes a resource. */
+export interface EditShape {
+  readonly members: readonly string[];
+  readonly required: readonly string[];
+  /** Whether it may have other members, which are ignored. */
+  readonly allowsOthers: boolean;
+}
+
+/**
+ * Reads the shape of a body, or returns why it cannot be served.
+ *
+ * @param schema with its references replaced, as is that of the create.
+ * @param idName what the path has instead.
+ */
+export function readEditShape(
+  kind: "replace" | "change",
+  schema: Json,
+  { created, idName }: { readonly created: Json; readonly idName: string },
+): EditShape | string {
+  const [own, others] = [schema, created].map((each) => writtenProperties(each, idName));
+  if (own === undefined || others === undefined) return "its body is no object with properties";
+  for (const [name, property] of own) {
+    const other = others.get(name);
+    if (other === undefined) return `its body has "${name}", which that of POST does not have`;
+    // A merge patch has null for what is to be removed.
+    const [one, another] = [property, other].map((each) => (kind === "change" ? withoutNull(each) : each));
+    if (JSON.stringify(restrictions(one)) !== JSON.stringify(restrictions(another)))
+      return `the "${name}" of its body is not that of POST`;
+  }
+  const required = requiredOf(schema).filter((name) => own.has(name));
+  if (kind === "replace") {
+    const missing = [...others.keys()].find((name) => !own.has(name));
+    if (missing !== undefined) return `its body does not have "${missing}"`;
+    const alike = requiredOf(created).filter((name) => own.has(name));
+    if (required.toSorted().join() !== alike.toSorted().join())
+      return "its body requires other properties than that of POST";
+  }
+  return { members: [...own.keys()], required, allowsOthers: schema.additionalProperties !== false };
+}
+
+/** The properties that a client may write. */
+function writtenProperties({ properties }: Json, idName: string): Map<string, Json> | undefined {
+  if (!isObject(properties)) return undefined;
+  const written = Object.entries(properties).filter(
+    ([name, property]) => name !== idName && !(isObject(property) && property.readOnly === true),
+  );
+  return new Map(written.map(([name, property]) => [name, isObject(property) ? property : {}]));
+}
+
+function requiredOf({ required }: Json): string[] {
+  return Array.isArray(required) ? required.map(String) : [];
+}
+
+function withoutNull(schema: Json): Json {
+  if (!Array.isArray(schema.type)) return schema;
+  const types = schema.type.filter((type) => type !== "null");
+  const values = Array.isArray(schema.enum) ? { enum: schema.enum.filter((value) => value !== null) } : {};
+  return { ...schema, type: types.length === 1 ? types[0] : types, ...values };
+}

@@ -1,0 +1,50 @@
+// Entity tags (RFC 9110, section 8.8.3) of single resources, and the conditions that name them.
+
+import type { Contract, Plant } from "../contract/contract.ts";
+import { ApiError } from "../contract/errors.ts";
+import { plantJson } from "../contract/plant.ts";
+
+/**
+ * A strong tag: 128 bits of SHA-256 of the plant, also of what responses leave out.
+ *
+ * @param createdAt the time of creation, if responses have it.
+ */
+export function entityTag(contract: Contract, plant: Plant, createdAt?: bigint | number | null): string {
+  const time = contract.createdName === undefined ? "" : String(createdAt);
+  const hash = new Bun.CryptoHasher("sha256").update(plantJson(contract, plant) + time);
+  return `"${hash.digest().subarray(0, 16).toString("base64url")}"`;
+}
+
+/**
+ * The error of a condition that does not hold: preconditionFailed.
+ *
+ * @param current the tag of what is stored; undefined if there is nothing.
+ */
+export function checkPreconditions(headers: Headers, current: string | undefined): ApiError | undefined {
+  const [match, noneMatch] = [headers.get("if-match"), headers.get("if-none-match")];
+  // Section 13.1.1 compares strongly, so that a weak tag matches nothing.
+  if (match !== null && !hasTag(match, current))
+    return preconditionFailed("If-Match", current, "get it again, and repeat the change with its ETag");
+  if (noneMatch !== null && hasTag(noneMatch.replaceAll("W/", ""), current))
+    return preconditionFailed("If-None-Match", current, "leave the header out to change it");
+  return undefined;
+}
+
+/** Whether the condition of a GET says that the client has what is stored (section 13.1.2). */
+export function isNotModified(headers: Headers, current: string): boolean {
+  return hasTag((headers.get("if-none-match") ?? "").replaceAll("W/", ""), current);
+}
+
+/** Whether a list of tags has the current one; * stands for any. */
+function hasTag(list: string, current: string | undefined): boolean {
+  if (current === undefined) return false;
+  return list
+    .split(",")
+    .map((tag) => tag.trim())
+    .some((tag) => tag === "*" || tag === current);
+}
+
+function preconditionFailed(header: string, current: string | undefined, advice: string): ApiError {
+  const found = current === undefined ? "there is nothing stored" : `the ETag is ${current}`;
+  return new ApiError("preconditionFailed", `${header} does not hold, as ${found}; ${advice}.`);
+}

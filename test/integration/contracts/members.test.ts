@@ -1,0 +1,208 @@
+// A collection whose ids are UUIDs, with replacements and merge patches, on every engine.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { contractFile } from "../../support/contract-sandbox.ts";
+import { engines } from "../../support/engines.ts";
+import { send } from "../../support/http.ts";
+import { RunningServer } from "../../support/server.ts";
+
+const path = contractFile("members.yaml");
+const source = { text: await Bun.file(path).text() };
+const uuid = (version: number) =>
+  new RegExp(`^[\\da-f]{8}-[\\da-f]{4}-${version}[\\da-f]{3}-[89ab][\\da-f]{3}-[\\da-f]{12}$`);
+
+for (const engine of engines)
+  describe(`${engine.name}: members`, () => {
+    const resources = new AsyncDisposableStack();
+    let server: RunningServer;
+    let token: string;
+    beforeAll(async () => {
+      const { database } = resources.use(await engine.createTestStore(source));
+      server = resources.use(await RunningServer.startInProcess({ database, args: ["--contract", path] }));
+      token = await server.createToken("secretary");
+    });
+    afterAll(() => resources.disposeAsync());
+
+    const request = (method: string, at: string, body?: object, headers: Record<string, string> = {}) =>
+      send(server.url + at, {
+        method,
+        headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json", ...headers },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+    const add = async (body: object, headers: Record<string, string> = {}) => {
+      const { status, json, headers: received } = await request("POST", "/members", body, headers);
+      expect(status).toBe(201);
+      const { id } = json as { id: string };
+      return { id, json, etag: received.get("etag") ?? "", location: received.get("location") };
+    };
+    const historyOf = async (id: string) => {
+      const { stdout } = await server.command("history", id, "--json");
+      return stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+    };
+
+    test("get a UUIDv7 each, in the order of time, a Location and an ETag", async () => {
+      const ids: string[] = [];
+      for (let time = 0; time < 5; time++) {
+        const { id, json, etag, location } = await add({ name: `Ada ${time}` });
+        expect(id).toMatch(uuid(7));
+        expect(location).toBe(`/members/${id}`);
+        expect(etag).toMatch(/^"[\w-]{22}"$/);
+        const got = await request("GET", `/members/${id}`);
+        expect([got.status, got.json, got.headers.get("etag")]).toEqual([200, json, etag]);
+        ids.push(id);
+      }
+      expect(ids.toSorted()).toEqual(ids);
+      const page = (await request("GET", "/members?limit=2")).json as { items: { id: string }[] };
+      expect(page).toMatchObject({ hasMore: true, items: [{ id: ids[0] }, { id: ids[1] }] });
+      const next = (await request("GET", `/members?limit=50&after=${ids[1]}`)).json;
+      expect(next).toMatchObject({ items: ids.slice(2).map((id) => ({ id })) });
+    });
+
+    test("have the UUIDv8 of their Idempotency-Key", async () => {
+      const first = await add({ name: "Grace" }, { "Idempotency-Key": "k1" });
+      expect(first.id).toMatch(uuid(8));
+      expect((await add({ name: "Grace" }, { "Idempotency-Key": "k1" })).json).toEqual(first.json);
+      const other = await request("POST", "/members", { name: "Alan" }, { "Idempotency-Key": "k1" });
+      expect(other.status).toBe(400);
+      expect(other.text).toContain(`has created a different member, \\"${first.id}\\"`);
+    });
+
+    test("are created and replaced by PUT, under an id in either case", async () => {
+      const id = crypto.randomUUID();
+      const created = await request("PUT", `/members/${id.toUpperCase()}`, { name: "Ada", level: 1 });
+      expect([created.status, created.json]).toEqual([
+        201,
+        { id, name: "Ada", level: 1, created_at: expect.any(String) },
+      ]);
+      const { created_at } = created.json as { created_at: string };
+      const replaced = await request("PUT", `/members/${id}`, { name: "Ada L." });
+      expect([replaced.status, replaced.json]).toEqual([200, { id, name: "Ada L.", created_at }]);
+      expect(replaced.headers.get("etag")).not.toBe(created.headers.get("etag"));
+      // What is equal is not an edit.
+      expect((await request("PUT", `/members/${id}`, { name: "Ada L." })).json).toEqual(replaced.json);
+      const history = await historyOf(id);
+      expect(history).toMatchObject([
+        { editor: { by: "client", token: "secretary" }, before: { level: 1 }, after: { name: "Ada L." } },
+        { editor: { by: "client", token: "secretary" }, before: null, after: { id, name: "Ada" } },
+      ]);
+      // The creator is stored, too.
+      expect((await server.command("get", id, "--with-creation")).stdout).toContain('"token":"secretary"');
+      await server.command("history", "--undo", history[0].run);
+      expect((await request("GET", `/members/${id}`)).json).toEqual(created.json);
+      await server.command("history", "--undo", history[1].run);
+      expect((await request("GET", `/members/${id}`)).status).toBe(404);
+    });
+
+    test("are changed by a merge patch, of which numbers keep their digits", async () => {
+      const { id } = await add({
+        name: "Ada",
+        email: "ada@example.com",
+        level: 2,
+        address: { city: "London", street: "St James's Square", flat: 12 },
+      });
+      const patch = (body: string) =>
+        send(`${server.url}/members/${id}`, {
+          method: "PATCH",
+          headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/merge-patch+json" },
+          body,
+        });
+      const changed = await patch(
+        '{"email":null,"level":9007199254740993,"address":{"street":null,"flat":1.10000000000000000001},"id":"x","other":1}',
+      );
+      expect(changed.status).toBe(200);
+      expect(changed.text).toStartWith(
+        `{"id":"${id}","name":"Ada","level":9007199254740993,"address":{"city":"London","flat":1.10000000000000000001}`,
+      );
+      for (const [body, status, message] of [
+        ['{"name":null}', 400, '"name\\" is required'],
+        ['{"name":""}', 400, "name"],
+        ['{"level":-1}', 400, "level"],
+        ["[]", 400, "it must be an object"],
+        ['{"name":}', 400, "is not JSON: line 1, column 9"],
+        ['"\xff"', 200, ""],
+      ] as const) {
+        if (status === 200) continue;
+        const refused = await patch(body);
+        expect([body, refused.status, refused.text]).toEqual([
+          body,
+          status,
+          expect.stringContaining(message),
+        ]);
+      }
+      expect((await request("GET", `/members/${id}`)).text).toBe(changed.text);
+    });
+
+    test("take conditions: what was changed meanwhile is not overwritten", async () => {
+      const { id, etag } = await add({ name: "Ada" });
+      const at = `/members/${id}`;
+      expect((await request("GET", at, undefined, { "If-None-Match": `W/${etag}` })).status).toBe(304);
+      const changed = await request("PATCH", at, { level: 1 }, { "If-Match": `"x", ${etag}` });
+      expect(changed.status).toBe(200);
+      for (const [method, headers] of [
+        ["PATCH", { "If-Match": etag }],
+        ["PUT", { "If-Match": etag }],
+        ["PUT", { "If-None-Match": "*" }],
+        ["DELETE", { "If-Match": etag }],
+        ["DELETE", { "If-Match": `W/${changed.headers.get("etag")}` }],
+      ] as const) {
+        const refused = await request(method, at, method === "DELETE" ? undefined : { name: "B" }, headers);
+        expect([method, refused.status]).toEqual([method, 412]);
+        expect(refused.json).toMatchObject({ status: 412, type: "urn:plantstore:error:41200" });
+      }
+      expect((await request("GET", at)).headers.get("etag")).toBe(changed.headers.get("etag"));
+      const free = `/members/${crypto.randomUUID()}`;
+      expect((await request("PUT", free, { name: "C" }, { "If-Match": "*" })).status).toBe(412);
+      expect((await request("PUT", free, { name: "C" }, { "If-None-Match": "*" })).status).toBe(201);
+      expect(
+        (await request("PATCH", `/members/${crypto.randomUUID()}`, {}, { "If-Match": "*" })).status,
+      ).toBe(404);
+      const last = changed.headers.get("etag") ?? "";
+      expect((await request("DELETE", at, undefined, { "If-Match": last })).status).toBe(204);
+      expect((await request("GET", at)).status).toBe(404);
+    });
+
+    test("are changed by many at once, one after the other", async () => {
+      const { id } = await add({ name: "Ada", level: 0 });
+      const at = `/members/${id}`;
+      // Each client counts up what it has read, and reads again where somebody else was first.
+      const count = async () => {
+        for (;;) {
+          const got = await request("GET", at);
+          const level = (got.json as { level: number }).level + 1;
+          const { status } = await request(
+            "PATCH",
+            at,
+            { level },
+            { "If-Match": got.headers.get("etag") ?? "" },
+          );
+          if (status === 200) return;
+          expect(status).toBe(412);
+        }
+      };
+      await Promise.all(Array.from({ length: 8 }, count));
+      expect((await request("GET", at)).json).toMatchObject({ level: 8 });
+      // Without conditions all of them succeed, and members of different patches do not mix.
+      const answers = await Promise.all(
+        Array.from({ length: 24 }, (_, index) =>
+          request("PATCH", at, { name: `name ${index}`, address: { city: `city ${index}` } }),
+        ),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+      const { name, address } = (await request("GET", at)).json as {
+        name: string;
+        address: { city: string };
+      };
+      expect(address.city).toBe(name.replace("name", "city"));
+    });
+
+    test("that are no UUIDs are refused", async () => {
+      for (const method of ["GET", "PUT", "PATCH", "DELETE"]) {
+        const body = method === "PUT" || method === "PATCH" ? { name: "Ada" } : undefined;
+        const { status, text } = await request(method, "/members/1", body);
+        expect([method, status, text]).toEqual([method, 400, expect.stringContaining("must be a UUID")]);
+      }
+    });
+  });

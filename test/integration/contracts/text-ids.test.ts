@@ -1,0 +1,189 @@
+// Ids that are any texts and that clients choose: exact, and in the order of their bytes, on every engine.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { madeIdOf } from "../../../src/core/contract/plant-id.ts";
+import { readContract } from "../../../src/core/contract/read-contract.ts";
+import { idMaker, idOfKey } from "../../../src/core/http/new-ids.ts";
+import { contractFile } from "../../support/contract-sandbox.ts";
+import { engines } from "../../support/engines.ts";
+import { send } from "../../support/http.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { settled } from "../../support/settled.ts";
+
+const path = contractFile("codes.yaml");
+const source = { text: await Bun.file(path).text() };
+
+/** Texts that differ in case, accents, white space and what a collation would ignore. */
+const codes = [
+  " ",
+  "!",
+  "%2F",
+  "-1",
+  ".a",
+  "0",
+  "00",
+  "1",
+  "10",
+  "2",
+  "A",
+  "B",
+  "a",
+  "a ",
+  "a\tb",
+  "a/b",
+  "a:b",
+  "a\\b",
+  "aa",
+  "a\u0301",
+  "b",
+  "null",
+  "z",
+  "\u00e1",
+  "\u00e4",
+  "\u4e2d",
+  "\ue000",
+  "\uffff",
+  "\u{1f331}",
+  "\u{10ffff}",
+];
+const inOrder = codes.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
+
+for (const engine of engines)
+  describe(`${engine.name}: parts`, () => {
+    const resources = new AsyncDisposableStack();
+    let server: RunningServer;
+    let token: string;
+    beforeAll(async () => {
+      const { database } = resources.use(await engine.createTestStore(source));
+      server = resources.use(await RunningServer.startInProcess({ database, args: ["--contract", path] }));
+      token = await server.createToken();
+    });
+    afterAll(() => resources.disposeAsync());
+
+    const request = (method: string, at: string, body?: object) =>
+      send(server.url + at, {
+        method,
+        headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+
+    test("are kept as sent, found by their path, and listed by their bytes", async () => {
+      const answers = await Promise.all(
+        codes.map((code) => request("POST", "/parts", { code, name: `part ${code}` })),
+      );
+      expect(answers.map(({ status, json }) => [status, json])).toEqual(
+        codes.map((code) => [200, { code, name: `part ${code}` }]),
+      );
+      for (const code of codes)
+        expect((await request("GET", `/parts/${encodeURIComponent(code)}`)).json).toEqual({
+          code,
+          name: `part ${code}`,
+        });
+      const listed: string[] = [];
+      for (let next: string | undefined = "/parts?limit=7"; next !== undefined; ) {
+        const { json, headers } = await request("GET", next);
+        listed.push(...(json as { code: string }[]).map(({ code }) => code));
+        next = /<([^>]+)>/.exec(headers.get("link") ?? "")?.[1];
+      }
+      expect(listed).toEqual(inOrder);
+      const exported = (await server.command("export")).stdout;
+      expect(
+        exported
+          .trimEnd()
+          .split("\n")
+          .map((line) => JSON.parse(line).code),
+      ).toEqual(inOrder);
+      const after = (await server.command("export", "--since-id", "a")).stdout;
+      expect(JSON.parse(after.split("\n")[0] ?? "")).toMatchObject({ code: "a\tb" });
+    });
+
+    test("are one part each: the same again is the same, another one a conflict", async () => {
+      expect((await request("POST", "/parts", { code: "a", name: "part a" })).status).toBe(200);
+      const { status, text } = await request("POST", "/parts", { code: "a", name: "other" });
+      expect([status, text]).toEqual([
+        400,
+        expect.stringContaining('The id \\"a\\" already holds a different part'),
+      ]);
+      expect((await request("GET", "/parts/A")).json).toEqual({ code: "A", name: "part A" });
+      // Many at once, half of them twice.
+      const many = Array.from({ length: 200 }, (_, index) => ({ code: `many-${index % 100}`, name: "x" }));
+      const answers = await Promise.all(many.map((part) => request("POST", "/parts", part)));
+      expect(answers.every((answer) => answer.status === 200)).toBeTrue();
+    });
+
+    test("are replaced and deleted by their path", async () => {
+      const at = `/parts/${encodeURIComponent("a/b")}`;
+      expect((await request("PUT", at, { code: "a/b", name: "new", price: 1.5 })).status).toBe(204);
+      expect((await request("GET", at)).text).toBe('{"code":"a/b","name":"new","price":1.50}');
+      const other = await request("PUT", at, { code: "x", name: "new" });
+      expect([other.status, other.text]).toEqual([
+        400,
+        expect.stringContaining('must be \\"a/b\\", as in the path'),
+      ]);
+      expect((await request("PUT", "/parts/none", { name: "new" })).status).toBe(404);
+      expect((await request("DELETE", at)).status).toBe(204);
+      expect((await request("GET", at)).status).toBe(404);
+    });
+
+    test("that cannot be kept are refused", async () => {
+      for (const [code, reason] of [
+        ["", "a string of 1 to 255 bytes"],
+        ["\u00e4".repeat(128), "a string of 1 to 255 bytes"],
+        ["a\0", "U+0000"],
+        [1, "a string of 1 to 255 bytes"],
+      ] as const) {
+        const { status, text } = await request("POST", "/parts", { code, name: "x" });
+        expect([code, status, text]).toEqual([code, 400, expect.stringContaining(reason)]);
+      }
+      expect((await request("POST", "/parts", { code: `${"\u00e4".repeat(127)}a`, name: "x" })).status).toBe(
+        200,
+      );
+    });
+
+    test("are edited by commands, and imported and exported as CSV", async () => {
+      const updated = await server.command("update", "z", "--price", "2");
+      expect([updated.exitCode, updated.stderr]).toEqual([0, expect.stringContaining("part z: price")]);
+      expect((await server.command("delete", "\u{1f331}", "not there")).stderr).toContain(
+        "there is no part with the id not there",
+      );
+      const csv = (await server.command("export", "--format", "csv")).stdout;
+      expect(csv).toContain("\na\tb,");
+      await using place = await engine.createTestStore(source);
+      using folder = new TemporaryFolder();
+      const file = folder.file("parts.csv");
+      writeFileSync(file, csv);
+      await using copy = await RunningServer.startInProcess({ ...place, args: ["--contract", path] });
+      expect((await copy.command("import", file)).stderr).toContain("0 rejected");
+      expect((await copy.command("export", "--format", "csv")).stdout).toBe(csv);
+    });
+  });
+
+test("ids that a server makes fit their pattern, or the id must be required", async () => {
+  const withId = (id: object) =>
+    readContract({
+      text: source.text.replace("{ type: string, example: M6-20 }", JSON.stringify({ ...id })),
+    });
+  const caller = { key: "", name: "ci", creator: 1 };
+  for (const [schema, made, pattern] of [
+    [{ type: "string" }, "base32", /^[\dA-HJKMNP-TV-Z]{26}$/],
+    [{ type: "string", pattern: "^[0-9a-f]{24}$" }, "hex", /^[\da-f]{24}$/],
+    [{ type: "string", format: "uuid" }, "uuid", /^[\da-f-]{36}$/],
+    [{ type: "string", pattern: "^[A-Z]{3}-[0-9]+$" }, undefined, /^/],
+  ] as const) {
+    const { id } = await withId(schema);
+    expect(id.made).toBe(made);
+    expect(madeIdOf(id.type)).toBe(made);
+    if (made === undefined) continue;
+    const next = idMaker(made, () => Date.UTC(2026, 0, 1), 7);
+    const ids = Array.from({ length: 5_000 }, () => String(next()));
+    expect(ids.toSorted()).toEqual(ids);
+    expect(new Set(ids).size).toBe(5_000);
+    const keyed = [idOfKey(made, caller, "/parts", "k"), idOfKey(made, caller, "/parts", "k")];
+    expect(keyed[0]).toBe(keyed[1] as string);
+    for (const each of [...ids.slice(0, 3), keyed[0] as string]) expect(each).toMatch(pattern);
+  }
+  const optional = source.text.replace("required: [code, name]", "required: [name]");
+  const coded = optional.replace("example: M6-20", () => "pattern: '^[A-Z]+$', maxLength: 3");
+  expect(await settled(readContract({ text: coded }))).toThrow("one that the server can make");
+});
