@@ -34,8 +34,8 @@ interface OperationOptions<Declared extends Parameters, Body>
   readonly description?: string;
   /** Undefined if the operation has none. */
   readonly parameters?: Declared;
-  /** The header fields of conditions that it checks. */
-  readonly conditions?: DescribedOperation["conditions"];
+  /** Whether it takes If-Match and If-None-Match. */
+  readonly isConditional?: boolean;
   /** Undefined if no body is read. */
   readonly body?: {
     /** The media types that are read; application/json by default. */
@@ -65,14 +65,14 @@ export function defineOperation<const Declared extends Parameters = Record<never
   options: OperationOptions<Declared, Body>,
 ): Operation {
   const { operationId, method, path, access, summary } = options;
-  const { description = "", parameters = {}, conditions = [], body, responses } = options;
+  const { description = "", parameters = {}, isConditional = false, body, responses } = options;
   return {
     operationId,
     method,
     path,
     access,
     advice: "",
-    described: { summary, description, parameters, conditions, body: body?.schema, responses },
+    described: { summary, description, parameters, isConditional, body: body?.schema, responses },
     async run(exchange, services, segments) {
       try {
         const result = await respond(options, exchange, services, segments);

@@ -25,7 +25,7 @@ export function deleteOperation(contract: Contract): Operation {
     description: `Deletes ${withArticle(one)}. The response is sent only when the deletion is on stable storage, and also if there is no such
 ${one}, so a client that lost a response can retry. Afterwards the id is free.`,
     parameters: { id: plantId(contract, `The id of the ${one}.`) },
-    conditions: ["If-Match"],
+    isConditional: true,
     responses: { [status]: { description: `There is no ${one} with this id any more.` } },
     async handle({ parameters: { id }, ...call }) {
       if (call.headers.has("if-match")) {

@@ -25,11 +25,11 @@ export function replaceOperation(contract: Contract, shape: EditOperation): Oper
     summary: `Replace ${withArticle(words.one)}`,
     description: `Replaces ${withArticle(words.one)}${mayCreate ? ", or creates it" : ""}. ${durability}`,
     parameters: { id: plantId(contract, `The id of the ${words.one}.`) },
-    conditions: ["If-Match", "If-None-Match"],
+    isConditional: true,
     body: { schema: exampleBody(contract), parse: (bytes) => bytes },
     responses: responsesOf(contract, shape),
     async handle({ parameters: { id }, body, ...call }) {
-      const replacement = parseReplacement(contract, body, id);
+      const replacement = parseReplacement(contract, shape, body, id);
       if (replacement instanceof ApiError) return replacement;
       const edited = await editOne({ ...call, id }, (stored) =>
         stored === undefined && !mayCreate ? noSuchPlant(contract, id) : replacement,
@@ -51,7 +51,7 @@ export function changeOperation(contract: Contract, shape: EditOperation): Opera
     description: `Changes members of ${withArticle(words.one)} (RFC 7396): null removes one, and those that are not sent stay as they
 are. ${durability}`,
     parameters: { id: plantId(contract, `The id of the ${words.one}.`) },
-    conditions: ["If-Match"],
+    isConditional: true,
     body: {
       types: ["application/json", mergePatchType],
       schema: exampleBody(contract),
@@ -71,7 +71,7 @@ are. ${durability}`,
 }
 
 const durability =
-  "The response is sent only after the change is on stable storage. `If-Match` makes it only if nobody has made another one.";
+  "The response is sent only after the change is on stable storage. With an ETag in `If-Match` nobody else's change is overwritten.";
 
 function exampleBody(contract: Contract): object {
   const [example] = contract.examples as readonly [Plant];

@@ -39,7 +39,8 @@ export function int64(description: string): Parameter<bigint> {
 /** An id. An integer outside the limits of the contract may be one of an earlier contract. */
 export function plantId({ id: { type, schema } }: Contract, description: string): Parameter<PlantId> {
   if (type.kind === "integer") return int64(description);
-  return { description, schema, expected: type.expected, parse: type.parse };
+  // OpenAPI has no empty segment, and an empty text is no id.
+  return { description, schema: { minLength: 1, ...schema }, expected: type.expected, parse: type.parse };
 }
 
 interface Int32Options {

@@ -59,8 +59,8 @@ export function codeOfExample(name: string): ErrorCode | undefined {
 export interface FailingOperation {
   readonly access: Access;
   readonly kind: OperationKind;
-  /** The header fields that make it conditional. */
-  readonly conditions?: readonly string[];
+  /** Whether it takes If-Match. */
+  readonly isConditional?: boolean;
   readonly method: string;
   /** Its path, in which braces are parameters. */
   readonly path: string;
@@ -96,7 +96,7 @@ export class FailureResponses {
     const field = tokenField(operation.access);
     const all = codesOf[operation.kind].filter(
       (code) =>
-        !(code === "preconditionFailed" && (operation.conditions ?? []).length === 0) &&
+        !(code === "preconditionFailed" && !operation.isConditional) &&
         !(code === "missingToken" && operation.access.isOpen) &&
         !(code === "invalidToken" && field === undefined),
     );

@@ -160,7 +160,7 @@ class DocumentBuilder {
     };
     const named = given.length > 0 ? Object.fromEntries(given) : { example };
     const parameters = this.#resolveAll(own.parameters);
-    const hasKey = parameters.some((each) => isHeader(each, "Idempotency-Key"));
+    const hasKey = parameters.some(({ name }) => /^idempotency-key$/i.test(name));
     if (!id.isRequired && !hasKey && !requiresKey) parameters.push(keyParameter(words.one));
     const same = id.isRequired ? "The same id" : "The same `Idempotency-Key`";
     return {
@@ -193,7 +193,7 @@ class DocumentBuilder {
     const { operationId, method, path, described } = operation;
     const { access = this.#contract.operations.create.access } = operation;
     if (described === undefined) throw new Error(`${operationId} has no description`);
-    const { summary, description, parameters, conditions, body } = described;
+    const { summary, description, parameters, isConditional, body } = described;
     const example = body === undefined ? undefined : this.#exampleOf(body as Schema);
     const ownParameters = this.#resolveAll(own.parameters);
     const known = [...ownParameters, ...parametersOf(this.#document.paths[this.#pathOf(path)])];
@@ -225,14 +225,14 @@ class DocumentBuilder {
         },
       }),
       ...own,
+      ...(body !== undefined &&
+        own.requestBody !== undefined && {
+          requestBody: { required: true, ...this.#resolve(own.requestBody) },
+        }),
       operationId: own.operationId ?? operationId,
-      parameters: [
-        ...ownParameters,
-        ...added,
-        ...conditions.filter((name) => !known.some((each) => isHeader(each, name))).map(conditionParameter),
-      ],
+      parameters: [...ownParameters, ...added],
       responses: this.#responses(
-        { kind: body === undefined ? "withoutBody" : "withBody", conditions, method, path, access },
+        { kind: body === undefined ? "withoutBody" : "withBody", isConditional, method, path, access },
         own.responses,
         described.responses,
       ),
@@ -404,7 +404,7 @@ has the same response and changes nothing, so a client that lost a response can 
     const codes = (Object.keys(errorRegistry) as ErrorCode[]).filter((code) => {
       if (code === "invalidParameter") return this.#operations.length > 0;
       if (code === "preconditionFailed")
-        return this.#operations.some(({ described }) => (described?.conditions ?? []).length > 0);
+        return this.#operations.some(({ described }) => described?.isConditional);
       return code !== "notImplemented" || this.#contract.others.length > 0;
     });
     const rows = codes
@@ -488,22 +488,6 @@ function keyParameter(one: string): DescribedParameter {
     required: false,
     description: `One that is new for each ${one}, such as a UUID. Sent again, it creates no second one.`,
     schema: { type: "string", minLength: 1, maxLength: 255 },
-  } as DescribedParameter;
-}
-
-function isHeader({ name, in: place }: DescribedParameter, wanted: string): boolean {
-  return place === "header" && name.toLowerCase() === wanted.toLowerCase();
-}
-
-/** A header field that makes an operation conditional (RFC 9110, section 13.1). */
-function conditionParameter(name: "If-Match" | "If-None-Match"): DescribedParameter {
-  const when = name === "If-Match" ? "only if the ETag is still this one" : "only if the ETag is another one";
-  return {
-    name,
-    in: "header",
-    required: false,
-    description: `The request succeeds ${when}; * stands for any.`,
-    schema: { type: "string" },
   } as DescribedParameter;
 }
 

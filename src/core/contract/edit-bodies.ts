@@ -11,9 +11,14 @@ import { isObject, type Json } from "./schemas.ts";
 import { decodeUtf8 } from "./utf8.ts";
 import { withArticle } from "./words.ts";
 
-/** The plant of a body that replaces the one with an id, which the body may leave out. */
-export function parseReplacement(contract: Contract, body: Uint8Array, id: PlantId): Plant | ApiError {
-  const plant = parsePlant(contract, body, () => id);
+/** The plant of a body that replaces the one with an id. */
+export function parseReplacement(
+  contract: Contract,
+  { requiresId }: EditShape,
+  body: Uint8Array,
+  id: PlantId,
+): Plant | ApiError {
+  const plant = parsePlant(contract, body, requiresId ? undefined : () => id);
   if (plant instanceof ApiError || plant.id === id) return plant;
   const { name, type } = contract.id;
   const message = `"${name}" must be ${type.toJson(id)}, as in the path, but is ${type.toJson(plant.id)}`;

@@ -6,6 +6,8 @@ import { isObject, type Json, restrictions } from "./schemas.ts";
 export interface EditShape {
   readonly members: readonly string[];
   readonly required: readonly string[];
+  /** Whether it must have the id, which is that of the path. */
+  readonly requiresId: boolean;
   /** Whether it may have other members, which are ignored. */
   readonly allowsOthers: boolean;
 }
@@ -39,16 +41,29 @@ export function readEditShape(
     if (required.toSorted().join() !== alike.toSorted().join())
       return "its body requires other properties than that of POST";
   }
-  return { members: [...own.keys()], required, allowsOthers: schema.additionalProperties !== false };
+  return {
+    members: [...own.keys()],
+    required,
+    requiresId: requiredOf(schema).includes(idName) && !isReadOnly(propertiesOf(schema)[idName]),
+    allowsOthers: schema.additionalProperties !== false,
+  };
 }
 
 /** The properties that a client may write. */
-function writtenProperties({ properties }: Json, idName: string): Map<string, Json> | undefined {
-  if (!isObject(properties)) return undefined;
-  const written = Object.entries(properties).filter(
-    ([name, property]) => name !== idName && !(isObject(property) && property.readOnly === true),
+function writtenProperties(schema: Json, idName: string): Map<string, Json> | undefined {
+  if (!isObject(schema.properties)) return undefined;
+  const written = Object.entries(schema.properties).filter(
+    ([name, property]) => name !== idName && !isReadOnly(property),
   );
   return new Map(written.map(([name, property]) => [name, isObject(property) ? property : {}]));
+}
+
+function isReadOnly(property: unknown): boolean {
+  return isObject(property) && property.readOnly === true;
+}
+
+function propertiesOf({ properties }: Json): Json {
+  return isObject(properties) ? properties : {};
 }
 
 function requiredOf({ required }: Json): string[] {

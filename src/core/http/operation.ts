@@ -66,8 +66,8 @@ export interface DescribedOperation {
   readonly summary: string;
   readonly description: string;
   readonly parameters: DescribedParameters;
-  /** The header fields that make it conditional. */
-  readonly conditions: readonly ("If-Match" | "If-None-Match")[];
+  /** Whether it takes If-Match and If-None-Match. */
+  readonly isConditional: boolean;
   /** The schema of the body; undefined if no body is read. */
   readonly body: object | undefined;
   /** The responses with a status below 400, by status. */

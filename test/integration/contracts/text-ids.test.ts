@@ -121,7 +121,9 @@ for (const engine of engines)
         400,
         expect.stringContaining('must be \\"a/b\\", as in the path'),
       ]);
-      expect((await request("PUT", "/parts/none", { name: "new" })).status).toBe(404);
+      const without = await request("PUT", at, { name: "new" });
+      expect([without.status, without.text]).toEqual([400, expect.stringContaining('"code\\" is required')]);
+      expect((await request("PUT", "/parts/none", { code: "none", name: "new" })).status).toBe(404);
       expect((await request("DELETE", at)).status).toBe(204);
       expect((await request("GET", at)).status).toBe(404);
     });
