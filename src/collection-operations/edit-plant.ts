@@ -1,13 +1,13 @@
 // PUT and PATCH of one plant, such as {base}/plants/{id}: a replacement, and a merge patch (RFC 7396).
 
 import type { Contract, EditOperation, Plant } from "../core/contract/contract.ts";
-import { mergePlant, parsePatch, parseReplacement } from "../core/contract/edit-bodies.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { mergePatchType } from "../core/contract/operations.ts";
 import { bodyJson, responseJson } from "../core/contract/plant.ts";
 import { withArticle } from "../core/contract/words.ts";
 import type { DescribedOperation, Operation } from "../core/http/operation.ts";
 import { defineOperation, type Reply } from "./define-operation.ts";
+import { mergePlant, parsePatch, parseReplacement } from "./edit-bodies.ts";
 import { type Edited, editOne } from "./edit-one.ts";
 import { entityTagHeader, noSuchPlant } from "./get-plant.ts";
 import { plantId } from "./parameters.ts";

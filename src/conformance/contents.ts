@@ -93,7 +93,7 @@ export class Contents {
   }
 
   /** The start of an object up to the members after the id, if the rules send it. */
-  opening(id = "ID"): string {
+  opening(id: bigint | string = "ID"): string {
     return this.sendsIds ? `{${this.idMember(id)},` : "{";
   }
 

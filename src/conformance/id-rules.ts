@@ -1,8 +1,17 @@
 // Rules of ids: every int64 is a distinct id, exact to the last digit, and nothing else is an id.
 
-import type { Contents } from "./contents.ts";
+import { type Contents, objectJson } from "./contents.ts";
 import { type RuleContext, takenOrRejected } from "./context.ts";
-import { expectClientError, expectPlant } from "./expectations.ts";
+import {
+  createdId,
+  expectClientError,
+  expectPlant,
+  expectStatus,
+  expectThat,
+  parseObject,
+  textOf,
+} from "./expectations.ts";
+import { sendOperation } from "./operation-rules.ts";
 import {
   byContract,
   byDecision,
@@ -197,4 +206,66 @@ export function idRules(contents: Contents): readonly DefinedRule[] {
     },
   });
   return ofIntegers(contents, rules);
+}
+
+const textIdDecision = decision("An id that is a text");
+
+/** Rules of ids that are texts: each is what was sent, to the last byte. */
+export function textIdRules(contents: Contents): readonly DefinedRule[] {
+  const { contract, hasTextIds, hasTwoTitles, sendsIds } = contents;
+  const {
+    id: { made, type },
+    operations,
+    path,
+  } = contract;
+  const isUuid = made === "uuid";
+  const idOf = (check: RuleContext) => String(contents.idOfNumber(check.id()));
+  const accepts = (id: string) => type.parse(id) === id;
+  const unread = operations.get === undefined && "the contract does not describe a GET of one";
+  const body = (id: string, name: string) =>
+    objectJson(contents.idMember(type.toJson(id)), contents.titled(name));
+  const get = (check: RuleContext, segment: string) =>
+    sendOperation(check, "get", { method: "GET", path: `${path}/${segment}` });
+  return rulesOf(contents, "ids", {
+    "letter-case": {
+      unfit:
+        !hasTextIds ||
+        isUuid ||
+        !sendsIds ||
+        !hasTwoTitles ||
+        !accepts(String(contents.idOfNumber(1n)).toLowerCase())
+          ? "the contract has no such ids"
+          : undefined,
+      title: "Ids that differ in the case of a letter are two plants.",
+      required: byDecision(textIdDecision),
+      run: async (check) => {
+        const id = `${idOf(check)}A`.slice(1);
+        await check.expectCreated(body(id, "Monstera"), { name: "Monstera" });
+        await check.expectCreated(body(id.toLowerCase(), "Ficus"), { name: "Ficus" });
+      },
+    },
+    "uuid-case": {
+      unfit: !hasTextIds || !isUuid ? "the contract has no such ids" : unread,
+      title: "A UUID in upper case is the same id.",
+      required: byDecision(textIdDecision, rfc(9562, "4")),
+      run: async (check) => {
+        const id = createdId(contents, await check.create(check.plant()));
+        const [lower, upper] = [await get(check, id), await get(check, id.toUpperCase())];
+        expectStatus(upper, 200);
+        expectThat(textOf(lower) === textOf(upper), "expected the same plant");
+      },
+    },
+    "path-encoding": {
+      unfit: !hasTextIds || !sendsIds || !accepts("a/b?c%2F") ? "the contract has no such ids" : unread,
+      title: "An id with characters of a path is found by its percent-encoding.",
+      required: byDecision(textIdDecision, rfc(3986, "2.1")),
+      run: async (check) => {
+        const id = `${idOf(check)}/b?c%2F \u00e4`;
+        await check.expectCreated(body(id, "Monstera"), { name: "Monstera" });
+        const found = await get(check, encodeURIComponent(id));
+        expectStatus(found, 200);
+        expectThat(contents.hasTitle(parseObject(found), "Monstera"), "expected the plant that was created");
+      },
+    },
+  });
 }

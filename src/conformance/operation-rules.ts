@@ -1,8 +1,9 @@
 // Rules of the operations that a contract describes besides the create: a plant can be got, listed and
 // deleted as it was created.
 
+import type { Contract, OperationName } from "../core/contract/contract.ts";
 import type { Contents } from "./contents.ts";
-import type { RuleContext } from "./context.ts";
+import type { RequestParts, RuleContext } from "./context.ts";
 import {
   createdId,
   expectAccepted,
@@ -17,15 +18,21 @@ import {
 import type { HttpResponse } from "./response-parser.ts";
 import { byContract, type DefinedRule, openapi, rfc, rulesOf } from "./rule.ts";
 
-const notDescribed = "the contract does not describe it";
+export const notDescribed = "the contract does not describe it";
 
-type Name = "list" | "get" | "delete";
+type Name = Exclude<OperationName, "create">;
+
+/** The place of an operation of one resource in the description. */
+export function itemPlace({ document, describedPath }: Contract, method: string): string {
+  const item = Object.keys(document.paths ?? {}).find((each) => each.startsWith(`${describedPath}/{`));
+  return `paths.${item}.${method}`;
+}
 
 /** Sends a request of an operation with the token where it takes one. */
-function send(
+export function sendOperation(
   check: RuleContext,
   name: Name,
-  { method, path }: { readonly method: string; readonly path: string },
+  { headers: own, ...parts }: RequestParts,
 ): Promise<HttpResponse> {
   const { contract } = check.contents;
   const access = contract.operations[name]?.access;
@@ -33,8 +40,9 @@ function send(
   const headers = {
     ...check.contents.credentials(null),
     ...check.contents.credentials(check.target.token, access),
+    ...own,
   };
-  return check.send({ method, path, headers });
+  return check.send({ ...parts, headers });
 }
 
 /** The plants of a list, each as JSON. */
@@ -54,13 +62,10 @@ function plantsOf(contents: Contents, response: HttpResponse): readonly unknown[
 export function operationRules(contents: Contents): readonly DefinedRule[] {
   const { contract } = contents;
   const { operations, path, list, createdName } = contract;
-  const item = Object.keys(contract.document.paths ?? {}).find((each) =>
-    each.startsWith(`${contract.describedPath}/{`),
-  );
-  const placeOf = (name: Name) =>
-    openapi(name === "list" ? `paths.${contract.describedPath}.get` : `paths.${item}.${name}`);
+  const placeOf = (name: "list" | "get" | "delete") =>
+    openapi(name === "list" ? `paths.${contract.describedPath}.get` : itemPlace(contract, name));
   const get = (check: RuleContext, id: string) =>
-    send(check, "get", { method: "GET", path: `${path}/${id}` });
+    sendOperation(check, "get", { method: "GET", path: `${path}/${id}` });
   return rulesOf(contents, "contract", {
     location: {
       unfit: operations.create.status !== 201 && "the success of a create is no 201",
@@ -118,7 +123,7 @@ export function operationRules(contents: Contents): readonly DefinedRule[] {
         for (let time = 0; time < 2; time++) expectAccepted(await check.create(check.plant()));
         const { minimum } = list.limit;
         const pageOf = async (query: string) =>
-          plantsOf(contents, await send(check, "list", { method: "GET", path: `${path}?${query}` }));
+          plantsOf(contents, await sendOperation(check, "list", { method: "GET", path: `${path}?${query}` }));
         const first = await pageOf(`limit=${minimum}`);
         expectThat(
           first.length > 0 && first.length <= minimum,
@@ -140,7 +145,7 @@ export function operationRules(contents: Contents): readonly DefinedRule[] {
       run: async (check) => {
         const id = createdId(contents, await check.create(check.plant()));
         expectAccepted(await get(check, id));
-        expectAccepted(await send(check, "delete", { method: "DELETE", path: `${path}/${id}` }));
+        expectAccepted(await sendOperation(check, "delete", { method: "DELETE", path: `${path}/${id}` }));
         const gone = await get(check, id);
         expectClientError(gone);
         expectThat(

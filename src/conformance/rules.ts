@@ -2,9 +2,10 @@
 
 import type { Contents } from "./contents.ts";
 import { contractRules, robustnessRules } from "./contract-rules.ts";
+import { editRules } from "./edit-rules.ts";
 import { errorRules } from "./error-rules.ts";
 import { httpRules } from "./http-rules.ts";
-import { idRules } from "./id-rules.ts";
+import { idRules, textIdRules } from "./id-rules.ts";
 import { idempotenceRules } from "./idempotence-rules.ts";
 import { keyRules } from "./key-rules.ts";
 import { operationRules } from "./operation-rules.ts";
@@ -25,6 +26,8 @@ export function rulesFor(contents: Contents): ContractRules {
   const all: readonly DefinedRule[] = [
     ...contractRules(contents),
     ...ofContract(operationRules(contents)),
+    ...ofContract(editRules(contents)),
+    ...ofContract(textIdRules(contents)),
     ...choosingIds(contents, idRules(contents)),
     ...choosingIds(contents, idempotenceRules(contents)),
     ...ofContract(keyRules(contents)),

@@ -100,7 +100,7 @@ export function jsonMedia(
   content: Readonly<Record<string, MediaType>> | undefined,
 ): readonly [name: string, media: MediaType] | undefined {
   return Object.entries(content ?? {}).find(([name]) =>
-    /^(?:application\/(?:problem\+)?json\b|\*\/\*)/i.test(name),
+    /^(?:application\/(?:(?:problem|merge-patch)\+)?json\b|\*\/\*)/i.test(name),
   );
 }
 

@@ -225,10 +225,9 @@ class DocumentBuilder {
         },
       }),
       ...own,
-      ...(body !== undefined &&
-        own.requestBody !== undefined && {
-          requestBody: { required: true, ...this.#resolve(own.requestBody) },
-        }),
+      ...(own.requestBody !== undefined && {
+        requestBody: this.#bodyWith(own.requestBody, summary, example),
+      }),
       operationId: own.operationId ?? operationId,
       parameters: [...ownParameters, ...added],
       responses: this.#responses(
@@ -237,6 +236,16 @@ class DocumentBuilder {
         described.responses,
       ),
     };
+  }
+
+  /** The author's body, with an example if it has none. */
+  #bodyWith(own: unknown, summary: string, value: unknown): object {
+    const { content = {}, ...body } = (this.#resolve(own) ?? {}) as { content?: Record<string, MediaType> };
+    const [type, media] = jsonMedia(content) ?? [];
+    if (type === undefined || value === undefined || (media?.example ?? media?.examples) !== undefined)
+      return { required: true, ...body, content };
+    const examples = { example: { summary, value } };
+    return { required: true, ...body, content: { ...content, [type]: { ...media, examples } } };
   }
 
   #createTags(): readonly string[] {

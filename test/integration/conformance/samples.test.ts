@@ -34,7 +34,8 @@ const keyBugs: Readonly<Record<string, Bug>> = {
   "the response has no id": {
     breaks: ["contract.create"],
     response(response, request) {
-      if (isCreate(request)) setText(response, textOf(response).replace(/"(?:id|visitId)":\d+,/, ""));
+      if (isCreate(request))
+        setText(response, textOf(response).replace(/"(?:id|visitId)":(?:\d+|"[^"]*"),/, ""));
     },
   },
 };
@@ -60,6 +61,23 @@ const operationBugs: Readonly<Record<string, Bug>> = {
     breaks: ["contract.delete"],
     request(request) {
       return request.start.startsWith("DELETE ") ? new Response(null, { status: 204 }) : undefined;
+    },
+  },
+};
+
+/** Bugs of a server whose resources can be replaced. */
+const editBugs: Readonly<Record<string, Bug>> = {
+  "a replacement does nothing": {
+    breaks: ["contract.replace"],
+    request(request) {
+      return request.start.startsWith("PUT ") ? new Response(null, { status: 204 }) : undefined;
+    },
+  },
+  "conditions are ignored": {
+    breaks: ["contract.edit-conditions"],
+    request(request) {
+      setHeader(request, "If-Match");
+      setHeader(request, "If-None-Match");
     },
   },
 };
@@ -117,6 +135,59 @@ describe.each<[file: string, bugs: Readonly<Record<string, Bug>>]>([
     },
   ],
   ["visits.yaml", { ...keyBugs, ...operationBugs }],
+  [
+    "members.yaml",
+    {
+      ...keyBugs,
+      ...operationBugs,
+      ...editBugs,
+      "a PUT creates nothing": {
+        breaks: ["contract.replace-creates"],
+        request: (request) => {
+          if (request.start.startsWith("PUT ")) setHeader(request, "If-Match", "*");
+        },
+      },
+      "a patch is a replacement": {
+        breaks: ["contract.change"],
+        request: (request) => {
+          if (request.start.startsWith("PATCH ")) request.start = request.start.replace("PATCH", "PUT");
+          setText(request, textOf(request).replace("Ficus", "Monstera"));
+        },
+      },
+      "a UUID in upper case is another one": {
+        breaks: ["ids.uuid-case"],
+        request: ({ start }) =>
+          /^GET \S*[A-F]/.test(start.slice(0, 60)) ? new Response(null, { status: 404 }) : undefined,
+      },
+    },
+  ],
+  [
+    "codes.yaml",
+    {
+      ...editBugs,
+      "ids are compared without case": {
+        breaks: ["ids.letter-case"],
+        request: (request) =>
+          setText(
+            request,
+            textOf(request).replace(
+              /"code":"([^"]*)"/,
+              (_, code: string) => `"code":"${code.toUpperCase()}"`,
+            ),
+          ),
+      },
+      "paths are not decoded": {
+        breaks: ["ids.path-encoding"],
+        request: (request) => {
+          request.start = request.start.replace(/%(?=[\dA-F]{2})/g, "%25");
+        },
+      },
+      "an id may be a number": {
+        breaks: ["errors.invalid-plant"],
+        request: (request) => setText(request, textOf(request).replace(/"code":(\d+)/, '"code":"$1"')),
+      },
+    },
+  ],
   [
     "pets.yaml",
     {

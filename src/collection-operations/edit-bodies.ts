@@ -1,15 +1,15 @@
 // The bodies of PUT and PATCH: a replacement, and a JSON merge patch (RFC 7396) in which all numbers
 // keep their digits.
 
-import type { Contract, Field, Plant } from "./contract.ts";
-import type { EditShape } from "./edit-shape.ts";
-import { ApiError } from "./errors.ts";
-import { scanJson } from "./json-scanner.ts";
-import { invalidJson, invalidUtf8, parsePlant, parsePlantJson } from "./plant.ts";
-import type { PlantId } from "./plant-id.ts";
-import { isObject, type Json } from "./schemas.ts";
-import { decodeUtf8 } from "./utf8.ts";
-import { withArticle } from "./words.ts";
+import type { Contract, Field, Plant } from "../core/contract/contract.ts";
+import type { EditShape } from "../core/contract/edit-shape.ts";
+import { ApiError } from "../core/contract/errors.ts";
+import { scanJson } from "../core/contract/json-scanner.ts";
+import { invalidJson, invalidUtf8, parsePlant, parsePlantJson } from "../core/contract/plant.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
+import { isObject, type Json } from "../core/contract/schemas.ts";
+import { decodeUtf8 } from "../core/contract/utf8.ts";
+import { withArticle } from "../core/contract/words.ts";
 
 /** The plant of a body that replaces the one with an id. */
 export function parseReplacement(

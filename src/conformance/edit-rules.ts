@@ -1,0 +1,107 @@
+// Rules of PUT and PATCH: a plant that was replaced or changed is got as it is now, and a change with
+// a condition that does not hold is not made.
+
+import type { Contents } from "./contents.ts";
+import type { RuleContext } from "./context.ts";
+import {
+  createdId,
+  expectAccepted,
+  expectHeader,
+  expectStatus,
+  expectThat,
+  parseObject,
+  shorten,
+  textOf,
+} from "./expectations.ts";
+import { itemPlace, notDescribed, sendOperation } from "./operation-rules.ts";
+import type { HttpResponse } from "./response-parser.ts";
+import { byContract, byDecision, type DefinedRule, decision, openapi, rfc, rulesOf } from "./rule.ts";
+
+const conditional = decision("`ETag`, `If-Match`, `If-None-Match`");
+
+export function editRules(contents: Contents): readonly DefinedRule[] {
+  const { contract, title, group } = contents;
+  const { replace, change, get: hasGet } = contract.operations;
+  const pathOf = (id: string) => `${contract.path}/${id}`;
+  const get = (check: RuleContext, id: string) =>
+    sendOperation(check, "get", { method: "GET", path: pathOf(id) });
+  const put = (check: RuleContext, id: string, body: string, headers = {}) =>
+    sendOperation(check, "replace", { method: "PUT", path: pathOf(id), body, headers });
+  const patch = (check: RuleContext, id: string, body: string) =>
+    sendOperation(check, "change", { method: "PATCH", path: pathOf(id), body });
+  /** Creates a plant, and makes the body that replaces it. */
+  const created = async (check: RuleContext) => {
+    const number = check.id();
+    const body = (name: string) => contents.plantJson(number, name, "tropical");
+    return { id: createdId(contents, await check.create(body("Monstera"))), body };
+  };
+  const expectTitle = (response: HttpResponse, name: string) => {
+    expectStatus(response, 200);
+    expectThat(
+      contents.hasTitle(parseObject(response), name),
+      `expected the ${title.name} ${contents.titleJson(name)}, received ${shorten(textOf(response))}`,
+    );
+  };
+  const unreadable =
+    (hasGet === undefined && notDescribed) || (!contents.hasTwoTitles && "two plants cannot differ");
+  const removable = group?.isReturned && change?.members.includes(group.name) ? group : undefined;
+  return rulesOf(contents, "contract", {
+    replace: {
+      unfit: (replace === undefined && notDescribed) || unreadable,
+      title: "A plant that was replaced is got as it is now.",
+      required: byContract(openapi(itemPlace(contract, "put"))),
+      run: async (check) => {
+        const { id, body } = await created(check);
+        expectAccepted(await put(check, id, body("Ficus")));
+        expectTitle(await get(check, id), "Ficus");
+      },
+    },
+    "replace-creates": {
+      unfit: (replace?.successes[201] === undefined && "its PUT does not create") || unreadable,
+      title: "A PUT of a plant that is not there creates it, with 201.",
+      required: byContract(openapi(`${itemPlace(contract, "put")}.responses.201`)),
+      run: async (check) => {
+        const number = check.id();
+        const id = encodeURIComponent(String(contents.idOfNumber(number)));
+        expectStatus(await put(check, id, contents.plantJson(number, "Ficus")), 201);
+        expectTitle(await get(check, id), "Ficus");
+      },
+    },
+    change: {
+      unfit: (!change?.members.includes(title.name) && notDescribed) || unreadable,
+      title: "A merge patch changes the members that it has, and removes those that are null.",
+      required: byContract(openapi(itemPlace(contract, "patch")), rfc(7396, "2")),
+      run: async (check) => {
+        const { id } = await created(check);
+        expectAccepted(await patch(check, id, `{${title.jsonName}${contents.titleJson("Ficus")}}`));
+        const changed = await get(check, id);
+        expectTitle(changed, "Ficus");
+        if (removable === undefined) return;
+        const groupOf = (response: HttpResponse) => parseObject(response)[removable.name];
+        expectThat(
+          groupOf(changed) === "tropical",
+          `expected the ${removable.name} as it was, received ${shorten(groupOf(changed))}`,
+        );
+        expectAccepted(await patch(check, id, `{${removable.jsonName}null}`));
+        const removed = groupOf(await get(check, id));
+        expectThat(
+          removed === undefined || removed === null,
+          `expected no ${removable.name}, received ${shorten(removed)}`,
+        );
+      },
+    },
+    "edit-conditions": {
+      unfit: (replace === undefined && notDescribed) || unreadable,
+      title: "A PUT with the ETag of an earlier content gets 412, and replaces nothing.",
+      required: byDecision(conditional, rfc(9110, "13.1.1")),
+      run: async (check) => {
+        const { id, body } = await created(check);
+        const etag = expectHeader(await get(check, id), "ETag", /^"[^"]*"$/);
+        expectAccepted(await put(check, id, body("Ficus"), { "If-Match": etag }));
+        expectStatus(await put(check, id, body("Monstera"), { "If-Match": etag }), 412);
+        expectStatus(await put(check, id, body("Monstera"), { "If-None-Match": "*" }), 412);
+        expectTitle(await get(check, id), "Ficus");
+      },
+    },
+  });
+}
