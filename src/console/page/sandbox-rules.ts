@@ -79,7 +79,9 @@ const examples = (): readonly (readonly [label: string, rule: object])[] => [
     `One ${contract.one} in ten waits for two seconds`,
     { match: { share: 0.1 }, outcome: { delay: { seconds: 2 } } },
   ],
-  ["One id fails", { match: { id: 42 }, outcome: { error: 50000 } }],
+  ...(contract.id.isText
+    ? []
+    : [["One id fails", { match: { id: 42 }, outcome: { error: 50000 } }] as const]),
   ...[groupName()]
     .filter((name) => name !== undefined)
     .map(

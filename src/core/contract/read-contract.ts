@@ -328,9 +328,10 @@ class ContractReader {
       if ("values" in plant && !found.has(plant.id)) found.set(plant.id, plant);
     }
     if (found.size > 0) return [...found.values()];
-    const id =
-      numbered(1) ?? exampleOf(schema, type as FieldType, []) ?? (type.kind === "integer" ? 1n : "1");
-    return [{ id: id as PlantId, values: contract.fields.map(({ example }) => example) }];
+    const id = type.kind === "integer" ? (numbered(1) ?? 1n) : exampleOf(schema, type as FieldType, []);
+    return [
+      { id: (id ?? numbered(1) ?? "1") as PlantId, values: contract.fields.map(({ example }) => example) },
+    ];
   }
 
   #note(pointer: string, sentence: string): void {

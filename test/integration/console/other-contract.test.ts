@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type PageContract, useContract } from "../../../src/console/page/contract.ts";
 import { bodyOf } from "../../../src/console/page/plant-draft.ts";
 import { ConsoleClient } from "../../support/console.ts";
+import { contractFile } from "../../support/contract-sandbox.ts";
 import { engines } from "../../support/engines.ts";
 import { send } from "../../support/http.ts";
 import { RunningServer } from "../../support/server.ts";
@@ -102,5 +103,61 @@ for (const engine of engines)
       expect((await group("")).json).toMatchObject({ edited: 2 });
       expect((await shownRows({ ungrouped: "true" })).map(([id]) => id)).toEqual(["9", "7"]);
       expect(await server.logged(({ msg }) => msg === "parcels edited")).toMatchObject({ updated: 1 });
+    });
+
+    test("shows and edits parts, whose ids are texts", async () => {
+      const codes = contractFile("codes.yaml");
+      await using place = await engine.createTestStore({ text: await Bun.file(codes).text() });
+      await using server = await RunningServer.startInProcess({ ...place, args: ["--contract", codes] });
+      const client = await ConsoleClient.of(server);
+      const { contract } = (await client.read("session")).json as { contract: PageContract };
+      useContract(contract);
+      expect(contract.id).toEqual({
+        name: "code",
+        isText: true,
+        hint: "A string of 1 to 255 bytes, such as M6-20",
+      });
+      const ids = [
+        "a b:c",
+        "a/b",
+        "A",
+        "\u{1f331}",
+        "\uffff",
+        ...Array.from({ length: 60 }, (_, index) => `x${index}`),
+      ];
+      for (const id of ids)
+        expect(await client.write("plants", { body: bodyOf(id, [`part ${id}`, ""]) })).toMatchObject({
+          status: 200,
+        });
+      const inOrder = ids.toSorted((one, other) => Buffer.compare(Buffer.from(other), Buffer.from(one)));
+      const read = async (query: Record<string, string>) =>
+        (await client.read(`plants?${new URLSearchParams({ count: "50", ...query })}`)).json as {
+          plants: Row[];
+          next: string | null;
+        };
+      const first = await read({});
+      const second = await read({ after: first.next ?? "" });
+      expect([...first.plants, ...second.plants].map(({ id }) => id)).toEqual(inOrder);
+      expect(second.next).toBeNull();
+      expect((await read({ word: "X5" })).plants.map(({ id }) => id).toSorted()).toEqual(
+        ids.filter((id) => id.startsWith("x5")).toSorted(),
+      );
+      const shown = (await client.read(`plant?${new URLSearchParams({ id: "a b:c" })}`)).json as Row;
+      const edit = (change: string, value = "") =>
+        client.write("edits", { plants: `${encodeURIComponent("a b:c")}:${shown.version}`, change, value });
+      expect((await edit("replace", bodyOf("a b:c", ["new", "0.5"], shown.values))).json).toMatchObject({
+        edited: 1,
+        left: [],
+      });
+      const { edits } = (await client.read(`edits?${new URLSearchParams({ id: "a b:c" })}`)).json as {
+        edits: { run: string; after: string[] }[];
+      };
+      expect(edits[0]?.after).toEqual(["new", "0.50"]);
+      expect((await edit("delete")).json).toMatchObject({ edited: 0, left: ["a b:c"] });
+      expect(
+        (await client.write("edits/undo", { run: edits[0]?.run ?? "", id: "a b:c" })).json,
+      ).toMatchObject({
+        undone: 1,
+      });
     });
   });
