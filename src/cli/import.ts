@@ -1,4 +1,4 @@
-// plantstore import FILE|-: creates plants from NDJSON or CSV, and replaces them on request.
+// plantstore import FILE|-: creates plants from CSV or JSON, and replaces them on request.
 
 import { Command } from "commander";
 import { printable } from "../core/observability/terminal.ts";
@@ -51,7 +51,7 @@ function nameOf(file: string): string {
 
 export function importCommand(): Command {
   const command = new Command("import")
-    .description("create plants from NDJSON or CSV; resumable: run again after an interruption")
+    .description("create plants from CSV or JSON; resumable: run again after an interruption")
     .argument("<file>", "the file, or - for standard input")
     .addHelpText(
       "after",
@@ -60,9 +60,11 @@ With --update a record replaces the stored plant of its id; --dry-run shows what
 would change, and "plantstore history --undo RUN" restores the replaced plants.
 
 Rejected CSV records go to FILE.rejected.csv, with their columns and the reason;
-once corrected, that file can be imported. Rejected NDJSON records go to
+once corrected, that file can be imported. Rejected JSON records go to
 FILE.rejected.ndjson, with line, error and text. The exit code is then 3. If a
 report has that name already, the next is FILE.rejected.2.csv, and so on.
+
+JSON is a record a line, an array of records, or records one after another.
 
 The first line of CSV names the columns, which are those of an export, in any
 case and order; an empty cell means that there is no such field, and "" an empty

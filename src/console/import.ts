@@ -136,6 +136,7 @@ async function importFile(
     message: failure ?? null,
     ignored,
     reported: report.length,
+    format: rejections.format,
     // Each byte as a character: some records are not UTF-8.
     report: Buffer.concat(report).toString("latin1"),
   };

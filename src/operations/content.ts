@@ -3,15 +3,14 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { OperatorError } from "../core/operator-error.ts";
-import type { FormatName } from "./format.ts";
+import type { FileFormat, FormatName } from "./format.ts";
 
 /** The bytes that decide. */
 const headBytes = 512;
-const lineFeed = 0x0a;
 
 /** A file as UTF-8, and its format. */
 export interface Content {
-  readonly format: FormatName;
+  readonly format: FileFormat;
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
@@ -45,7 +44,7 @@ export async function openContent(
     .replace(/^\xef\xbb\xbf/, "");
   const kind = kindOf(start);
   if (kind !== undefined) throw new OperatorError(`${name} is ${kind}`, 2);
-  return { format: given ?? formatOf(start, named), chunks };
+  return { format: given === "csv" ? "csv" : formatOf(start, given ?? named), chunks };
 }
 
 /** Files of other kinds, by how they begin in Latin-1, with what to do. */
@@ -76,20 +75,38 @@ export function formatOfName(name: string): FormatName | undefined {
 }
 
 /** JSON begins with a bracket; otherwise a line with a delimiter is a header. */
-function formatOf(start: string, named: FormatName | undefined): FormatName {
-  if (/^\s*[{[]/.test(start)) return "ndjson";
+function formatOf(start: string, named: FormatName | undefined): FileFormat {
+  if (/^\s*\[/.test(start) || spansLines(start)) return "json";
+  if (/^\s*\{/.test(start)) return "ndjson";
   const [line = ""] = start.trimStart().split(/[\r\n]/, 1);
   return named ?? (/[,;\t|]/.test(line) ? "csv" : "ndjson");
 }
 
-/** The first bytes of a stream, up to a line end that has come, and all of it: a pipe may stay open. */
+/**
+ * Whether an object does not end in its line, or another one follows it there. A quote that is open at the end of a
+ * line is a fault of one line.
+ */
+function spansLines(start: string): boolean {
+  const [, line, end] = /^\s*(\{[^\n]*)(\n?)/.exec(start) ?? [];
+  if (line === undefined) return false;
+  const brackets = line.replaceAll(/"(?:[^"\\]|\\.)*"/g, "");
+  let depth = 0;
+  for (let at = 0; at < brackets.length; at++) {
+    if (/[{[]/.test(brackets[at] as string)) depth++;
+    else if (/[}\]]/.test(brackets[at] as string) && --depth === 0)
+      return /^\s*\{/.test(brackets.slice(at + 1));
+  }
+  return end === "\n" && !brackets.includes('"');
+}
+
+/** The first bytes of a stream, up to the end of a line that has come, and all of it: a pipe may stay open. */
 async function peek(
   source: AsyncIterable<Uint8Array>,
 ): Promise<{ readonly head: Uint8Array; readonly chunks: AsyncIterable<Uint8Array> }> {
   const iterator = source[Symbol.asyncIterator]();
   const first: Uint8Array[] = [];
   let bytes = 0;
-  while (bytes < headBytes && !first.some((chunk) => chunk.includes(lineFeed))) {
+  while (bytes < headBytes && !/\S[^\n]*\n/.test(Buffer.concat(first).toString("latin1"))) {
     const { done, value } = await iterator.next();
     if (done) break;
     // A copy, because the source may reuse its buffer.

@@ -13,7 +13,7 @@ import {
   type OnCsvRecord,
   parseCsvRecords,
 } from "./csv-records.ts";
-import type { ImportRecord, RecordFormat } from "./record-reader.ts";
+import type { ImportRecord, RecordFormat, RecordOptions } from "./record-reader.ts";
 
 /** The indexes of the columns; -1 for one that is missing. */
 interface Columns {
@@ -34,9 +34,10 @@ export interface CsvHeader {
   readonly ignored: readonly string[];
 }
 
-/** How a file is read. NDJSON has only a limit. */
-export interface ReadOptions {
-  readonly recordBytesMax: number;
+const byteOrderMark = 0xfeff;
+
+/** How a file is read. */
+export interface ReadOptions extends RecordOptions {
   readonly onHeader?: ((header: CsvHeader) => void) | undefined;
 }
 
@@ -46,6 +47,7 @@ export class Csv implements RecordFormat<CsvCells> {
   readonly #contract: Contract;
   readonly #onHeader: ReadOptions["onHeader"];
   #columns: Columns | undefined;
+  #header = "";
   #delimiter: Delimiter = ",";
 
   constructor(contract: Contract, { onHeader }: ReadOptions) {
@@ -69,10 +71,13 @@ export class Csv implements RecordFormat<CsvCells> {
     if (this.#columns === undefined) {
       const { columns, ignored } = parseHeader(this.#contract, cells, text);
       this.#columns = columns;
+      this.#header = text;
       const absent = this.#contract.fields.filter((_, index) => columns.fields[index] === -1);
       this.#onHeader?.({ text, delimiter: this.#delimiter, absent, ignored });
       return undefined;
     }
+    // The start of another file with the same columns, where two were joined.
+    if (text.charCodeAt(0) === byteOrderMark && text.slice(1) === this.#header) return undefined;
     return this.#parseCells(cells, this.#columns);
   }
 

@@ -10,6 +10,7 @@ import type { ImportRecord } from "./record-reader.ts";
 
 export interface RejectedRecord {
   readonly line: number;
+  readonly column?: number;
   readonly error: ApiError;
   readonly text: string;
   /** The bytes of a record that is not UTF-8. */

@@ -1,6 +1,8 @@
 // NDJSON: each line is a request body of the API.
 
 import type { Contract } from "../core/contract/contract.ts";
+import { ApiError } from "../core/contract/errors.ts";
+import { scanJson } from "../core/contract/json-scanner.ts";
 import { parsePlant, parsePlantJson } from "../core/contract/plant.ts";
 import type { ImportRecord, RecordFormat } from "./record-reader.ts";
 
@@ -25,7 +27,22 @@ export const ndjson = (contract: Contract): RecordFormat<ImportRecord["plant"] |
   toPlant(invalid, text) {
     // Almost every line starts with a brace, and checking one character first is free.
     if (text.charCodeAt(0) !== openingBrace && /^[ \t\r]*$/.test(text)) return undefined;
+    if (invalid !== undefined) return invalid;
     // Like a request body, a line may start with a byte order mark.
-    return invalid ?? parsePlantJson(contract, text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text);
+    const json = text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text;
+    const plant = parsePlantJson(contract, json);
+    return plant instanceof ApiError && plant.code === "invalidJson" && endsWithComma(json)
+      ? new ApiError("invalidJson", commaMessage)
+      : plant;
   },
 });
+
+const lastComma = /,\s*$/;
+
+/** Whether a line is JSON but for a comma after it: the elements of an array, without its brackets. */
+function endsWithComma(line: string): boolean {
+  return lastComma.test(line) && !("error" in scanJson(line.replace(lastComma, ""), []));
+}
+
+const commaMessage =
+  'The record is not JSON: a comma follows it; remove the comma of each line, or put "[" before the first and "]" after the last.';

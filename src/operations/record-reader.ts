@@ -9,11 +9,18 @@ import { OperatorError } from "../core/operator-error.ts";
 export interface ImportRecord {
   /** The number of its first line, from 1. */
   readonly line: number;
+  /** Where it begins in that line, from 1, if records of the file may begin anywhere. */
+  readonly column?: number;
   /** Its text in the file, without the line end. Bytes that are not UTF-8 are U+FFFD. */
   readonly text: string;
   /** Its bytes, if they are not UTF-8. */
   readonly bytes?: Uint8Array;
   readonly plant: Plant | ApiError;
+}
+
+/** How records are read. */
+export interface RecordOptions {
+  readonly recordBytesMax: number;
 }
 
 /** The syntax of a file, and the plants of its records. */
@@ -39,7 +46,9 @@ export interface RecordFormat<Parsed> {
  * A record that is longer than a request's body is rejected; a longer one than this ends the import,
  * as the missing quote of CSV does that makes one record of many.
  */
-const heldBytesMin = 16 * 2 ** 20;
+export function heldBytesMaxOf(recordBytesMax: number): number {
+  return Math.max(16 * 2 ** 20, recordBytesMax);
+}
 
 /**
  * Yields the records of a stream, as many at a time as a chunk completes. Throws an OperatorError if
@@ -48,9 +57,9 @@ const heldBytesMin = 16 * 2 ** 20;
 export async function* recordsOf<Parsed>(
   chunks: AsyncIterable<Uint8Array>,
   format: RecordFormat<Parsed>,
-  recordBytesMax: number,
+  options: RecordOptions,
 ): AsyncGenerator<readonly ImportRecord[]> {
-  const reader = new RecordReader(format, recordBytesMax);
+  const reader = new RecordReader(format, options);
   for await (const chunk of chunks) {
     yield reader.read(chunk);
     reader.assertHeld();
@@ -74,10 +83,10 @@ class RecordReader<Parsed> {
   /** A record that spans many chunks is parsed again only when its size has doubled. */
   #parseFromBytes = 0;
 
-  constructor(format: RecordFormat<Parsed>, recordBytesMax: number) {
+  constructor(format: RecordFormat<Parsed>, { recordBytesMax }: RecordOptions) {
     this.#format = format;
     this.#recordBytesMax = recordBytesMax;
-    this.#heldBytesMax = Math.max(heldBytesMin, recordBytesMax);
+    this.#heldBytesMax = heldBytesMaxOf(recordBytesMax);
   }
 
   /** Returns the records that a chunk completes. */
@@ -142,7 +151,7 @@ class RecordReader<Parsed> {
       const own = bytes.subarray(start, end);
       const text = decodeUtf8(own, "kept");
       if (text === undefined)
-        this.#add(this.#format.invalid(own), lossyDecoder.decode(own), records, new Uint8Array(own));
+        this.#add(this.#format.invalid(own), lossyText(own), records, new Uint8Array(own));
       else if (text === "") this.#line++;
       else this.#format.parse(text, (parsed) => this.#add(parsed, text, records));
     });
@@ -153,10 +162,30 @@ class RecordReader<Parsed> {
     this.#line += 1 + this.#format.countLineEnds(text);
     const plant = this.#format.toPlant(parsed, text);
     if (plant === undefined) return;
-    const isTooLong = isLongerThan(text, this.#recordBytesMax);
-    const own = isTooLong ? tooLong(this.#recordBytesMax) : plant;
-    records.push({ line, text, plant: own, ...(bytes !== undefined && { bytes }) });
+    records.push(
+      toRecord({ line, text, plant, ...(bytes !== undefined && { bytes }) }, this.#recordBytesMax),
+    );
   }
+}
+
+/** Rejects a record that is too long, and lets the error of another say where in the file it is. */
+export function toRecord(record: ImportRecord, recordBytesMax: number): ImportRecord {
+  if (isLongerThan(record.text, recordBytesMax)) return { ...record, plant: tooLong(recordBytesMax) };
+  if (!(record.plant instanceof ApiError)) return record;
+  const { code, message } = record.plant;
+  const own = message.replace(/^The body /, "The record ");
+  const placed = code === "invalidJson" ? inFile(own, record) : own;
+  return { ...record, plant: new ApiError(code, placed) };
+}
+
+/** An error in the text of a record, with its place in the file. */
+export function inFile(error: string, record: Pick<ImportRecord, "line" | "column">): string {
+  return error
+    .replace(/line (\d+), column (\d+)/, (_, line: string, column: string) => {
+      const before = line === "1" ? (record.column ?? 1) - 1 : 0;
+      return `line ${record.line - 1 + Number(line)}, column ${before + Number(column)}`;
+    })
+    .replace(/the end of the body(?=\.?$)/, "its end");
 }
 
 function tooLong(recordBytesMax: number): ApiError {
@@ -178,5 +207,9 @@ function isLongerThan(text: string, bytesMax: number): boolean {
   return text.length * bytesPerCodeUnitMax > bytesMax && Buffer.byteLength(text) > bytesMax;
 }
 
-/** Decodes any bytes, for the report of rejected records. */
 const lossyDecoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Decodes any bytes, for messages and the report of rejected records. */
+export function lossyText(bytes: Uint8Array): string {
+  return lossyDecoder.decode(bytes);
+}

@@ -1,4 +1,4 @@
-// The reports of rejected records: of NDJSON a line about each, of CSV those records with a column
+// The reports of rejected records: of JSON a line about each, of CSV those records with a column
 // more, so that they can be corrected there and imported.
 
 import { appendFileSync, closeSync, openSync } from "node:fs";
@@ -6,7 +6,7 @@ import { errorRegistry } from "../core/contract/errors.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { CsvHeader } from "./csv.ts";
 import { type CsvCells, type Delimiter, formatCsvCell, parseCsvRecords } from "./csv-records.ts";
-import type { FormatName } from "./format.ts";
+import type { FileFormat, FormatName } from "./format.ts";
 import type { RejectedRecord } from "./import.ts";
 
 /** The last column of a report in CSV, which an import ignores. */
@@ -14,14 +14,15 @@ const reasonColumn = "reason";
 
 /** The text of a report, record by record. */
 export class RejectionReport {
-  readonly #format: FormatName;
+  readonly format: FormatName;
   /** The text before the next record. */
   #start = "";
   #delimiter: Delimiter = ",";
   #columns = 0;
 
-  constructor(format: FormatName) {
-    this.#format = format;
+  /** @param format that of the file. */
+  constructor(format: FileFormat) {
+    this.format = format === "csv" ? "csv" : "ndjson";
   }
 
   /** Is told the header of the file. */
@@ -35,10 +36,10 @@ export class RejectionReport {
    * Formats a record with its line end, after the header if it is the first. In CSV its bytes are
    * those of the file, so that a record that is not UTF-8 is rejected again until it is corrected.
    */
-  add({ line, error, text, bytes }: RejectedRecord): Buffer {
+  add({ line, column, error, text, bytes }: RejectedRecord): Buffer {
     const code = errorRegistry[error.code].error;
-    if (this.#format === "ndjson")
-      return Buffer.from(`${JSON.stringify({ line, error: code, message: error.message, text })}\n`);
+    if (this.format === "ndjson")
+      return Buffer.from(`${JSON.stringify({ line, column, error: code, message: error.message, text })}\n`);
     const start = this.#start;
     this.#start = "";
     // One line, as it may follow an error of syntax.
@@ -82,17 +83,15 @@ const writeBytes = 2 ** 16;
 export class RejectedFile {
   readonly report: RejectionReport;
   readonly #input: string;
-  readonly #format: FormatName;
   #path: string | undefined;
   #descriptor: number | undefined;
   #buffer: Buffer[] = [];
   #bufferBytes = 0;
 
   /** @param input The path of the imported file. */
-  constructor(input: string, format: FormatName) {
+  constructor(input: string, format: FileFormat) {
     this.report = new RejectionReport(format);
     this.#input = input;
-    this.#format = format;
   }
 
   readonly add = (record: RejectedRecord): void => {
@@ -128,7 +127,7 @@ export class RejectedFile {
 
   #create(): number {
     for (let number = 1; ; number++) {
-      this.#path = `${this.#input}.rejected${number === 1 ? "" : `.${number}`}.${this.#format}`;
+      this.#path = `${this.#input}.rejected${number === 1 ? "" : `.${number}`}.${this.report.format}`;
       try {
         return openSync(this.#path, "wx", 0o600);
       } catch (error) {

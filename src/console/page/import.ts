@@ -62,7 +62,7 @@ export function ImportDialog({ onImported, onClose }: { onImported: () => void; 
       return html`
         <${Result} ...${report} file=${file} />
         <div class="actions">
-          ${report.rejected > 0 && html`<button type="button" onClick=${() => downloadRejected(report, formatOf(file))}>Download the rejected records</button>`}
+          ${report.rejected > 0 && html`<button type="button" onClick=${() => downloadRejected(report)}>Download the rejected records</button>`}
           <button type="button" onClick=${() => setChosen(null)}>Import another file</button>
           ${
             report.update === "dry-run" && report.message === null
@@ -100,11 +100,11 @@ export function ImportDialog({ onImported, onClose }: { onImported: () => void; 
 }
 
 function formatOf(file: File) {
-  return /\.(?:csv|tsv|txt)$/i.test(file.name) ? "csv" : "ndjson";
+  return /\.(?:csv|tsv|txt)(?:\.gz)?$/i.test(file.name) ? "csv" : "ndjson";
 }
 
 /** Downloads the rejected records, in the format of the report of `plantstore import`. */
-function downloadRejected({ report }: ImportReport, format: string) {
+function downloadRejected({ report, format }: ImportReport) {
   const url = URL.createObjectURL(new Blob([toBytes(report)]));
   download(url, `rejected.${format}`);
   URL.revokeObjectURL(url);
@@ -123,12 +123,12 @@ function FileField({ onChoose }: { onChoose: (file: File) => void }) {
   };
   return html`
     <label>
-      <span>Choose a CSV or NDJSON file, or drop it here</span>
-      <input class="drop" type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,text/csv" autofocus onChange=${choose} />
+      <span>Choose a CSV or JSON file, or drop it here</span>
+      <input class="drop" type="file" accept=".csv,.tsv,.txt,.json,.ndjson,.jsonl,.gz,text/csv" autofocus onChange=${choose} />
     </label>
     <p class="note">
-      The first line of CSV names the columns: ${columns()}. Each line of
-      NDJSON is a request body: <code>${contract.sampleBody}</code>. ${capitalized(contract.many)} that are already stored stay
+      The first line of CSV names the columns: ${columns()}. JSON is an array of request bodies, or
+      one a line: <code>${contract.sampleBody}</code>. ${capitalized(contract.many)} that are already stored stay
       unchanged, so a file can be imported again.
     </p>
   `;

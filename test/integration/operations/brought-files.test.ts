@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { formatOfName, openContent } from "../../../src/operations/content.ts";
+import { jsonLines } from "../../support/output.ts";
 import { createStore, runCommand, TemporaryFolder } from "../../support/server.ts";
 
 const utf16 = (text: string, isBig = false) => {
@@ -19,6 +20,13 @@ const expected = [
   '{"id":9007199254740993,"name":"Fougère"}',
 ];
 const ndjson = `${expected.join("\n")}\n`;
+/** As programs print an object over several lines. */
+const pretty = expected.map((line) =>
+  line
+    .replaceAll(/(?<=[{,])(?=")/g, "\n  ")
+    .replaceAll(":", ": ")
+    .replace("}", "\n}"),
+);
 
 /** Imports a file into a store of its own. */
 async function importFile(name: string, content: string | Uint8Array, ...args: string[]) {
@@ -53,9 +61,96 @@ test.each<[string, string | Uint8Array]>([
   ["packed.csv.gz", gzipSync(table(","))],
   ["packed.bin", gzipSync(utf16(`sep=,\n${table(",")}`))],
   ["packed.ndjson.gz", gzipSync(ndjson)],
+  ["array.json", `[${expected.join(",")}]`],
+  ["wrong-name.csv", `\n [ ${expected.join(" , ")} ]\n`],
+  ["array-of-lines.json", `[\r\n${expected.join(",\r\n")}\r\n]\r\n`],
+  ["pretty-array.json", `\ufeff[\n${pretty.join(",\n").replaceAll(/^/gm, "  ")}\n]\n`],
+  ["pretty.json", pretty.join("\n")],
+  ["no-line-ends.ndjson", expected.join("")],
+  ["old-line-ends.ndjson", expected.join("\r")],
+  ["python-line-ends.ndjson", expected.join("\r\r\n")],
+  ["old-line-ends.csv", table(",").replaceAll("\n", "\r")],
+  ["python-line-ends.csv", table(",").replaceAll("\n", "\r\r\n")],
+  ["joined-arrays.json", expected.map((line) => `\ufeff[${line},]`).join("\n")],
+  [
+    "joined.csv",
+    table(";")
+      .split("\n")
+      .slice(1)
+      .map((line) => `\ufeff"id";name;tag\r\n${line}\r\n`)
+      .join(""),
+  ],
+  ["joined.ndjson", expected.map((line) => `\ufeff${line}\n`).join("")],
+  ["utf16.json", utf16(`[${pretty.join(",")}]`, true)],
+  ["packed.json.gz", gzipSync(`[${pretty.join(",")}]`)],
 ])("%s is read", async (name, content) => {
   using imported = await importFile(name, content);
   expect(imported).toMatchObject({ exitCode: 0, plants: expected });
+});
+
+test.each([
+  ['{"id":1,"name":"a"}\n', "ndjson"],
+  ['{"id":1,"name":"}{\\"{"}\n{\n', "ndjson"],
+  ['{"id":1,"tags":[{}]},\n', "ndjson"],
+  ['{"id":1,"name":"cut\n{"id":2}\n', "ndjson"],
+  [`{"id":1,"name":"${"long".repeat(200)}`, "ndjson"],
+  ["{\n", "json"],
+  ['\n\r\n{ "id": 1,\n', "json"],
+  ['{"id":1} {"id":2}', "json"],
+  ["[", "json"],
+])("the format that begins with %j is %s", async (start, expectedFormat) => {
+  async function* chunks() {
+    for (const byte of Buffer.from(start)) yield Uint8Array.of(byte);
+  }
+  for (const given of [undefined, "ndjson"] as const) {
+    const { format } = await openContent(chunks(), { name: "x", given, named: "csv" });
+    expect(format).toBe(expectedFormat as never);
+  }
+});
+
+test("rejected records of an array are reported with line and column, one a line", async () => {
+  using imported = await importFile(
+    "plants.json",
+    '[{"id":1,"name":"Ficus"},\n {"id":2,"name":5}, {\n "id":1,\n "name":"é\\q"\n},\n {"id":1,"name":"Fern"}]',
+  );
+  expect(imported).toMatchObject({
+    exitCode: 3,
+    stderr: expect.stringContaining("1 created, 0 already stored, 3 rejected; see "),
+  });
+  const report = readFileSync(imported.file("plants.json.rejected.ndjson"), "utf8");
+  expect(jsonLines(report)).toEqual([
+    {
+      line: 2,
+      column: 2,
+      error: 40002,
+      message: 'The record is not a NewPlant: "name" must be a string, but is the number 5.',
+      text: '{"id":2,"name":5}',
+    },
+    {
+      line: 2,
+      column: 21,
+      error: 40001,
+      message:
+        'The record is not JSON: line 4, column 11: expected an escape such as \\n or \\u0041 after "\\", found "\\\\".',
+      text: '{\n "id":1,\n "name":"é\\q"\n}',
+    },
+    {
+      line: 6,
+      column: 2,
+      error: 40009,
+      message: "The id 1 already holds a different plant, which is unchanged; choose another id.",
+      text: '{"id":1,"name":"Fern"}',
+    },
+  ]);
+});
+
+test("a comma after each line is rejected with what to do", async () => {
+  using imported = await importFile("plants.ndjson", expected.map((line) => `${line},\n`).join(""));
+  expect(imported).toMatchObject({ exitCode: 3, plants: [] });
+  const [first] = jsonLines(readFileSync(imported.file("plants.ndjson.rejected.ndjson"), "utf8"));
+  expect(first.message).toBe(
+    'The record is not JSON: a comma follows it; remove the comma of each line, or put "[" before the first and "]" after the last.',
+  );
 });
 
 test("--format decides", async () => {

@@ -123,7 +123,7 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
       );
       const lines = readFileSync(rejected, "utf8");
       expect(lines).toStartWith(
-        'TAG;ID;Name;Price;reason\n;twelve;"Aloe ""vera""";4;"line 3: 40002 The body',
+        'TAG;ID;Name;Price;reason\n;twelve;"Aloe ""vera""";4;"line 3: 40002 The record',
       );
       expect(lines).toContain('\n"a\nb";9.0E+15;Hoya;"5;-";"line 4: 40002 ');
       expect(lines).toContain('\n;4;x"y;6;');

@@ -67,6 +67,12 @@ for (const engine of engines) {
         stderr: `2 created, 0 already stored, 5 rejected; see ${file}.rejected.ndjson\n`,
       });
       const reports = jsonLines(readFileSync(`${file}.rejected.ndjson`, "utf8"));
+      // As in an editor: the line of the file.
+      expect([reports[0].message, reports[1].message, reports[4].message]).toEqual([
+        'The record is not JSON: line 2, column 1: expected a value, found "n".',
+        'The record is not a NewPlant: "id" must be an integer (int64), but is the number 1.5.',
+        "The record is not UTF-8: invalid bytes at line 8, column 23; encode the JSON in UTF-8.",
+      ]);
       expect(reports.map(({ line, error, text }) => [line, error, text])).toEqual([
         [2, 40001, bad[0]],
         [4, 40002, bad[1]],

@@ -148,7 +148,7 @@ describe("seeds", () => {
     return ["--seed", folder.file(name)];
   };
 
-  test("are NDJSON or CSV, with exact ids", async () => {
+  test("are CSV or JSON, with exact ids", async () => {
     using folder = new TemporaryFolder();
     const plants = [
       { id: -(2n ** 63n), name: "Ficus", tag: "tree" },
@@ -164,7 +164,12 @@ describe("seeds", () => {
 -9223372036854775808,Ficus,tree
 9007199254740993,"Monstera, large",
 `;
-    for (const args of [seedFile(folder, "seeds.ndjson", ndjson), seedFile(folder, "seeds.csv", csv)]) {
+    const array = `[${ndjson.split(/\n+/).join(",\n")}]`;
+    for (const args of [
+      seedFile(folder, "seeds.ndjson", ndjson),
+      seedFile(folder, "seeds.csv", csv),
+      seedFile(folder, "seeds.json", array),
+    ]) {
       await using sandbox = await RunningSandbox.startInProcess({ args });
       expect(sandbox.lines).toContain(`Seeds          ${args[1]}`);
       expect(await sandbox.plants()).toEqual(plants);
@@ -187,7 +192,7 @@ describe("seeds", () => {
     };
     const monstera = '{"id":1,"name":"Monstera"}\n';
     expect(await failed(seedFile(folder, "a.ndjson", `${monstera}{"id":2}\n`))).toBe(
-      'plantstore: /a.ndjson, line 2: The body is not a NewPlant: "name" is required and must be a string, but is missing.\n',
+      'plantstore: /a.ndjson, line 2: The record is not a NewPlant: "name" is required and must be a string, but is missing.\n',
     );
     expect(await failed(seedFile(folder, "b.ndjson", `${monstera}\n{"id":1,"name":"Ficus"}\n`))).toBe(
       "plantstore: /b.ndjson, line 3: The id 1 already holds a different plant, which is unchanged; choose another id.\n",

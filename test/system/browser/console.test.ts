@@ -384,7 +384,7 @@ test.concurrent("a file is imported by the columns of its header, and plants tha
     await page.getByRole("button", { name: "Import", exact: true }).click();
     const dialog = page.getByRole("dialog");
     const file = { name: "plants.csv", mimeType: "text/csv", buffer: Buffer.from(csv) };
-    await dialog.getByLabel("Choose a CSV or NDJSON file").setInputFiles(file);
+    await dialog.getByLabel("Choose a CSV or JSON file").setInputFiles(file);
     await dialog.getByLabel("Replace plants that differ").check();
     expect(await accessibilityFaults(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Dry run" }).click();

@@ -77,12 +77,12 @@ for (const engine of engines) {
       await using place = await engine.createTestStore();
       const { database } = place;
       await createStore(database);
-      const [file, csv] = [folder.file("plants.ndjson"), folder.file("plants.csv")];
-      writeLines(
-        file,
-        lines,
-        (id) => `${plantJson(BigInt(id), `Monstera ${id} `.padEnd(lineBytes, "x"), "tropical")}\n`,
-      );
+      const [file, csv, array] = ["plants.ndjson", "plants.csv", "plants.json"].map((name) =>
+        folder.file(name),
+      ) as [string, string, string];
+      const line = (id: number) =>
+        `${plantJson(BigInt(id), `Monstera ${id} `.padEnd(lineBytes, "x"), "tropical")}\n`;
+      writeLines(file, lines, line);
       const measure = async (args: readonly string[], output?: string, bytesMax = peakBytesMax) =>
         expect(await peakBytes([...args, "--database", database], output)).toBeLessThan(bytesMax);
       await measure(["import", file]);
@@ -93,6 +93,12 @@ for (const engine of engines) {
       expect(statSync(csv).size).toBeGreaterThan(peakBytesMax);
       // Every plant is stored already.
       await measure(["import", csv]);
+      writeLines(
+        array,
+        lines,
+        (id) => `${id === 0 ? "[" : ","}${line(id).trimEnd()}${id === lines - 1 ? "]" : ""}`,
+      );
+      await measure(["import", array]);
       const short = Array.from({ length: lines }, (_, id) => `${plantJson(BigInt(id), "Monstera")}\n`);
       writeFileSync(file, short.join(""));
       for (const flags of [["--dry-run"], []])

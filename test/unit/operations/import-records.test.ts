@@ -25,6 +25,8 @@ type Read = (
 const csvRecords: Read = (chunks, options) => readRecords(plantStore, "csv", chunks, options);
 const ndjsonRecords: Read = (chunks, options) => readRecords(plantStore, "ndjson", chunks, options);
 
+const jsonRecords: Read = (chunks, options) => readRecords(plantStore, "json", chunks, options);
+
 const plentyBytes = 2 ** 20;
 const anyCuts = fc.array(fc.nat(200), { maxLength: 6 });
 
@@ -38,17 +40,18 @@ async function parseAll(
   cuts: readonly number[] = [],
   recordBytesMax = plentyBytes,
 ): Promise<ImportRecord[]> {
-  const bytes = Buffer.from(text);
+  const chunks = piecesOf(Buffer.from(text), cuts);
+  return (await Array.fromAsync(read(chunks, { recordBytesMax }))).flat();
+}
+
+async function* piecesOf(bytes: Buffer, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
   const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length];
   const sorted = places.toSorted((one, other) => one - other);
-  async function* chunks() {
-    for (const [index, start] of sorted.slice(0, -1).entries()) {
-      const piece = Buffer.from(bytes.subarray(start, sorted[index + 1]));
-      yield piece;
-      piece.fill("#");
-    }
+  for (const [index, start] of sorted.slice(0, -1).entries()) {
+    const piece = Buffer.from(bytes.subarray(start, sorted[index + 1]));
+    yield piece;
+    piece.fill("#");
   }
-  return (await Array.fromAsync(read(chunks(), { recordBytesMax }))).flat();
 }
 
 /** Line, text, and the plant or the error code. */
@@ -90,6 +93,113 @@ test("a line of NDJSON is parsed as a request body is, in chunks of any size", a
     }),
     { numRuns: 500 },
   );
+});
+
+test("JSON over lines is cut into the exact texts of its records, in chunks of any size", async () => {
+  const anyObject = fc.oneof(
+    anyPlant.map((plant) => Buffer.from(plantJson(plantStore, plant))),
+    anyPlant.map((plant) =>
+      Buffer.from(
+        plantJson(plantStore, plant)
+          .replace("{", "{\n  ")
+          .replace(/,"name"/, ',\r\n\t"name"'),
+      ),
+    ),
+    fc
+      .constantFrom(
+        "{}",
+        '{"id":1.5,"name":"é😀"}',
+        '{"a":[{"}":"]"}]}',
+        '{"id":1 "x"}',
+        '{"a":"\\\\","b":[]}',
+      )
+      .map((text) => Buffer.from(text)),
+    fc.constant(Buffer.from('{"id":1,"name":"caf\xe9"}', "latin1")),
+  );
+  const anyBlank = fc.constantFrom("", " ", "\n", "\r\n  ");
+  const anyValue = fc.oneof(
+    fc.tuple(anyObject, anyBlank).map((record) => ["", record, ""] as const),
+    fc.tuple(anyObject, anyBlank).map((record) => ["[", record, "]"] as const),
+    fc.tuple(anyObject, anyBlank).map((record) => ["\ufeff[", record, ", ]"] as const),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyValue, { maxLength: 6 }), anyCuts, async (values, cuts) => {
+      const expected: unknown[] = [];
+      let file = Buffer.alloc(0);
+      for (const [start, [record, blank], end] of values) {
+        const before = Buffer.concat([file, Buffer.from(start + blank)]);
+        const lines = before.toString().split("\n");
+        const text = record.toString();
+        const plant = parsePlant(plantStore, record);
+        expected.push([
+          lines.length,
+          (lines.at(-1) ?? "").replaceAll(/\ufeff(?=\[)/g, "").length + 1,
+          text,
+          plant instanceof ApiError ? plant.code : plantJson(plantStore, plant),
+        ]);
+        file = Buffer.concat([before, record, Buffer.from(blank + end)]);
+      }
+      const records = await parseAll(jsonRecords, file, cuts);
+      const summaries = summarize(records).map(([line, ...rest], index) => [
+        line,
+        records[index]?.column,
+        ...rest,
+      ]);
+      expect(summaries).toEqual(expected as never);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test("the records of an array come before it ends", async () => {
+  async function* chunks() {
+    yield Buffer.from('[{"id":1,"name":"a"},{"id":2,"name":"b"}');
+    await new Promise(() => undefined);
+  }
+  const { value } = await jsonRecords(chunks(), { recordBytesMax: plentyBytes })
+    [Symbol.asyncIterator]()
+    .next();
+  expect(summarize(value ?? []).map(([, text]) => text)).toEqual([
+    '{"id":1,"name":"a"}',
+    '{"id":2,"name":"b"}',
+  ]);
+});
+
+const a = '{"id":1,"name":"a"}';
+test.each([
+  [`[${a},`, 'the array does not end: the file ends in line 1 without "]", and has perhaps been cut'],
+  [`[\n${a} ${a}]`, 'line 2, column 21: expected "," or "]", found "{"; correct it'],
+  [`[${a},,${a}]`, 'line 1, column 22: expected "{" or "]", found ","; correct it'],
+  [`[${a},\n"é"]`, 'line 2, column 1: expected "{" or "]", found "\\""; correct it'],
+  [`[${a}]x`, 'line 1, column 22: expected "{" or "[", found "x"; correct it'],
+  [`[${a}]]`, 'line 1, column 22: expected "{" or "[", found "]"; correct it'],
+  [`${a}\n},`, 'line 2, column 1: expected "{" or "[", found "}"; correct it'],
+  [
+    `${a}\n {"id":2,\n${a}${a}`,
+    'the record in line 2, column 2 does not end: line 3, column 1: expected a member name in double quotes, found "{"; correct it',
+  ],
+  [
+    `${a}{"id":2,"é`,
+    "the record in line 1, column 20 does not end: line 1, column 30: expected a closing double quote, found its end; correct it",
+  ],
+])("JSON of which the rest cannot be read is an OperatorError: %j", async (file, message) => {
+  for (const cuts of [[], Array.from({ length: 50 }, (_, index) => index)]) {
+    const read: ImportRecord[] = [];
+    const reading = (async () => {
+      for await (const some of jsonRecords(piecesOf(Buffer.from(file), cuts), { recordBytesMax: 200 }))
+        read.push(...some);
+    })();
+    expect(await settled(reading)).toThrow(message);
+    expect(read[0]?.text).toBe(a);
+  }
+});
+
+test("a quote that is missing at the end of a line spoils one record", async () => {
+  const file = `[\n{\n"id":1,\n"name":"a\n},\n${a}]`;
+  expect(summarize(await parseAll(jsonRecords, file))).toEqual([
+    [2, '{\n"id":1,\n"name":"a\n}', "invalidJson"],
+    [6, a, a],
+  ]);
 });
 
 test.each([" Id , NAME ,tag\r\n", '\ufeff"ID"," name ","TAG"\n'])(
@@ -290,6 +400,7 @@ test("a record longer than a request's body is rejected alone, and comes with al
   const long = "é".repeat(2_000);
   for (const [read, start, records] of [
     [ndjsonRecords, "", ['{"id":1,"name":"a"}', `{"id":2,"name":"${long}"}`, '{"id":3,"name":"c"}']],
+    [jsonRecords, "", ['{"id":1,"name":"a"}', `{"id":2,"name":"${long}"}`, '{"id":3,"name":"c"}']],
     [csvRecords, "id,name\n", ["1,a", `2,"${"x\n".repeat(1_000)}"`, "3,c"]],
     [csvRecords, "id,name\n", ["1,a", `2,x"${long}"`, "3,c"]],
   ] as const) {
@@ -310,17 +421,35 @@ test("a record longer than a request's body is rejected alone, and comes with al
   }
 });
 
-test("a record that never ends is an OperatorError, after the records before it", async () => {
+test.each<[string, Read, string, string, string, number]>([
+  [
+    "CSV",
+    csvRecords,
+    'id,name\n1,a\n2,"never closed\n',
+    "3,c\n",
+    "the record in line 3 is longer than 16777216 bytes",
+    2,
+  ],
+  [
+    "JSON",
+    jsonRecords,
+    `[${a},\n{"id":2,`,
+    `${a},\n`,
+    "the record in line 2, column 1 is longer than 16777216 bytes: line 2, column 9: expected a member name",
+    1,
+  ],
+])("a record that never ends is an OperatorError, after the records before it: %s", async (...row) => {
+  const [, parse, start, more, message, line] = row;
   async function* chunks() {
-    yield Buffer.from('id,name\n1,a\n2,"never closed\n');
-    for (;;) yield Buffer.from("3,c\n".repeat(2 ** 18));
+    yield Buffer.from(start);
+    for (;;) yield Buffer.from(more.repeat(2 ** 18));
   }
   const read: ImportRecord[] = [];
   const reading = (async () => {
-    for await (const some of csvRecords(chunks(), { recordBytesMax: 100 })) read.push(...some);
+    for await (const some of parse(chunks(), { recordBytesMax: 100 })) read.push(...some);
   })();
-  expect(await settled(reading)).toThrow("the record in line 3 is longer than 16777216 bytes");
-  expect(read.map(({ line }) => line)).toEqual([2]);
+  expect(await settled(reading)).toThrow(message);
+  expect(read.map((record) => record.line)).toEqual([line]);
 });
 
 // A chunk that is shorter than what is pending is parsed with the next one.
