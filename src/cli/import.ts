@@ -6,6 +6,7 @@ import { OperatorError } from "../core/operator-error.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { type Content, formatOfName, openContent } from "../operations/content.ts";
 import type { CsvHeader } from "../operations/csv.ts";
+import { EncodingGuess } from "../operations/encoding.ts";
 import { readRecords } from "../operations/format.ts";
 import {
   type ImportCounts,
@@ -92,13 +93,14 @@ async function runDry(
     const counts = newCounts();
     const onRejected = () => undefined;
     let ignored: readonly string[] = [];
+    const encoding = new EncodingGuess();
     const onHeader = (header: CsvHeader) => {
       replacement?.onHeader(header);
       ignored = header.ignored;
     };
     const options = { counts, signal, replacement, onRejected };
     const opened = await openFile(source, file, config);
-    await importRecords(config, opened, dryStore(store.contract, read), options, onHeader);
+    await importRecords(config, opened, dryStore(store.contract, read), options, { onHeader, encoding });
     if (signal.aborted) throw new OperatorError("interrupted; nothing was imported");
     const differences = replacement?.differences ?? [];
     const more = counts.replaced - differences.length;
@@ -108,7 +110,7 @@ async function runDry(
           `line ${line}, ${store.contract.words.one} ${after.id}: ${describeChange(store.contract, before.values, after.values)}`,
       ),
       ...(more > 0 ? [`and ${more.toLocaleString("en")} more`] : []),
-      `dry run: ${formatCounts(counts, importUpdate)}${describeFile(counts, ignored)}`,
+      `dry run: ${formatCounts(counts, importUpdate)}${describeFile(counts, ignored, encoding)}`,
     ]);
     if (counts.rejected > 0) host().setExitCode(someRejectedExitCode);
   };
@@ -127,6 +129,7 @@ async function runImport(
   let runId: string | undefined;
   let unavailable: string | undefined;
   let ignored: readonly string[] = [];
+  const encoding = new EncodingGuess();
 
   const importInto = async (store: PlantStore) => {
     const opened = await openFile(source, file, config);
@@ -139,12 +142,12 @@ async function runImport(
       ignored = header.ignored;
     };
     try {
-      if (!importUpdate) return await importRecords(config, opened, store, options, onHeader);
+      if (!importUpdate) return await importRecords(config, opened, store, options, { onHeader, encoding });
       await using read = await store.openSql();
       const run = commandRun(store);
       runId = run.id;
       replacement = new Replacement(store.contract, read, run);
-      await importRecords(config, opened, store, { ...options, replacement }, onHeader);
+      await importRecords(config, opened, store, { ...options, replacement }, { onHeader, encoding });
     } finally {
       report = rejected.finish();
     }
@@ -171,7 +174,7 @@ async function runImport(
       throw countAll(counts) === 0 ? error : new OperatorError(`${error.message}; ${summary(" so far")}`);
   }
   if (signal.aborted) throw new OperatorError(`interrupted; ${resumable()}`);
-  printError(summary() + describeFile(counts, ignored));
+  printError(summary() + describeFile(counts, ignored, encoding));
   host().setExitCode(counts.rejected > 0 ? someRejectedExitCode : 0);
 }
 
@@ -181,30 +184,45 @@ async function importRecords(
   { format, chunks, fractionRead }: OpenedFile,
   store: Pick<PlantStore, "create" | "contract">,
   options: ImportOptions,
-  onHeader: (header: CsvHeader) => void,
+  {
+    onHeader,
+    encoding,
+  }: { readonly onHeader: (header: CsvHeader) => void; readonly encoding: EncodingGuess },
 ): Promise<void> {
   using progress = new Progress(host().error);
   const records = readRecords(store.contract, format, chunks, {
     recordBytesMax: bodyBytesMax,
     onHeader,
+    encoding,
   });
-  await importPlants(records, store, {
-    ...options,
-    onBatch: () => progress.update(countAll(options.counts), fractionRead()),
-  });
+  try {
+    await importPlants(records, store, {
+      ...options,
+      onBatch: () => progress.update(countAll(options.counts), fractionRead()),
+    });
+  } catch (error) {
+    // Such as a header that is not UTF-8.
+    if (!(error instanceof OperatorError)) throw error;
+    throw new OperatorError(error.message + describeEncoding(encoding), error.exitCode);
+  }
 }
 
 function countAll({ created, unchanged, replaced, rejected }: ImportCounts): number {
   return created + unchanged + replaced + rejected;
 }
 
-/** What the counts do not say about a file: that it has no record, or columns that were not read. */
-function describeFile(counts: ImportCounts, ignored: readonly string[]): string {
+/** What the counts do not say about a file: that it has no record, what was not read, its encoding. */
+function describeFile(counts: ImportCounts, ignored: readonly string[], encoding: EncodingGuess): string {
   const names = ignored.map((name) => printable(JSON.stringify(name)));
   return [
     countAll(counts) === 0 ? "; the file has no record" : "",
     names.length === 0 ? "" : `; ignored the column${names.length === 1 ? "" : "s"} ${names.join(", ")}`,
+    describeEncoding(encoding),
   ].join("");
+}
+
+function describeEncoding({ advice }: EncodingGuess): string {
+  return advice === undefined ? "" : `; ${advice}`;
 }
 
 function formatCounts({ created, unchanged, replaced, rejected }: ImportCounts, isUpdate: boolean): string {

@@ -5,6 +5,7 @@ import { AdminError } from "../admin-pages/admin-responses.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { Outcome, PlantStore } from "../core/store/plant-store.ts";
 import { openContent } from "../operations/content.ts";
+import { EncodingGuess } from "../operations/encoding.ts";
 import { formatNames, readRecords } from "../operations/format.ts";
 import { importPlants, newCounts, type RejectedRecord, StoreUnavailable } from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
@@ -84,6 +85,7 @@ async function importFile(
   const report: Buffer[] = [];
   let reportBytes = 0;
   let ignored: readonly string[] = [];
+  const encoding = new EncodingGuess();
   const onRejected = (record: RejectedRecord) => {
     const line = rejections.add(record);
     // Only the first ones, also where a later one would fit.
@@ -102,6 +104,7 @@ async function importFile(
     rejections = new RejectionReport(content.format);
     const records = readRecords(contract, content.format, content.chunks, {
       recordBytesMax: bodyBytesMax,
+      encoding,
       onHeader(header) {
         rejections.onHeader(header);
         replacement?.onHeader(header);
@@ -135,6 +138,7 @@ async function importFile(
     })),
     message: failure ?? null,
     ignored,
+    advice: encoding.advice ?? null,
     reported: report.length,
     format: rejections.format,
     // Each byte as a character: some records are not UTF-8.

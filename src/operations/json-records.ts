@@ -149,8 +149,9 @@ class JsonRecordReader {
     const bytes = this.#pending.length === 0 ? last : Buffer.concat([...this.#pending, last]);
     this.#pending = [];
     this.#pendingBytes = 0;
-    const { recordBytesMax } = this.#options;
+    const { recordBytesMax, encoding } = this.#options;
     const text = decodeUtf8(bytes, "kept");
+    encoding?.add(bytes, text);
     const record =
       text === undefined
         ? {

@@ -5,6 +5,7 @@ import type { Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { OperatorError } from "../core/operator-error.ts";
+import type { EncodingGuess } from "./encoding.ts";
 
 export interface ImportRecord {
   /** The number of its first line, from 1. */
@@ -21,6 +22,8 @@ export interface ImportRecord {
 /** How records are read. */
 export interface RecordOptions {
   readonly recordBytesMax: number;
+  /** Is shown all bytes. */
+  readonly encoding?: EncodingGuess | undefined;
 }
 
 /** The syntax of a file, and the plants of its records. */
@@ -75,6 +78,7 @@ class RecordReader<Parsed> {
   readonly #format: RecordFormat<Parsed>;
   readonly #recordBytesMax: number;
   readonly #heldBytesMax: number;
+  readonly #encoding: EncodingGuess | undefined;
   /** The line of the next record. */
   #line = 1;
   /** Bytes of a record that has not ended. */
@@ -83,10 +87,11 @@ class RecordReader<Parsed> {
   /** A record that spans many chunks is parsed again only when its size has doubled. */
   #parseFromBytes = 0;
 
-  constructor(format: RecordFormat<Parsed>, { recordBytesMax }: RecordOptions) {
+  constructor(format: RecordFormat<Parsed>, { recordBytesMax, encoding }: RecordOptions) {
     this.#format = format;
     this.#recordBytesMax = recordBytesMax;
     this.#heldBytesMax = heldBytesMaxOf(recordBytesMax);
+    this.#encoding = encoding;
   }
 
   /** Returns the records that a chunk completes. */
@@ -138,6 +143,7 @@ class RecordReader<Parsed> {
     // Decoding many records at once takes a tenth of the time of decoding each.
     const text = decodeUtf8(own, "kept");
     if (text === undefined) return markBytes + this.#parseRecordsOneByOne(own, records);
+    this.#encoding?.add(own, text);
     const end = this.#format.parse(text, (parsed, start, recordEnd) =>
       this.#add(parsed, text.slice(start, recordEnd), records),
     );
@@ -150,6 +156,7 @@ class RecordReader<Parsed> {
     return this.#format.parse(characters, (_, start, end) => {
       const own = bytes.subarray(start, end);
       const text = decodeUtf8(own, "kept");
+      this.#encoding?.add(own, text);
       if (text === undefined)
         this.#add(this.#format.invalid(own), lossyText(own), records, new Uint8Array(own));
       else if (text === "") this.#line++;

@@ -136,7 +136,7 @@ function FileField({ onChoose }: { onChoose: (file: File) => void }) {
 
 /** How an import has ended, with the lines that were rejected. */
 function Result({ file, ...result }: ImportReport & { file: File }) {
-  const { message, rejected, report, reported, replaced, run } = result;
+  const { message, advice, rejected, report, reported, replaced, run } = result;
   const isDryRun = result.update === "dry-run";
   const what = isDryRun ? "Dry run" : "Import";
   return html`
@@ -144,6 +144,7 @@ function Result({ file, ...result }: ImportReport & { file: File }) {
       <p><b>${what} ${message === null ? "complete" : "failed"}: ${untrustedText(file.name)}</b></p>
       <p>${countsText(result)}</p>
       ${message !== null && html`<p>${untrustedText(message)}</p>`}
+      ${advice !== null && html`<p>${capitalized(advice)}.</p>`}
       ${run !== null && replaced > 0 && html`<p>“plantstore history --undo ${run}” brings the replaced ${contract.many} back.</p>`}
       ${message !== null && !isDryRun && html`<p class="faint">What was created is stored. Import the file again to continue.</p>`}
     </div>

@@ -10,6 +10,9 @@ import { jsonLines } from "../../support/output.ts";
 import { createStore, plantstore, runCommand, runIn, TemporaryFolder } from "../../support/server.ts";
 import { exported, storeLines } from "../../support/stored-plants.ts";
 
+const windows1252 =
+  'the file is probably Windows-1252: convert it with "iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW", and import NEW';
+
 for (const engine of engines) {
   describe(engine.name, () => {
     test("a record may have the bytes of a request's body, and no more", async () => {
@@ -64,7 +67,7 @@ for (const engine of engines) {
       const { exitCode, stderr } = await runCommand(["import", file, "--database", place.database]);
       expect({ exitCode, stderr }).toEqual({
         exitCode: 3,
-        stderr: `2 created, 0 already stored, 5 rejected; see ${file}.rejected.ndjson\n`,
+        stderr: `2 created, 0 already stored, 5 rejected; see ${file}.rejected.ndjson; ${windows1252}\n`,
       });
       const reports = jsonLines(readFileSync(`${file}.rejected.ndjson`, "utf8"));
       // As in an editor: the line of the file.
@@ -84,6 +87,29 @@ for (const engine of engines) {
     });
   });
 }
+
+test.each<[string, string | Buffer, boolean]>([
+  ["of letters with accents", Buffer.from("id,name\n1,Foug\xe8re\n2,Ch\xeane\n", "latin1"), true],
+  ["in the header, which ends the import", Buffer.from("id,name,cat\xe9gorie\n1,a,b\n", "latin1"), true],
+  ["of letters in a row, as in Greek", Buffer.from("id,name\n1,\xd6\xdd\xeb\xef\n", "latin1"), false],
+  [
+    "beside others in UTF-8",
+    Buffer.concat([Buffer.from("id,name\n1,Fougère\n"), Buffer.from("2,Ch\xeane\n", "latin1")]),
+    false,
+  ],
+  ["but there are none", "id,name\n1,Fougère\n", false],
+])("the likely encoding of bytes that are not UTF-8 is said once: %s", async (_, content, isLikely) => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
+  const file = folder.file("plants.csv");
+  writeFileSync(file, content);
+  for (const flags of [["--dry-run"], []]) {
+    const { stdout, stderr } = await runCommand(["import", file, "--database", database, ...flags]);
+    expect((stdout + stderr).split("WINDOWS-1252").length - 1).toBe(isLikely ? 1 : 0);
+    if (isLikely) expect(stdout + stderr).toEndWith(`; ${windows1252}\n`);
+  }
+});
 
 test("standard input is imported like a file, and a missing or unreadable file is an error", async () => {
   using folder = new TemporaryFolder();
