@@ -5,15 +5,17 @@ import type { Contract } from "../core/contract/contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { exportText } from "../operations/export.ts";
+import { Progress } from "../operations/progress.ts";
 import { readPlants } from "../operations/stored-plants.ts";
 import { withSettings } from "./config/command-options.ts";
 import { parseId } from "./config/parsers.ts";
 import type { Config } from "./config/resolve.ts";
 import { assertFlags, flagOf, parseFieldFlags } from "./field-flags.ts";
+import { host } from "./host.ts";
 import { printStored } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
-const settingNames = ["format", "sinceId", "withCreation", "database"] as const;
+const settingNames = ["format", "sinceId", "withCreation", "quiet", "database"] as const;
 
 export function exportCommand(): Command {
   const command = new Command("export")
@@ -39,14 +41,24 @@ and rounds ids of more than 15 digits.`,
 
 async function exportPlants(
   store: PlantStore,
-  { format = "ndjson", sinceId, withCreation }: Config<(typeof settingNames)[number]>,
+  { format = "ndjson", sinceId, withCreation, quiet }: Config<(typeof settingNames)[number]>,
   args: readonly string[],
 ): Promise<void> {
   const { contract } = store;
   const group = groupOf(contract, args);
   await using sql = await store.openSql();
   const selection = { group, sinceId: sinceId === undefined ? undefined : parseId(contract, sinceId) };
-  const texts = exportText(contract, readPlants(contract, sql, selection), format, withCreation);
+  // The reader of a pipe may write to the same terminal.
+  using progress = new Progress(quiet || !host().output.isFile ? undefined : host().error);
+  async function* plants() {
+    let count = 0;
+    for await (const some of readPlants(contract, sql, selection)) {
+      yield some;
+      count += some.length;
+      progress.update(count, undefined);
+    }
+  }
+  const texts = exportText(contract, plants(), format, withCreation);
   await printStored(texts, "the export", "run it again");
 }
 

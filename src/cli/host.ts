@@ -5,6 +5,8 @@ import { fstatSync } from "node:fs";
 import type { LogOutput } from "../core/observability/log.ts";
 
 interface StandardOutput {
+  /** Whether it is a file. */
+  readonly isFile: boolean;
   /** The columns of a terminal; undefined if it is none. */
   readonly columns: number | undefined;
   /** Writes texts, with backpressure. Rejects with the error of a failed write. */
@@ -43,6 +45,9 @@ let standardError: NodeJS.WriteStream | undefined;
 const processHost: CommandHost = {
   environment: process.env,
   output: {
+    get isFile() {
+      return fstatSync(1).isFile();
+    },
     get columns() {
       return isCharacterDevice(1) && process.stdout.isTTY ? process.stdout.columns || 80 : undefined;
     },

@@ -31,7 +31,7 @@ import { withStore } from "./with-store.ts";
 /** The exit code of an import that rejected some records. */
 const someRejectedExitCode = 3;
 
-const settingNames = ["format", "importUpdate", "dryRun", "database", "bodyBytesMax"] as const;
+const settingNames = ["format", "importUpdate", "dryRun", "quiet", "database", "bodyBytesMax"] as const;
 type ImportConfig = Config<(typeof settingNames)[number]>;
 
 type OpenedFile = Content & Pick<Source, "fractionRead">;
@@ -123,7 +123,7 @@ async function runImport(
   signal: AbortSignal,
   file: string,
 ): Promise<void> {
-  const { database, importUpdate } = config;
+  const { database, importUpdate, quiet } = config;
   const counts = newCounts();
   let report: string | undefined;
   let runId: string | undefined;
@@ -174,13 +174,14 @@ async function runImport(
       throw countAll(counts) === 0 ? error : new OperatorError(`${error.message}; ${summary(" so far")}`);
   }
   if (signal.aborted) throw new OperatorError(`interrupted; ${resumable()}`);
-  printError(summary() + describeFile(counts, ignored, encoding));
+  // What was rejected is no news that one asks not to hear.
+  if (!quiet || counts.rejected > 0) printError(summary() + describeFile(counts, ignored, encoding));
   host().setExitCode(counts.rejected > 0 ? someRejectedExitCode : 0);
 }
 
 /** Imports the records of a source, and shows the progress. */
 async function importRecords(
-  { bodyBytesMax }: ImportConfig,
+  { bodyBytesMax, quiet }: ImportConfig,
   { format, chunks, fractionRead }: OpenedFile,
   store: Pick<PlantStore, "create" | "contract">,
   options: ImportOptions,
@@ -189,7 +190,7 @@ async function importRecords(
     encoding,
   }: { readonly onHeader: (header: CsvHeader) => void; readonly encoding: EncodingGuess },
 ): Promise<void> {
-  using progress = new Progress(host().error);
+  using progress = new Progress(quiet ? undefined : host().error);
   const records = readRecords(store.contract, format, chunks, {
     recordBytesMax: bodyBytesMax,
     onHeader,

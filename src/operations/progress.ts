@@ -1,4 +1,4 @@
-// Progress of an import, on the terminal of standard error.
+// Progress of an import or an export, on the terminal of standard error.
 
 const redrawMs = 100;
 const clearLine = "\r\x1b[K";
@@ -10,25 +10,26 @@ interface ProgressStream {
 
 /** Redraws one line of a terminal. */
 export class Progress implements Disposable {
-  readonly #stream: ProgressStream;
+  readonly #stream: ProgressStream | undefined;
   readonly #start = performance.now();
   #last = this.#start;
 
-  constructor(stream: ProgressStream) {
-    this.#stream = stream;
+  /** @param stream Only a terminal shows progress, and undefined none. */
+  constructor(stream: ProgressStream | undefined) {
+    this.#stream = stream?.isTTY ? stream : undefined;
   }
 
   /** @param fraction the completed part, from 0 to 1; undefined if the whole is not known. */
   update(plants: number, fraction: number | undefined): void {
     const now = performance.now();
-    if (!this.#stream.isTTY || now - this.#last < redrawMs) return;
+    if (this.#stream === undefined || now - this.#last < redrawMs) return;
     this.#last = now;
     this.#stream.write(clearLine + progressText(plants, fraction, (now - this.#start) / 1_000));
   }
 
   /** Clears the line. */
   [Symbol.dispose](): void {
-    if (this.#stream.isTTY) this.#stream.write(clearLine);
+    this.#stream?.write(clearLine);
   }
 }
 

@@ -27,6 +27,7 @@ export class InProcessCommand {
     const host: CommandHost = {
       environment: env,
       output: {
+        isFile: false,
         columns: undefined,
         write: async (texts) => {
           for await (const text of texts) this.stdout.add(text);

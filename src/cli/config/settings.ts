@@ -376,6 +376,7 @@ const commandSettings = {
   },
   importUpdate: switchSetting("--update", "replace stored plants that differ"),
   dryRun: switchSetting("--dry-run", "only print what an import would do"),
+  quiet: switchSetting("--quiet", "print no progress, and no counts unless records were rejected"),
   sandboxToken: {
     flag: "--token <token>",
     default: "sandbox",

@@ -111,6 +111,21 @@ test.each<[string, string | Buffer, boolean]>([
   }
 });
 
+test("--quiet prints nothing but what was rejected", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
+  const file = folder.file("plants.csv");
+  const command = ["import", file, "--quiet", "--database", database];
+  writeFileSync(file, "id,name\n1,Rosa\n");
+  expect(await runCommand(command)).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+  writeFileSync(file, "id,name\n1,Hoya\n");
+  expect(await runCommand(command)).toMatchObject({
+    exitCode: 3,
+    stderr: `0 created, 0 already stored, 1 rejected; see ${file}.rejected.csv\n`,
+  });
+});
+
 test("standard input is imported like a file, and a missing or unreadable file is an error", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
