@@ -162,7 +162,7 @@ function parseHeader(
       fields: contract.fields.map(({ name }) => indexOf(name)),
       count: cells.length,
     },
-    ignored: cells.flatMap((cell, index) => (cell && !read.has(index) ? [cell] : [])),
+    ignored: [...new Set(cells.flatMap((cell, index) => (read.has(index) ? [] : [cell || "(no name)"])))],
   };
 }
 

@@ -36,8 +36,10 @@ export async function* jsonRecordsOf(
   reader.assertComplete();
 }
 
-const [lineFeed, carriageReturn, space, quote, backslash, comma] = [0x0a, 0x0d, 0x20, 0x22, 0x5c, 0x2c];
+const [lineFeed, quote, backslash, comma] = [0x0a, 0x22, 0x5c, 0x2c];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
+/** RFC 8259, section 2. */
+const whitespace: readonly number[] = [0x20, 0x09, lineFeed, 0x0d];
 /** The bytes of U+FEFF, at the start of a file, or where two were joined. */
 const byteOrderMark: readonly number[] = [0xef, 0xbb, 0xbf];
 
@@ -92,9 +94,7 @@ class JsonRecordReader {
         lineStart = at + 1;
       }
       if (isInString) {
-        // A string holds no line end, so that a missing quote spoils one record.
-        if (byte === lineFeed || byte === carriageReturn) isInString = isEscaped = false;
-        else if (isEscaped) isEscaped = false;
+        if (isEscaped) isEscaped = false;
         else if (byte === backslash) isEscaped = true;
         else if (byte === quote) isInString = false;
       } else if (depth > 0) {
@@ -105,7 +105,7 @@ class JsonRecordReader {
       } else if (byteOrderMark.includes(byte)) {
         // It takes no column.
         if (byte === byteOrderMark[0]) lineStart++;
-      } else if (byte > space) {
+      } else if (!whitespace.includes(byte)) {
         if (byte === openBrace && this.#expects !== afterElement) {
           depth = 1;
           recordStart = at;

@@ -8,6 +8,7 @@ import { ApiError } from "../../../src/core/contract/errors.ts";
 import { parsePlant, plantJson } from "../../../src/core/contract/plant.ts";
 import { OperatorError } from "../../../src/core/operator-error.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
+import type { CsvHeader } from "../../../src/operations/csv.ts";
 import { type CsvCells, formatCsvRecord, parseCsvRecords } from "../../../src/operations/csv-records.ts";
 import { readRecords } from "../../../src/operations/format.ts";
 import { importPlants, newCounts } from "../../../src/operations/import.ts";
@@ -172,6 +173,7 @@ test.each([
   [`[${a},,${a}]`, 'line 1, column 22: expected "{" or "]", found ","; correct it'],
   [`[${a},\n"é"]`, 'line 2, column 1: expected "{" or "]", found "\\""; correct it'],
   [`[${a}]x`, 'line 1, column 22: expected "{" or "[", found "x"; correct it'],
+  [`[${a}\u0001]`, 'line 1, column 21: expected "," or "]", found "\\u0001"; correct it'],
   [`[${a}]]`, 'line 1, column 22: expected "{" or "[", found "]"; correct it'],
   [`${a}\n},`, 'line 2, column 1: expected "{" or "[", found "}"; correct it'],
   [
@@ -194,11 +196,11 @@ test.each([
   }
 });
 
-test("a quote that is missing at the end of a line spoils one record", async () => {
-  const file = `[\n{\n"id":1,\n"name":"a\n},\n${a}]`;
-  expect(summarize(await parseAll(jsonRecords, file))).toEqual([
-    [2, '{\n"id":1,\n"name":"a\n}', "invalidJson"],
-    [6, a, a],
+test("a line end that is not escaped in a string spoils one record", async () => {
+  const wrong = '{"id":1,"name":"a\r\n}","tag":""}';
+  expect(summarize(await parseAll(jsonRecords, `[${wrong},\n${a}]`))).toEqual([
+    [1, wrong, "invalidJson"],
+    [3, a, a],
   ]);
 });
 
@@ -321,6 +323,18 @@ test("a missing, an empty and a quoted empty cell are different", async () => {
   expect(summarize(await parseAll(csvRecords, "name,id\r\na,1\r\n"))).toEqual([
     [2, "a,1", '{"id":1,"name":"a"}'],
   ]);
+});
+
+test("columns that are not read are named, also those without a name", async () => {
+  async function* chunks() {
+    yield Buffer.from("id,,name,Price,\n1,a,b,c,d\n");
+  }
+  let ignored: readonly string[] = [];
+  const onHeader = (header: CsvHeader) => {
+    ignored = header.ignored;
+  };
+  await Array.fromAsync(readRecords(plantStore, "csv", chunks(), { recordBytesMax: plentyBytes, onHeader }));
+  expect(ignored).toEqual(["(no name)", "Price"]);
 });
 
 test("an id in CSV is its decimal digits", async () => {
