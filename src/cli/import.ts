@@ -5,7 +5,7 @@ import { printable } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { type Content, formatOfName, openContent } from "../operations/content.ts";
-import type { CsvHeader } from "../operations/csv.ts";
+import type { CsvHeader, ReadOptions } from "../operations/csv.ts";
 import { EncodingGuess } from "../operations/encoding.ts";
 import { readRecords } from "../operations/format.ts";
 import {
@@ -174,7 +174,7 @@ async function runImport(
       throw countAll(counts) === 0 ? error : new OperatorError(`${error.message}; ${summary(" so far")}`);
   }
   if (signal.aborted) throw new OperatorError(`interrupted; ${resumable()}`);
-  // What was rejected is no news that one asks not to hear.
+  // Rejected records are an error, which --quiet does not hide.
   if (!quiet || counts.rejected > 0) printError(summary() + describeFile(counts, ignored, encoding));
   host().setExitCode(counts.rejected > 0 ? someRejectedExitCode : 0);
 }
@@ -185,10 +185,7 @@ async function importRecords(
   { format, chunks, fractionRead }: OpenedFile,
   store: Pick<PlantStore, "create" | "contract">,
   options: ImportOptions,
-  {
-    onHeader,
-    encoding,
-  }: { readonly onHeader: (header: CsvHeader) => void; readonly encoding: EncodingGuess },
+  { onHeader, encoding }: Pick<ReadOptions, "onHeader"> & { readonly encoding: EncodingGuess },
 ): Promise<void> {
   using progress = new Progress(quiet ? undefined : host().error);
   const records = readRecords(store.contract, format, chunks, {

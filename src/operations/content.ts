@@ -83,8 +83,8 @@ function formatOf(start: string, named: FormatName | undefined): FileFormat {
 }
 
 /**
- * Whether an object does not end in its line, or another one follows it there. A quote that is open at the end of a
- * line is a fault of one line.
+ * Whether an object does not end in its line, or another one follows it there. A quote that is open
+ * at the end of a line is a fault of that line.
  */
 function spansLines(start: string): boolean {
   const [, line, end] = /^\s*(\{[^\n]*)(\n?)/.exec(start) ?? [];
@@ -99,7 +99,7 @@ function spansLines(start: string): boolean {
   return end === "\n" && !brackets.includes('"');
 }
 
-/** The first bytes of a stream, up to the end of a line that has come, and all of it: a pipe may stay open. */
+/** The first bytes of a stream, up to the end of a line, and all of it: a pipe may stay open. */
 async function peek(
   source: AsyncIterable<Uint8Array>,
 ): Promise<{ readonly head: Uint8Array; readonly chunks: AsyncIterable<Uint8Array> }> {

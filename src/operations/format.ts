@@ -11,12 +11,12 @@ export const formatNames = ["ndjson", "csv"] as const;
 
 export type FormatName = (typeof formatNames)[number];
 
-/** The formats of files: `json` is an array, or objects that span lines, and NDJSON one object a line. */
+/** The formats of files: `json` is an array, or objects that span lines; NDJSON is one a line. */
 export type FileFormat = FormatName | "json";
 
 /**
- * The records of a stream. Throws an OperatorError if the header of CSV does not name the id and the required fields,
- * or the rest of the file cannot be read.
+ * The records of a stream. Throws an OperatorError if the header of CSV does not name the id and the
+ * required fields, or the rest of the file cannot be read.
  */
 export function readRecords(
   contract: Contract,

@@ -46,8 +46,8 @@ export interface RecordFormat<Parsed> {
 }
 
 /**
- * A record that is longer than a request's body is rejected; a longer one than this ends the import,
- * as the missing quote of CSV does that makes one record of many.
+ * The bytes of a record that are held. One that is longer than a request's body is rejected; one that
+ * is longer than this ends the import: a missing quote of CSV, or bracket of JSON, makes one of many.
  */
 export function heldBytesMaxOf(recordBytesMax: number): number {
   return Math.max(16 * 2 ** 20, recordBytesMax);
@@ -198,7 +198,7 @@ export function inFile(error: string, record: Pick<ImportRecord, "line" | "colum
 function tooLong(recordBytesMax: number): ApiError {
   return new ApiError(
     "contentTooLarge",
-    `The record is longer than ${recordBytesMax} bytes: shorten it, close a quote that is open in CSV, or raise --body-bytes-max.`,
+    `The record is longer than ${recordBytesMax} bytes: shorten it, close a quote that is open in CSV or a bracket of JSON, or raise --body-bytes-max.`,
   );
 }
 

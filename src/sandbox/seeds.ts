@@ -1,5 +1,5 @@
 // The seeds of a sandbox: plants that it starts with and that a reset brings back, from a file of
-// NDJSON or CSV, or from the examples of the contract.
+// CSV or JSON, or from the examples of the contract.
 
 import type { Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
@@ -8,6 +8,7 @@ import { OperatorError } from "../core/operator-error.ts";
 import { type PlantStore, toEntries } from "../core/store/plant-store.ts";
 import { formatOfName, openContent } from "../operations/content.ts";
 import { readRecords } from "../operations/format.ts";
+import type { ImportRecord } from "../operations/record-reader.ts";
 import { openSource } from "../operations/source.ts";
 import { exampleSeeds } from "./example-seeds.ts";
 
@@ -36,20 +37,24 @@ async function loadFile(file: string, store: Pick<PlantStore, "create" | "contra
   using source = openSource(file, new AbortController().signal);
   const { format, chunks } = await openContent(source.chunks, { name: file, named: formatOfName(file) });
   for await (const records of readRecords(store.contract, format, chunks, { recordBytesMax })) {
-    const plants: Plant[] = records.map(({ line, plant }) => {
-      if (plant instanceof ApiError) throw invalidSeed(file, line, plant);
+    const plants: Plant[] = records.map(({ plant, ...place }) => {
+      if (plant instanceof ApiError) throw invalidSeed(file, place, plant.message);
       return plant;
     });
     const outcomes = await store.create(toEntries(plants));
     for (const [index, plant] of plants.entries()) {
-      const line = records[index]?.line ?? 0;
-      if (outcomes[index] === "conflict") throw invalidSeed(file, line, conflictError(store.contract, plant));
+      const place = records[index] as ImportRecord;
+      if (outcomes[index] === "conflict")
+        throw invalidSeed(file, place, conflictError(store.contract, plant).message);
       if (outcomes[index] === "unavailable")
-        throw new OperatorError(`${file}, line ${line}: the store in memory is full; use fewer seeds`);
+        throw invalidSeed(file, place, "the store in memory is full; use fewer seeds");
     }
   }
 }
 
-function invalidSeed(file: string, line: number, { message }: ApiError): OperatorError {
-  return new OperatorError(`${file}, line ${line}: ${message}`);
+type Place = Pick<ImportRecord, "line" | "column">;
+
+function invalidSeed(file: string, { line, column }: Place, message: string): OperatorError {
+  const place = column === undefined ? "" : `, column ${column}`;
+  return new OperatorError(`${file}, line ${line}${place}: ${message}`);
 }

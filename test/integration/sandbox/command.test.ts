@@ -194,6 +194,9 @@ describe("seeds", () => {
     expect(await failed(seedFile(folder, "a.ndjson", `${monstera}{"id":2}\n`))).toBe(
       'plantstore: /a.ndjson, line 2: The record is not a NewPlant: "name" is required and must be a string, but is missing.\n',
     );
+    expect(await failed(seedFile(folder, "a.json", `[${monstera.trim()}, {"id":2}]`))).toBe(
+      'plantstore: /a.json, line 1, column 30: The record is not a NewPlant: "name" is required and must be a string, but is missing.\n',
+    );
     expect(await failed(seedFile(folder, "b.ndjson", `${monstera}\n{"id":1,"name":"Ficus"}\n`))).toBe(
       "plantstore: /b.ndjson, line 3: The id 1 already holds a different plant, which is unchanged; choose another id.\n",
     );
