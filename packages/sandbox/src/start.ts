@@ -19,7 +19,7 @@ export interface SeedPlant extends Plant {
 }
 
 export interface SandboxOptions {
-  /** The plants at the start and after each reset, or the path of an NDJSON or CSV file. */
+  /** The plants at the start and after each reset, or the path of a CSV or JSON file. */
   readonly seed?: readonly SeedPlant[] | string;
   /** Flags of `plantstore sandbox`, such as `["--port", "8080"]`; without it on free ports. */
   readonly flags?: readonly string[];
