@@ -121,6 +121,20 @@ test("a report has the first rejected lines", async () => {
   expect([lines.length, lines.at(-1)]).toEqual([reported, expect.stringContaining("xxx")]);
 });
 
+test("the content decides what is read, and what the report is", async () => {
+  await using context = new MemoryContext();
+  const array = await importText(context, { format: "csv" }, '[{"id":1,"name":"Rosa"},\n{"id":2}]');
+  expect(array).toMatchObject({ created: 1, rejected: 1, format: "ndjson", advice: null });
+  expect(JSON.parse(array.report)).toMatchObject({ line: 2, column: 1, text: '{"id":2}' });
+  const latin1 = Buffer.from("id,name\n3,Ch\xeane\n", "latin1");
+  const imports = new Imports(context, new PlantChanges(context));
+  expect(await start(imports, new Uint8Array(latin1), { format: "csv" })).toMatchObject({
+    rejected: 1,
+    format: "csv",
+    advice: expect.stringContaining("iconv -f WINDOWS-1252"),
+  });
+});
+
 test("an import replaces plants that differ after a dry run that only counts, in one run of the history", async () => {
   const plants = Array.from({ length: 30 }, (_, index) => ({ id: BigInt(index), name: "Rosa" }));
   await using context = await MemoryContext.of(plants);
