@@ -152,15 +152,18 @@ class JsonRecordReader {
     const { recordBytesMax, encoding } = this.#options;
     const text = decodeUtf8(bytes, "kept");
     encoding?.add(bytes, text);
+    const { line, column } = this.#start;
     const record =
       text === undefined
         ? {
+            line,
+            column,
             text: lossyText(bytes),
             bytes: new Uint8Array(bytes),
             plant: parsePlant(this.#contract, bytes),
           }
-        : { text, plant: parsePlantJson(this.#contract, text) };
-    return toRecord({ ...this.#start, ...record }, recordBytesMax);
+        : { line, column, text, plant: parsePlantJson(this.#contract, text) };
+    return toRecord(record, recordBytesMax);
   }
 
   #hold(bytes: Uint8Array): void {

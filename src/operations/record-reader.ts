@@ -169,9 +169,8 @@ class RecordReader<Parsed> {
     this.#line += 1 + this.#format.countLineEnds(text);
     const plant = this.#format.toPlant(parsed, text);
     if (plant === undefined) return;
-    records.push(
-      toRecord({ line, text, plant, ...(bytes !== undefined && { bytes }) }, this.#recordBytesMax),
-    );
+    const record = bytes === undefined ? { line, text, plant } : { line, text, bytes, plant };
+    records.push(toRecord(record, this.#recordBytesMax));
   }
 }
 
