@@ -18,11 +18,12 @@ export const delimiters = [",", ";", "\t", "|"] as const;
 
 export type Delimiter = (typeof delimiters)[number];
 
-const needsQuotes = /["\r\n]|^$/;
+/** A byte order mark at the start of a record would be that of a file. */
+const needsQuotes = /["\r\n]|^$|^\ufeff/;
 
 /** The record of a plant, without a line end. */
 export function formatCsvRecord({ fields }: Contract, { id, values }: Plant): string {
-  let record = String(id);
+  let record = typeof id === "bigint" ? String(id) : formatCsvCell(id);
   for (let index = 0; index < fields.length; index++) {
     const value = values[index];
     const text = value === undefined ? undefined : (fields[index] as Field).type.format(value);

@@ -6,6 +6,7 @@ import fc from "fast-check";
 import type { Plant } from "../../../src/core/contract/contract.ts";
 import { ApiError } from "../../../src/core/contract/errors.ts";
 import { parsePlant, plantJson } from "../../../src/core/contract/plant.ts";
+import { readContract } from "../../../src/core/contract/read-contract.ts";
 import { OperatorError } from "../../../src/core/operator-error.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import type { CsvHeader } from "../../../src/operations/csv.ts";
@@ -13,6 +14,7 @@ import { type CsvCells, formatCsvRecord, parseCsvRecords } from "../../../src/op
 import { readRecords } from "../../../src/operations/format.ts";
 import { importPlants, newCounts } from "../../../src/operations/import.ts";
 import type { ImportRecord } from "../../../src/operations/record-reader.ts";
+import { contractFile } from "../../support/contract-sandbox.ts";
 import { plant as plantOf, plantStore } from "../../support/contracts.ts";
 import { processorMs } from "../../support/processes.ts";
 import { anyInt64, anyPlant } from "../../support/random.ts";
@@ -239,6 +241,23 @@ test("exported CSV is parsed to the same plants, in chunks of any size", async (
       );
     }),
     { numRuns: 500 },
+  );
+});
+
+test("an id that is any text comes back from exported CSV", async () => {
+  const parts = await readContract({ text: await Bun.file(contractFile("codes.yaml")).text() });
+  const anyId = fc
+    .array(fc.constantFrom("code", ",", ";", '"', "\r\n", " ", "\ufeff", "é", "name"), { minLength: 1 })
+    .map((each) => each.join(""))
+    .filter((id) => Buffer.byteLength(id) <= 255);
+  await fc.assert(
+    fc.asyncProperty(fc.uniqueArray(anyId, { minLength: 1, maxLength: 8 }), async (ids) => {
+      const plants = ids.map((id): Plant => ({ id, values: ["name", undefined] }));
+      const lines = ["code,name,price", ...plants.map((plant) => formatCsvRecord(parts, plant))];
+      const chunks = piecesOf(Buffer.from(lines.join("\n")), []);
+      const read = await Array.fromAsync(readRecords(parts, "csv", chunks, { recordBytesMax: plentyBytes }));
+      expect(read.flat().map(({ plant }) => plant)).toEqual(plants);
+    }),
   );
 });
 
