@@ -6,7 +6,7 @@ import { join, relative, resolve } from "node:path";
 const root = join(import.meta.dir, "..");
 
 /** Where the licences of all copies are. */
-export const vendoredLicenses = "src/vendored.LICENSES";
+export const vendoredLicenses = "src/vendored/LICENSES";
 
 /** Between the licences of two packages. */
 export const licenseSeparator = `\n${"-".repeat(80)}\n\n`;

@@ -11,7 +11,7 @@ import type { PlantStore } from "../core/store/plant-store.ts";
 import { bannerLines, plainLines, type ServerAddresses } from "./banner.ts";
 import { readCertificate } from "./certificate.ts";
 import { changedSettings, type ServeConfig } from "./config/resolve.ts";
-import { contractSource } from "./contract.ts";
+import { contractSource } from "./contract-file.ts";
 import { host } from "./host.ts";
 import { hasColours, printLines } from "./output.ts";
 import { issueToken } from "./print-token.ts";

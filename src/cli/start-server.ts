@@ -1,7 +1,7 @@
 // Starts the server that the settings describe, with its extras.
 
 import { collectionOperations } from "../collection-operations/index.ts";
-import type { AdminRoutes } from "../core/admin/server.ts";
+import type { AdminRoutes } from "../core/admin/admin-server.ts";
 import { type Contract, openOperations } from "../core/contract/contract.ts";
 import type { Certificate } from "../core/http/listener.ts";
 import { isLoopback } from "../core/loopback.ts";

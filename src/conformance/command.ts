@@ -2,14 +2,14 @@
 
 import { randomInt } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
-import { plantStoreSource } from "../core/contract/plant-store.ts";
+import { plantStoreSource } from "../core/contract/default-contract.ts";
 import { readContract } from "../core/contract/read-contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
+import { type ContractRules, rulesFor, selectRules } from "./all-rules.ts";
 import { type Contents, contentsOf } from "./contents.ts";
-import type { Target } from "./context.ts";
 import { formatJsonReport } from "./json-report.ts";
 import { type Basis, bases, describeBasis, levels, type Rule } from "./rule.ts";
-import { type ContractRules, rulesFor, selectRules } from "./rules.ts";
+import type { Target } from "./rule-context.ts";
 import { type ConformanceReport, conforms, countOutcomes, type LeftOutRule, runConformance } from "./run.ts";
 import { formatTextReport, uncheckedLines } from "./text-report.ts";
 

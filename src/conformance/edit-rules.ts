@@ -2,7 +2,6 @@
 // a condition that does not hold is not made.
 
 import type { Contents } from "./contents.ts";
-import type { RuleContext } from "./context.ts";
 import {
   createdId,
   expectAccepted,
@@ -16,6 +15,7 @@ import {
 import { itemPlace, notDescribed, sendOperation } from "./operation-rules.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import { byContract, byDecision, type DefinedRule, decision, openapi, rfc, rulesOf } from "./rule.ts";
+import type { RuleContext } from "./rule-context.ts";
 
 const conditional = decision("`ETag`, `If-Match`, `If-None-Match`");
 

@@ -4,7 +4,6 @@ import type { Field } from "../core/contract/contract.ts";
 import { errorRegistry } from "../core/contract/errors.ts";
 import { tokenField } from "../core/contract/security.ts";
 import { type Contents, objectJson } from "./contents.ts";
-import type { RequestParts, RuleContext } from "./context.ts";
 import { ofEveryResponse } from "./every-response.ts";
 import {
   expectError,
@@ -25,6 +24,7 @@ import {
   rulesOf,
   unfitReasons,
 } from "./rule.ts";
+import type { RequestParts, RuleContext } from "./rule-context.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 
 const orderOfChecks = decision("Order of checks");

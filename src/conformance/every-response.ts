@@ -1,8 +1,8 @@
 // Rules of every response of a run: requests that get responses of each kind, and what is checked.
 
-import type { RequestParts, RuleContext } from "./context.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import type { Rule } from "./rule.ts";
+import type { RequestParts, RuleContext } from "./rule-context.ts";
 import { RuleViolation } from "./rule-ends.ts";
 
 /** Requests that get a Plant, or an error. */

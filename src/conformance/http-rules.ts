@@ -1,8 +1,6 @@
 // Rules of HTTP: framing of requests and responses, connections, and header fields.
 
-import type { Connection } from "./connection.ts";
 import type { Contents } from "./contents.ts";
-import type { RequestParts, RuleContext } from "./context.ts";
 import { ofEveryResponse } from "./every-response.ts";
 import { expectAccepted, expectClientError, expectHeader, expectThat } from "./expectations.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
@@ -16,6 +14,8 @@ import {
   rulesOf,
   unfitReasons,
 } from "./rule.ts";
+import type { RequestParts, RuleContext } from "./rule-context.ts";
+import type { Connection } from "./tested-connection.ts";
 
 /** A server has this long to close a connection, in milliseconds. */
 const closeMsMax = 2_000;

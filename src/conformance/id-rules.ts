@@ -1,7 +1,6 @@
 // Rules of ids: every int64 is a distinct id, exact to the last digit, and nothing else is an id.
 
 import { type Contents, objectJson } from "./contents.ts";
-import { type RuleContext, takenOrRejected } from "./context.ts";
 import {
   createdId,
   expectClientError,
@@ -24,6 +23,7 @@ import {
   rulesOf,
   unfitReasons,
 } from "./rule.ts";
+import { type RuleContext, takenOrRejected } from "./rule-context.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 
 const idDecision = decision("`id`");

@@ -3,7 +3,6 @@
 
 import { errorRegistry } from "../core/contract/errors.ts";
 import { type Contents, objectJson } from "./contents.ts";
-import type { RuleContext } from "./context.ts";
 import {
   expectClientError,
   expectError,
@@ -23,6 +22,7 @@ import {
   rulesOf,
   unfitReasons,
 } from "./rule.ts";
+import type { RuleContext } from "./rule-context.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 
 const sameAgain = decision("The same id with the same content again");

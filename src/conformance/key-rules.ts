@@ -2,9 +2,9 @@
 // Idempotency-Key is the same one.
 
 import type { Contents } from "./contents.ts";
-import type { RuleContext } from "./context.ts";
 import { createdId, expectClientError, expectThat, textOf } from "./expectations.ts";
 import { byContract, byDecision, type DefinedRule, decision, openapi, placesIn, rulesOf } from "./rule.ts";
+import type { RuleContext } from "./rule-context.ts";
 
 /** Enough races to hit a gap of 20 µs between a check and an insert. */
 const raceRequests = 20;

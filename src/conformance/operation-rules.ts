@@ -3,7 +3,6 @@
 
 import type { Contract, OperationName } from "../core/contract/contract.ts";
 import type { Contents } from "./contents.ts";
-import type { RequestParts, RuleContext } from "./context.ts";
 import {
   createdId,
   expectAccepted,
@@ -17,6 +16,7 @@ import {
 } from "./expectations.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import { byContract, type DefinedRule, openapi, rfc, rulesOf } from "./rule.ts";
+import type { RequestParts, RuleContext } from "./rule-context.ts";
 
 export const notDescribed = "the contract does not describe it";
 

@@ -3,7 +3,7 @@
 
 import type { Contract } from "../core/contract/contract.ts";
 import type { Contents } from "./contents.ts";
-import type { ResponseCheck, RuleContext } from "./context.ts";
+import type { ResponseCheck, RuleContext } from "./rule-context.ts";
 
 /** The groups of rules, in the order of the report. */
 export const levels = ["contract", "ids", "idempotence", "errors", "http"] as const;

@@ -2,12 +2,12 @@
 
 import { version } from "../../package.json";
 import type { Contents } from "./contents.ts";
-import { RuleContext, type RunState, type Target, type Watch } from "./context.ts";
 import { expectPlant } from "./expectations.ts";
 import type { RuleFailure } from "./failure.ts";
 import { type IdRange, IdSource } from "./ids.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import type { Rule } from "./rule.ts";
+import { RuleContext, type RunState, type Target, type Watch } from "./rule-context.ts";
 import { PlantViolation, RuleSkipped, RuleViolation } from "./rule-ends.ts";
 import { reportText } from "./transcript-text.ts";
 

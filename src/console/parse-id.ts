@@ -2,7 +2,7 @@
 
 import type { Contract } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
-import { BadRequestError } from "./responses.ts";
+import { BadRequestError } from "./console-responses.ts";
 
 /** Throws a BadRequestError. */
 export function parseId({ id: { type } }: Contract, text: string): PlantId {

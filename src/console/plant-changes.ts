@@ -12,11 +12,11 @@ import type { Notice } from "../core/observability/server-event.ts";
 import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import { type EditCounts, EditRun, type HistoryEntry, listEdits, undoRun } from "../operations/edits.ts";
 import { findPlants } from "../operations/stored-plants.ts";
-import type { ConsoleContext } from "./context.ts";
+import type { ConsoleContext } from "./console-context.ts";
+import { BadRequestError } from "./console-responses.ts";
 import { toTexts } from "./page-contract.ts";
 import { parseId } from "./parse-id.ts";
 import { versionOf } from "./plant-rows.ts";
-import { BadRequestError } from "./responses.ts";
 
 /** Edits of a plant that are listed; the command lists all. */
 const editsListedMax = 100;

@@ -2,7 +2,7 @@
 
 import { compareIds, type PlantId } from "../core/contract/plant-id.ts";
 import { damaged } from "../operations/stored-plants.ts";
-import type { ConsoleContext } from "./context.ts";
+import type { ConsoleContext } from "./console-context.ts";
 
 /** Plants of one part, which takes some 20 ms. */
 const partPlants = 200_000;

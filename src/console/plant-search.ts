@@ -7,9 +7,9 @@ import { int64Max, int64Min } from "../core/contract/int64.ts";
 import { compareIds, type PlantId } from "../core/contract/plant-id.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
 import { damaged } from "../operations/stored-plants.ts";
+import { BadRequestError } from "./console-responses.ts";
 import { searchedFields } from "./page-contract.ts";
 import { parseId } from "./parse-id.ts";
-import { BadRequestError } from "./responses.ts";
 
 /** Which plants to find: those that match all that is given. */
 export interface Filter {

@@ -2,7 +2,7 @@
 
 import { errorRegistry, isErrorCode } from "../core/contract/errors.ts";
 import type { Clock, RequestRecord, ServerEvent } from "../core/observability/server-event.ts";
-import { BadRequestError } from "./responses.ts";
+import { BadRequestError } from "./console-responses.ts";
 
 const listedMax = 1_000;
 

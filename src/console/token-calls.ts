@@ -6,7 +6,7 @@ import { isStorable } from "../core/contract/field-types.ts";
 import type { TokenStore } from "../core/store/sql-tokens.ts";
 import { parseDurationMs, parseExpiry } from "../operations/duration.ts";
 import { type TokenSummary, toIsoString, toTokenSummary } from "../operations/token-summary.ts";
-import { BadRequestError } from "./responses.ts";
+import { BadRequestError } from "./console-responses.ts";
 
 export class TokenCalls {
   readonly #store: TokenStore;

@@ -4,7 +4,7 @@
 
 import { randomInt } from "node:crypto";
 import packageJson from "../../package.json";
-import { type AdminRoutes, startAdminServer } from "./admin/server.ts";
+import { type AdminRoutes, startAdminServer } from "./admin/admin-server.ts";
 import { Authenticator } from "./auth/authenticator.ts";
 import { creatorFinder } from "./auth/creators.ts";
 import type { IdentityProvider } from "./auth/jwks.ts";

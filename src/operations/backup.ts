@@ -17,7 +17,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import type { ContractSource } from "../core/contract/contract.ts";
-import { plantStoreSource } from "../core/contract/plant-store.ts";
+import { plantStoreSource } from "../core/contract/default-contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { storeAt } from "../core/store/open-store.ts";
 import { Database, lockWaitMs, SQLiteError } from "../core/store/sqlite/driver.ts";

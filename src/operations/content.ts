@@ -3,7 +3,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { OperatorError } from "../core/operator-error.ts";
-import type { FileFormat, FormatName } from "./format.ts";
+import type { FileFormat, FormatName } from "./file-format.ts";
 
 /** The bytes that decide. */
 const headBytes = 512;

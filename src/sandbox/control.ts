@@ -7,7 +7,7 @@ import { Hono } from "hono/tiny";
 import { AdminError, respond, respondError } from "../admin-pages/admin-responses.ts";
 import { RequestBodies } from "../admin-pages/request-bodies.ts";
 import { checkHost, checkOrigin } from "../console/request-origin.ts";
-import type { AdminRoutes } from "../core/admin/server.ts";
+import type { AdminRoutes } from "../core/admin/admin-server.ts";
 import { toExactJson } from "../core/contract/exact-json.ts";
 import { int64Max, int64Min, parseInt64 } from "../core/contract/int64.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";

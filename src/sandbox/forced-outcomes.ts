@@ -19,11 +19,11 @@ import { type Route, routerOf } from "../core/http/router.ts";
 import { TickBudget } from "../core/http/tick-budget.ts";
 import type { Clock, Emit } from "../core/observability/server-event.ts";
 import { drawDelayMs, type Example, Examples, errorCodes, type Outcome } from "./outcome.ts";
+import type { Rules } from "./outcome-rules.ts";
 import { parsePreferredOutcome } from "./prefer.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import type { RequestGate } from "./request-gate.ts";
 import type { ForcedBy } from "./request-log.ts";
-import type { Rules } from "./rules.ts";
 
 export interface ForcedOutcomesOptions {
   readonly contract: Contract;

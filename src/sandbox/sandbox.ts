@@ -6,7 +6,7 @@ import type { Sessions } from "../console/sessions.ts";
 import { anonymous } from "../core/auth/caller.ts";
 import { creatorName } from "../core/auth/creators.ts";
 import { type ContractSource, openOperations } from "../core/contract/contract.ts";
-import { plantStoreSource } from "../core/contract/plant-store.ts";
+import { plantStoreSource } from "../core/contract/default-contract.ts";
 import { readContract } from "../core/contract/read-contract.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";
 import type { Handler } from "../core/http/handler.ts";
@@ -14,17 +14,17 @@ import type { OnUnavailable } from "../core/store/plant-store.ts";
 import { passwordCheck } from "./access.ts";
 import { Control, respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { controlDocument } from "./control-document.ts";
+import { plantsPart } from "./control-plants.ts";
+import { requestsPart } from "./control-requests.ts";
+import { loadRules, rulesPart } from "./control-rules.ts";
+import { SandboxClock, storeFixedToken, tokensPart } from "./control-tokens.ts";
 import { ForcedOutcomes, type ForcedOutcomesOptions } from "./forced-outcomes.ts";
-import { SandboxListener, type SandboxListenerOptions } from "./listener.ts";
 import { MemoryStore } from "./memory-store.ts";
-import { plantsPart } from "./plants.ts";
+import { Rules } from "./outcome-rules.ts";
 import { RequestGate } from "./request-gate.ts";
 import { RequestLog } from "./request-log.ts";
-import { requestsPart } from "./requests.ts";
-import { Rules } from "./rules.ts";
-import { loadRules, rulesPart } from "./rules-control.ts";
+import { SandboxListener, type SandboxListenerOptions } from "./sandbox-listener.ts";
 import { loadSeeds } from "./seeds.ts";
-import { SandboxClock, storeFixedToken, tokensPart } from "./tokens.ts";
 
 export interface SandboxOptions {
   /** Undefined for the Plant Store's. */

@@ -7,7 +7,7 @@ import { conflictError } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { type PlantStore, toEntries } from "../core/store/plant-store.ts";
 import { formatOfName, openContent } from "../operations/content.ts";
-import { readRecords } from "../operations/format.ts";
+import { readRecords } from "../operations/file-format.ts";
 import type { ImportRecord } from "../operations/record-reader.ts";
 import { openSource } from "../operations/source.ts";
 import { exampleSeeds } from "./example-seeds.ts";

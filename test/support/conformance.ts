@@ -1,9 +1,9 @@
 // Runs rules of the conformance suite in this process.
 
 import { randomInt } from "node:crypto";
+import { rulesFor } from "../../src/conformance/all-rules.ts";
 import { type Contents, contentsOf } from "../../src/conformance/contents.ts";
 import type { Level, Rule } from "../../src/conformance/rule.ts";
-import { rulesFor } from "../../src/conformance/rules.ts";
 import { type ConformanceReport, runConformance } from "../../src/conformance/run.ts";
 import { formatTextReport } from "../../src/conformance/text-report.ts";
 import { plantStore } from "./contracts.ts";

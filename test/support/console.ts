@@ -1,6 +1,6 @@
 // A client of the console's API that sends the requests of its page.
 
-import type { ConsoleContext } from "../../src/console/context.ts";
+import type { ConsoleContext } from "../../src/console/console-context.ts";
 import type { Contract } from "../../src/core/contract/contract.ts";
 import { readContract } from "../../src/core/contract/read-contract.ts";
 import type { ServerEvent } from "../../src/core/observability/server-event.ts";

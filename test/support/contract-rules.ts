@@ -2,8 +2,8 @@
 
 import { expect } from "bun:test";
 import { collectionOperations } from "../../src/collection-operations/index.ts";
+import { rulesFor } from "../../src/conformance/all-rules.ts";
 import { contentsOf } from "../../src/conformance/contents.ts";
-import { rulesFor } from "../../src/conformance/rules.ts";
 import { readContract } from "../../src/core/contract/read-contract.ts";
 import { openServerStore } from "../../src/core/store/open-store.ts";
 import { servedDocument } from "../../src/docs-page/served-document.ts";

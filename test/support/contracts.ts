@@ -1,7 +1,7 @@
 // The contract of the Plant Store, and its plants.
 
 import type { Contract, Plant, Values } from "../../src/core/contract/contract.ts";
-import { plantStoreSource } from "../../src/core/contract/plant-store.ts";
+import { plantStoreSource } from "../../src/core/contract/default-contract.ts";
 import { readContract } from "../../src/core/contract/read-contract.ts";
 
 export const plantStore: Contract = await readContract(plantStoreSource);

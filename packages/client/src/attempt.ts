@@ -1,5 +1,6 @@
 // One attempt of a call: a request, and its response parsed to a result or an error.
 
+import { parseExactJson } from "./bigint-json.ts";
 import type { Call } from "./calls.ts";
 import {
   type AttemptError,
@@ -7,8 +8,7 @@ import {
   PlantStoreInvalidResponseError,
   PlantStoreNetworkError,
   PlantStoreTimeoutError,
-} from "./errors.ts";
-import { parseExactJson } from "./exact-json.ts";
+} from "./client-errors.ts";
 import type { Settings } from "./options.ts";
 import { parseRetryAfter } from "./retry.ts";
 

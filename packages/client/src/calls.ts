@@ -1,7 +1,7 @@
 // The calls of the interface: what each one sends, and how its response is parsed.
 
-import { exactId } from "./exact-json.ts";
-import { type NewPlant, newPlantJson, type Plant, type PlantPage, parsePlant } from "./plant.ts";
+import { exactId } from "./bigint-json.ts";
+import { type NewPlant, newPlantJson, type Plant, type PlantPage, parsePlant } from "./new-plant.ts";
 
 export interface Call<Result extends object> {
   readonly method: "DELETE" | "GET" | "POST";

@@ -2,8 +2,8 @@
 
 import { attempt } from "./attempt.ts";
 import { type Call, createCall, deleteCall, listCall } from "./calls.ts";
+import type { NewPlant, Plant, PlantPage } from "./new-plant.ts";
 import { type PlantStoreClientOptions, parseOptions, type Settings } from "./options.ts";
-import type { NewPlant, Plant, PlantPage } from "./plant.ts";
 import { delay, isRetryable, retryDelayMs } from "./retry.ts";
 
 export interface CallOptions {

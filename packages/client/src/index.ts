@@ -6,6 +6,6 @@ export {
   PlantStoreInvalidResponseError,
   PlantStoreNetworkError,
   PlantStoreTimeoutError,
-} from "./errors.ts";
+} from "./client-errors.ts";
+export type { NewPlant, Plant, PlantPage } from "./new-plant.ts";
 export type { PlantStoreClientOptions, RetryInfo } from "./options.ts";
-export type { NewPlant, Plant, PlantPage } from "./plant.ts";

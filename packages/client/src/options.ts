@@ -1,6 +1,6 @@
 // The options of a client, with defaults and validation.
 
-import type { AttemptError } from "./errors.ts";
+import type { AttemptError } from "./client-errors.ts";
 
 /** A retry, as onRetry is called with it. */
 export interface RetryInfo {

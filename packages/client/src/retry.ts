@@ -1,6 +1,6 @@
 // Which errors are retried, and after what delay.
 
-import { type AttemptError, ResponseError } from "./errors.ts";
+import { type AttemptError, ResponseError } from "./client-errors.ts";
 import type { Settings } from "./options.ts";
 
 /** Request Timeout, Too Many Requests, Bad Gateway, Service Unavailable, Gateway Timeout. */

@@ -17,6 +17,6 @@ export type {
   StoredRule,
   TextCondition,
 } from "./control-types.ts";
-export { SandboxControlError, SandboxEndedError, SandboxError, SandboxStartError } from "./errors.ts";
-export type { ForcedRule, RequestsOptions, Sandbox } from "./sandbox.ts";
+export type { ForcedRule, RequestsOptions, Sandbox } from "./running-sandbox.ts";
+export { SandboxControlError, SandboxEndedError, SandboxError, SandboxStartError } from "./sandbox-errors.ts";
 export { type SandboxOptions, type SeedPlant, startSandbox } from "./start.ts";

@@ -7,11 +7,11 @@ import { join } from "node:path";
 // Imported, since test runners replace the global functions with fake timers.
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { newPlantJson } from "../../client/src/plant.ts";
+import { newPlantJson } from "../../client/src/new-plant.ts";
 import type { AnyId, Plant } from "./control-types.ts";
-import { SandboxStartError } from "./errors.ts";
 import { SandboxProcess } from "./process.ts";
-import { type Addresses, lastLine, Sandbox } from "./sandbox.ts";
+import { type Addresses, lastLine, Sandbox } from "./running-sandbox.ts";
+import { SandboxStartError } from "./sandbox-errors.ts";
 
 /** A plant that a sandbox starts with, and has again after a reset. */
 export interface SeedPlant extends Plant {

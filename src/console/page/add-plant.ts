@@ -2,12 +2,12 @@
 
 import { parseInt64 } from "../../core/contract/int64.ts";
 import { post } from "./api.ts";
-import { article, capitalized, contract } from "./contract.ts";
 import { ActionDialog } from "./dialogs.ts";
-import { html } from "./format.ts";
 import { useRef, useState } from "./library.js";
+import { html } from "./markup.ts";
 import { bodyOf, type Draft, draftOf } from "./plant-draft.ts";
 import { FieldInputs } from "./plant-form.ts";
+import { article, capitalized, contract } from "./shown-contract.ts";
 import { TextField } from "./text-field.ts";
 
 export function AddPlant({ onCreated, onClose }: { onCreated: () => void; onClose: () => void }) {

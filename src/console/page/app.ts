@@ -2,12 +2,12 @@
 
 import type { PageContract } from "../page-contract.ts";
 import { get, post } from "./api.ts";
-import { Brand, Console } from "./console.ts";
-import { useContract } from "./contract.ts";
-import { html } from "./format.ts";
+import { Brand, Console } from "./console-sections.ts";
 import { useTicks } from "./hooks.ts";
 import { render, useEffect, useState } from "./library.js";
 import { LogIn } from "./log-in.ts";
+import { html } from "./markup.ts";
+import { useContract } from "./shown-contract.ts";
 
 interface Session {
   /** null before the log-in. */

@@ -1,8 +1,8 @@
 // A chart with its read-out and its keys, drawn by uPlot.
 
-import { formatTime, html } from "./format.ts";
 import { useListener } from "./hooks.ts";
 import { uPlot, useLayoutEffect, useRef, useState } from "./library.js";
+import { formatTime, html } from "./markup.ts";
 
 interface Line {
   label: string;

@@ -2,10 +2,10 @@
 
 import type { Sample } from "../recent-samples.ts";
 import { Chart, type ChartProperties, type TimeAxis } from "./chart.ts";
-import { contract } from "./contract.ts";
-import { formatCount, formatMs, formatNumber, html } from "./format.ts";
 import { useState } from "./library.js";
+import { formatCount, formatMs, formatNumber, html } from "./markup.ts";
 import type { History } from "./samples.ts";
+import { contract } from "./shown-contract.ts";
 
 type RangeName = keyof typeof ranges;
 

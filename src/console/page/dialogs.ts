@@ -1,8 +1,8 @@
 // Modal dialogs, confirmations and error messages.
 
-import { html, onSubmit } from "./format.ts";
 import { useCall } from "./hooks.ts";
 import { type ComponentChildren, useLayoutEffect, useRef } from "./library.js";
+import { html, onSubmit } from "./markup.ts";
 
 /**
  * A modal dialog, open while it is rendered. The browser keeps the keyboard focus inside.

@@ -2,8 +2,8 @@
 
 import { post } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
-import { html, onSubmit, textsOf } from "./format.ts";
 import { useCall } from "./hooks.ts";
+import { html, onSubmit, textsOf } from "./markup.ts";
 import { TextField } from "./text-field.ts";
 
 export function LogIn({ onLogIn }: { onLogIn: () => Promise<void> }) {

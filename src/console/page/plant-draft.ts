@@ -1,7 +1,7 @@
 // The fields of a plant as an operator types them: their labels, and the plant of what was typed. Its
 // tests run without a browser.
 
-import { contract, groupName, type PageField } from "./contract.ts";
+import { contract, groupName, type PageField } from "./shown-contract.ts";
 
 /** The texts of a plant in the order of the contract's fields; null for a field that it does not have. */
 export type Texts = readonly (string | null)[];

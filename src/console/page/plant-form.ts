@@ -1,8 +1,8 @@
 // The inputs of a plant's fields.
 
-import { contract } from "./contract.ts";
-import { html } from "./format.ts";
+import { html } from "./markup.ts";
 import { type Draft, labelOf } from "./plant-draft.ts";
+import { contract } from "./shown-contract.ts";
 import { Choice, TextField } from "./text-field.ts";
 
 /** An input for each field, by its type. An empty text of an optional one means that it is absent. */

@@ -1,9 +1,9 @@
 // The table of plants: its boxes, and links to the plants.
 
-import { capitalized, contract } from "./contract.ts";
-import { exactTime, formatDate, html, untrustedText } from "./format.ts";
+import { exactTime, formatDate, html, untrustedText } from "./markup.ts";
 import { groupLabel, labelOf, otherFields } from "./plant-draft.ts";
 import type { ListedPlant } from "./search.ts";
+import { capitalized, contract } from "./shown-contract.ts";
 
 /** More columns do not fit: the list scrolls. */
 const textColumnsMax = 5;

@@ -1,7 +1,7 @@
 // The search as it is typed, such as `mons tag:tropical created:today`, and the parameters of a
 // request for it.
 
-import { contract, groupName } from "./contract.ts";
+import { contract, groupName } from "./shown-contract.ts";
 
 type Parameters = [name: string, value: string][];
 

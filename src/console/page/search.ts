@@ -1,7 +1,7 @@
 // A search of plants, page by page. The server compares plants for a limited time, so a page may
 // take several requests: what is found so far is shown, and the search can be stopped and continued.
 
-import type { listPlants } from "../plants.ts";
+import type { listPlants } from "../plant-calls.ts";
 import type { Address } from "./address.ts";
 import { type Answer, errorMessage, get } from "./api.ts";
 import { useEffect, useRef, useState } from "./library.js";

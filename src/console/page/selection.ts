@@ -3,14 +3,14 @@
 
 import type { PlantChanges } from "../plant-changes.ts";
 import { type Answer, post } from "./api.ts";
-import { contract, formatPlants, groupName } from "./contract.ts";
 import { Confirmation, ErrorMessage } from "./dialogs.ts";
-import { html, untrustedText } from "./format.ts";
-import { undo } from "./history.ts";
 import { useCall } from "./hooks.ts";
 import { useState } from "./library.js";
+import { html, untrustedText } from "./markup.ts";
 import { groupLabel, labelOf } from "./plant-draft.ts";
+import { undo } from "./plant-history.ts";
 import { findAll } from "./search.ts";
+import { contract, formatPlants, groupName } from "./shown-contract.ts";
 import { Choice, TextField } from "./text-field.ts";
 
 type Change = "delete" | "group";

@@ -1,7 +1,7 @@
 // Fields with their labels: a text field, with a hint and what is wrong with its text, and a choice.
 
-import { html, onValue } from "./format.ts";
 import type { ComponentChildren } from "./library.js";
+import { html, onValue } from "./markup.ts";
 
 /**
  * All other properties become attributes of the input element.

@@ -3,11 +3,11 @@
 import type { TokenSummary } from "../../operations/token-summary.ts";
 import type { TokenCalls } from "../token-calls.ts";
 import { type Answer, get, post } from "./api.ts";
-import { contract } from "./contract.ts";
 import { ActionDialog, Confirmation, Dialog, ErrorMessage } from "./dialogs.ts";
-import { html, relativeTime, textsOf, untrustedText } from "./format.ts";
 import { useLoaded } from "./hooks.ts";
 import { type ComponentChildren, useState } from "./library.js";
+import { html, relativeTime, textsOf, untrustedText } from "./markup.ts";
+import { contract } from "./shown-contract.ts";
 import { Choice, TextField } from "./text-field.ts";
 
 /** The dialog that is open, with the name of its token. */

@@ -1,8 +1,8 @@
 // The contract of a store: it is written into the store when that is created, and read there.
 
 import type { Contract, ContractSource, Field } from "../contract/contract.ts";
+import { plantStoreSource } from "../contract/default-contract.ts";
 import type { ColumnValue } from "../contract/field-types.ts";
-import { plantStoreSource } from "../contract/plant-store.ts";
 import { OperatorError } from "../operator-error.ts";
 
 type Engine = "sqlite" | "postgres";

@@ -11,7 +11,7 @@ import { OperatorError } from "../../../src/core/operator-error.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import { formatOfName, openContent } from "../../../src/operations/content.ts";
 import { formatCsvRecord } from "../../../src/operations/csv-records.ts";
-import { readRecords } from "../../../src/operations/format.ts";
+import { readRecords } from "../../../src/operations/file-format.ts";
 import { importPlants, newCounts, type RejectedRecord } from "../../../src/operations/import.ts";
 import type { ImportRecord } from "../../../src/operations/record-reader.ts";
 import { plant as plantOf, plantStore } from "../../support/contracts.ts";

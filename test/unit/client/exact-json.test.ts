@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { parse as parseLossless, stringify } from "lossless-json";
-import { parseExactJson, toExactJson } from "../../../packages/client/src/exact-json.ts";
+import { parseExactJson, toExactJson } from "../../../packages/client/src/bigint-json.ts";
 import { anyString } from "../../support/random.ts";
 
 test.each([

@@ -1,8 +1,8 @@
 // The rules against the documents: docs/conformance.md lists those of the contract, and each source is there.
 
 import { expect, test } from "bun:test";
+import { type Selection, selectRules } from "../../../src/conformance/all-rules.ts";
 import { bases } from "../../../src/conformance/rule.ts";
-import { type Selection, selectRules } from "../../../src/conformance/rules.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { allRules as rules } from "../../support/conformance.ts";
 import { plantStore } from "../../support/contracts.ts";

@@ -2,9 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { setImmediate as nextTick } from "node:timers/promises";
-import { Imports } from "../../../src/console/import.ts";
+import { BadRequestError } from "../../../src/console/console-responses.ts";
+import { Imports } from "../../../src/console/import-calls.ts";
 import { PlantChanges } from "../../../src/console/plant-changes.ts";
-import { BadRequestError } from "../../../src/console/responses.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import { consoleContext, MemoryContext } from "../../support/console.ts";

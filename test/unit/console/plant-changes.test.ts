@@ -2,8 +2,8 @@
 // in memory.
 
 import { expect, spyOn, test } from "bun:test";
+import { getPlant, listPlants } from "../../../src/console/plant-calls.ts";
 import { PlantChanges } from "../../../src/console/plant-changes.ts";
-import { getPlant, listPlants } from "../../../src/console/plants.ts";
 import type { Contract } from "../../../src/core/contract/contract.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";

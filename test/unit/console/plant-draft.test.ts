@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { useContract } from "../../../src/console/page/contract.ts";
 import { bodyOf, draftOf, labelOf } from "../../../src/console/page/plant-draft.ts";
+import { useContract } from "../../../src/console/page/shown-contract.ts";
 import { type PageContract, pageContract, toTexts } from "../../../src/console/page-contract.ts";
 import type { Contract } from "../../../src/core/contract/contract.ts";
 import { parsePlantJson } from "../../../src/core/contract/plant.ts";

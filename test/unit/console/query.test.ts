@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { useContract } from "../../../src/console/page/contract.ts";
 import { parseQuery, withGroup } from "../../../src/console/page/query.ts";
+import { useContract } from "../../../src/console/page/shown-contract.ts";
 import { pageContract } from "../../../src/console/page-contract.ts";
 import { plantStore } from "../../support/contracts.ts";
 

@@ -11,7 +11,7 @@ import { OperatorError } from "../../../src/core/operator-error.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import type { CsvHeader } from "../../../src/operations/csv.ts";
 import { type CsvCells, formatCsvRecord, parseCsvRecords } from "../../../src/operations/csv-records.ts";
-import { readRecords } from "../../../src/operations/format.ts";
+import { readRecords } from "../../../src/operations/file-format.ts";
 import { importPlants, newCounts } from "../../../src/operations/import.ts";
 import type { ImportRecord } from "../../../src/operations/record-reader.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";

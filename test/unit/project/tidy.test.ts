@@ -62,7 +62,11 @@ const reserved: readonly [pattern: RegExp, only: string | readonly string[], ins
   [/"pg-copy-streams"/, "src/core/store/postgres/driver.ts", "import from ./driver.ts"],
   [/\bprocess\.exit\(/, "src/cli/host.ts", "throw an OperatorError, or set process.exitCode"],
   [/\bconsole\.\w+\(/, "src/docs-page/code-samples.ts", "emit a ServerEvent, or use src/cli/output.ts"],
-  [/\b(?:Bun|process)\.stdout\b/, ["src/cli/host.ts", "src/conformance/main.ts"], "use src/cli/output.ts"],
+  [
+    /\b(?:Bun|process)\.stdout\b/,
+    ["src/cli/host.ts", "src/conformance/package-main.ts"],
+    "use src/cli/output.ts",
+  ],
   [/\bMath\.random\(/, "", "take randomness as an argument"],
 ];
 

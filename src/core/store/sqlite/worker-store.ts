@@ -2,7 +2,7 @@
 
 import { closeSync, openSync } from "node:fs";
 import type { Contract, ContractSource } from "../../contract/contract.ts";
-import { plantStoreSource } from "../../contract/plant-store.ts";
+import { plantStoreSource } from "../../contract/default-contract.ts";
 import { readContract } from "../../contract/read-contract.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";

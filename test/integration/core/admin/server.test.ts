@@ -2,7 +2,7 @@
 // anything else.
 
 import { expect, test } from "bun:test";
-import { startAdminServer } from "../../../../src/core/admin/server.ts";
+import { startAdminServer } from "../../../../src/core/admin/admin-server.ts";
 import { Metrics } from "../../../../src/core/observability/metrics.ts";
 
 test("an exception of a route is answered 500 and reported, and does not change the exit code of the process", async () => {

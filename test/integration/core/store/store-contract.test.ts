@@ -2,8 +2,8 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import type { Plant } from "../../../../src/core/contract/contract.ts";
+import { plantStoreSource } from "../../../../src/core/contract/default-contract.ts";
 import { parsePlantJson } from "../../../../src/core/contract/plant.ts";
-import { plantStoreSource } from "../../../../src/core/contract/plant-store.ts";
 import { storeAt } from "../../../../src/core/store/open-store.ts";
 import { toEntries } from "../../../../src/core/store/plant-store.ts";
 import { engines } from "../../../support/engines.ts";

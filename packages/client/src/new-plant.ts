@@ -1,6 +1,6 @@
 // The types of plants, and the exact JSON of a NewPlant.
 
-import { exactId, toExactJson } from "./exact-json.ts";
+import { exactId, toExactJson } from "./bigint-json.ts";
 
 /** A plant as it is returned, without its id. */
 export interface Plant {

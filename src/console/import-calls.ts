@@ -6,14 +6,14 @@ import { OperatorError } from "../core/operator-error.ts";
 import type { Outcome, PlantStore } from "../core/store/plant-store.ts";
 import { openContent } from "../operations/content.ts";
 import { EncodingGuess } from "../operations/encoding.ts";
-import { formatNames, readRecords } from "../operations/format.ts";
+import { formatNames, readRecords } from "../operations/file-format.ts";
 import { importPlants, newCounts, type RejectedRecord, StoreUnavailable } from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
 import { RejectionReport } from "../operations/rejections.ts";
-import type { ConsoleContext } from "./context.ts";
+import type { ConsoleContext } from "./console-context.ts";
+import { BadRequestError } from "./console-responses.ts";
 import { toTexts } from "./page-contract.ts";
 import type { PlantChanges } from "./plant-changes.ts";
-import { BadRequestError } from "./responses.ts";
 
 /** Whether stored plants that differ are rejected, replaced, or counted without any write. */
 const updates = ["off", "dry-run", "replace"] as const;

@@ -3,14 +3,14 @@
 
 import type { PlantChanges } from "../plant-changes.ts";
 import { type Answer, get, post } from "./api.ts";
-import { capitalized, contract } from "./contract.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
-import { formatDate, html, onSubmit, untrustedText } from "./format.ts";
-import { History } from "./history.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
+import { formatDate, html, onSubmit, untrustedText } from "./markup.ts";
 import { bodyOf, type Draft, draftOf, labelOf, type Texts } from "./plant-draft.ts";
 import { FieldInputs } from "./plant-form.ts";
+import { History } from "./plant-history.ts";
+import { capitalized, contract } from "./shown-contract.ts";
 
 interface Plant {
   id: string;

@@ -1,8 +1,8 @@
 // A running sandbox: its addresses, and calls that control it.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { exactId } from "../../client/src/exact-json.ts";
-import { Control } from "./control.ts";
+import { exactId } from "../../client/src/bigint-json.ts";
+import { Control } from "./control-client.ts";
 import type {
   AnyId,
   Clock,
@@ -12,8 +12,8 @@ import type {
   Rule,
   StoredRule,
 } from "./control-types.ts";
-import { SandboxControlError, SandboxEndedError, SandboxError, SandboxStartError } from "./errors.ts";
 import type { SandboxProcess } from "./process.ts";
+import { SandboxControlError, SandboxEndedError, SandboxError, SandboxStartError } from "./sandbox-errors.ts";
 
 /** The maximum in one response. */
 const requestsPerPage = 1_000;

@@ -3,8 +3,8 @@
 import { Buffer } from "node:buffer";
 // Not fetch: tests replace it, and Jest's jsdom does not have it.
 import { type IncomingMessage, request } from "node:http";
-import { parseExactJson, toExactJson } from "../../client/src/exact-json.ts";
-import { SandboxControlError, type SandboxError } from "./errors.ts";
+import { parseExactJson, toExactJson } from "../../client/src/bigint-json.ts";
+import { SandboxControlError, type SandboxError } from "./sandbox-errors.ts";
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
 

@@ -1,12 +1,12 @@
 // The import dialog: a file is chosen and sent, with the progress and the rejected records.
 
-import type { Imports } from "../import.ts";
+import type { Imports } from "../import-calls.ts";
 import { type Answer, download, postFile } from "./api.ts";
-import { capitalized, contract, formatPlants } from "./contract.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
-import { formatBytes, html, onSubmit, untrustedText } from "./format.ts";
 import { useCall } from "./hooks.ts";
 import { useEffect, useRef, useState } from "./library.js";
+import { formatBytes, html, onSubmit, untrustedText } from "./markup.ts";
+import { capitalized, contract, formatPlants } from "./shown-contract.ts";
 
 type ImportReport = Answer<Imports["run"]>;
 

@@ -2,7 +2,6 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import { type Conflict, learnConflict } from "./conflict.ts";
-import { type Address, Connection, type ConnectionLimits } from "./connection.ts";
 import type { Contents } from "./contents.ts";
 import {
   type ErrorFields,
@@ -17,6 +16,7 @@ import { describeFailure, type RuleFailure } from "./failure.ts";
 import type { IdSource } from "./ids.ts";
 import { type HttpResponse, headerOf, type ResponseProblem } from "./response-parser.ts";
 import { PlantViolation, RuleBlocked, RuleSkipped, RuleViolation } from "./rule-ends.ts";
+import { type Address, Connection, type ConnectionLimits } from "./tested-connection.ts";
 import type { Transcript } from "./transcript-text.ts";
 
 export interface Target extends Address {

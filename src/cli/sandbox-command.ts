@@ -11,7 +11,7 @@ import { formatBanner, plainRows, type ServerAddresses } from "./banner.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config, ServeSettings } from "./config/resolve.ts";
 import { serverSettingsWithout } from "./config/settings.ts";
-import { contractSource } from "./contract.ts";
+import { contractSource } from "./contract-file.ts";
 import { host } from "./host.ts";
 import { hasColours, printError, printLines } from "./output.ts";
 import { ReadyFile } from "./ready-file.ts";

@@ -4,17 +4,17 @@
 import type { PlantCount } from "../plant-count.ts";
 import { type Address, linkTo, readAddress, showAddress } from "./address.ts";
 import { type Answer, get } from "./api.ts";
-import { article, capitalized, contract, formatPlants } from "./contract.ts";
 import { ErrorMessage } from "./dialogs.ts";
-import { formatBytes, html, onSubmit, onValue, untrustedText } from "./format.ts";
 import { useListener, useLoaded } from "./hooks.ts";
 import { useEffect, useRef, useState } from "./library.js";
-import { PlantDialog } from "./plant.ts";
+import { formatBytes, html, onSubmit, onValue, untrustedText } from "./markup.ts";
+import { PlantDialog } from "./plant-dialog.ts";
 import { labelOf } from "./plant-draft.ts";
 import { PlantTable } from "./plant-table.ts";
 import { groupFilter, parseQuery, withGroup } from "./query.ts";
 import { isFull, type Page, useSearch } from "./search.ts";
 import { Selection } from "./selection.ts";
+import { article, capitalized, contract, formatPlants } from "./shown-contract.ts";
 
 type Count = Answer<PlantCount["read"]>;
 

@@ -7,7 +7,7 @@ import { parseExactJson } from "../core/contract/exact-json.ts";
 import { errorMessage, OperatorError } from "../core/operator-error.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { parseDescribed } from "./described-json.ts";
-import type { Rules } from "./rules.ts";
+import type { Rules } from "./outcome-rules.ts";
 
 /** Reads the rules of a file. Rejects with an OperatorError if it has no valid ones. */
 export async function loadRules(contract: Contract, file: string): Promise<RuleList> {

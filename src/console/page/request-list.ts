@@ -3,10 +3,10 @@
 import type { RecentRequests } from "../recent-requests.ts";
 import { type Answer, get } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
-import { exactTime, formatTime, html, onValue, untrustedText } from "./format.ts";
 import { useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
 import { LogTable } from "./log-table.ts";
+import { exactTime, formatTime, html, onValue, untrustedText } from "./markup.ts";
 
 type RecentRequest = RequestList["requests"][number];
 

@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { storeAt } from "../core/store/open-store.ts";
 import { withSettings } from "./config/command-options.ts";
-import { contractSource } from "./contract.ts";
+import { contractSource } from "./contract-file.ts";
 import { printError } from "./output.ts";
 import { withStore } from "./with-store.ts";
 

@@ -9,7 +9,7 @@ import { toEntries } from "../core/store/plant-store.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config, ServeConfig } from "./config/resolve.ts";
 import { serverSettingsWithout } from "./config/settings.ts";
-import { contractSource } from "./contract.ts";
+import { contractSource } from "./contract-file.ts";
 import { startDemoTraffic, trafficMinutes } from "./demo-traffic.ts";
 import { host } from "./host.ts";
 import { formatCount, printError } from "./output.ts";

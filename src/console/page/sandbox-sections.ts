@@ -2,13 +2,13 @@
 
 import type { Clock as ClockState } from "../../../packages/sandbox/src/control-types.ts";
 import { control } from "./api.ts";
-import { contract } from "./contract.ts";
 import { Confirmation, ErrorMessage } from "./dialogs.ts";
-import { formatDate, html, onSubmit, textsOf } from "./format.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
+import { formatDate, html, onSubmit, textsOf } from "./markup.ts";
 import { type LogNumbers, SandboxRequests } from "./sandbox-requests.ts";
 import { type RuleList, SandboxRules } from "./sandbox-rules.ts";
+import { contract } from "./shown-contract.ts";
 
 interface SandboxState {
   plantsUrl: string;

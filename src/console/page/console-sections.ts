@@ -3,16 +3,16 @@
 import { AddPlant } from "./add-plant.ts";
 import { get, RequestError } from "./api.ts";
 import { Charts } from "./charts.ts";
-import { contract } from "./contract.ts";
-import { ExportDialog } from "./export.ts";
-import { html } from "./format.ts";
+import { ExportDialog } from "./export-dialog.ts";
 import { useTicks } from "./hooks.ts";
-import { ImportDialog } from "./import.ts";
+import { ImportDialog } from "./import-dialog.ts";
 import { useEffect, useState } from "./library.js";
-import { Plants } from "./plants.ts";
-import { Requests } from "./requests.ts";
+import { html } from "./markup.ts";
+import { Plants } from "./plant-list.ts";
+import { Requests } from "./request-list.ts";
 import { appendSamples, emptyHistory, type History } from "./samples.ts";
-import { Sandbox } from "./sandbox.ts";
+import { Sandbox } from "./sandbox-sections.ts";
+import { contract } from "./shown-contract.ts";
 import { Tokens } from "./token-list.ts";
 
 interface About {

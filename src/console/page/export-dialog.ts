@@ -2,11 +2,11 @@
 
 import { readAddress } from "./address.ts";
 import { apiUrl, download } from "./api.ts";
-import { capitalized, contract } from "./contract.ts";
 import { ActionDialog } from "./dialogs.ts";
-import { html, textsOf, untrustedText } from "./format.ts";
 import type { ComponentChildren } from "./library.js";
+import { html, textsOf, untrustedText } from "./markup.ts";
 import { parseQuery } from "./query.ts";
+import { capitalized, contract } from "./shown-contract.ts";
 
 export function ExportDialog({ onClose }: { onClose: () => void }) {
   const { query } = readAddress();

@@ -6,13 +6,13 @@ import type { PlantId } from "../core/contract/plant-id.ts";
 import { errorMessage } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { exportText } from "../operations/export.ts";
-import { formatNames } from "../operations/format.ts";
-import type { ConsoleContext } from "./context.ts";
+import { formatNames } from "../operations/file-format.ts";
+import type { ConsoleContext } from "./console-context.ts";
+import { BadRequestError } from "./console-responses.ts";
 import { toTexts } from "./page-contract.ts";
 import { parseId } from "./parse-id.ts";
 import { type PlantRow, readPlants, versionOf } from "./plant-rows.ts";
 import { type Filter, findPlants, parseFilter } from "./plant-search.ts";
-import { BadRequestError } from "./responses.ts";
 
 /** Plants of one read: on SQLite its result crosses threads, and a plant may have a MiB. */
 const plantsPerRead = 50;

@@ -7,7 +7,7 @@ import type { PlantStore } from "../core/store/plant-store.ts";
 import { type Content, formatOfName, openContent } from "../operations/content.ts";
 import type { CsvHeader, ReadOptions } from "../operations/csv.ts";
 import { EncodingGuess } from "../operations/encoding.ts";
-import { readRecords } from "../operations/format.ts";
+import { readRecords } from "../operations/file-format.ts";
 import {
   type ImportCounts,
   type ImportOptions,
