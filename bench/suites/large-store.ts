@@ -101,9 +101,9 @@ function storePlants(file: string, plants: number): void {
   const idsApart = 2n ** 62n / BigInt(plants);
   for (const part of ["number % 3 <> 2", "number % 3 = 2"])
     database.run(
-      `INSERT INTO plants (id, name, tag)
+      `INSERT INTO plants (id, name, tag, created_at)
        WITH RECURSIVE numbers (number) AS (SELECT 0 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${plants - 1})
-       SELECT number * ${idsApart} + abs(random()) % ${idsApart}, 'Monstera deliciosa ' || (1000000000000 + number), 'tropical'
+       SELECT number * ${idsApart} + abs(random()) % ${idsApart}, 'Monstera deliciosa ' || (1000000000000 + number), 'tropical', 0
        FROM numbers WHERE ${part}`,
     );
 }

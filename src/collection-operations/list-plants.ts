@@ -77,7 +77,7 @@ export function listOperation(contract: Contract): Operation {
       const rows =
         start === undefined || end === undefined
           ? []
-          : await read.query<PlantColumns & { id: PlantId; created_at: bigint | null }>(
+          : await read.query<PlantColumns & { id: PlantId; created_at: bigint }>(
               `SELECT ${columns} FROM plants
                WHERE ${read.inTime} AND id >= $1 AND id <= $2 ORDER BY id LIMIT ${size}`,
               [start, end],

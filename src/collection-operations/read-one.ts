@@ -8,7 +8,7 @@ import type { OperationStore } from "../core/http/operation.ts";
 
 export interface StoredOne {
   readonly plant: Plant;
-  readonly createdAt: bigint | null;
+  readonly createdAt: bigint;
   readonly entityTag: string;
 }
 
@@ -19,13 +19,13 @@ export async function readOne(
   id: PlantId,
 ): Promise<StoredOne | undefined> {
   const columns = ["created_at", ...contract.fields.map(({ column }) => column)].join(", ");
-  const [row] = await read.query<PlantColumns & { created_at: bigint | null }>(
+  const [row] = await read.query<PlantColumns & { created_at: bigint }>(
     `SELECT ${columns} FROM plants WHERE id = $1`,
     [id],
   );
   return row && toStored(contract, { id, values: toValues(contract, row) }, row.created_at);
 }
 
-export function toStored(contract: Contract, plant: Plant, createdAt: bigint | null): StoredOne {
+export function toStored(contract: Contract, plant: Plant, createdAt: bigint): StoredOne {
   return { plant, createdAt, entityTag: entityTag(contract, plant, createdAt) };
 }

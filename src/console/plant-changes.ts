@@ -7,7 +7,7 @@ import { type FieldValue, isStorable } from "../core/contract/field-types.ts";
 import { parsePlantJson, plantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { withArticle } from "../core/contract/words.ts";
-import { toApiError } from "../core/http/exchange.ts";
+import { errorOfOutcome } from "../core/http/exchange.ts";
 import type { Notice } from "../core/observability/server-event.ts";
 import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import { type EditCounts, EditRun, type HistoryEntry, listEdits, undoRun } from "../operations/edits.ts";
@@ -51,7 +51,7 @@ export class PlantChanges {
     const plant = this.#parsePlant(body);
     const [outcome = "unavailable"] = await this.#context.store.create([{ plant, creator: null }]);
     if (outcome !== "created" && outcome !== "unchanged") {
-      const { code, message } = toApiError(outcome, this.#contract, plant);
+      const { code, message } = errorOfOutcome(outcome, this.#contract, plant);
       throw new AdminError(statusOf(code), message);
     }
     if (outcome === "unchanged") return;

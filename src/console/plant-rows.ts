@@ -7,18 +7,17 @@ import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { list } from "../core/store/sql-work.ts";
 
 export interface PlantRow extends Plant {
-  /** RFC 3339; null for plants that were stored before it was recorded. */
-  readonly createdAt: string | null;
+  /** RFC 3339. */
+  readonly createdAt: string;
   /**
-   * The name of the token or of an identity provider's subject; null for an import, an operator,
-   * and where it was not recorded.
+   * The name of the token or of an identity provider's subject; null for an import or an operator.
    */
   readonly token: string | null;
 }
 
 type StoredRow = PlantColumns & {
   readonly id: PlantId;
-  readonly created_at: bigint | null;
+  readonly created_at: bigint;
   /** No column of a field has this name. */
   readonly "creator name": string | null;
 };
@@ -43,7 +42,7 @@ export async function readPlants(
       {
         id: row.id,
         values: toValues(contract, row),
-        createdAt: row.created_at === null ? null : new Date(Number(row.created_at)).toISOString(),
+        createdAt: new Date(Number(row.created_at)).toISOString(),
         token: row["creator name"],
       },
     ]),

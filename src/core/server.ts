@@ -180,7 +180,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     newId: idMaker(contract.id.made ?? "int64", wallNow, randomInt(2 ** 16)),
     operations,
     authenticator: new Authenticator(tokens, jwts),
-    findCreator: creatorFinder(store.tokens, emit),
+    findCreator: creatorFinder(store.tokens, emit, contract.words.one),
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit, now),
     bodyReader,
     groupCommit,

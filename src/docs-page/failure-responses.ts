@@ -23,7 +23,7 @@ export function adviceFor(code: ErrorCode, { path, words, id }: Contract): strin
     invalidJson: "Correct it at the line and column in the message.",
     invalidPlant: "Correct the fields that the message names.",
     unstorableText: "Remove it; the message has its position.",
-    invalidParameter: "Correct the parameters that the message names.",
+    invalidParameter: "Correct what the message names.",
     conflict: `Choose another ${id.isRequired ? "id" : "key"}. The stored ${words.one} is unchanged.`,
     missingToken: "Send a token.",
     invalidToken: "Ask the operator, or the identity provider, for a new token.",
@@ -97,6 +97,7 @@ export class FailureResponses {
     const all = codesOf[operation.kind].filter(
       (code) =>
         !(code === "preconditionFailed" && !operation.isConditional) &&
+        !(code === "invalidParameter" && operation.kind === "create" && this.#contract.id.isRequired) &&
         !(code === "missingToken" && operation.access.isOpen) &&
         !(code === "invalidToken" && field === undefined),
     );
@@ -245,7 +246,7 @@ function headersOf(
 
 const codesOf: Readonly<Record<OperationKind, readonly ErrorCode[]>> = {
   create: Object.keys(errorRegistry).filter(
-    (code) => !["invalidParameter", "notImplemented", "preconditionFailed"].includes(code),
+    (code) => !["notImplemented", "preconditionFailed"].includes(code),
   ) as ErrorCode[],
   withBody: Object.keys(errorRegistry).filter((code) => code !== "notImplemented") as ErrorCode[],
   withoutBody: [

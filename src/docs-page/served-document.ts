@@ -411,7 +411,7 @@ has the same response and changes nothing, so a client that lost a response can 
     const { members } = this.#contract.errorShape;
     const [name, holds] = members.find(([, each]) => each.startsWith("code")) ?? ["status", "status"];
     const codes = (Object.keys(errorRegistry) as ErrorCode[]).filter((code) => {
-      if (code === "invalidParameter") return this.#operations.length > 0;
+      if (code === "invalidParameter") return this.#operations.length > 0 || !this.#contract.id.isRequired;
       if (code === "preconditionFailed")
         return this.#operations.some(({ described }) => described?.isConditional);
       return code !== "notImplemented" || this.#contract.others.length > 0;

@@ -4,7 +4,7 @@ import { type Contract, type Plant, valuesEqual } from "../core/contract/contrac
 import { int64Max } from "../core/contract/int64.ts";
 import { parsePlantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
-import { type EditOutcome, editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
+import { type Creation, type EditOutcome, editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
 import { findPlants } from "./stored-plants.ts";
@@ -99,7 +99,7 @@ export interface HistoryEntry {
   readonly before: Plant | undefined;
   /** Undefined for a plant that was deleted. */
   readonly after: Plant | undefined;
-  readonly creation: NonNullable<PlantEdit["creation"]>;
+  readonly creation: Creation;
 }
 
 /** The place of an entry in the history, from which a list continues. */
@@ -128,7 +128,7 @@ interface EditRow {
   readonly editor: string;
   readonly before: string | null;
   readonly after: string | null;
-  readonly created_at: bigint | null;
+  readonly created_at: bigint;
   readonly creator: bigint | null;
 }
 

@@ -23,11 +23,11 @@ export interface Selection {
   readonly sinceId?: PlantId | undefined;
 }
 
-/** When and by whom a plant was created; null where that is unknown. */
+/** When and by whom a plant was created. */
 interface Creation {
   /** Milliseconds since the epoch, by the clock of the server. */
-  readonly createdAt: number | null;
-  /** The name of the token, or of an identity provider's subject. */
+  readonly createdAt: number;
+  /** The name of the token, or of an identity provider's subject; null for an import or an operator. */
   readonly token: string | null;
 }
 
@@ -36,7 +36,7 @@ export type StoredPlant = Plant & { readonly creation?: Creation };
 
 type PlantRow = PlantColumns & {
   readonly id: PlantId;
-  readonly created_at: bigint | null;
+  readonly created_at: bigint;
   /** No column of a field has this name. */
   readonly "creator name": string | null;
 };
@@ -131,6 +131,6 @@ export async function countPlants(sql: SqlConnection): Promise<number> {
 }
 
 function toStoredPlant(contract: Contract, row: PlantRow): StoredPlant {
-  const createdAt = row.created_at === null ? null : Number(row.created_at);
+  const createdAt = Number(row.created_at);
   return { id: row.id, values: toValues(contract, row), creation: { createdAt, token: row["creator name"] } };
 }

@@ -15,7 +15,7 @@ import { capitalized, contract } from "./shown-contract.ts";
 interface Plant {
   id: string;
   values: Texts;
-  createdAt: string | null;
+  createdAt: string;
   token: string | null;
   version: string;
 }
@@ -126,7 +126,7 @@ function Shown({ values, createdAt, token }: Plant) {
           <dd class="full-text" tabindex="0" dir="auto">${value === null ? html`<span class="faint">none</span>` : untrustedText(value)}</dd>
         `;
       })}
-      ${createdAt !== null && html`<dt>Created</dt><dd>${formatDate(createdAt)}${token !== null && html` with the token ${untrustedText(token)}`}</dd>`}
+      <dt>Created</dt><dd>${formatDate(createdAt)}${token !== null && html` with the token ${untrustedText(token)}`}</dd>
     </dl>
   `;
 }

@@ -77,7 +77,7 @@ export function PlantTable({
                 ${contract.group >= 0 && html`<td class="text tag">${groupChip(values[contract.group] ?? null)}</td>`}
                 ${others.map((index) => html`<td class="text">${shownValue(values[index] ?? null)}</td>`)}
                 <td class="text created">
-                  ${createdAt !== null && html`<span title=${token === null ? exactTime(createdAt) : `${exactTime(createdAt)} by ${token}`}>${formatDate(createdAt)}${token !== null && html` <span class="faint">by ${untrustedText(token)}</span>`}</span>`}
+                  <span title=${token === null ? exactTime(createdAt) : `${exactTime(createdAt)} by ${token}`}>${formatDate(createdAt)}${token !== null && html` <span class="faint">by ${untrustedText(token)}</span>`}</span>
                 </td>
               </tr>
             `,

@@ -4,7 +4,7 @@ import type { ApiError } from "../contract/errors.ts";
 
 /** The client that a request is from. */
 export interface Caller {
-  /** Identifies the caller, whichever of its tokens it sends: limits are counted by this key. */
+  /** Limits are counted by this: the hash of the token, or the issuer and the subject of a JWT. */
   readonly key: string;
   /** The name that operators see: the token's name, or the subject at the identity provider. */
   readonly name: string;

@@ -15,14 +15,15 @@ export function creatorName({ name, issuer }: Omit<Caller, "creator">): string {
 /** Finds the key of a caller that has none yet; `unavailable` if the store cannot be asked. */
 export type FindCreator = (caller: Caller) => Promise<ApiError | undefined>;
 
-export function creatorFinder(tokens: Pick<TokenStore, "creatorKey">, emit: Emit): FindCreator {
+/** @param one the word for what is created, such as "plant". */
+export function creatorFinder(tokens: Pick<TokenStore, "creatorKey">, emit: Emit, one: string): FindCreator {
   return async (caller) => {
     try {
       caller.creator = await tokens.creatorKey(creatorName(caller));
       return undefined;
     } catch (error) {
       emit({ kind: "storeUnavailable", reason: errorMessage(error) });
-      return unavailable("The store is unreachable, so the plant was not stored");
+      return unavailable(`The store is unreachable, so the ${one} was not stored`);
     }
   };
 }

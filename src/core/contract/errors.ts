@@ -6,7 +6,10 @@ export const errorRegistry = {
   invalidJson: { error: 40001, meaning: "The body is not JSON in UTF-8" },
   invalidPlant: { error: 40002, meaning: "The body does not fit its schema" },
   unstorableText: { error: 40003, meaning: "A string holds a character that cannot be stored" },
-  invalidParameter: { error: 40004, meaning: "A parameter of the path or the query is not valid" },
+  invalidParameter: {
+    error: 40004,
+    meaning: "A parameter of the path or the query, or a header field, is not valid",
+  },
   conflict: { error: 40009, meaning: "The id is taken by one with other content" },
   missingToken: { error: 40100, meaning: "No bearer token" },
   invalidToken: { error: 40101, meaning: "The bearer token is not accepted" },

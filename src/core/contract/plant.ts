@@ -42,15 +42,11 @@ export function toColumns({ fields }: Pick<Contract, "fields">, values: Values):
 /**
  * The body of a response: the fields that the contract returns.
  *
- * @param createdAt milliseconds since the epoch; null if it is unknown.
+ * @param createdAt milliseconds since the epoch, where the contract returns it.
  */
-export function responseJson(
-  contract: Contract,
-  plant: Plant,
-  createdAt: bigint | number | null = null,
-): string {
+export function responseJson(contract: Contract, plant: Plant, createdAt?: bigint | number): string {
   const json = toJson(contract, plant, contract.returnsId, true);
-  if (contract.createdName === undefined || createdAt === null) return json;
+  if (contract.createdName === undefined || createdAt === undefined) return json;
   const member = `${JSON.stringify(contract.createdName)}:"${new Date(Number(createdAt)).toISOString()}"`;
   return json === "{}" ? `{${member}}` : `${json.slice(0, -1)},${member}}`;
 }
@@ -167,8 +163,8 @@ function parseLongJson(
   text: string,
   newId: (() => PlantId) | undefined,
 ): Plant | ApiError {
-  const { fields, id } = contract;
-  const scan = scanJson(text, [id.name, ...fields.map(({ name }) => name)]);
+  const { fields, id, ignored } = contract;
+  const scan = scanJson(text, [id.name, ...fields.map(({ name }) => name), ...ignored]);
   if ("error" in scan) return invalidJson(scan.error);
   const outermost = text.trimStart();
   if (!outermost.startsWith("{")) return validate(contract, parseShallow(outermost), text, newId);
@@ -254,19 +250,19 @@ function validate(
   const members = json as Readonly<Record<string, unknown>>;
   const { fields, id: member } = contract;
   const values: (FieldValue | undefined)[] = [];
-  let errors: string[] | undefined;
+  const errors: string[] = [];
   for (let index = 0; index < fields.length; index++) {
     const field = fields[index] as Field;
     const { name, type } = field;
     const value = field.isInherited && !Object.hasOwn(members, name) ? undefined : members[name];
     if (value === undefined) {
       values.push(undefined);
-      if (field.isRequired) errors = [...(errors ?? []), missing(field)];
+      if (field.isRequired) errors.push(missing(field));
       continue;
     }
     const parsed = type.fromJson(value, () => findMember(text, name), isExact);
     values.push(parsed);
-    if (parsed === undefined) errors = [...(errors ?? []), mismatch(field, describeActual(field, value))];
+    if (parsed === undefined) errors.push(mismatch(field, describeActual(field, value)));
   }
   const value = newId === undefined || member.isAccepted ? members[member.name] : undefined;
   const id =
@@ -274,18 +270,14 @@ function validate(
       ? newId?.()
       : member.type.fromJson(value, () => findMember(text, member.name), isExact);
   if (id === undefined)
-    errors = [
-      ...(errors ?? []),
-      value === undefined ? missing(member) : mismatch(member, describeActual(member, value)),
-    ];
+    errors.push(value === undefined ? missing(member) : mismatch(member, describeActual(member, value)));
   if (!contract.allowsOthers) {
     const known = [...fields.map(({ name }) => name), ...contract.ignored];
     if (newId === undefined || member.isAccepted) known.push(member.name);
     const others = Object.keys(members).filter((name) => !known.includes(name));
-    for (const name of others)
-      errors = [...(errors ?? []), `it must have no member ${JSON.stringify(shorten(name))}`];
+    for (const name of others) errors.push(`it must have no member ${JSON.stringify(shorten(name))}`);
   }
-  if (errors !== undefined) return invalidPlant(contract, errors);
+  if (errors.length > 0) return invalidPlant(contract, errors);
   return storable(contract, { id: id as PlantId, values });
 
   /** A number is shown with its digits, which say why it is not exact or too large. */
@@ -315,9 +307,9 @@ function invalidPlant({ words }: PlantSchema, errors: readonly string[]): ApiErr
 
 /** A plant, or the error if its strings cannot be stored exactly. */
 function storable({ fields, id }: PlantSchema, plant: Plant): Plant | ApiError {
-  let reasons: string[] | undefined;
+  const reasons: string[] = [];
   const check = (name: string, reason: string | undefined) => {
-    if (reason !== undefined) reasons = [...(reasons ?? []), `"${name}" ${reason}, which cannot be stored`];
+    if (reason !== undefined) reasons.push(`"${name}" ${reason}, which cannot be stored`);
   };
   if (typeof plant.id === "string") check(id.name, id.type.unstorable(plant.id));
   for (let index = 0; index < fields.length; index++) {
@@ -326,7 +318,7 @@ function storable({ fields, id }: PlantSchema, plant: Plant): Plant | ApiError {
     const { name, type } = fields[index] as Field;
     check(name, type.unstorable(value));
   }
-  return reasons === undefined ? plant : new ApiError("unstorableText", `${reasons.join("; ")}: remove it.`);
+  return reasons.length === 0 ? plant : new ApiError("unstorableText", `${reasons.join("; ")}: remove it.`);
 }
 
 export function invalidUtf8(body: Uint8Array): ApiError {

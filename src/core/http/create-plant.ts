@@ -89,7 +89,7 @@ function idChooser(
   if (key instanceof ApiError) return key;
   if (key === undefined && requiresKey)
     return new ApiError(
-      "badRequest",
+      "invalidParameter",
       `The header Idempotency-Key is missing; send one that is new for each ${words.one}, such as a UUID.`,
     );
   return () => {

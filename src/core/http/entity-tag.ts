@@ -9,7 +9,7 @@ import { plantJson } from "../contract/plant.ts";
  *
  * @param createdAt the time of creation, if responses have it.
  */
-export function entityTag(contract: Contract, plant: Plant, createdAt?: bigint | number | null): string {
+export function entityTag(contract: Contract, plant: Plant, createdAt?: bigint | number): string {
   const time = contract.createdName === undefined ? "" : String(createdAt);
   const hash = new Bun.CryptoHasher("sha256").update(plantJson(contract, plant) + time);
   return `"${hash.digest().subarray(0, 16).toString("base64url")}"`;

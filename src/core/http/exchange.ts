@@ -29,7 +29,7 @@ export interface ExchangeDependencies {
   /** The path before an id, where the success of a create has a Location: RFC 9110, section 15.3.2. */
   readonly itemPath: string | undefined;
   /** Reads when a plant was created; undefined where the success of a create does not say it. */
-  readonly createdAt: ((id: PlantId, callerKey: string) => Promise<bigint | number | null>) | undefined;
+  readonly createdAt: ((id: PlantId, callerKey: string) => Promise<bigint | number>) | undefined;
   /** Makes the id of a request that has none. */
   readonly makeRequestId: () => string;
   readonly tickBudget: TickBudget;
@@ -115,7 +115,7 @@ export class Exchange implements PendingCreate, BodyOwner {
   settle(outcome: CreateOutcome): void {
     if (outcome === "created" || outcome === "unchanged") this.#accept(outcome);
     else if (outcome === "conflict" && this.onTakenId !== undefined) this.onTakenId();
-    else this.reject(toApiError(outcome, this.#shared.contract, this.plant, this.idSource === "key"));
+    else this.reject(errorOfOutcome(outcome, this.#shared.contract, this.plant, this.idSource));
   }
 
   /** Responds to an operation other than a create. */
@@ -146,7 +146,7 @@ export class Exchange implements PendingCreate, BodyOwner {
   fail(error: unknown): void {
     if (this.#isSettled) return;
     this.#shared.emit({ kind: "internalError", requestId: this.requestId, error });
-    this.reject(internalError());
+    this.reject(internalError(this.idSource !== "server"));
   }
 
   /** Responds to an operation that the store has failed. */
@@ -178,7 +178,7 @@ export class Exchange implements PendingCreate, BodyOwner {
       );
   }
 
-  #sendPlant(outcome: "created" | "unchanged", createdAt?: bigint | number | null): void {
+  #sendPlant(outcome: "created" | "unchanged", createdAt?: bigint | number): void {
     const { contract, itemPath } = this.#shared;
     const { create, replace, change } = contract.operations;
     this.#complete(create.status, outcome, undefined);
@@ -239,21 +239,28 @@ export function requestIdMaker(): () => string {
 }
 
 /** The error of a plant that was not stored, or may not be. */
-export function toApiError(
+export function errorOfOutcome(
   outcome: Exclude<CreateOutcome, "created" | "unchanged">,
   contract: Contract,
   plant: Plant,
-  hasKey = false,
+  idSource: Exchange["idSource"] = "body",
 ): ApiError {
   const { one } = contract.words;
   switch (outcome) {
     case "conflict":
-      return conflictError(contract, plant, hasKey);
+      return conflictError(contract, plant, idSource === "key");
     case "overloaded":
       return overloaded(contract);
     case "closed":
       return unavailable(`The server is stopping and did not store the ${one}`);
     case "unavailable":
+      // Sent again, it would get another id.
+      if (idSource === "server")
+        return new ApiError(
+          "unavailable",
+          `The store cannot be written now, and the ${one} may be stored; look before you send it again, or send an Idempotency-Key.`,
+          { retryAfterSeconds: 1 },
+        );
       return unavailable(`The store cannot be written now, and the ${one} may not be stored`);
   }
 }
@@ -263,7 +270,7 @@ export function overloaded({ words }: Contract): ApiError {
   return unavailable(`The server is overloaded and did not store the ${words.one}`);
 }
 
-/** The error of a create whose time cannot be read. Another one would be another plant. */
+/** The error of a create whose time cannot be read. The plant is stored: a second create could store another one. */
 function unreadable({ words }: Contract, { id }: Plant): ApiError {
   return new ApiError(
     "unavailable",
@@ -271,10 +278,12 @@ function unreadable({ words }: Contract, { id }: Plant): ApiError {
   );
 }
 
-/** The error of a request that has met an exception. */
-export function internalError(): ApiError {
-  return new ApiError(
-    "internalError",
-    "Internal error; the server's log has the details. Sending the request again is safe.",
-  );
+/**
+ * The error of a request that has met an exception.
+ *
+ * @param isRepeatable whether sending it again cannot do the same twice.
+ */
+export function internalError(isRepeatable = true): ApiError {
+  const advice = isRepeatable ? " Sending the request again is safe." : "";
+  return new ApiError("internalError", `Internal error; the server's log has the details.${advice}`);
 }

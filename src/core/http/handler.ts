@@ -60,12 +60,12 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
       else void rejectRoute(exchange, route.error);
     });
 
-  async function createdAt(id: PlantId, callerKey: string): Promise<bigint | number | null> {
-    const rows = await storeOf?.(callerKey).read.query<{ created_at: bigint | number | null }>(
+  async function createdAt(id: PlantId, callerKey: string): Promise<bigint | number> {
+    const rows = await storeOf?.(callerKey).read.query<{ created_at: bigint }>(
       "SELECT created_at FROM plants WHERE id = $1",
       [id],
     );
-    // Somebody has deleted it meanwhile.
+    // The plant may have been deleted after the commit.
     return rows?.[0]?.created_at ?? Date.now();
   }
 

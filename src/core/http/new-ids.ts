@@ -9,7 +9,7 @@ const processBits = 16n;
 const counterBits = 6n;
 const epoch = Date.UTC(2025, 0, 1);
 
-/** Of texts, in the bits that the version of a UUID leaves free. */
+/** Bits of the counter in ids that are texts: those that the version of a UUID leaves free. */
 const textCounterBits = 12n;
 
 /**
@@ -52,7 +52,7 @@ function ticks(now: () => number, bits: bigint): () => { readonly ms: number; re
   };
 }
 
-/** Of a key: printable ASCII, with or without the double quotes of a structured field. */
+/** Characters of an Idempotency-Key, which are printable ASCII. */
 const keyCharactersMax = 255;
 
 /**
@@ -62,10 +62,11 @@ const keyCharactersMax = 255;
 export function idempotencyKey(headers: Headers): string | undefined | ApiError {
   const key = headers.get("idempotency-key");
   if (key === null) return undefined;
+  // With or without the double quotes of a structured field.
   const text = /^"(.*)"$/.exec(key)?.[1] ?? key;
   if (text !== "" && text.length <= keyCharactersMax && /^[\x20-\x7e]*$/.test(text)) return text;
   return new ApiError(
-    "badRequest",
+    "invalidParameter",
     `The Idempotency-Key must have 1 to ${keyCharactersMax} printable ASCII characters, such as a UUID.`,
   );
 }

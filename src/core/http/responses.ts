@@ -23,7 +23,7 @@ export function plantResponse(
   contract: Contract,
   plant: Plant,
   requestId: string,
-  createdAt?: bigint | number | null,
+  createdAt?: bigint | number,
 ): Response {
   const { status } = contract.operations.create;
   if (!contract.returnsBody) {

@@ -7,19 +7,24 @@ import type { PlantId } from "../contract/plant-id.ts";
 import type { SqlStatement, SqlValue } from "./sql-connection.ts";
 import type { SqlWork } from "./sql-work.ts";
 
-/** A change or a deletion of one plant, or the restoration of a deleted one. */
+/** A change or a deletion of one plant, or the creation of one that is not there. */
 export interface PlantEdit {
   readonly id: PlantId;
   /**
-   * The plant that the operator was shown: the edit is not made if another one is stored now.
-   * Undefined for a plant that is to be restored: there must be none. "any" to delete whatever is
-   * stored.
+   * What is stored: the edit is not made if it is another plant. "any" for any, and undefined for
+   * nothing.
    */
   readonly expected: Values | "any" | undefined;
   /** Undefined to delete the plant. */
   readonly replacement: Values | undefined;
-  /** When and by whom a plant that is restored was created, as the columns of `edits` have it. */
-  readonly creation?: { readonly createdAt: bigint | null; readonly creator: bigint | null };
+  /** Required where nothing is stored. */
+  readonly creation?: Creation;
+}
+
+/** When and by whom a plant was created, as the columns of a row have it. */
+export interface Creation {
+  readonly createdAt: bigint;
+  readonly creator: bigint | null;
 }
 
 /** The run that the edits of a call are recorded under, in the table `edits`. */
@@ -99,7 +104,9 @@ function writeStatement(
   const returning = `RETURNING ${["created_at", "creator", ...columns].join(", ")}`;
   const values = replacement === undefined ? [] : toColumns(contract, replacement).map(parameter);
   if (expected === undefined) {
-    const others = [creation?.createdAt ?? null, creation?.creator ?? null, id].map(parameter);
+    if (creation === undefined) throw new Error("A plant that is restored needs its creation");
+    const { createdAt, creator } = creation;
+    const others = [createdAt, creator, id].map(parameter);
     const sql = `INSERT INTO plants (${columns.join(", ")}, created_at, creator, id)
                  VALUES (${[...values, ...others].join(", ")}) ON CONFLICT (id) DO NOTHING ${returning}`;
     return { sql, parameters };

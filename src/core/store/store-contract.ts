@@ -11,7 +11,7 @@ type Engine = "sqlite" | "postgres";
 export interface FoundStore {
   /** 0 if there is none yet. */
   readonly version: number;
-  /** Undefined in a store of the first version, which is a Plant Store. */
+  /** Undefined if there is none yet. */
   readonly source: ContractSource | undefined;
 }
 
@@ -22,11 +22,10 @@ export interface FoundStore {
  * @param known is not read again.
  */
 export async function chooseContract(
-  { version, source }: FoundStore,
+  { source: own }: FoundStore,
   wanted: ContractSource | undefined,
   known?: Contract,
 ): Promise<Contract> {
-  const own = source ?? (version > 0 ? plantStoreSource : undefined);
   const isUnchanged = wanted === undefined || own === undefined || isSameSource(own, wanted);
   const chosen = wanted ?? own ?? plantStoreSource;
   if (isUnchanged && known !== undefined && isSameSource(known.source, chosen)) return known;

@@ -39,7 +39,7 @@ export class Turns {
     for (let call = this.#next(); call !== undefined; call = this.#next()) {
       const { deadline, run, response } = call;
       if (performance.now() > deadline) response.reject(new TurnTimeout("the store is busy"));
-      else await run().then(response.resolve, response.reject);
+      else await Promise.try(run).then(response.resolve, response.reject);
     }
     this.#isRunning = false;
   }

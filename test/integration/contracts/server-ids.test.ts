@@ -81,7 +81,7 @@ for (const engine of engines)
       });
       expect((await book(body, "another")).text).not.toBe(first?.text ?? "");
       for (const key of ["", "é", "x".repeat(256)])
-        expect((await book(body, key)).json).toMatchObject({ error: 40000 });
+        expect((await book(body, key)).json).toMatchObject({ error: 40004 });
     });
 
     test("are the same on every server, and for a token that is rotated", async () => {
@@ -130,6 +130,29 @@ test("a taken id is never shown: the create gets another one", async () => {
   expect(response.status).toBe(201);
   expect(new Set(tried).size).toBe(3);
   expect(response.text).toBe(`{"visitId":${tried.at(-1)},"guest":"Grace"}`);
+  await server.stop();
+});
+
+test("a create that may be stored under an id of the server is not said to be safe to send again", async () => {
+  using folder = new TemporaryFolder();
+  const events = { onUnavailable: () => undefined, onFailed: () => undefined };
+  const store = await openServerStore(`sqlite:${folder.file("visits.db")}`, "create", events, {
+    contract: source,
+  });
+  store.create = async (batch) => batch.map(() => "unavailable");
+  const { token, record } = makeToken({ name: "guest", expiresAt: null }, { now: Date.now(), randomBytes });
+  await store.tokens.add(record);
+  const server = await startServer({ store, listener: { port: 0 } });
+  const book = (headers: Record<string, string>) =>
+    send(`${server.url}/visits`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json", ...headers },
+      body: '{"guest":"Grace"}',
+    });
+  const [unsafe, safe] = [await book({}), await book({ "Idempotency-Key": "k" })];
+  expect([unsafe.status, unsafe.headers.get("retry-after")]).toEqual([503, "1"]);
+  expect(unsafe.text).toContain("may be stored; look before you send it again, or send an Idempotency-Key");
+  expect([safe.status, safe.text]).toEqual([503, expect.stringContaining("retrying in 1 second is safe")]);
   await server.stop();
 });
 

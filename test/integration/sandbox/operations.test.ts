@@ -41,7 +41,7 @@ test("Prefer forces an error of each operation, and the log has it", async () =>
   expect(notOffered.headers.get("allow")).toBe("DELETE");
   expect((await request("GET", "/plants", { Prefer: "code=40004" })).json).toEqual({
     error: 40004,
-    message: "A parameter of the path or the query is not valid.",
+    message: "A parameter of the path or the query, or a header field, is not valid.",
   });
   // Only requests to paths of operations are changed.
   expect((await request("GET", "/nowhere", { Prefer: "code=503" })).status).toBe(404);

@@ -101,7 +101,7 @@ export function leaveLog(path: string): void {
     const { Database } = require("bun:sqlite");
     const database = new Database(process.argv[1]);
     database.run("PRAGMA journal_mode = WAL");
-    database.run("INSERT INTO plants (id, name) VALUES (1000, 'in the log')");
+    database.run("INSERT INTO plants (id, name, created_at) VALUES (1000, 'in the log', 0)");
     process.kill(process.pid, "SIGKILL");`;
   spawnSync(process.execPath, ["-e", script, path]);
   expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);

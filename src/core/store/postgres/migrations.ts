@@ -23,7 +23,7 @@ const migrations: readonly ((contract: Contract) => readonly string[])[] = [
     `CREATE TABLE plants (
        id         ${idColumnType(contract, "postgres")} PRIMARY KEY,
        ${columnDefinitions(contract, "postgres")},
-       created_at bigint,
+       created_at bigint NOT NULL,
        creator    integer
      )`,
 
@@ -50,16 +50,13 @@ const migrations: readonly ((contract: Contract) => readonly string[])[] = [
        editor     text NOT NULL,
        before     text,
        after      text,
-       created_at bigint,
+       created_at bigint NOT NULL,
        creator    integer,
        PRIMARY KEY (plant_id, run, seq)
      )`,
     "CREATE INDEX edits_by_run ON edits (run, seq)",
     "CREATE INDEX edits_by_time ON edits (edited_at, run, seq)",
   ],
-
-  // Beside the version, which every role of a server may read.
-  () => ["ALTER TABLE plantstore_schema ADD COLUMN contract text, ADD COLUMN collection text"],
 ];
 
 /** The time limit of one statement of a migration, which may read or rewrite a large table. */
@@ -132,7 +129,7 @@ async function migrate(
 
 async function findStore(pool: Queries): Promise<FoundStore> {
   const version = await schemaVersion(pool);
-  if (version < 2) return { version, source: undefined };
+  if (version === 0) return { version, source: undefined };
   const { rows } = await pool.query<{ contract: string | null; collection: string | null }>(
     "SELECT contract, collection FROM plantstore_schema",
   );
@@ -170,7 +167,8 @@ async function upgrade(
   // A second server waits here, and then finds the newest version.
   await connection.query(`SELECT pg_advisory_xact_lock(${schemaLock})`);
   await connection.query(
-    "CREATE TABLE IF NOT EXISTS plantstore_schema (only_row bool PRIMARY KEY, version int4 NOT NULL, CHECK (only_row))",
+    `CREATE TABLE IF NOT EXISTS plantstore_schema
+       (only_row bool PRIMARY KEY, version int4 NOT NULL, contract text, collection text, CHECK (only_row))`,
   );
   const { version, source } = await findStore(connection);
   if (version > newestVersion) throw tooNew(version);

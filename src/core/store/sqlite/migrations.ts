@@ -16,15 +16,17 @@ import type { Database } from "./driver.ts";
 const applicationId = 0x706c6e74;
 
 const migrations: readonly ((contract: Contract) => string)[] = [
-  // created_at and creator are null where it is unknown when and by whom a plant was created. An
-  // edit has what the plant was and became, as JSON, and when and by whom a deleted one was created.
+  // `contract` has the description that the store was opened with last, and its collection. A creator
+  // is null where it is unknown. An edit has what the plant was and became, as JSON, and when and by
+  // whom a deleted one was created.
   (contract) => `CREATE TABLE plants (
      id         ${idColumnType(contract, "sqlite")} PRIMARY KEY,
      ${columnDefinitions(contract, "sqlite")},
-     created_at INTEGER,
+     created_at INTEGER NOT NULL,
      creator    INTEGER
    ) STRICT${contract.id.type.kind === "integer" ? "" : ", WITHOUT ROWID"};
 
+   CREATE TABLE contract (text TEXT NOT NULL, collection TEXT) STRICT;
    CREATE TABLE creators (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
 
    CREATE TABLE tokens (
@@ -48,15 +50,12 @@ const migrations: readonly ((contract: Contract) => string)[] = [
      editor     TEXT NOT NULL,
      before     TEXT,
      after      TEXT,
-     created_at INTEGER,
+     created_at INTEGER NOT NULL,
      creator    INTEGER,
      PRIMARY KEY (plant_id, run, seq)
    ) STRICT;
    CREATE INDEX edits_by_run ON edits (run, seq);
    CREATE INDEX edits_by_time ON edits (edited_at, run, seq);`,
-
-  // The description that the store was opened with last, and its collection.
-  () => "CREATE TABLE contract (text TEXT NOT NULL, collection TEXT) STRICT",
 ];
 
 /** The schema version that this program works with. */
@@ -90,7 +89,7 @@ export function isPlantStore(database: Database): boolean {
 /** A store as it is before it is opened. Throws as schemaVersion does. */
 export function findStore(database: Database, path: string): FoundStore {
   const version = schemaVersion(database, path);
-  if (version < 2) return { version, source: undefined };
+  if (version === 0) return { version, source: undefined };
   const row = database
     .query<{ text: string; collection: string | null }, []>("SELECT text, collection FROM contract")
     .get();

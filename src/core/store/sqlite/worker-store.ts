@@ -60,18 +60,19 @@ export class SqliteWorkerStore implements PlantStore {
     wanted?: ContractSource,
   ): Promise<SqliteWorkerStore> {
     const store = new SqliteWorkerStore(path, events);
+    let read: Contract;
     try {
       // Probably the store's, too; read while the threads start.
-      const read = await readContract(wanted ?? plantStoreSource);
+      read = await readContract(wanted ?? plantStoreSource);
       await store.#commitThread.open(path, mode, wanted, sentContract(read), store.#batches.buffer);
-      const source = await store.#commitThread.served.thread.source();
-      store.#useContract(isSameSource(read.source, source) ? read : await readContract(source));
     } catch (error) {
       store.#commitThread.end(true);
       store.#checkpointThread.end(true);
       throw error;
     }
     try {
+      const source = await store.#commitThread.served.thread.source();
+      store.#useContract(isSameSource(read.source, source) ? read : await readContract(source));
       await store.#startCheckpoints(events);
     } catch (error) {
       await store[Symbol.asyncDispose]();

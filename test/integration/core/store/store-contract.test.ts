@@ -8,7 +8,7 @@ import { storeAt } from "../../../../src/core/store/open-store.ts";
 import { toEntries } from "../../../../src/core/store/plant-store.ts";
 import { engines } from "../../../support/engines.ts";
 import { settled } from "../../../support/settled.ts";
-import { exported, openedStore, runSql } from "../../../support/stored-plants.ts";
+import { exported, openedStore } from "../../../support/stored-plants.ts";
 
 type Json = Record<string, unknown>;
 
@@ -147,21 +147,6 @@ for (const engine of engines)
       await using store = await openedStore(database);
       expect(store.contract.source).toEqual(original);
       expect(await exported(database)).toBe('{"id":1,"name":"top","size":3}\n');
-    });
-
-    test("a store of the first version of the schema is a Plant Store", async () => {
-      const { database } = resources.use(await engine.createTestStore());
-      await (await openedStore(database))[Symbol.asyncDispose]();
-      if (engine.name === "sqlite") {
-        await runSql(database, "DROP TABLE contract");
-        await runSql(database, "PRAGMA user_version = 1");
-      } else {
-        await runSql(database, "ALTER TABLE plantstore_schema DROP COLUMN contract, DROP COLUMN collection");
-        await runSql(database, "UPDATE plantstore_schema SET version = 1");
-      }
-      expect(await settled(openedStore(database, undefined, original))).toThrow("its collection is /plants");
-      await using store = await openedStore(database);
-      expect(store.contract.source).toEqual(plantStoreSource);
     });
 
     test("of servers that start at once with two versions of a contract, one after the other has the store, and nothing is lost", async () => {

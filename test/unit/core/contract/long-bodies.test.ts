@@ -4,6 +4,7 @@ import { afterEach, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { ApiError } from "../../../../src/core/contract/errors.ts";
 import { parsePlant, parsePlantJson } from "../../../../src/core/contract/plant.ts";
+import { contractWith } from "../../../support/console.ts";
 import { plantStore } from "../../../support/contracts.ts";
 
 const parse = spyOn(JSON, "parse");
@@ -77,4 +78,16 @@ test("a long body is parsed like a short one, to the last word of its error", ()
     }),
     { numRuns: 1_000 },
   );
+});
+
+test("a member that the contract does not allow is found behind one that is readOnly", async () => {
+  const contract = await contractWith(
+    { name: { type: "string" }, seen: { type: "string", readOnly: true } },
+    ["name"],
+    { additionalProperties: false },
+  );
+  for (const name of ["short", "x".repeat(5_000)]) {
+    const read = parsePlantJson(contract, JSON.stringify({ seen: "now", evil: 1, id: 1, name }));
+    expect(read instanceof ApiError && read.message).toContain('it must have no member "evil"');
+  }
 });
