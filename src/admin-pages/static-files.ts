@@ -18,13 +18,13 @@ type Bytes = Uint8Array<ArrayBuffer>;
  * @param headers sent with every file.
  */
 export function staticFiles(
-  files: ReadonlyMap<string, () => Promise<Bytes>>,
+  files: ReadonlyMap<string, () => Promise<string>>,
   headers: Readonly<Record<string, string>>,
 ): Hono {
   const retainedHeaders = [...Object.keys(headers), "Content-Type", "Cache-Control", "ETag", "Vary"];
   const app = new Hono().use(etag({ retainedHeaders }));
   for (const [path, read] of files) {
-    const plain = once(async () => toRepresentation(await read()));
+    const plain = once(async () => toRepresentation(new TextEncoder().encode(await read())));
     const compressed = once(async () => toRepresentation(await gzip(await read())));
     app.get(path, async (c) => {
       const isGzip =
@@ -64,7 +64,7 @@ function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
 }
 
 /** Compresses in another thread. Loading zlib takes 4 ms of processor time. */
-async function gzip(bytes: Bytes): Promise<Bytes> {
+async function gzip(text: string): Promise<Bytes> {
   const zlib = await import("node:zlib");
-  return new Uint8Array(await promisify<Uint8Array, Buffer>(zlib.gzip)(bytes));
+  return new Uint8Array(await promisify<string, Buffer>(zlib.gzip)(text));
 }

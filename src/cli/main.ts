@@ -30,14 +30,13 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   config: async () => (await import("./config-command.ts")).configCommand(),
 };
 
+// Without await: the package has this as CommonJS, which has no await outside of functions.
 if (import.meta.main) {
-  try {
-    await runCommandLine(process.argv.slice(2));
-  } catch (error) {
+  runCommandLine(process.argv.slice(2)).catch((error) => {
     const { exitCode, line } = describeError(error);
     if (line !== undefined) printError(line);
     process.exitCode = exitCode;
-  }
+  });
 }
 
 /** Runs a command. Rejects with the error that ends it; describeError has its line. */

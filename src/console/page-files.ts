@@ -2,19 +2,17 @@
 
 import { AdminError, securityHeaders } from "../admin-pages/admin-responses.ts";
 import { staticFiles } from "../admin-pages/static-files.ts";
-import iconImage from "./page/icon.svg" with { type: "file" };
-import indexPage from "./page/index.html" with { type: "file" };
-import styleSheet from "./page/style.css" with { type: "file" };
-import uplotStyle from "./page/uplot.css" with { type: "file" };
+import iconImage from "./page/icon.svg" with { type: "text" };
+import indexPage from "./page/index.html" with { type: "text" };
+import styleSheet from "./page/style.css" with { type: "text" };
+import uplotStyle from "./page/uplot.css" with { type: "text" };
 import { bundlePage } from "./page-bundle.ts";
 
-const read = (path: string) => () => Bun.file(path).bytes();
-
 const sharedFiles = [
-  ["/console/icon.svg", read(iconImage)],
-  ["/console/style.css", read(styleSheet)],
-  ["/console/uplot.css", read(uplotStyle)],
-  ["/console/app.js", async () => new TextEncoder().encode(await bundlePage())],
+  ["/console/icon.svg", async () => iconImage],
+  ["/console/style.css", async () => styleSheet],
+  ["/console/uplot.css", async () => uplotStyle],
+  ["/console/app.js", () => bundlePage()],
 ] as const;
 
 /** By the service whose name the page has: a process has one. */
@@ -23,11 +21,9 @@ const made = new Map<string, ReturnType<typeof staticFiles>>();
 export function pageFiles(service: string): ReturnType<typeof staticFiles> {
   const existing = made.get(service);
   if (existing !== undefined) return existing;
-  const index = async () => {
-    // The types know only HTML that Bun bundles.
-    const html = await Bun.file(indexPage as unknown as string).text();
-    return new TextEncoder().encode(html.replaceAll("Plant Store", () => Bun.escapeHTML(service)));
-  };
+  // The types know only HTML that Bun bundles.
+  const html = indexPage as unknown as string;
+  const index = async () => html.replaceAll("Plant Store", () => Bun.escapeHTML(service));
   const files = staticFiles(new Map([["/console/", index], ...sharedFiles]), securityHeaders)
     .onError((error) => {
       throw error;

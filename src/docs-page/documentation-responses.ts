@@ -8,8 +8,8 @@ import type { Operation } from "../core/http/operation.ts";
 import { errorResponse } from "../core/http/responses.ts";
 import { documentationOf } from "./documentation-html.ts";
 import { contentTypes, openApiDocuments } from "./openapi-documents.ts";
-import scriptFile from "./page/page.js" with { type: "file" };
-import styleFile from "./page/style.css" with { type: "file" };
+import script from "./page/page.js" with { type: "text" };
+import style from "./page/style.css" with { type: "text" };
 import { documentNames, type FileName, fileNames } from "./paths.ts";
 import { servedDocument } from "./served-document.ts";
 
@@ -42,8 +42,8 @@ const contentSecurityPolicy = [
 const wellFormedHost = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 const fileOf: Readonly<Record<FileName, string>> = {
-  "docs/page.js": scriptFile,
-  "docs/style.css": styleFile,
+  "docs/page.js": script,
+  "docs/style.css": style,
 };
 
 /** The responses to the paths of paths.ts. */
@@ -55,9 +55,7 @@ export function documentationResponses({
 }: DocumentationOptions): Handler {
   const documents = new Map(documentNames.map((name) => [`${basePath}/${name}`, name]));
   const describe = openApiDocuments(contract, operations, basePath);
-  const files = new Map(
-    fileNames.map((name) => [`${basePath}/${name}`, () => Bun.file(fileOf[name]).bytes()]),
-  );
+  const files = new Map(fileNames.map((name) => [`${basePath}/${name}`, async () => fileOf[name]]));
   const fileRoutes = staticFiles(files, commonHeaders);
   let render: ReturnType<typeof documentationOf> | undefined;
 

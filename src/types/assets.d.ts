@@ -1,10 +1,10 @@
-/** Files that are imported as their path, which is valid in a compiled executable, too. */
+/** Files that are imported as their text. */
 declare module "*.css" {
-  const path: string;
-  export default path;
+  const text: string;
+  export default text;
 }
 
 declare module "*.svg" {
-  const path: string;
-  export default path;
+  const text: string;
+  export default text;
 }

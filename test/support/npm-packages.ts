@@ -37,7 +37,7 @@ export function packConformance(folder: TemporaryFolder): Promise<string> {
 /** Packs the server, and returns the path of the tarball. */
 export function packServer(folder: TemporaryFolder): Promise<string> {
   const documents = ["README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "openapi.yaml"];
-  return packCopy(["bin", "src", "packages", ...documents], ".", folder);
+  return packCopy(["bin", "src", "scripts", "packages", ...documents], ".", folder);
 }
 
 /** Packs a package in a copy, because its prepack script writes its dist/. */

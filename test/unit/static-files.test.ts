@@ -1,20 +1,15 @@
 // Static files: content types, revalidation, HEAD, and gzip.
 
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
 import { staticFiles } from "../../src/admin-pages/static-files.ts";
-import { TemporaryFolder } from "../support/server.ts";
 
-const folder = new TemporaryFolder();
-afterAll(() => folder[Symbol.dispose]());
 const script = "export const answer = 42;\n".repeat(20_000);
-await Bun.write(folder.file("style.css"), "p { color: green; }");
-await Bun.write(folder.file("script.js"), script);
 
 const assets = staticFiles(
   new Map([
-    ["/style.css", () => Bun.file(folder.file("style.css")).bytes()],
-    ["/script.js", () => Bun.file(folder.file("script.js")).bytes()],
+    ["/style.css", async () => "p { color: green; }"],
+    ["/script.js", async () => script],
   ]),
   { "X-Content-Type-Options": "nosniff" },
 );

@@ -1,5 +1,5 @@
-/** A file that is imported as its path, which is valid in a compiled executable, too. */
+/** Imported as its text. */
 declare module "*/page.js" {
-  const path: string;
-  export default path;
+  const text: string;
+  export default text;
 }

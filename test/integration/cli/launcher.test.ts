@@ -68,6 +68,15 @@ test("Node runs the command, whose exit code it has", async () => {
   expect(wrong).toMatchObject({ exitCode: 2, stdout: "" });
 });
 
+test("a clone runs its sources, whatever was built there", async () => {
+  using folder = new TemporaryFolder();
+  await copyPackage(folder, "process.exit(1)");
+  await Bun.write(folder.file("package/package-lock.json"), "{}");
+  await Bun.write(folder.file("package/src/cli/main.ts"), "process.stdout.write('started\\n')");
+  addBun(folder.file("package/node_modules"), "bun-of-this-system", bunOfThisSystem);
+  expect(await runProgram([folder.file("package/bin/plantstore")])).toMatchObject(started);
+});
+
 test("a signal to Node ends the server in order", async () => {
   await using server = await RunningServer.start({ under: ["node"] });
   expect(await server.stop("SIGTERM")).toMatchObject({ exitCode: 0 });
@@ -95,7 +104,7 @@ async function copyPackage(
   program = "process.stdout.write('started\\n')",
 ): Promise<void> {
   cpSync(dirname(plantstore), folder.file("package/bin"), { recursive: true });
-  await Bun.write(folder.file("package/src/cli/main.ts"), program);
+  await Bun.write(folder.file("package/dist/server/main.js"), program);
 }
 
 const bunOfThisSystem = `#!/bin/sh\nexec '${process.execPath}' "$@"\n`;

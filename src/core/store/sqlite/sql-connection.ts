@@ -22,7 +22,7 @@ export function toSqlConnection(
 
 /** Opens a connection that reads a store in its own thread. Rejects with an OperatorError. */
 export async function openReadConnection(path: string): Promise<SqlConnection> {
-  const worker = new WorkerClient<typeof openSql>(new URL("./sql-worker.ts", import.meta.url), {
+  const worker = new WorkerClient<typeof openSql>(new URL("./sql-worker", import.meta.url), {
     name: "sql",
   });
   await worker.open(path);

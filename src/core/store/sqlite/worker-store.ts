@@ -35,7 +35,8 @@ export class SqliteWorkerStore implements PlantStore {
 
   private constructor(path: string, { onUnavailable, onFailed }: StoreEvents) {
     this.#path = path;
-    this.#commitThread = new WorkerClient(new URL("./commit-worker.ts", import.meta.url), {
+    // Without an extension: what is built has JavaScript.
+    this.#commitThread = new WorkerClient(new URL("./commit-worker", import.meta.url), {
       name: "commit",
       onNotification: onUnavailable,
       onPosted: () => this.#batches.announceMessage(),
@@ -45,7 +46,7 @@ export class SqliteWorkerStore implements PlantStore {
       },
     });
     // Started with the other one, although it opens the file later: starting takes 10 ms.
-    this.#checkpointThread = new WorkerClient(new URL("./checkpoint-worker.ts", import.meta.url), {
+    this.#checkpointThread = new WorkerClient(new URL("./checkpoint-worker", import.meta.url), {
       name: "checkpoint",
       onNotification: onUnavailable,
     });
