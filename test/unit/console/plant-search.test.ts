@@ -13,9 +13,12 @@ test.each([true, false])("it continues where it ended: descending %p", async (is
   }));
   await using context = await MemoryContext.of(plants);
   const sql = await context.reader();
-  // Every plant that is compared takes some milliseconds.
+  // Every statement takes some tens of milliseconds.
   let now = 0;
-  using _ = spyOn(performance, "now").mockImplementation(() => ++now);
+  using _ = spyOn(performance, "now").mockImplementation(() => {
+    now += 40;
+    return now;
+  });
   const ids: PlantId[] = [];
   let [parts, compared] = [0, 0];
   let after: PlantId | undefined;
