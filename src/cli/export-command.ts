@@ -47,7 +47,8 @@ async function exportPlants(
   const { contract } = store;
   const group = groupOf(contract, args);
   await using sql = await store.openSql();
-  const selection = { group, sinceId: sinceId === undefined ? undefined : parseId(contract, sinceId) };
+  const since = sinceId === undefined ? undefined : parseId(contract, sinceId);
+  const selection = { group, sinceId: since, withCreation };
   // The reader of a pipe may write to the same terminal.
   using progress = new Progress(quiet || !host().output.isFile ? undefined : host().error);
   async function* plants() {

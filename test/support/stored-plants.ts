@@ -80,7 +80,9 @@ export async function exported(database: string): Promise<string> {
 
 /** All plants of a store, with their creations. */
 export async function storedPlants(database: string): Promise<StoredPlant[]> {
-  return (await reading(database, (sql, contract) => Array.fromAsync(readPlants(contract, sql)))).flat();
+  const read = (sql: SqlConnection, contract: Contract) =>
+    Array.fromAsync(readPlants(contract, sql, { withCreation: true }));
+  return (await reading(database, read)).flat();
 }
 
 export function storedPlant(database: string, id: bigint): Promise<StoredPlant | undefined> {
