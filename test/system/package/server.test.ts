@@ -133,7 +133,7 @@ test("stack traces of what was built name the lines of the sources", async () =>
   ]);
   expect(exitCode).toBe(1);
   const [, path = "", line = 0] = /at startAdminServer \((\S+):(\d+):\d+\)/.exec(stderr) ?? [];
-  expect(path).toEndWith("/src/core/admin/server.ts");
+  expect(path).toEndWith("/src/core/admin/admin-server.ts");
   expect(readFileSync(path, "utf8").split("\n")[Number(line) - 1]).toContain("Bun.serve");
 });
 

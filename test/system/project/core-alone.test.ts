@@ -49,20 +49,20 @@ const extras: Readonly<Record<string, { folders: string[]; wiring: string[]; cal
   // The sandbox parses messages as conformance does.
   conformance: {
     folders: ["conformance", "sandbox"],
-    wiring: ["conformance.ts", "sandbox.ts"],
+    wiring: ["conformance-command.ts", "sandbox-command.ts"],
     called: "conformanceCommand|sandboxCommand",
   },
-  sandbox: { folders: ["sandbox"], wiring: ["sandbox.ts"], called: "sandboxCommand" },
+  sandbox: { folders: ["sandbox"], wiring: ["sandbox-command.ts"], called: "sandboxCommand" },
   // The sandbox returns examples of the served description.
   documentation: {
     folders: ["docs-page", "sandbox"],
-    wiring: ["sandbox.ts"],
+    wiring: ["sandbox-command.ts"],
     called: "documentation|sandboxCommand",
   },
   // The sandbox shares the sessions of the console.
   console: {
     folders: ["console", "sandbox"],
-    wiring: ["serve-console.ts", "sandbox.ts"],
+    wiring: ["serve-console.ts", "sandbox-command.ts"],
     called: "createConsole|sandboxCommand",
   },
 };
