@@ -28,7 +28,7 @@ async function readStats(store: PlantStore) {
   const active = all.filter((token) => isActive(token, Date.now())).length;
   const revoked = all.filter(({ revokedAt }) => revokedAt !== null).length;
   const tokens = { active, expired: all.length - active - revoked, revoked };
-  return { engine, plants, bytesOnDisk: bytes ?? null, tokens };
+  return { engine, plants, bytesOnDisk: bytes, tokens };
 }
 
 function formatStats({
@@ -40,7 +40,7 @@ function formatStats({
   return formatTable([
     ["engine", engine],
     ["plants", plants.toLocaleString("en")],
-    ["size on disk", bytesOnDisk === null ? "unknown" : `${bytesOnDisk.toLocaleString("en")} bytes`],
+    ["size on disk", `${bytesOnDisk.toLocaleString("en")} bytes`],
     ["tokens", `${tokens.active} active, ${tokens.expired} expired, ${tokens.revoked} revoked`],
   ]);
 }

@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { isActive, makeToken, randomBytes } from "../core/auth/token.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import { planRotation, type Rotated, type RotationOutcome } from "../core/store/token-store.ts";
+import { planRotation, type Rotated, type RotationOutcome } from "../core/store/token-record.ts";
 import { toIsoString, toTokenSummary } from "../operations/token-summary.ts";
 import { withSettings } from "./config/command-options.ts";
 import { formatTable, printError, printStoredLines } from "./output.ts";

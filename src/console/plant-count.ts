@@ -34,7 +34,7 @@ export class PlantCount {
     return {
       plants: this.#last?.plants ?? null,
       countedSoFar: this.#running?.plants ?? null,
-      bytes: (await store.bytesOnDisk()) ?? null,
+      bytes: await store.bytesOnDisk(),
     };
   }
 

@@ -1,5 +1,4 @@
-// Starts a server on an open store: the public listener with the one operation, and the admin
-// listener. `plantstore serve`, `plantstore sandbox`, tests, benchmarks, and programs that embed
+// Starts a server on an open store: the public listener and the admin listener. `plantstore serve`, `plantstore sandbox`, tests, benchmarks, and programs that embed
 // the service all start one here.
 
 import { randomInt } from "node:crypto";
@@ -194,12 +193,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     emit,
   });
   const handle = withTickBudget(
-    withCors(
-      options.cors ?? "*",
-      operations,
-      contract.operations.create.status,
-      options.wrapHandler?.(service) ?? service,
-    ),
+    withCors(options.cors ?? "*", operations, options.wrapHandler?.(service) ?? service),
   );
 
   const connectionLimit = new ConnectionLimit({

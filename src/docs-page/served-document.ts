@@ -7,7 +7,8 @@ import { type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors
 import { bodyJson } from "../core/contract/plant.ts";
 import { type Access, readSecurity, tokenField } from "../core/contract/security.ts";
 import { withArticle } from "../core/contract/words.ts";
-import type { DescribedOperation, DescribedParameters, Operation } from "../core/http/operation.ts";
+import type { DescribedOperation, DescribedParameters } from "../core/http/described-operation.ts";
+import type { Operation } from "../core/http/operation.ts";
 import { codeSamples } from "./code-samples.ts";
 import {
   type DescribedParameter,

@@ -20,8 +20,9 @@ import type { ContractSource } from "../core/contract/contract.ts";
 import { plantStoreSource } from "../core/contract/default-contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { storeAt } from "../core/store/open-store.ts";
-import { Database, lockWaitMs, SQLiteError } from "../core/store/sqlite/driver.ts";
-import { describeError, hasFailureMarker, isLocked } from "../core/store/sqlite/errors.ts";
+import { hasFailureMarker } from "../core/store/sqlite/disk-failure.ts";
+import { Database, isLocked, lockWaitMs, SQLiteError } from "../core/store/sqlite/driver.ts";
+import { describeError } from "../core/store/sqlite/errors.ts";
 import {
   failureMarkerSuffix,
   fileId,

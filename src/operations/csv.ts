@@ -2,7 +2,7 @@
 
 import type { Contract, Field } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import { parsePlantTexts } from "../core/contract/plant.ts";
+import { parsePlantTexts } from "../core/contract/plant-texts.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import {
   type CsvCells,

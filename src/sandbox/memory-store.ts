@@ -11,7 +11,8 @@ import { Database, sizeLimitOperation } from "../core/store/sqlite/driver.ts";
 import { migrate } from "../core/store/sqlite/migrations.ts";
 import { SqlitePlants } from "../core/store/sqlite/plants.ts";
 import { toSqlConnection } from "../core/store/sqlite/sql-connection.ts";
-import { editPlants, runWork, SqlReader } from "../core/store/sqlite/sql-statements.ts";
+import { SqlReader } from "../core/store/sqlite/sql-reader.ts";
+import { editPlants, runWork } from "../core/store/sqlite/sql-work.ts";
 
 interface Opened {
   readonly database: Database;
@@ -56,8 +57,11 @@ export class MemoryStore implements PlantStore {
     return editPlants(this.#current.database, this.contract, edits, run);
   }
 
-  async bytesOnDisk(): Promise<undefined> {
-    return undefined;
+  async bytesOnDisk(): Promise<number> {
+    const [[bytes] = []] = this.#current.database
+      .query("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+      .values();
+    return Number(bytes);
   }
 
   async assertWritable(): Promise<void> {

@@ -2,9 +2,9 @@
 
 import { ApiError, invalidToken } from "../contract/errors.ts";
 import type { Access } from "../contract/security.ts";
+import { hasLongBody } from "../long-body.ts";
 import { type AuthResult, anonymous, type Caller } from "./caller.ts";
 import type { JwtVerifier } from "./jwt-verifier.ts";
-import { hasLongBody } from "./long-body.ts";
 import { tokenPrefix } from "./token.ts";
 import { type TokenCache, unknownToken } from "./token-cache.ts";
 
@@ -92,7 +92,7 @@ export class Authenticator {
   #authenticateKey(headers: Headers, keyHeader: string, access: Access): AuthResult | Promise<AuthResult> {
     const key = headers.get(keyHeader);
     if (key === null) return missingTokenError(access);
-    // No Authorization field has a line end.
+    // The line end keeps API keys apart from Authorization fields, which have none, in the cache.
     const credentials = `\n${key}`;
     const result = this.#tokens.recall(credentials) ?? this.#authenticateToken(key, credentials, headers);
     const named = (each: AuthResult) =>

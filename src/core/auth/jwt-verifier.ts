@@ -122,7 +122,7 @@ export class JwtVerifier {
       if (cache.size > verifiedTokensMax && oldest !== undefined) cache.delete(oldest);
       return this.#checkExpiry(verified);
     } catch (error) {
-      return error instanceof errors.JWKSNoMatchingKey ? "unknownKey" : toApiError(error);
+      return error instanceof errors.JWKSNoMatchingKey ? "unknownKey" : errorOfJose(error);
     }
   }
 
@@ -188,7 +188,7 @@ function identityOf(payload: JWTPayload, issuer: string): Pick<Caller, "key" | "
   return { key: `jwt ${issuer}`, name: issuer, issuer };
 }
 
-function toApiError(error: unknown): ApiError {
+function errorOfJose(error: unknown): ApiError {
   if (error instanceof errors.JWTExpired) return expired;
   if (!(error instanceof errors.JWTClaimValidationFailed)) return badSignature;
   return error.claim === "nbf" && error.reason === "check_failed" ? notYetValid : claimMismatch;

@@ -6,7 +6,7 @@ import { invalidToken, unavailable } from "../contract/errors.ts";
 import type { Emit } from "../observability/server-event.ts";
 import { errorMessage } from "../operator-error.ts";
 import type { TokenStore } from "../store/sql-tokens.ts";
-import type { TokenRecord } from "../store/token-store.ts";
+import type { TokenRecord } from "../store/token-record.ts";
 import { withinTime } from "../time-limit.ts";
 import type { AuthResult, Caller } from "./caller.ts";
 import { activeUntil, hashToken } from "./token.ts";
@@ -56,7 +56,7 @@ export class TokenCache {
   #version: number | undefined;
   readonly #reads = new CoalescedWork(() => this.#read());
   #hasFailed = false;
-  /** Unknown tokens wait for it. */
+  /** The change that `reload` is making; lookups of unknown tokens wait for it. */
   #change: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   readonly #readIntervalMs: number;

@@ -102,7 +102,7 @@ export interface Contract {
   readonly fields: readonly Field[];
   /** Whether JSON.stringify writes a plant, in the order of the fields. */
   readonly isPlain: boolean;
-  /** Whether the body may have members that are no fields, which are ignored. */
+  /** Whether a body may have unknown members, which are ignored. */
   readonly allowsOthers: boolean;
   /** Whether a create without the header field Idempotency-Key is rejected. */
   readonly requiresKey: boolean;

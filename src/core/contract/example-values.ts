@@ -9,7 +9,7 @@ export function toFieldValue(type: FieldType, value: unknown): FieldValue | unde
   return value === undefined ? undefined : type.fromJson(value, () => JSON.stringify(value));
 }
 
-/** The first of these that the type accepts: an example of the schema, one of the body, or one that is made. */
+/** Finds an example that the type accepts: of the schema, of a body, or one that is made up. */
 export function exampleOf(schema: Json, type: FieldType, ofBody: readonly unknown[]): FieldValue | undefined {
   const examples = Array.isArray(schema.examples) ? schema.examples : [];
   const values = Array.isArray(schema.enum) ? schema.enum : [];

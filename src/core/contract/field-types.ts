@@ -12,7 +12,7 @@ export type ColumnValue = string | number | bigint | boolean | null;
 
 /** The operations on the values of a type. `undefined` stands for a value that is not of the type. */
 export interface FieldType<Value extends FieldValue = FieldValue> {
-  /** What stays when limits change, such as "text": a store keeps values of one kind in a column. */
+  /** Such as "text": a column holds values of one kind, while their limits may change. */
   readonly kind: string;
   /** The type in messages, such as "a string". */
   readonly expected: string;
@@ -142,7 +142,7 @@ export function decimal(
   };
   return {
     ...textual,
-    kind: `decimal ${fractionDigits ?? "as sent"}`,
+    kind: fractionDigits === undefined ? "decimal" : `decimal ${fractionDigits}`,
     expected,
     fromJson: (value, digits) => (typeof value === "number" ? parse(digits()) : undefined),
     toJson: (value) => value,
@@ -240,7 +240,7 @@ export function typeOfKind(kind: string): FieldType {
     case "integer":
       return integer() as FieldType;
     case "decimal":
-      return decimal(digits === "as" ? undefined : Number(digits), "a number") as FieldType;
+      return decimal(digits === undefined ? undefined : Number(digits), "a number") as FieldType;
     case "json":
       return json("JSON", () => true, nothing) as FieldType;
     default:

@@ -71,7 +71,7 @@ function isDecimalUnit(value: unknown): boolean {
 function exactly(value: unknown, keyword: string, pointer: string): Scaled {
   const scaled = typeof value === "number" ? scaledDecimal(String(value).replace("e+", "e")) : undefined;
   if (scaled === undefined) throw contractError(pointer, `${keyword} must be a number of at most 38 digits`);
-  // The file's reader has rounded it: what it was cannot be known. Past int64 nothing is compared.
+  // JSON.parse has rounded it, so the exact limit is unknown. Past int64 nothing is compared.
   if (Math.abs(value as number) > Number.MAX_SAFE_INTEGER && Math.abs(value as number) < 2 ** 63)
     throw contractError(pointer, `${keyword} is past 2^53, where limits are not exact; leave it out`);
   return scaled;

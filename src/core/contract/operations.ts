@@ -64,7 +64,8 @@ function responsesOf({ responses }: Json): Json {
   return isObject(responses) ? responses : {};
 }
 
-interface DescribedOperation {
+/** An operation of the description, and its pointer. */
+interface PlacedOperation {
   readonly operation: Json;
   readonly pointer: string;
 }
@@ -126,9 +127,9 @@ export class OperationsReader {
       },
     };
     const others: OtherOperation[] = [];
-    const served: DescribedOperation[] = [{ operation: post, pointer }];
+    const served: PlacedOperation[] = [{ operation: post, pointer }];
     const headers = id.isRequired ? [] : ["idempotency-key"];
-    this.#noteRequest(served[0] as DescribedOperation, `POST ${path}`, headers);
+    this.#noteRequest(served[0] as PlacedOperation, `POST ${path}`, headers);
     let list = readListShape(undefined, new Map()) as ListShape;
     for (const [each, value] of Object.entries(this.#document.paths ?? {})) {
       const place = pointerTo("", "paths", each);
@@ -172,7 +173,7 @@ export class OperationsReader {
   /** The success of an operation that is served as it is described, or why it is not. */
   #served(
     name: Exclude<OperationName, "create">,
-    described: DescribedOperation,
+    described: PlacedOperation,
     create: DescribedCreate,
   ): Pick<ServedOperation, "status"> | string {
     if (name === "replace" || name === "change") return this.#servedEdit(name, described, create);
@@ -187,7 +188,7 @@ export class OperationsReader {
 
   #servedEdit(
     name: "replace" | "change",
-    { operation, pointer }: DescribedOperation,
+    { operation, pointer }: PlacedOperation,
     { schema: created, id, returned }: DescribedCreate,
   ): Omit<EditOperation, "operationId" | "access"> | string {
     const own = successOf(this.#schemas, operation, pointer, ["200", "204"]);
@@ -219,7 +220,7 @@ export class OperationsReader {
 
   /** The shape of a list whose response is described, or why it cannot be served. */
   #listShape(
-    { operation, pointer }: DescribedOperation,
+    { operation, pointer }: PlacedOperation,
     returned: DescribedCreate["returned"],
   ): ListShape | string {
     const success = successOf(this.#schemas, operation, pointer, ["200"]);
@@ -245,7 +246,7 @@ export class OperationsReader {
     return [own, shared].flatMap((each) => (Array.isArray(each) ? each : []));
   }
 
-  #noteRequest({ operation, pointer }: DescribedOperation, title: string, served: readonly string[]): void {
+  #noteRequest({ operation, pointer }: PlacedOperation, title: string, served: readonly string[]): void {
     const parameters = Array.isArray(operation.parameters) ? operation.parameters : [];
     for (const [index, value] of parameters.entries()) {
       const at = pointerTo(pointer, "parameters", String(index));
@@ -263,7 +264,7 @@ export class OperationsReader {
   }
 
   /** How callers identify themselves, as the operation or the whole description says. */
-  #access({ operation, pointer }: DescribedOperation): Access {
+  #access({ operation, pointer }: PlacedOperation): Access {
     const isOwn = operation.security !== undefined;
     const { access, accepted, refused } = readSecurity(
       isOwn ? operation.security : this.#document.security,
@@ -288,7 +289,7 @@ export class OperationsReader {
   }
 
   /** The shape of errors: the first one that is described and can be served. */
-  #readResponses(served: readonly DescribedOperation[]): ErrorShape {
+  #readResponses(served: readonly PlacedOperation[]): ErrorShape {
     const shapes: { readonly at: string; readonly shape: ErrorShape | string }[] = [];
     for (const { operation, pointer } of served)
       for (const [status, response] of Object.entries(responsesOf(operation))) {
@@ -349,12 +350,9 @@ function faultOfResource(
 export function requiresKey(schemas: Schemas, { parameters }: Json, pointer: string): boolean {
   return (Array.isArray(parameters) ? parameters : []).some((each) => {
     const parameter = schemas.resolve(each, pointer);
-    return parameter !== undefined && isKey(parameter) && parameter.required === true;
+    const isKey = parameter?.in === "header" && /^idempotency-key$/i.test(String(parameter.name));
+    return isKey && parameter.required === true;
   });
-}
-
-function isKey(parameter: Json): boolean {
-  return parameter.in === "header" && /^idempotency-key$/i.test(String(parameter.name));
 }
 
 /** Whether a path is that of one resource of a collection, such as /pets/{petId}. */

@@ -43,7 +43,7 @@ export async function fieldTypeOf(schema: Json, context: TypeContext): Promise<F
     ? plain.enum.filter((each) => !(isNullable && each === null))
     : undefined;
   if (!isKnown || (values !== undefined && !values.every((each) => typeof each === jsTypes[name as string])))
-    return jsonType(plain, context);
+    return validatedJson(plain, context);
   const { enum: _, ...open } = plain;
   const type = await scalarType(
     name as string,
@@ -112,7 +112,7 @@ const freeFormats: readonly unknown[] = ["password", "binary", "byte"];
 const comparedCodeUnitsMax = 4_096;
 
 /** Any JSON that a schema accepts. */
-async function jsonType(schema: Json, context: TypeContext): Promise<FieldType> {
+async function validatedJson(schema: Json, context: TypeContext): Promise<FieldType> {
   const { pointer, share, note } = context;
   const patterns = new Set<string>();
   const found = { comparesItems: false };

@@ -1,5 +1,5 @@
-// A contract for another thread of the server, which stores what this one has validated. To read the
-// description there, too, took 20 ms of each start.
+// A contract as plain data for another thread of the server, which stores what this one has
+// validated. To read the description again there took 20 ms of each start.
 
 import type { Contract, Field } from "./contract.ts";
 import { type FieldType, typeOfKind } from "./field-types.ts";

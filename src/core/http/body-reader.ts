@@ -2,8 +2,8 @@
 
 import { MIMEType } from "node:util";
 import type { Caller } from "../auth/caller.ts";
-import { smallBytesMax } from "../auth/long-body.ts";
 import { ApiError, unavailable } from "../contract/errors.ts";
+import { smallBytesMax } from "../long-body.ts";
 import { SharedBudget } from "../store/fair-share.ts";
 
 export interface BodyLimits {

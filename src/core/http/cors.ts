@@ -11,30 +11,21 @@ const exposedHeaders = [
   "WWW-Authenticate",
   "Retry-After",
   "Allow",
+  "Location",
   "X-Request-Id",
   "RateLimit",
   "RateLimit-Policy",
 ];
 const preflightMaxAgeSeconds = 86_400;
 
-/**
- * Responds to preflights, and adds to other responses what a page needs to read them.
- *
- * @param createStatus that of the create's success: 201 has a Location.
- */
-export function withCors(
-  origins: CorsOrigins,
-  operations: readonly Operation[],
-  createStatus: number,
-  next: Handler,
-): Handler {
+/** Responds to preflights, and adds to other responses what a page needs to read them. */
+export function withCors(origins: CorsOrigins, operations: readonly Operation[], next: Handler): Handler {
   // GET is for the interface description.
   const methods = [...new Set(["GET", ...operations.map(({ method }) => method)])].join(", ");
   const ownHeaders = operations.flatMap(({ described }) =>
     Object.values(described?.responses ?? {}).flatMap(({ headers = {} }) => Object.keys(headers)),
   );
-  const location = createStatus === 201 ? ["Location"] : [];
-  const exposed = [...exposedHeaders, ...location, ...ownHeaders].join(", ");
+  const exposed = [...exposedHeaders, ...ownHeaders].join(", ");
   return (request, context) => {
     const origin = request.headers.get("origin");
     if (origin === null) return next(request, context);

@@ -1,9 +1,8 @@
 // The handler of the public listener: passes a request to its operation, and rejects all others.
 
-import { ApiError } from "../contract/errors.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { Exchange, type ExchangeDependencies } from "./exchange.ts";
-import type { Operation, OperationServices } from "./operation.ts";
+import { type Operation, type OperationServices, rejectAuthenticated } from "./operation.ts";
 import { type Route, routerOf } from "./router.ts";
 import { TickBudget } from "./tick-budget.ts";
 
@@ -40,7 +39,7 @@ export const inProcess: RequestContext = {
 };
 
 export function createHandler(dependencies: HandlerDependencies): Handler {
-  const { operations, authenticator, storeOf, basePath, contract, makeRequestId, now, emit } = dependencies;
+  const { operations, storeOf, basePath, contract, makeRequestId, now, emit } = dependencies;
   const findRoute = routerOf(operations, basePath, contract);
   const shared: ExchangeDependencies = {
     contract,
@@ -57,7 +56,7 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
       const route = context.route ?? findRoute(request.method, pathOf(request.url));
       const exchange = new Exchange(request, route, shared, context.shouldClose, resolve);
       if (route.operation !== undefined) void route.operation.run(exchange, dependencies, route.segments);
-      else void rejectRoute(exchange, route.error);
+      else void rejectAuthenticated(exchange, dependencies, route.error);
     });
 
   async function createdAt(id: PlantId, callerKey: string): Promise<bigint | number> {
@@ -67,19 +66,6 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
     );
     // The plant may have been deleted after the commit.
     return rows?.[0]?.created_at ?? Date.now();
-  }
-
-  /** Responds with the error of a path or method to callers with credentials only. */
-  async function rejectRoute(exchange: Exchange, error: ApiError): Promise<void> {
-    try {
-      const { access } = contract.operations.create;
-      const caller = await authenticator.authenticate(exchange.request.headers, access);
-      if (caller instanceof ApiError) return exchange.reject(caller);
-      exchange.caller = caller;
-      exchange.reject(error);
-    } catch (failure) {
-      exchange.fail(failure);
-    }
   }
 }
 

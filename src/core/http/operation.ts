@@ -3,12 +3,14 @@
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { FindCreator } from "../auth/creators.ts";
 import type { Contract } from "../contract/contract.ts";
+import { ApiError } from "../contract/errors.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { Access } from "../contract/security.ts";
 import type { CreateQueue } from "../store/group-commit.ts";
 import type { PlantStore } from "../store/plant-store.ts";
 import type { SqlConnection } from "../store/sql-connection.ts";
 import type { BodyReader } from "./body-reader.ts";
+import type { DescribedOperation } from "./described-operation.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
@@ -51,7 +53,7 @@ export interface OperationServices {
   readonly rateLimit: Pick<RateLimit, "consume"> | undefined;
   readonly bodyReader: Pick<BodyReader, "start" | "end" | "read" | "assertSize" | "memory">;
   readonly groupCommit: Pick<CreateQueue, "create" | "isFullFor">;
-  /** The store for the calls of a caller; undefined if the create is the only operation. */
+  /** Reads and edits for a caller; undefined if nothing needs them. */
   readonly storeOf: ((callerKey: string) => OperationStore) | undefined;
 }
 
@@ -61,35 +63,19 @@ export interface OperationStore extends Pick<PlantStore, "edit"> {
   readonly read: Pick<SqlConnection, "dialect" | "inTime" | "query">;
 }
 
-/** The description of an operation, in the terms of OpenAPI. */
-export interface DescribedOperation {
-  readonly summary: string;
-  readonly description: string;
-  readonly parameters: DescribedParameters;
-  /** Whether it takes If-Match and If-None-Match. */
-  readonly isConditional: boolean;
-  /** The schema of the body; undefined if no body is read. */
-  readonly body: object | undefined;
-  /** The responses with a status below 400, by status. */
-  readonly responses: Readonly<Record<string, DescribedResponse>>;
-}
-
-/** Keyed by name: of the path if the path names it in braces, otherwise of the query. */
-export type DescribedParameters = Readonly<
-  Record<
-    string,
-    {
-      readonly description: string;
-      readonly schema: Readonly<Record<string, unknown>>;
-      /** Undefined if the parameter is required. */
-      readonly whenAbsent?: object;
-    }
-  >
->;
-
-interface DescribedResponse {
-  readonly description: string;
-  readonly headers?: Readonly<Record<string, object>>;
-  /** The JSON that it has: one plant, an array of them, or what a schema of OpenAPI says. */
-  readonly returns?: "one" | "list" | object;
+/** Responds with an error to callers with credentials, and with theirs to others. Never rejects. */
+export async function rejectAuthenticated(
+  exchange: Exchange,
+  { authenticator, contract }: Pick<OperationServices, "authenticator" | "contract">,
+  error: ApiError,
+): Promise<void> {
+  try {
+    const { access } = contract.operations.create;
+    const caller = await authenticator.authenticate(exchange.request.headers, access);
+    if (caller instanceof ApiError) return exchange.reject(caller);
+    exchange.caller = caller;
+    exchange.reject(error);
+  } catch (failure) {
+    exchange.fail(failure);
+  }
 }

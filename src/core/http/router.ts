@@ -6,7 +6,7 @@ import { withArticle } from "../contract/words.ts";
 import type { RequestRoute } from "./exchange.ts";
 import type { Operation } from "./operation.ts";
 
-/** Where a request goes: to an operation, or to the error for callers with credentials. */
+/** Where a request goes: to an operation, or to an error, which only authenticated callers see. */
 export type Route = RequestRoute & {
   /** The texts of the path's parameters by name, without percent-encoding. */
   readonly segments: Readonly<Record<string, string>>;

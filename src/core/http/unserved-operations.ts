@@ -2,7 +2,7 @@
 
 import type { Contract } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
-import type { Operation } from "./operation.ts";
+import { type Operation, rejectAuthenticated } from "./operation.ts";
 
 /** @param offered those that are served: others with the same method and path are left out. */
 export function unservedOperations(contract: Contract, offered: readonly Operation[]): Operation[] {
@@ -16,17 +16,7 @@ export function unservedOperations(contract: Contract, offered: readonly Operati
       method,
       path: encodeURI(path).replaceAll("%7B", "{").replaceAll("%7D", "}"),
       advice: undefined,
-      run: async (exchange, { authenticator }) => {
-        try {
-          const { access } = contract.operations.create;
-          const caller = await authenticator.authenticate(exchange.request.headers, access);
-          if (caller instanceof ApiError) return exchange.reject(caller);
-          exchange.caller = caller;
-          exchange.reject(notServed(contract, method, path));
-        } catch (failure) {
-          exchange.fail(failure);
-        }
-      },
+      run: (exchange, services) => rejectAuthenticated(exchange, services, notServed(contract, method, path)),
     }));
 }
 

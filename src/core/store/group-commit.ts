@@ -1,6 +1,6 @@
 // Group commit: creates that arrive while a batch is being committed form the next batch, so the
-// duration of a commit determines the size of the batches. A timer only ends a wait beside a commit
-// that takes long.
+// duration of a commit determines the size of the batches. A timer only ends the wait of a batch that
+// is held back, see #holdBack.
 
 import { countCodeUnits } from "../contract/contract.ts";
 import type { Clock, Emit } from "../observability/server-event.ts";
@@ -58,7 +58,7 @@ export interface GroupCommitLimits extends QueueLimits {
   readonly batchesInFlightMax: number;
 }
 
-/** The surroundings of a queue. */
+/** What a queue uses of its server. */
 export interface QueueContext {
   readonly now: Clock;
   /** Called with each batch that is committed, before its creates are settled. */
@@ -67,10 +67,10 @@ export interface QueueContext {
   readonly schedule?: (start: () => void) => void;
 }
 
-/** A plant counts once more for each so many UTF-16 code units of its texts, which limits memory. */
+/** A plant with long texts counts as one more for each 4,096 UTF-16 code units, to limit memory. */
 const codeUnitsPerPlant = 4_096;
 
-/** How long a batch is held back beside a larger one. */
+/** How long a small batch waits while another one commits. */
 const holdMsMax = 20;
 
 export class GroupCommit implements CreateQueue {
@@ -79,9 +79,9 @@ export class GroupCommit implements CreateQueue {
   readonly #context: QueueContext;
   readonly #schedule: (start: () => void) => void;
   #queue: PendingCreate[] = [];
-  /** How many plants those in the queue count as. */
+  /** The size of the queue, see #sizeOf. */
   #size = 0;
-  /** The parts of callers in that, of those with plants in the queue. */
+  /** The size by caller; callers without queued plants are absent. */
   readonly #shares = new Map<string, { size: number }>();
   #batchesInFlight = 0;
   #lastBatchLength = Number.POSITIVE_INFINITY;
@@ -110,10 +110,10 @@ export class GroupCommit implements CreateQueue {
   }
 
   isFullFor(callerKey: string): boolean {
-    const free = this.#limits.queuePlantsMax - this.#size;
-    if (free <= 0) return true;
+    const freeBefore = this.#limits.queuePlantsMax - this.#size;
+    if (freeBefore <= 0) return true;
     const share = this.#shares.get(callerKey);
-    return share !== undefined && !isWithinShare(share.size + 1, free - 1);
+    return share !== undefined && !isWithinShare(share.size + 1, freeBefore - 1);
   }
 
   create(pending: PendingCreate): void {

@@ -66,10 +66,10 @@ export interface PlantStore extends AsyncDisposable {
   edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]>;
 
   /**
-   * The size of the store on disk with its indexes and WAL, without counting plants. Undefined if
-   * the database has no function for it; rejects with an OperatorError if it cannot be reached.
+   * The size of the store on disk with its indexes and WAL, without counting plants. Rejects with an
+   * OperatorError if it cannot be reached.
    */
-  bytesOnDisk(): Promise<number | undefined>;
+  bytesOnDisk(): Promise<number>;
 
   /** The size of SQLite's write-ahead log, which bytesOnDisk contains. */
   walBytes?(): number | undefined;

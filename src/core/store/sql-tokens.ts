@@ -11,14 +11,14 @@ import {
   type TokensRead,
   type TokenUse,
   toTokenRecord,
-} from "./token-store.ts";
+} from "./token-record.ts";
 
 /** How an engine runs statements on the tokens. */
 export interface TokenDatabase {
   read<Result>(work: () => SqlWork<Result>): Promise<Result>;
   /** Runs work in a transaction, and repeats it after a lost connection. */
   change<Result>(work: () => SqlWork<Result>): Promise<Result>;
-  /** Runs work in a transaction for which no batch of plants waits long, and never repeats it. */
+  /** Runs work in a transaction once, without a retry. */
   record(work: () => SqlWork<void>): Promise<void>;
 }
 

@@ -3,7 +3,7 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, readlinkSync, renameSync, writeFileSync } from "node:fs";
-import { writeFailureMarker } from "../../../src/core/store/sqlite/errors.ts";
+import { writeFailureMarker } from "../../../src/core/store/sqlite/disk-failure.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";

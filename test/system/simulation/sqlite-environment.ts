@@ -3,8 +3,8 @@
 
 import { plantJson } from "../../../src/core/contract/plant.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
+import { isFailedFsync } from "../../../src/core/store/sqlite/disk-failure.ts";
 import { Database } from "../../../src/core/store/sqlite/driver.ts";
-import { isFailedFsync } from "../../../src/core/store/sqlite/errors.ts";
 import { migrate } from "../../../src/core/store/sqlite/migrations.ts";
 import { SqlitePlants } from "../../../src/core/store/sqlite/plants.ts";
 import { BatchMemory, BatchSender } from "../../../src/core/store/sqlite/shared-batch.ts";

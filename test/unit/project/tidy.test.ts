@@ -21,6 +21,7 @@ const layers: readonly (readonly string[])[] = [
   // Above the contract and below the server, of which it imports nothing.
   ["src/conformance"],
   [
+    "src/core/long-body.ts",
     "src/core/loopback.ts",
     "src/core/time-limit.ts",
     "src/core/coalesced-work.ts",

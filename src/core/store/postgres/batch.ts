@@ -55,8 +55,8 @@ function sqlOf(contract: Contract): BatchSql {
 }
 
 /**
- * After a COPY that failed, so that all its rows were written in vain, batches are inserted by
- * INSERT for this long: 2 % of the time is lost at most, where a batch takes 2 ms.
+ * How long INSERT is used after a COPY that failed, whose rows were all written for nothing: 2 % of
+ * the time is lost at most, where a batch takes 2 ms.
  */
 const copyPauseMs = 100;
 

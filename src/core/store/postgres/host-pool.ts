@@ -188,9 +188,9 @@ class Connection implements Queries {
 
   /**
    * Returns the connection to its pool, or closes it unless the error is one of a statement. It
-   * stays taken while the server works on a statement: such connections are what bounds the
-   * statements that a server which hangs, or waits for its standby, has to finish later. They are
-   * not cancelled: that would end the wait for the standby, and show a plant that it lacks.
+   * stays taken until its statement ends, which bounds the statements that a hanging server
+   * accumulates. They are not cancelled: that would end the wait for the standby, and show a plant
+   * that it lacks.
    */
   releaseAfter(error: unknown): void {
     if (error instanceof DatabaseError && classifyError(error) !== "connectionLost") this.#client.release();

@@ -7,9 +7,9 @@ import { ConnectionLost } from "./errors.ts";
 /** Properties of a connection that its check has found. */
 export interface SessionTraits {
   /**
-   * A list of VALUES, or a selection from arrays, which takes PostgreSQL 0.6 of the processor time
-   * and is one statement for all sizes, so that it can be prepared. On Citus that is 30 times slower:
-   * INSERT … SELECT is pulled through the coordinator.
+   * How rows are inserted. `unnest` is one prepared statement for all sizes, and takes PostgreSQL 0.6
+   * of the processor time of `values`. Citus pulls INSERT … SELECT through the coordinator, 30 times
+   * slower, so it gets `values`.
    */
   readonly insertMethod: "values" | "unnest";
   /** Batches with at least as many rows are inserted by COPY. */
@@ -77,10 +77,10 @@ export async function openSession(
       throw new ConnectionLost(`is behind a pooler, so its role needs parameters; run ${missing.join("; ")}`);
   }
   // Loaded Citus is enough: the table may be distributed at any time.
-  const hasCitus = found.shards !== null;
-  const rowsMin = limits.copyRowsMin ?? (hasCitus ? coordinatorCopyRowsMin : copyRowsMin);
+  const isCitusLoaded = found.shards !== null;
+  const rowsMin = limits.copyRowsMin ?? (isCitusLoaded ? coordinatorCopyRowsMin : copyRowsMin);
   return {
-    insertMethod: hasCitus ? "values" : "unnest",
+    insertMethod: isCitusLoaded ? "values" : "unnest",
     // A pooler would lose count of the responses.
     copyRowsMin: isDirect ? rowsMin : Number.POSITIVE_INFINITY,
   };

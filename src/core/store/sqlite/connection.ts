@@ -7,8 +7,9 @@ import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
 import { chooseContract } from "../store-contract.ts";
+import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./disk-failure.ts";
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
-import { describeError, isFailedFsync, recoverFromFailure, writeFailureMarker } from "./errors.ts";
+import { describeError } from "./errors.ts";
 import { fileId, fsyncDirectory, fsyncFile, resolvedPath } from "./files.ts";
 import { retryWhileLocked } from "./immediate-transaction.ts";
 import { findStore, isUpToDate, migrate, newestVersion } from "./migrations.ts";
@@ -89,8 +90,10 @@ function openFile(path: string, mode: OpenMode) {
     try {
       return work();
     } catch (error) {
-      if (isFailedFsync(error)) writeFailureMarker(path, error.message);
-      if (isFailedFsync(error)) throw new OperatorError(`cannot open the store ${path}: ${error.message}`);
+      if (isFailedFsync(error)) {
+        writeFailureMarker(path, error.message);
+        throw new OperatorError(`cannot open the store ${path}: ${error.message}`);
+      }
       if (error instanceof SQLiteError)
         throw new OperatorError(`cannot open the store ${path}: ${describeError(error, path)}`);
       throw error;
@@ -168,6 +171,7 @@ function makeDurable(database: Database, path: string): void {
       `${path} cannot be kept durable (its journal mode is ${journalMode}); name a file on a local disk`,
     );
   }
+  // Opens the WAL, so that the next line finds it.
   database.query("SELECT 1 FROM sqlite_schema").get();
   // A server that was killed may have left commits in the WAL that were not fsynced. They are
   // visible, and a replay of such a plant would be acknowledged without a write.

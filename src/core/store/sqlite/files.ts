@@ -12,10 +12,7 @@ const sidecarSuffixes = ["-wal", "-shm", "-journal"];
 /** The suffix of the failure marker, a file next to a store whose disk has failed. */
 export const failureMarkerSuffix = "-disk-failed";
 
-/**
- * The suffix that makes a name that of a file next to a store, so that no database may have it;
- * undefined otherwise.
- */
+/** The suffix of a path that is reserved for files next to a store; undefined if it has none. */
 export function reservedSuffix(path: string): string | undefined {
   return [...sidecarSuffixes, failureMarkerSuffix].find((suffix) => path.endsWith(suffix));
 }

@@ -1,8 +1,9 @@
 // Transactions of processes that use one store at the same time.
 
 import { OperatorError } from "../../operator-error.ts";
-import { type Database, SQLiteError } from "./driver.ts";
-import { describeError, isFailedFsync, isLocked } from "./errors.ts";
+import { isFailedFsync } from "./disk-failure.ts";
+import { type Database, isLocked, SQLiteError } from "./driver.ts";
+import { describeError } from "./errors.ts";
 
 /** How long an operator's transaction waits for a server that commits without a pause. */
 const immediateWaitMs = 10_000;
@@ -21,8 +22,8 @@ export function runImmediateTransaction<T>(database: Database, change: () => T):
 
 /**
  * Runs work again every millisecond while another connection has the lock. A busy process releases
- * it for some 100 µs between two commits, which SQLite's busy handler, with pauses of up to 100 ms,
- * seldom meets: creates beside such a process waited for two seconds, and got 503.
+ * it for some 100 µs between two commits. SQLite's busy handler sleeps up to 100 ms and misses these
+ * gaps: creates beside such a process waited for two seconds, and got 503.
  */
 export function retryWhileLocked<T>(work: () => T, waitMsMax: number): T {
   const deadline = performance.now() + waitMsMax;

@@ -1,9 +1,9 @@
 // Notices that the files of an open store were removed or replaced, such as by `mv`. Commits after
 // that would be lost.
 
+import { existsSync, renameSync } from "node:fs";
 import { errorMessage, OperatorError } from "../../operator-error.ts";
-import { fileId, resolvedPath } from "./files.ts";
-import { setWalAside } from "./wal-owner.ts";
+import { fileId, fsyncDirectory, resolvedPath } from "./files.ts";
 
 /** The pause between two looks. One takes 6 µs; the fsync of a commit takes 100 µs or more. */
 const lookIntervalMs = 250;
@@ -45,12 +45,15 @@ export class OpenFiles {
 
   /**
    * Moves the WAL aside if it is the one that was opened, and the database is not: the next process
-   * that opens the file there would delete the WAL, or replay it into that file. Returns its new
-   * name.
+   * that opens the file there would delete the WAL, or replay it into that file.
    */
-  setWalAside(): string | undefined {
-    const isReplaced = !this.#isIntact(this.#path) && this.#isIntact(`${this.#resolved}-wal`);
-    return isReplaced ? setWalAside(this.#resolved) : undefined;
+  setWalAside(): void {
+    const wal = `${this.#resolved}-wal`;
+    if (this.#isIntact(this.#path) || !this.#isIntact(wal)) return;
+    let aside = `${this.#resolved}.replaced-wal`;
+    for (let number = 2; existsSync(aside); number++) aside = `${this.#resolved}.replaced-${number}-wal`;
+    renameSync(wal, aside);
+    fsyncDirectory(aside);
   }
 
   #isIntact(path: string): boolean {
@@ -58,7 +61,7 @@ export class OpenFiles {
   }
 }
 
-/** A file that cannot be reached, such as on a failing disk, is another one than before. */
+/** An error, such as of a failing disk, counts as a change. */
 function identify(path: string): string {
   try {
     return fileId(path) ?? "";

@@ -16,7 +16,7 @@ import { failureReason } from "./errors.ts";
 
 type PlantRow = PlantColumns & { readonly id: PlantId };
 
-/** Longer than most, so that the probe does not find room where a create finds none. */
+/** A long name: on a nearly full disk a short one may still fit. */
 const probeText = "x".repeat(100);
 
 export class SqlitePlants {

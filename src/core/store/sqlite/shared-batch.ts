@@ -203,7 +203,7 @@ export class BatchSender {
   readonly buffer = new SharedArrayBuffer(memoryBytes);
   readonly #words = wordsOf(this.buffer);
   #memory: BatchMemory | undefined;
-  /** Until the outcomes are read, which is later than the committing thread has finished. */
+  /** True until the outcomes are read; the memory must not be reused before. */
   #isSending = false;
   #failure: Error | undefined;
 

@@ -2,8 +2,8 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import { type SqlConnection, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
-import { inTime, type SqlCall } from "./sql-statements.ts";
-import type { openSql } from "./sql-worker.ts";
+import { inTime, type SqlCall } from "./sql-reader.ts";
+import type { openReadThread } from "./sql-worker.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 
 /** A connection whose calls `run` runs in the thread that has the database. */
@@ -22,7 +22,7 @@ export function toSqlConnection(
 
 /** Opens a connection that reads a store in its own thread. Rejects with an OperatorError. */
 export async function openReadConnection(path: string): Promise<SqlConnection> {
-  const worker = new WorkerClient<typeof openSql>(new URL("./sql-worker", import.meta.url), {
+  const worker = new WorkerClient<typeof openReadThread>(new URL("./sql-worker", import.meta.url), {
     name: "sql",
   });
   await worker.open(path);

@@ -1,11 +1,11 @@
 // The worker of a SqlConnection that reads: a slow statement delays neither commits nor network.
 
-import { openReader, type SqlCall } from "./sql-statements.ts";
+import { openReader, type SqlCall } from "./sql-reader.ts";
 import { serveCalls } from "./worker-rpc.ts";
 
-serveCalls(openSql);
+serveCalls(openReadThread);
 
-export async function openSql(path: string) {
+export async function openReadThread(path: string) {
   const reader = openReader(path);
   return {
     sql: {

@@ -9,21 +9,16 @@ import type { TokenStore } from "../sql-tokens.ts";
 import { shortenWal } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { type ContractChoice, type OpenDatabase, openDatabase } from "./connection.ts";
+import { type DiskFailureError, diskFailure, isFailedFsync, recordDiskFailure } from "./disk-failure.ts";
 import { type Database, lockWaitMs } from "./driver.ts";
-import {
-  type DiskFailureError,
-  diskFailure,
-  isFailedFsync,
-  readError,
-  readFailureMarker,
-  recordDiskFailure,
-} from "./errors.ts";
+import { readError } from "./errors.ts";
 import { bytesOnDisk } from "./files.ts";
 import { retryWhileLocked } from "./immediate-transaction.ts";
 import { OpenFiles } from "./open-files.ts";
 import { SqlitePlants } from "./plants.ts";
 import { toSqlConnection } from "./sql-connection.ts";
-import { editPlants, openReader } from "./sql-statements.ts";
+import { openReader } from "./sql-reader.ts";
+import { editPlants } from "./sql-work.ts";
 import { SqliteTokens } from "./tokens.ts";
 
 export class SqliteStore implements PlantStore {
@@ -55,7 +50,7 @@ export class SqliteStore implements PlantStore {
       retryWhileLocked(begin, lockWaitMs);
     });
     this.tokens = new SqliteTokens(this.#database, (access, run) =>
-      access === "read" ? this.#read(run) : this.#write(run),
+      access === "read" ? this.#withIntactFiles(run) : this.#withShortWal(run),
     );
   }
 
@@ -80,15 +75,15 @@ export class SqliteStore implements PlantStore {
   }
 
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
-    return this.#onDisk(() => this.#plants.create(batch));
+    return this.#checkingDisk(() => this.#plants.create(batch));
   }
 
   edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
-    return this.#write(() => editPlants(this.#database, this.contract, edits, run));
+    return this.#withShortWal(() => editPlants(this.#database, this.contract, edits, run));
   }
 
   assertWritable(): Promise<void> {
-    return this.#read(() => this.#plants.probe());
+    return this.#withIntactFiles(() => this.#plants.probe());
   }
 
   async bytesOnDisk(): Promise<number> {
@@ -109,8 +104,8 @@ export class SqliteStore implements PlantStore {
 
   /** Returns false if the database has to stay open until the process ends. */
   async close(): Promise<boolean> {
-    // Closing copies the WAL into the database file, from pages that may not be on the disk or into
-    // a file of someone else, and removes the file that has the WAL's name.
+    // Closing checkpoints the WAL and deletes it. After a failed fsync its pages may not be on the disk;
+    // after a replacement the target is another file.
     const hasDiskFailed = this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed === true;
     if (hasDiskFailed) return false;
     if (this.#files.findFault() !== undefined) {
@@ -122,8 +117,8 @@ export class SqliteStore implements PlantStore {
   }
 
   /** Rejects with an OperatorError if the open files were removed or replaced. */
-  #read<T>(read: () => T): Promise<T> {
-    return this.#onDisk(() => {
+  #withIntactFiles<T>(read: () => T): Promise<T> {
+    return this.#checkingDisk(() => {
       this.#files.assertIntact();
       try {
         return read();
@@ -134,14 +129,14 @@ export class SqliteStore implements PlantStore {
   }
 
   /** Runs a write, and keeps the WAL short: without creates only these calls grow it. */
-  #write<T>(write: () => T): Promise<T> {
-    return this.#read(() => {
+  #withShortWal<T>(write: () => T): Promise<T> {
+    return this.#withIntactFiles(() => {
       shortenWal(this.#database, this.#checkpointThread);
       return write();
     });
   }
 
-  async #onDisk<T>(call: () => T): Promise<T> {
+  async #checkingDisk<T>(call: () => T): Promise<T> {
     this.#assertDiskWorks();
     try {
       const result = call();
@@ -157,14 +152,14 @@ export class SqliteStore implements PlantStore {
   }
 
   /**
-   * Throws after an fsync has failed in either thread. Called before and after a commit. Where that
-   * is faster than the other thread's signal, its own fsync has succeeded: Linux reports an error to
-   * each descriptor that was open when it happened (`errseq_t`, since 4.13).
+   * Throws after an fsync has failed in either thread. Called before and after a commit. If the other
+   * thread's signal comes too late for this commit, this commit's own fsync has still succeeded: Linux
+   * reports an error to every descriptor that was open (`errseq_t`, since 4.13).
    */
   #assertDiskWorks(): void {
     if (this.#diskFailure !== undefined) throw this.#diskFailure;
     if (!this.#checkpointThread?.hasDiskFailed) return;
-    // Gives the first reason, because this error may reach the log before the first one.
-    throw diskFailure(this.#path, readFailureMarker(this.#path) ?? "an fsync failed before");
+    // The other thread reports its reason itself.
+    throw diskFailure(this.#path, "an fsync of the checkpoint thread failed");
   }
 }

@@ -4,7 +4,7 @@ import { SqlTokens } from "../sql-tokens.ts";
 import type { SqlWork } from "../sql-work.ts";
 import type { Database } from "./driver.ts";
 import { runImmediateTransaction } from "./immediate-transaction.ts";
-import { runWork } from "./sql-statements.ts";
+import { runWork } from "./sql-work.ts";
 
 /** Runs each read or write of the tokens. */
 type Guard = <Result>(access: "read" | "write", run: () => Result) => Promise<Result>;

@@ -1,9 +1,9 @@
 // Keeps a write-ahead log and its database together. SQLite deletes a WAL beside an empty database,
 // and replays one beside any other into it, whichever store it is of.
 
-import { closeSync, existsSync, openSync, readSync, renameSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
-import { fsyncDirectory, isEmpty, resolvedPath } from "./files.ts";
+import { isEmpty, resolvedPath } from "./files.ts";
 
 /** The offset of the read and write versions in the header of a database file, each one byte. */
 const versionsAt = 18;
@@ -48,17 +48,5 @@ function readVersions(path: string): Uint8Array {
     return versions;
   } finally {
     closeSync(descriptor);
-  }
-}
-
-/** Renames the WAL of a database whose file was replaced; returns its new name. */
-export function setWalAside(resolved: string): string {
-  const wal = `${resolved}-wal`;
-  for (let number = 1; ; number++) {
-    const aside = `${resolved}.replaced${number === 1 ? "" : `-${number}`}-wal`;
-    if (existsSync(aside)) continue;
-    renameSync(wal, aside);
-    fsyncDirectory(aside);
-    return aside;
   }
 }

@@ -3,7 +3,7 @@
 
 import { errorMessage, OperatorError } from "../../operator-error.ts";
 import { SqlTimeout } from "../sql-connection.ts";
-import { DiskFailureError } from "./errors.ts";
+import { DiskFailureError } from "./disk-failure.ts";
 
 declare const self: Worker;
 

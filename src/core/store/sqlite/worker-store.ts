@@ -13,7 +13,7 @@ import { isSameSource } from "../store-contract.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import type { openCheckpoints } from "./checkpoint-worker.ts";
 import type { openStore } from "./commit-worker.ts";
-import { DiskFailureError } from "./errors.ts";
+import { DiskFailureError } from "./disk-failure.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
 import { BatchSender } from "./shared-batch.ts";
 import { openReadConnection } from "./sql-connection.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { TokenStore } from "../../../../src/core/store/sql-tokens.ts";
-import type { Rotated, RotationOutcome } from "../../../../src/core/store/token-store.ts";
+import type { Rotated, RotationOutcome } from "../../../../src/core/store/token-record.ts";
 import { engines } from "../../../support/engines.ts";
 import { openedStore } from "../../../support/stored-plants.ts";
 

@@ -24,7 +24,6 @@ function handlerWith(createOutcome: CreateOutcome | Error, arrivalMsMax = 20_000
   const handler = withCors(
     ["https://docs.example"],
     [createOperation(plantStore)],
-    200,
     createHandler({
       contract: plantStore,
       newId: () => 1n,

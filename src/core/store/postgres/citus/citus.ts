@@ -10,9 +10,9 @@ import type { Queries } from "../host-pool.ts";
 import type { Primary } from "../primary.ts";
 import { CitusNode } from "./node.ts";
 import { NodeQueues } from "./node-queues.ts";
-import { hasCitus, type Shard, ShardMap } from "./shard-map.ts";
+import { isCitusInstalled, type Shard, ShardMap } from "./shard-map.ts";
 
-/** How long a shard that was moved is still reached by way of its former node. */
+/** How often the shard map is read. Until then batches go through a moved shard's former node. */
 const readMapMs = 5_000;
 
 /** The coordinator of a store. */
@@ -43,7 +43,7 @@ export async function openNodeQueues(
 
 /** The size of the plants and their indexes on all nodes; 0 unless Citus has distributed them. */
 export async function bytesOnNodes(connection: Queries): Promise<number> {
-  if (!(await hasCitus(connection))) return 0;
+  if (!(await isCitusInstalled(connection))) return 0;
   const { rows } = await connection.query<{ bytes: string }>(
     `SELECT citus_total_relation_size(logicalrelid) AS bytes FROM pg_dist_partition
      WHERE logicalrelid = to_regclass('plants')`,

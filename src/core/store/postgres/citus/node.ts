@@ -17,7 +17,7 @@ const lostMsMax = 1_000;
 const probePauseMs = 250;
 
 /**
- * Nothing is planned for each shard of a COPY. COPY for 4 plants or more made 1.4 times the creates
+ * On a node, COPY does not plan each shard, so it pays from 4 plants on. COPY for 4 plants or more made 1.4 times the creates
  * at 32 connections and 1.2 times at 64 that COPY for 16 or more made.
  */
 const copyRowsMin = 4;
@@ -36,7 +36,7 @@ interface NodeOptions {
 export class CitusNode implements Commits, NodeStore {
   readonly #options: NodeOptions;
   readonly #connections: Primary;
-  /** When the first of the current series of attempts that lost a connection began. */
+  /** The start of the first failed attempt since the last success. */
   #lostAt: number | undefined;
   #downReason: string | undefined;
   #isClosed = false;

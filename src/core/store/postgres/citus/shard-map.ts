@@ -42,7 +42,7 @@ const shardsSql = `SELECT shardminvalue::int4 AS first, nodename AS host, nodepo
   WHERE logicalrelid = to_regclass('plants') AND partmethod = 'h' AND shardstate = 1 AND noderole = 'primary'
   ORDER BY first, groupid`;
 
-export async function hasCitus(connection: Queries): Promise<boolean> {
+export async function isCitusInstalled(connection: Queries): Promise<boolean> {
   const { rows } = await connection.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'");
   return rows.length > 0;
 }
@@ -62,7 +62,7 @@ export class ShardMap {
 
   /** Reads the map of the plants; undefined if Citus has not distributed them by a hash. */
   static async read(connection: Queries): Promise<ShardMap | undefined> {
-    if (!(await hasCitus(connection))) return undefined;
+    if (!(await isCitusInstalled(connection))) return undefined;
     const { rows } = await connection.query<Shard>(shardsSql);
     return rows.length === 0 ? undefined : new ShardMap(rows);
   }

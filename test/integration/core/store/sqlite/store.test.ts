@@ -16,7 +16,7 @@ import type { Plant } from "../../../../../src/core/contract/contract.ts";
 import { OperatorError } from "../../../../../src/core/operator-error.ts";
 import { toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { openDatabase } from "../../../../../src/core/store/sqlite/connection.ts";
-import { DiskFailureError, writeFailureMarker } from "../../../../../src/core/store/sqlite/errors.ts";
+import { DiskFailureError, writeFailureMarker } from "../../../../../src/core/store/sqlite/disk-failure.ts";
 import { SqlitePlants } from "../../../../../src/core/store/sqlite/plants.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
 import { plantStore } from "../../../../support/contracts.ts";

@@ -7,7 +7,7 @@ import type { Plant } from "../../../../../src/core/contract/contract.ts";
 import { toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { CheckpointSignals } from "../../../../../src/core/store/sqlite/checkpoint-signals.ts";
 import { walBytesKept } from "../../../../../src/core/store/sqlite/connection.ts";
-import { DiskFailureError } from "../../../../../src/core/store/sqlite/errors.ts";
+import { DiskFailureError } from "../../../../../src/core/store/sqlite/disk-failure.ts";
 import { BatchSender } from "../../../../../src/core/store/sqlite/shared-batch.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
 import { plant } from "../../../../support/contracts.ts";

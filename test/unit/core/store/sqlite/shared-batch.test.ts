@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { type NewEntry, type Outcome, toEntries } from "../../../../../src/core/store/plant-store.ts";
-import { DiskFailureError } from "../../../../../src/core/store/sqlite/errors.ts";
+import { DiskFailureError } from "../../../../../src/core/store/sqlite/disk-failure.ts";
 import { BatchMemory, BatchSender, word } from "../../../../../src/core/store/sqlite/shared-batch.ts";
 import { plant, plantStore } from "../../../../support/contracts.ts";
 import { anyPlant } from "../../../../support/random.ts";

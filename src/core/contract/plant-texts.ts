@@ -1,0 +1,58 @@
+// Plants from texts, such as the cells of a CSV record.
+
+import type { Field, Plant } from "./contract.ts";
+import type { ApiError } from "./errors.ts";
+import type { FieldValue } from "./field-types.ts";
+import {
+  invalidPlant,
+  type Member,
+  mismatch,
+  missing,
+  type PlantSchema,
+  shorten,
+  storable,
+} from "./plant.ts";
+import type { PlantId } from "./plant-id.ts";
+
+/** The members of a plant as strings, such as cells of a CSV record; undefined if absent. */
+export interface PlantTexts {
+  readonly id: string | undefined;
+  /** In the order of the contract's fields. */
+  readonly values: readonly (string | undefined)[];
+}
+
+/** Parses and validates texts: the plant, or invalidPlant or unstorableText. */
+export function parsePlantTexts(contract: PlantSchema, texts: PlantTexts): Plant | ApiError {
+  const errors: string[] = [];
+  const { id: member, fields } = contract;
+  const id = texts.id === undefined ? undefined : member.type.parse(texts.id);
+  if (texts.id === undefined) errors.push(missing(member));
+  else if (id === undefined) errors.push(wrongId(member, texts.id));
+  const values: (FieldValue | undefined)[] = [];
+  for (let index = 0; index < fields.length; index++) {
+    const field = fields[index] as Field;
+    const text = texts.values[index];
+    // Programs that quote every cell also quote the empty cell of a value that is no text.
+    const isAbsent = text === undefined || (text === "" && field.type.parse("") === undefined);
+    const value = isAbsent ? undefined : field.type.parse(text);
+    values.push(value);
+    if (value === undefined && !isAbsent) errors.push(mismatch(field, JSON.stringify(shorten(text))));
+    else if (value === undefined && field.isRequired) errors.push(missing(field));
+  }
+  return errors.length > 0
+    ? invalidPlant(contract, errors)
+    : storable(contract, { id: id as PlantId, values });
+}
+
+/** The error of an id, which a spreadsheet may have changed, such as to 9.0072E+15. */
+function wrongId(member: Member, id: string): string {
+  const shown = shorten(id);
+  if (member.type.kind !== "integer") return mismatch(member, JSON.stringify(shown));
+  if (/^-?[0-9]+$/.test(id)) return mismatch(member, shown);
+  if (/^-?\d{1,3}(?:[.,' \u00a0\u202f]\d{3})+$/.test(id))
+    return `"${member.name}" must be ${member.type.expected} in decimal digits, but is ${shown}: write it without separators between thousands`;
+  const reason = /^-?\d+(?:[.,]\d+)?(?:E[+-]?\d+)?$/i.test(id)
+    ? `${shown}: a spreadsheet may have shortened it, so take the id from where the spreadsheet had it`
+    : JSON.stringify(shown);
+  return `"${member.name}" must be ${member.type.expected} in decimal digits, but is ${reason}`;
+}

@@ -1,0 +1,38 @@
+// Runs the SQL that every engine has in common, in the thread that has the database.
+
+import type { Contract } from "../../contract/contract.ts";
+import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../plant-edit.ts";
+import type { SqlStatement, SqlValue } from "../sql-connection.ts";
+import type { SqlWork } from "../sql-work.ts";
+import type { Database } from "./driver.ts";
+import { runImmediateTransaction } from "./immediate-transaction.ts";
+
+/** Runs one statement, and returns its rows. Throws SQLite's own error. */
+export function runStatement(database: Database, { sql, parameters = [] }: SqlStatement): object[] {
+  // In SQLite $1 is a name; ?1 is a number.
+  const statement = database.query<object, ReturnType<typeof toBound>[]>(sql.replaceAll(/\$(\d)/g, "?$1"));
+  return statement.all(...parameters.map(toBound));
+}
+
+/** Numbers are bound as bigint: between 2^51 and 2^53 Bun binds them as REAL. */
+function toBound(value: SqlValue): Exclude<SqlValue, number> {
+  return typeof value === "number" ? BigInt(value) : value;
+}
+
+/** Runs statements one after the other, in the caller's transaction if there is one. */
+export function runWork<Result>(database: Database, work: SqlWork<Result>): Result {
+  let step = work.next();
+  while (step.done !== true)
+    step = work.next(Array.from(step.value, (statement) => runStatement(database, statement)));
+  return step.value;
+}
+
+/** See PlantStore.edit. Throws as runImmediateTransaction does. */
+export function editPlants(
+  database: Database,
+  contract: Contract,
+  edits: readonly PlantEdit[],
+  run: RunPart,
+): EditOutcome[] {
+  return runImmediateTransaction(database, () => runWork(database, editWork(contract, edits, run)));
+}
