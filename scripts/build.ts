@@ -75,8 +75,8 @@ export async function build(target: Target, file: string): Promise<string> {
 }
 
 /**
- * Builds scripts that the pinned Bun runs as they are: parsing them and finding some 300 sources took a
- * third of each start. Stack traces name the lines of src/ by the source maps.
+ * Builds scripts that the pinned Bun runs as they are: parsing them and finding some 300 sources
+ * took a third of each start. Stack traces name the lines of src/ by the source maps.
  */
 async function buildPackage(): Promise<void> {
   const outdir = join(root, "dist/server");

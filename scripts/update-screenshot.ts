@@ -113,7 +113,9 @@ const documentationSteps: Steps = {
   },
 };
 
-/** Takes pictures of a page in both colour schemes and all widths; dialogs as far as they are seen. */
+/**
+ * Takes pictures of a page in both colour schemes and all widths; dialogs as far as they are seen.
+ */
 async function takeAll(browser: Browser, folder: string, url: string, steps: Steps): Promise<void> {
   for (const colorScheme of colorSchemes)
     for (const width of widths)

@@ -11,8 +11,8 @@ import { getMimeType } from "hono/utils/mime";
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * Responds to GET and HEAD of files. Each is read when it is first requested, and held in memory once
- * for all responses.
+ * Responds to GET and HEAD of files. Each is read when it is first requested, and held in memory
+ * once for all responses.
  *
  * @param files reads each file, by its URL path. One without an extension is HTML.
  * @param headers sent with every file.
@@ -51,7 +51,9 @@ function toRepresentation(bytes: Bytes) {
   return { blob: new Blob([bytes]), tag: `"${Bun.SHA256.hash(bytes, "base64url")}"` };
 }
 
-/** Work that is done once, and again after a failure: a read fails while descriptors are used up. */
+/**
+ * Work that is done once, and again after a failure: a read fails while descriptors are used up.
+ */
 function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let result: Promise<Result> | undefined;
   return () => {

@@ -21,8 +21,8 @@ const errorsSecond = 10;
 const errorsCount = 20;
 
 /**
- * The edit that the history shows: the second example gets a value that another one has, of its group if
- * possible. Undefined if the examples do not differ.
+ * The edit that the history shows: the second example gets a value that another one has, of its
+ * group if possible. Undefined if the examples do not differ.
  */
 export function demoEdit({ fields, examples, groupField }: Contract): PlantEdit | undefined {
   const edited = examples[1] ?? examples[0];

@@ -15,8 +15,9 @@ import { withStore } from "./with-store.ts";
 
 /**
  * Replaces stored plants by the results of a function that `replacer` makes for the contract of the
- * store, or deletes those for which it is undefined, and prints each change. A plant that is missing, or that somebody else has changed since it was
- * read, is left as it is, which a line says, and the exit code 1.
+ * store, or deletes those for which it is undefined, and prints each change. A plant that is
+ * missing, or that somebody else has changed since it was read, is left as it is, which a line
+ * says, and the exit code 1.
  */
 export async function replacePlants(
   database: string,

@@ -1,10 +1,13 @@
-// Flags that are named after the fields of a contract, such as --height-cm 150. The contract is in the
-// store, so they are parsed after that was opened.
+// Flags that are named after the fields of a contract, such as --height-cm 150. The contract is in
+// the store, so they are parsed after that was opened.
 
 import type { Contract, Field } from "../core/contract/contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
 
-/** The flag of a field: "_" becomes "-". `--field-` goes before a name that is an option of the command. */
+/**
+ * The flag of a field: "_" becomes "-". `--field-` goes before a name that is an option of the
+ * command.
+ */
 export function flagOf({ name }: Field): string {
   return name.replaceAll("_", "-");
 }

@@ -18,7 +18,9 @@ export class ReadyFile implements Disposable {
   readonly #path: string;
   readonly #remove = () => rmSync(this.#path, { force: true });
 
-  /** Removes the file of a sandbox that was killed. Throws an OperatorError if it is another file. */
+  /**
+   * Removes the file of a sandbox that was killed. Throws an OperatorError if it is another file.
+   */
   constructor(path: string) {
     this.#path = path;
     if (existsSync(path) && !isReadyFile(path))

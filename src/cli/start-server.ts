@@ -46,7 +46,10 @@ export async function startConfigured(
   return resources.use(server);
 }
 
-/** Throws an OperatorError if everybody could use an operation, unless the operator wants it on this machine. */
+/**
+ * Throws an OperatorError if everybody could use an operation, unless the operator wants it on this
+ * machine.
+ */
 function assertTokens({ open, host }: ServeConfig, contract: Contract): void {
   const [name] = openOperations(contract);
   if (name === undefined || (open && isLoopback(host))) return;

@@ -1,5 +1,5 @@
-// The bodies of PUT and PATCH: a replacement, and a JSON merge patch (RFC 7396) in which all numbers
-// keep their digits.
+// The bodies of PUT and PATCH: a replacement, and a JSON merge patch (RFC 7396) in which all
+// numbers keep their digits.
 
 import type { Contract, Field, Plant } from "../core/contract/contract.ts";
 import type { EditShape } from "../core/contract/edit-shape.ts";

@@ -1,5 +1,5 @@
-// The edit of one plant by a client: reads what is stored, checks the conditions of the request, and
-// makes the edit if nothing has changed meanwhile.
+// The edit of one plant by a client: reads what is stored, checks the conditions of the request,
+// and makes the edit if nothing has changed meanwhile.
 
 import type { Caller } from "../core/auth/caller.ts";
 import type { FindCreator } from "../core/auth/creators.ts";
@@ -14,7 +14,9 @@ import { readOne, type StoredOne, toStored } from "./read-one.ts";
 /** Another process has to change the plant in each of them. */
 const attemptsMax = 10;
 
-/** The edits of this process by their ids: they wait for each other, and so find what they expect. */
+/**
+ * The edits of this process by their ids: they wait for each other, and so find what they expect.
+ */
 const pending = new Map<PlantId, Promise<unknown>>();
 
 interface EditCall {

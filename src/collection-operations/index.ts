@@ -12,7 +12,9 @@ const operations = { list: listOperation, get: getOperation, delete: deleteOpera
 /** The names that `--operations` takes besides create. */
 export const operationNames = Object.keys(operations);
 
-/** The operations that the contract describes, and others by the names that `--operations` takes. */
+/**
+ * The operations that the contract describes, and others by the names that `--operations` takes.
+ */
 export function collectionOperations(contract: Contract, names: readonly string[] = []): Operation[] {
   const { replace, change } = contract.operations;
   const offered = Object.entries(operations).flatMap(([name, make]) =>

@@ -1,5 +1,5 @@
-// What the rules send: plants of a contract. The rules choose a "name" and a "tag" as texts; a field
-// that takes no such texts gets one of its own values in place of each.
+// What the rules send: plants of a contract. The rules choose a "name" and a "tag" as texts; a
+// field that takes no such texts gets one of its own values in place of each.
 
 import { isDeepStrictEqual } from "node:util";
 import type { Contract, Field } from "../core/contract/contract.ts";
@@ -44,7 +44,9 @@ export class Contents {
   /** Another text, which plants may have: "tag". */
   readonly group: Field | undefined;
   readonly idLimits: IdLimits;
-  /** Values of the title instead of the texts of the rules, as JSON; undefined if it takes those. */
+  /**
+   * Values of the title instead of the texts of the rules, as JSON; undefined if it takes those.
+   */
   readonly #titles: readonly string[] | undefined;
   /** The required fields besides the title, with the JSON of their examples. */
   readonly #others: ReadonlyMap<Field, string>;

@@ -1,5 +1,5 @@
-// Rules of PUT and PATCH: a plant that was replaced or changed is got as it is now, and a change with
-// a condition that does not hold is not made.
+// Rules of PUT and PATCH: a plant that was replaced or changed is got as it is now, and a change
+// with a condition that does not hold is not made.
 
 import type { Contents } from "./contents.ts";
 import {

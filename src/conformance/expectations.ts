@@ -59,7 +59,10 @@ export function expectMembers(
   for (const [member, value] of members) expectMember(body, member, value, { name: "", tag: "" });
 }
 
-/** The id of a response, where the contract has one: that of the body, or one that the server has chosen. */
+/**
+ * The id of a response, where the contract has one: that of the body, or one that the server has
+ * chosen.
+ */
 export function expectReturnedId(contents: Contents, response: HttpResponse, id: bigint): void {
   const { contract, sendsIds } = contents;
   if (!contract.returnsId || !contract.returnsBody) return;
@@ -70,7 +73,10 @@ export function expectReturnedId(contents: Contents, response: HttpResponse, id:
   else expectThat(returned !== undefined, `expected ${contract.id.name} to be ${contract.id.type.expected}`);
 }
 
-/** The id of what a create has made, as a segment of a path: that of the body, or else the end of its Location. */
+/**
+ * The id of what a create has made, as a segment of a path: that of the body, or else the end of
+ * its Location.
+ */
 export function createdId(contents: Contents, response: HttpResponse): string {
   expectAccepted(response);
   const { returnsBody, returnsId } = contents.contract;
@@ -110,7 +116,9 @@ function withCodePoints(text: unknown): string {
   return shorten(text).replaceAll(/[^ -~]/gu, escapeCharacter);
 }
 
-/** An Error with this status, and, if one is given and the contract's errors have codes, this code. */
+/**
+ * An Error with this status, and, if one is given and the contract's errors have codes, this code.
+ */
 export function expectError(
   contents: Contents,
   response: HttpResponse,

@@ -155,8 +155,8 @@ export function idRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     "exact-fraction": {
-      // RFC 8259 lets a reader limit the precision of numbers, and the contract does not say which it
-      // needs for fractions.
+      // RFC 8259 lets a reader limit the precision of numbers, and the contract does not say which
+      // it needs for fractions.
       title: "A number whose fraction is beyond the digits of a double is not an id.",
       required: byDecision(idDecision, rfc(8259, "6")),
       run: async (check) => {

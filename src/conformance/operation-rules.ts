@@ -1,5 +1,5 @@
-// Rules of the operations that a contract describes besides the create: a plant can be got, listed and
-// deleted as it was created.
+// Rules of the operations that a contract describes besides the create: a plant can be got, listed
+// and deleted as it was created.
 
 import type { Contract, OperationName } from "../core/contract/contract.ts";
 import type { Contents } from "./contents.ts";

@@ -77,7 +77,9 @@ const escapePrintf = (text: string) =>
       ),
   );
 
-/** A word of the shell. Bytes beyond ASCII and control characters are escaped as bash reads them. */
+/**
+ * A word of the shell. Bytes beyond ASCII and control characters are escaped as bash reads them.
+ */
 const escapeWord = (text: string) =>
   /^[ -~]*$/.test(text)
     ? quoteSimply(text)

@@ -160,9 +160,9 @@ export class RuleContext {
   }
 
   /**
-   * Checks one case of a rule, or all of it. A violation is reported, and does not prevent the other
-   * cases. A case that ends with a rejection holds only if the control is accepted: a server may
-   * reject everything.
+   * Checks one case of a rule, or all of it. A violation is reported, and does not prevent the
+   * other cases. A case that ends with a rejection holds only if the control is accepted: a server
+   * may reject everything.
    */
   async case(
     label: string | undefined,
@@ -360,7 +360,9 @@ export class RuleContext {
     return response;
   }
 
-  /** Checks what must hold of every response. An HTTP parser may reject other requests as it likes. */
+  /**
+   * Checks what must hold of every response. An HTTP parser may reject other requests as it likes.
+   */
   #watch(response: HttpResponse, parts: RequestParts, connection: Connection): void {
     for (const watch of this.state.watches) {
       if (!watch.every.concerns(response, parts)) continue;

@@ -48,7 +48,9 @@ export interface DefinedRule {
   readonly unfit: string | undefined;
 }
 
-/** @param named titles are about plants with a name and a tag, and get the words of the contract. */
+/**
+ * @param named titles are about plants with a name and a tag, and get the words of the contract.
+ */
 export function rulesOf(
   contents: Contents,
   level: Level,

@@ -47,7 +47,9 @@ function headline({ rule, failures }: RuleResult): string {
   return `${rule.id}: ${first?.case === undefined ? "" : `${first.case}: `}${first?.message}`;
 }
 
-/** The lines below the headline: the rule, its further cases, and commands that repeat the fault. */
+/**
+ * The lines below the headline: the rule, its further cases, and commands that repeat the fault.
+ */
 function blockLines({ rule, failures }: RuleResult): string[] {
   const [first, ...others] = failures;
   const { commands = [], response = [] } = first ?? {};

@@ -41,7 +41,10 @@ export function transcriptLines(bytes: Uint8Array, secrets: ReadonlySet<string>)
   return rest === 0 ? lines : [...lines, `… ${rest.toLocaleString("en")} more characters`];
 }
 
-/** A message with its body instead of its chunks (RFC 9112, section 7.1); as it is if they are malformed. */
+/**
+ * A message with its body instead of its chunks (RFC 9112, section 7.1); as it is if they are
+ * malformed.
+ */
 function withoutChunks(bytes: Uint8Array): Uint8Array {
   const text = Buffer.from(bytes).toString("latin1");
   const bodyStart = text.indexOf("\r\n\r\n") + 4;

@@ -1,4 +1,5 @@
-// The routes of the console. Every request passes these checks in this order: host, origin, session.
+// The routes of the console. Every request passes these checks in this order: host, origin,
+// session.
 
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
@@ -82,7 +83,9 @@ export function consoleApp(
   const bodies = new RequestBodies(bodyLimits);
   const clientOf = (c: Context<Env>) => options.trustedProxies.clientAddress(c.req.raw, c.env.peer);
   const api = new Hono<Env>();
-  /** Responds with what a call returns: a whole response, or what becomes JSON, nothing for `{}`. */
+  /**
+   * Responds with what a call returns: a whole response, or what becomes JSON, nothing for `{}`.
+   */
   const read = (path: string, call: (parameters: URLSearchParams) => unknown) =>
     api.get(path, async (c) => toResponse(await call(parametersOf(c))));
   const write = (path: string, call: (body: Body, client: string) => unknown) =>

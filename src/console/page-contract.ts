@@ -30,7 +30,10 @@ export interface PageContract {
     readonly hint: string;
   };
   readonly fields: readonly PageField[];
-  /** The index of the field that lists show first, and of the one by which they group; -1 if there is none. */
+  /**
+   * The index of the field that lists show first, and of the one by which they group; -1 if there
+   * is none.
+   */
   readonly title: number;
   readonly group: number;
   /** The names of the fields whose words a search finds. */
@@ -90,7 +93,10 @@ export function searchedFields({ fields }: Contract): Field[] {
   return fields.filter(({ type }) => type.column.sqlite === "TEXT");
 }
 
-/** The values of a plant as texts, in the order of the fields; null for a field that it does not have. */
+/**
+ * The values of a plant as texts, in the order of the fields; null for a field that it does not
+ * have.
+ */
 export function toTexts({ fields }: Contract, values: Values, lengthMax = Number.POSITIVE_INFINITY) {
   return fields.map(({ type }, index) => {
     const value = values[index];

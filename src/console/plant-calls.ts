@@ -23,7 +23,10 @@ const idsPerRead = 500;
 /** Longer texts are cut in a list, in UTF-16 code units. */
 const listedLength = 300;
 
-/** A page of a search, from the highest id down. It is short where the search has reached its time limit. */
+/**
+ * A page of a search, from the highest id down. It is short where the search has reached its time
+ * limit.
+ */
 export async function listPlants(
   { store: { contract }, reader }: Pick<ConsoleContext, "store" | "reader">,
   parameters: URLSearchParams,

@@ -63,7 +63,8 @@ export class PlantChanges {
    * Edits plants. Those are left that are no longer what was shown, or that would become larger
    * than a client may send.
    *
-   * @param plants each an id, percent-encoded, a colon and the version that was shown; separated by spaces.
+   * @param plants each an id, percent-encoded, a colon and the version that was shown; separated by
+   *   spaces.
    * @param change `delete`, `group`, or `replace` for one plant.
    * @param value the group, or the body of the plant that replaces.
    */

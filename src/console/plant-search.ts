@@ -1,5 +1,5 @@
-// Searches plants by their ids, as SQL of both dialects: scans one range of ids after the other, for
-// a limited time.
+// Searches plants by their ids, as SQL of both dialects: scans one range of ids after the other,
+// for a limited time.
 
 import type { Contract, Field } from "../core/contract/contract.ts";
 import { isStorable } from "../core/contract/field-types.ts";
@@ -57,7 +57,9 @@ const rangeMs = 20;
 const rangePlantsFirst = 1_000;
 const rangePlantsMax = 1_000_000;
 
-/** The filter of a request, which the page has parsed from what was typed. Throws a BadRequestError. */
+/**
+ * The filter of a request, which the page has parsed from what was typed. Throws a BadRequestError.
+ */
 export function parseFilter(contract: Contract, parameters: URLSearchParams): Filter {
   const {
     groupField,

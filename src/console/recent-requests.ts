@@ -43,8 +43,8 @@ export class RecentRequests {
   }
 
   /**
-   * Lists the newest requests: all, or those of a code, which is an error's number, `errors` for all
-   * of them, created, unchanged or clientAborted.
+   * Lists the newest requests: all, or those of a code, which is an error's number, `errors` for
+   * all of them, created, unchanged or clientAborted.
    */
   list(parameters: URLSearchParams) {
     const code = parameters.get("code") ?? "";

@@ -30,8 +30,8 @@ export interface Sample {
 
 /**
  * Consecutive samples since the server's start, oldest first. `first` is the number of the first
- * one: its start in milliseconds since the epoch, divided by sampleMs, so that the page can continue
- * its charts after a restart.
+ * one: its start in milliseconds since the epoch, divided by sampleMs, so that the page can
+ * continue its charts after a restart.
  */
 interface Samples {
   readonly first: number;

@@ -1,5 +1,5 @@
-// Starts a server on an open store: the public listener and the admin listener. `plantstore serve`, `plantstore sandbox`, tests, benchmarks, and programs that embed
-// the service all start one here.
+// Starts a server on an open store: the public listener and the admin listener. `plantstore serve`,
+// `plantstore sandbox`, tests, benchmarks, and programs that embed the service all start one here.
 
 import { randomInt } from "node:crypto";
 import packageJson from "../../package.json";
@@ -127,7 +127,8 @@ const defaultLimits: ServerLimits = {
   arrivalSecondsMax: 20,
   queuePlantsMax: 10_000,
   connectionsMax: 10_000,
-  // Load balancers of AWS and nginx keep theirs for 60, and would send into a connection that closes.
+  // Load balancers of AWS and nginx keep theirs for 60, and would send into a connection that
+  // closes.
   idleSecondsMax: 75,
   drainSecondsMax: 10,
 };

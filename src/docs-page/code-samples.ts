@@ -3,7 +3,9 @@
 import type { tokenField } from "../core/contract/security.ts";
 
 export interface SampledRequest {
-  /** The header field of the token, and what goes before the token; undefined where none is needed. */
+  /**
+   * The header field of the token, and what goes before the token; undefined where none is needed.
+   */
   readonly field: ReturnType<typeof tokenField>;
   readonly method: string;
   readonly url: string;

@@ -1,5 +1,5 @@
-// The HTML of the documentation page, made from the description of the interface: for each operation
-// a form that sends it, samples, and the reference.
+// The HTML of the documentation page, made from the description of the interface: for each
+// operation a form that sends it, samples, and the reference.
 
 import packageJson from "../../package.json";
 import { iconPath } from "../admin-pages/icon.ts";
@@ -207,8 +207,8 @@ function reachableFrom(operations: readonly object[], { components }: Descriptio
 }
 
 /**
- * A form that sends a request, and its response. The first one comes first in the document, so that a
- * few presses of Tab reach its button.
+ * A form that sends a request, and its response. The first one comes first in the document, so that
+ * a few presses of Tab reach its button.
  *
  * @param tokens the input of the token of all forms; undefined if this is not the first.
  */
@@ -337,7 +337,10 @@ function renderSchemas(
     .join("");
 }
 
-/** A schema and those of its allOf. The fields that it adds to another one come first: the id of a NewPlant. */
+/**
+ * A schema and those of its allOf. The fields that it adds to another one come first: the id of a
+ * NewPlant.
+ */
 function partsOf(schema: Schema, schemas: Table<Schema>, depth = 0): Schema[] {
   const part = schemas[nameOf(schema)] ?? schema;
   const others = depth < 8 ? (part.allOf ?? []).map((each) => partsOf(each, schemas, depth + 1)) : [];

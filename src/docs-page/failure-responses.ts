@@ -1,5 +1,5 @@
-// The failures of operations as the description has them: codes, header fields, and examples with the
-// messages that the server sends.
+// The failures of operations as the description has them: codes, header fields, and examples with
+// the messages that the server sends.
 
 import { invalidTokenError, missingTokenError } from "../core/auth/authenticator.ts";
 import { unknownToken } from "../core/auth/token-cache.ts";
@@ -66,7 +66,10 @@ export interface FailingOperation {
   readonly path: string;
 }
 
-/** Which operation fails: one that reads a body, one that reads parameters, or one that is not served. */
+/**
+ * Which operation fails: one that reads a body, one that reads parameters, or one that is not
+ * served.
+ */
 type OperationKind = "create" | "withBody" | "withoutBody" | "unserved";
 
 /** The failures of operations, with the messages of a server. */

@@ -3,8 +3,8 @@
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Converts the parts of 3.1 that 3.0 lacks, and leaves out keywords that 3.0 does not know. A description that
- * is of 3.0 keeps its version.
+ * Converts the parts of 3.1 that 3.0 lacks, and leaves out keywords that 3.0 does not know. A
+ * description that is of 3.0 keeps its version.
  */
 export function toOpenApi30(openapi: object): object {
   const { webhooks, jsonSchemaDialect, ...rest } = openapi as Json;
@@ -71,7 +71,10 @@ function convertKeyword(keyword: string, value: unknown): unknown {
   return ["additionalProperties", "items", "not"].includes(keyword) ? convertSchema(value) : value;
 }
 
-/** Null among types, `const`, numbers as exclusive limits, and `examples`, which is a list in schemas. */
+/**
+ * Null among types, `const`, numbers as exclusive limits, and `examples`, which is a list in
+ * schemas.
+ */
 function fromVersion31(schema: Json): Json {
   const changed: Record<string, unknown> = { ...schema };
   const given = [schema.type ?? []].flat();

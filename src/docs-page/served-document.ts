@@ -1,5 +1,5 @@
-// The contract as it is served: the author's description, with what the server adds to every one. What
-// the author wrote is kept.
+// The contract as it is served: the author's description, with what the server adds to every one.
+// What the author wrote is kept.
 
 import type { Contract, Plant } from "../core/contract/contract.ts";
 import type { ErrorPart } from "../core/contract/error-shape.ts";
@@ -267,7 +267,9 @@ class DocumentBuilder {
     return returns === "one" ? schema : { type: "array", items: schema };
   }
 
-  /** The author's responses with the header fields of the server, and those that are not among them. */
+  /**
+   * The author's responses with the header fields of the server, and those that are not among them.
+   */
   #responses(
     operation: FailingOperation,
     own: unknown,
@@ -383,7 +385,9 @@ class DocumentBuilder {
     return undefined;
   }
 
-  /** The author's text, with paragraphs and chapters of the server where they are not the author's. */
+  /**
+   * The author's text, with paragraphs and chapters of the server where they are not the author's.
+   */
   #description(): string {
     const { description } = this.#document.info;
     const own = typeof description === "string" ? description.trim() : "";
@@ -542,7 +546,10 @@ function merged(own: DescribedResponse, failure: DescribedResponse): DescribedRe
   };
 }
 
-/** Header fields of every response; a success of the create may be cached by nobody, so it does not say it. */
+/**
+ * Header fields of every response; a success of the create may be cached by nobody, so it does not
+ * say it.
+ */
 function commonHeaders(isCreate = false): Record<string, object> {
   const names = ["X-Request-Id", ...(isCreate ? [] : ["Cache-Control"]), "RateLimit", "RateLimit-Policy"];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

@@ -118,7 +118,9 @@ function fileOf(database: string, message: string): string {
   return file;
 }
 
-/** Errors of SQLite, which are about one of the paths, and of the system become an OperatorError. */
+/**
+ * Errors of SQLite, which are about one of the paths, and of the system become an OperatorError.
+ */
 function describingErrors<T>(what: string, paths: readonly string[], action: () => T): T {
   try {
     return action();

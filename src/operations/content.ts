@@ -1,4 +1,5 @@
-// What a file is, by its first bytes: people bring files of spreadsheets and other programs under any name.
+// What a file is, by its first bytes: people bring files of spreadsheets and other programs under
+// any name.
 
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -15,8 +16,9 @@ export interface Content {
 }
 
 /**
- * Unpacks gzip and decodes UTF-16, and finds the format: the given one, or else that of the content, or
- * else that of the name. Rejects with an OperatorError for a file of another kind, which says what it is.
+ * Unpacks gzip and decodes UTF-16, and finds the format: the given one, or else that of the
+ * content, or else that of the name. Rejects with an OperatorError for a file of another kind,
+ * which says what it is.
  */
 export async function openContent(
   source: AsyncIterable<Uint8Array>,

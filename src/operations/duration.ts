@@ -18,7 +18,10 @@ export function parseDurationMs(text: string): number {
   return durationMs < durationMsMax ? durationMs : Number.NaN;
 }
 
-/** Milliseconds since the epoch of a date or time in UTC, such as 2027-01-31 or 2027-01-31T12:00Z; otherwise NaN. */
+/**
+ * Milliseconds since the epoch of a date or time in UTC, such as 2027-01-31 or 2027-01-31T12:00Z;
+ * otherwise NaN.
+ */
 export function parseTime(text: string): number {
   if (!/^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?Z)?$/.test(text)) return Number.NaN;
   const time = Date.parse(text);
@@ -28,8 +31,8 @@ export function parseTime(text: string): number {
 }
 
 /**
- * Milliseconds since the epoch, at a time or after a duration from now; undefined unless it is in the
- * future, and less than a hundred years away.
+ * Milliseconds since the epoch, at a time or after a duration from now; undefined unless it is in
+ * the future, and less than a hundred years away.
  */
 export function parseExpiry(text: string, now: number): number | undefined {
   const time = parseTime(text);

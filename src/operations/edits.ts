@@ -30,8 +30,9 @@ export interface Editor {
 const runCharacters = "abcdefghijkmnpqrstuvwxyz23456789";
 
 /**
- * The longest pause between two transactions. A server that waits for the lock of a SQLite file looks
- * for it every 50 to 100 ms: without pauses it waits for two seconds, and its creates get 503.
+ * The longest pause between two transactions. A server that waits for the lock of a SQLite file
+ * looks for it every 50 to 100 ms: without pauses it waits for two seconds, and its creates get
+ * 503.
  */
 const pauseMsMax = 50;
 
@@ -182,7 +183,9 @@ function toEntry(contract: Contract, row: EditRow): HistoryEntry {
   };
 }
 
-/** A plant of an earlier contract may have fields that are gone, and not have those that came since. */
+/**
+ * A plant of an earlier contract may have fields that are gone, and not have those that came since.
+ */
 function parseRecorded(contract: Contract, json: string | null): Plant | undefined {
   if (json === null) return undefined;
   const fields = contract.fields.map((field) => ({ ...field, isRequired: false }));
@@ -204,8 +207,8 @@ export interface Undone {
 }
 
 /**
- * Undoes the edits of a run, or of one plant in it, latest first. Plants that have changed since the
- * edit stay as they are.
+ * Undoes the edits of a run, or of one plant in it, latest first. Plants that have changed since
+ * the edit stay as they are.
  *
  * @param undo the run of the undo itself, which can also be undone.
  */

@@ -1,6 +1,8 @@
 // The encoding of a file that has records that are not UTF-8.
 
-/** Five bytes mean nothing in Windows-1252, and three letters with accents seldom stand together. */
+/**
+ * Five bytes mean nothing in Windows-1252, and three letters with accents seldom stand together.
+ */
 const notWestern = /[\x81\x8d\x8f\x90\x9d]|[\x80-\xff]{3}/;
 
 /** Guesses the encoding from the bytes of all records. Windows-1252 has all letters of Latin-1. */

@@ -15,8 +15,8 @@ export type FormatName = (typeof formatNames)[number];
 export type FileFormat = FormatName | "json";
 
 /**
- * The records of a stream. Throws an OperatorError if the header of CSV does not name the id and the
- * required fields, or the rest of the file cannot be read.
+ * The records of a stream. Throws an OperatorError if the header of CSV does not name the id and
+ * the required fields, or the rest of the file cannot be read.
  */
 export function readRecords(
   contract: Contract,

@@ -50,8 +50,8 @@ export class Replacement {
 
   /**
    * Replaces the plants that are in conflict with records of a batch, and sets the outcomes of its
-   * valid records: `conflict` stays if the stored plant was changed at the same time. Of two records
-   * with one id the last one stays.
+   * valid records: `conflict` stays if the stored plant was changed at the same time. Of two
+   * records with one id the last one stays.
    */
   async replaceConflicts(batch: readonly ImportRecord[], outcomes: (Outcome | "replaced")[]): Promise<void> {
     const records = batch
@@ -134,7 +134,9 @@ export function dryStore(contract: Contract, sql: SqlConnection): Pick<PlantStor
   };
 }
 
-/** Parts of a batch: its plants may be short, and the stored ones under their ids as long as a body. */
+/**
+ * Parts of a batch: its plants may be short, and the stored ones under their ids as long as a body.
+ */
 function* parts<Item>(batch: readonly Item[]): Generator<readonly Item[]> {
   for (let at = 0; at < batch.length; at += editsMax) yield batch.slice(at, at + editsMax);
 }

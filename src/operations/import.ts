@@ -61,9 +61,9 @@ export class StoreUnavailable extends Error {}
 
 /**
  * Creates the plants of all records, or of those before the signal. Plants that are stored already
- * count as unchanged, so an interrupted import can be run again. Rejects with StoreUnavailable if the
- * store cannot be written for a minute, and with the error of `records` after the plants before it
- * are created.
+ * count as unchanged, so an interrupted import can be run again. Rejects with StoreUnavailable if
+ * the store cannot be written for a minute, and with the error of `records` after the plants before
+ * it are created.
  */
 export async function importPlants(
   records: AsyncIterable<readonly ImportRecord[]>,

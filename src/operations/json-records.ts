@@ -1,8 +1,9 @@
-// JSON that spans lines: an array of records, or objects one after another. Only brackets and strings
-// are followed, to cut out the exact text of each record, which is then parsed as a request's body is.
+// JSON that spans lines: an array of records, or objects one after another. Only brackets and
+// strings are followed, to cut out the exact text of each record, which is then parsed as a
+// request's body is.
 //
-// Parsers of streams on npm lose digits of ids, or give tokens without their text: stream-json's take
-// 0.56 s for 26 MB, this file with all 400,000 plants 0.28 s, and NDJSON 0.17 s.
+// Parsers of streams on npm lose digits of ids, or give tokens without their text: stream-json's
+// take 0.56 s for 26 MB, this file with all 400,000 plants 0.28 s, and NDJSON 0.17 s.
 
 import type { Contract } from "../core/contract/contract.ts";
 import { scanJson } from "../core/contract/json-scanner.ts";
@@ -20,8 +21,8 @@ import {
 } from "./record-reader.ts";
 
 /**
- * Yields the records of a stream, as many at a time as a chunk completes. Throws an OperatorError with
- * the place after which nothing can be read, after the records before it.
+ * Yields the records of a stream, as many at a time as a chunk completes. Throws an OperatorError
+ * with the place after which nothing can be read, after the records before it.
  */
 export async function* jsonRecordsOf(
   contract: Contract,

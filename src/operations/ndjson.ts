@@ -39,7 +39,9 @@ export const ndjson = (contract: Contract): RecordFormat<ImportRecord["plant"] |
 
 const lastComma = /,\s*$/;
 
-/** Whether a line is JSON but for a comma after it: the elements of an array, without its brackets. */
+/**
+ * Whether a line is JSON but for a comma after it: the elements of an array, without its brackets.
+ */
 function endsWithComma(line: string): boolean {
   return lastComma.test(line) && !("error" in scanJson(line.replace(lastComma, ""), []));
 }

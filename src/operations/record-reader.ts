@@ -1,5 +1,5 @@
-// Reads the records of a file that arrives in chunks of any size. Holds one chunk, and the part of a
-// record that has arrived.
+// Reads the records of a file that arrives in chunks of any size. Holds one chunk, and the part of
+// a record that has arrived.
 
 import type { Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
@@ -29,8 +29,9 @@ export interface RecordOptions {
 /** The syntax of a file, and the plants of its records. */
 export interface RecordFormat<Parsed> {
   /**
-   * Calls `onRecord` for each record of a text, which ends with a line end or with the file. Returns
-   * the index of a last record that does not end within the text; the text's length if there is none.
+   * Calls `onRecord` for each record of a text, which ends with a line end or with the file.
+   * Returns the index of a last record that does not end within the text; the text's length if
+   * there is none.
    */
   parse(text: string, onRecord: (parsed: Parsed, start: number, end: number) => void): number;
   /** A record that is not UTF-8. */
@@ -46,16 +47,17 @@ export interface RecordFormat<Parsed> {
 }
 
 /**
- * The bytes of a record that are held. One that is longer than a request's body is rejected; one that
- * is longer than this ends the import: a missing quote of CSV, or bracket of JSON, makes one of many.
+ * The bytes of a record that are held. One that is longer than a request's body is rejected; one
+ * that is longer than this ends the import: a missing quote of CSV, or bracket of JSON, makes one
+ * of many.
  */
 export function heldBytesMaxOf(recordBytesMax: number): number {
   return Math.max(16 * 2 ** 20, recordBytesMax);
 }
 
 /**
- * Yields the records of a stream, as many at a time as a chunk completes. Throws an OperatorError if
- * a record is too long to be held, or a quote is open at the end.
+ * Yields the records of a stream, as many at a time as a chunk completes. Throws an OperatorError
+ * if a record is too long to be held, or a quote is open at the end.
  */
 export async function* recordsOf<Parsed>(
   chunks: AsyncIterable<Uint8Array>,

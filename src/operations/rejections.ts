@@ -77,8 +77,8 @@ const writeBytes = 2 ** 16;
 
 /**
  * A file with a report, which only its owner can read. It is created with the first record, under
- * the first free name of `plants.csv.rejected.csv`, `plants.csv.rejected.2.csv` and so on: an earlier
- * report may have been corrected, or a concurrent import may be writing it.
+ * the first free name of `plants.csv.rejected.csv`, `plants.csv.rejected.2.csv` and so on: an
+ * earlier report may have been corrected, or a concurrent import may be writing it.
  */
 export class RejectedFile {
   readonly report: RejectionReport;

@@ -1,5 +1,5 @@
-// Reads stored plants, page after page in the order of ids. Each page is a short read of its own, so
-// that neither a large store nor a slow reader keeps a snapshot: SQLite could not restart its
+// Reads stored plants, page after page in the order of ids. Each page is a short read of its own,
+// so that neither a large store nor a slow reader keeps a snapshot: SQLite could not restart its
 // write-ahead log, and PostgreSQL not vacuum.
 
 import {
@@ -29,7 +29,9 @@ interface Selection {
 interface Creation {
   /** Milliseconds since the epoch, by the clock of the server. */
   readonly createdAt: number;
-  /** The name of the token, or of an identity provider's subject; null for an import or an operator. */
+  /**
+   * The name of the token, or of an identity provider's subject; null for an import or an operator.
+   */
   readonly token: string | null;
 }
 
@@ -47,8 +49,8 @@ type CreationRow = PlantRow & {
 };
 
 /**
- * Plants of a page, which is held in memory. A page after long plants has fewer: 2,600 of 100 kB took
- * 365 MB with 500 a page.
+ * Plants of a page, which is held in memory. A page after long plants has fewer: 2,600 of 100 kB
+ * took 365 MB with 500 a page.
  */
 const pagePlantsMax = 500;
 const firstPagePlants = 50;

@@ -13,7 +13,9 @@ interface ControlDocument {
 
 const template = Bun.YAML.parse(text) as ControlDocument;
 
-/** The members of a rule's `match` that are no fields, and a name that Ajv takes for unevaluated. */
+/**
+ * The members of a rule's `match` that are no fields, and a name that Ajv takes for unevaluated.
+ */
 const ownConditions = ["method", "headers", "body", "id", "share", "__proto__"];
 
 /** The fields that `match` has; others with these names are matched by `body`. */

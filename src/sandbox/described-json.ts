@@ -1,5 +1,5 @@
-// The check of a JSON body against a schema of openapi-control.yaml, which is the one source of what
-// control accepts.
+// The check of a JSON body against a schema of openapi-control.yaml, which is the one source of
+// what control accepts.
 
 import type { Ajv2020, ErrorObject } from "ajv/dist/2020.js";
 import { BadRequestError } from "../console/console-responses.ts";
@@ -25,8 +25,8 @@ async function loadSchemas(contract: Contract): Promise<Ajv2020> {
 }
 
 /**
- * Returns a body that a schema of the document allows. Rejects with a BadRequestError that names the
- * field, and says what is right.
+ * Returns a body that a schema of the document allows. Rejects with a BadRequestError that names
+ * the field, and says what is right.
  */
 export async function parseDescribed<Described>(
   contract: Contract,

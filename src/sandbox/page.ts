@@ -17,7 +17,10 @@ export function withSandboxPage(
     controlUrl,
   }: {
     readonly token: string;
-    /** The header field of the token, and what goes before the token; undefined where none is needed. */
+    /**
+     * The header field of the token, and what goes before the token; undefined where none is
+     * needed.
+     */
     readonly field: ReturnType<typeof tokenField>;
     readonly controlUrl: () => string | undefined;
   },

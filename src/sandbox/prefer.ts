@@ -85,7 +85,10 @@ const quotedString = /"(?:[^"\\]|\\.)*"/g;
  */
 const preference = /(?<![^,])[ \t]*([\w-]+)(?:[ \t]*=[ \t]*"?([^\s",;]*))?/g;
 
-/** The preferences of a field, by their names in lower case. Of several with one name it is the first. */
+/**
+ * The preferences of a field, by their names in lower case. Of several with one name it is the
+ * first.
+ */
 export function parsePrefer(field: string): ReadonlyMap<string, string> {
   // A comma in quotes ends no element.
   const elements = field.replaceAll(quotedString, (quoted) => quoted.replaceAll(",", " "));

@@ -16,9 +16,9 @@ import { exampleSeeds } from "./example-seeds.ts";
 const recordBytesMax = 64 * 2 ** 20;
 
 /**
- * Creates the plants of the contract's examples for `examples`, of standard input for `-`, or of a file.
- * Resolves with a sentence for each example that is no plant. Rejects with an OperatorError that names
- * the first invalid line of a file.
+ * Creates the plants of the contract's examples for `examples`, of standard input for `-`, or of a
+ * file. Resolves with a sentence for each example that is no plant. Rejects with an OperatorError
+ * that names the first invalid line of a file.
  */
 export async function loadSeeds(
   seeds: string,

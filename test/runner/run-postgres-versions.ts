@@ -1,5 +1,5 @@
-// npm run test:postgres [-- FILE]: the tests of the PostgreSQL engine that depend on its version, on
-// the major versions before the one that npm test has. Installs what
+// npm run test:postgres [-- FILE]: the tests of the PostgreSQL engine that depend on its version,
+// on the major versions before the one that npm test has. Installs what
 // postgres-versions/package-lock.json pins, once. A version that is neither there nor in Debian's
 // folder is skipped with the reason.
 

@@ -1,7 +1,8 @@
 // Runs one tier of the tests: npm test, npm run test:system, npm run test:citus, and for each
 // version npm run test:postgres. All files share one PostgreSQL server, and run in one process more
 // than there are processors, since many wait for a disk or a timer, the slowest files first. Prints
-// what fails and how to run it alone, what is skipped and why, and the counts, which .ci/run adds up.
+// what fails and how to run it alone, what is skipped and why, and the counts, which .ci/run adds
+// up.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -67,8 +68,8 @@ const tiers: Readonly<Record<string, Tier>> = {
 };
 
 /**
- * A folder in memory for the shared servers unless TMPDIR is set, and the room that it must have. In
- * it a new PostgreSQL database takes 0.03 s of processor time instead of 0.13 s.
+ * A folder in memory for the shared servers unless TMPDIR is set, and the room that it must have.
+ * In it a new PostgreSQL database takes 0.03 s of processor time instead of 0.13 s.
  */
 const memoryFolder = "/dev/shm";
 const memoryBytesMin = 4 * 2 ** 30;

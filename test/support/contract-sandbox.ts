@@ -10,7 +10,10 @@ export function contractFile(name: string): string {
   return join(import.meta.dir, "../contracts", name);
 }
 
-/** Starts a sandbox with a contract; its requests carry the token in every field that a contract may name. */
+/**
+ * Starts a sandbox with a contract; its requests carry the token in every field that a contract may
+ * name.
+ */
 export async function sandboxOf(path: string, args: readonly string[] = []) {
   const contract = await readContract({ text: await Bun.file(path).text() });
   const sandbox = await RunningSandbox.startInProcess({ args: ["--contract", path, ...args], contract });

@@ -21,7 +21,9 @@ export async function readGuide(path: string) {
   const all = codeBlocks(text);
   return {
     text,
-    /** The only code block in a language that contains a text. Throws if there is not exactly one. */
+    /**
+     * The only code block in a language that contains a text. Throws if there is not exactly one.
+     */
     block(language: string, contains: string, replacements: Replacements = []): string {
       const blocks = all.filter((block) => block.language === language && block.text.includes(contains));
       const [block] = blocks;

@@ -1,5 +1,5 @@
-// An identity provider in the test's process that publishes what a test says, its keys and JWTs, and
-// servers that accept them.
+// An identity provider in the test's process that publishes what a test says, its keys and JWTs,
+// and servers that accept them.
 
 import { generateKeyPairSync, sign } from "node:crypto";
 import type { IdentityProvider } from "../../src/core/auth/jwks.ts";

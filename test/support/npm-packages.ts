@@ -123,7 +123,9 @@ export async function checkTypes(
   await succeed(folder, ["node", join(root, "node_modules", compiler, "bin/tsc"), "-p", project]);
 }
 
-/** Checks the types of program.ts in a folder, as Bun runs it. Throws with what the compiler says. */
+/**
+ * Checks the types of program.ts in a folder, as Bun runs it. Throws with what the compiler says.
+ */
 export function checkProgram(folder: TemporaryFolder, program: string): Promise<void> {
   writeFileSync(folder.file("program.ts"), program);
   return checkTypes(folder.path, ["program.ts"], {

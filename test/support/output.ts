@@ -54,7 +54,9 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** The values of NDJSON. Bun.JSONL.parse would end without an error before a line that is not JSON. */
+/**
+ * The values of NDJSON. Bun.JSONL.parse would end without an error before a line that is not JSON.
+ */
 export function jsonLines(text: string): ReturnType<typeof JSON.parse>[] {
   return text
     .split("\n")

@@ -17,7 +17,9 @@ export interface SandboxSetup {
   readonly cwd?: string;
   /** The command to run instead of `plantstore`. */
   readonly program?: string;
-  /** That of `args`, which its responses are checked against; the Plant Store's if there is none. */
+  /**
+   * That of `args`, which its responses are checked against; the Plant Store's if there is none.
+   */
   readonly contract?: Contract | undefined;
 }
 

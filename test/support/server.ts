@@ -98,7 +98,10 @@ export class TemporaryFolder {
 }
 
 export interface ServerSetup {
-  /** The store's address, as --database takes it; by default a store that is removed with the server. */
+  /**
+   * The store's address, as --database takes it; by default a store that is removed with the
+   * server.
+   */
   readonly database?: string;
   readonly args?: readonly string[];
   readonly env?: Record<string, string>;

@@ -53,8 +53,8 @@ export class PlantStoreClient {
   }
 
   /**
-   * Deletes a plant, if the server offers that, and resolves when that is on its stable storage, and
-   * also if there is no such plant. Rejects as createPlant does.
+   * Deletes a plant, if the server offers that, and resolves when that is on its stable storage,
+   * and also if there is no such plant. Rejects as createPlant does.
    */
   async delete(id: bigint | number, options: CallOptions = {}): Promise<void> {
     await this.#call(deleteCall(id), options);

@@ -9,7 +9,10 @@ export interface Plant {
   readonly tag?: string;
 }
 
-/** A plant to create. A string may be any, even empty; the server rejects U+0000 and unpaired surrogates with 40003. */
+/**
+ * A plant to create. A string may be any, even empty; the server rejects U+0000 and unpaired
+ * surrogates with 40003.
+ */
 export interface NewPlant {
   /**
    * Any int64, also negative. A number must be a safe integer; use a bigint beyond that, such as

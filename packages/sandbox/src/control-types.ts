@@ -46,7 +46,10 @@ export interface RecordedRequest {
   };
   /** The code of the error in the response. */
   readonly error: number | null;
-  /** The rule or the preferences whose outcome the request got; also preferences that could not be met. */
+  /**
+   * The rule or the preferences whose outcome the request got; also preferences that could not be
+   * met.
+   */
   readonly forced: null | {
     readonly rule: string;
   } | {
@@ -135,10 +138,16 @@ export interface Outcome {
   /** Any response. */
   readonly response?: {
     readonly status: number;
-    /** A string is sent as it is, any other value as JSON. Without it a status of 400 or more has a body with an error and a message. */
+    /**
+     * A string is sent as it is, any other value as JSON. Without it a status of 400 or more has a
+     * body with an error and a message.
+     */
     readonly body?: unknown;
   };
-  /** Fields of the response, instead of those of the same names. Connection, Content-Length and Transfer-Encoding are ignored; `body` makes wrong ones. */
+  /**
+   * Fields of the response, instead of those of the same names. Connection, Content-Length and
+   * Transfer-Encoding are ignored; `body` makes wrong ones.
+   */
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether the plant is stored before an error, example or response is sent. */
   readonly commit?: boolean;

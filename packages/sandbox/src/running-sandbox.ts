@@ -80,9 +80,9 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * Returns to the start: the plants are the seeds, the rules those of `--rules`, the log of requests
-   * is empty, the clock is real, and only the fixed token is accepted. Every create is before or
-   * after it.
+   * Returns to the start: the plants are the seeds, the rules those of `--rules`, the log of
+   * requests is empty, the clock is real, and only the fixed token is accepted. Every create is
+   * before or after it.
    */
   async reset(): Promise<void> {
     await this.#control.call("POST", "/reset");

@@ -32,8 +32,8 @@ export interface SandboxOptions {
 }
 
 /**
- * Starts a sandbox in its own process, and resolves when it is ready. It ends with `close()`, or when
- * the caller's process ends or is killed. Any number of sandboxes run side by side.
+ * Starts a sandbox in its own process, and resolves when it is ready. It ends with `close()`, or
+ * when the caller's process ends or is killed. Any number of sandboxes run side by side.
  *
  * @throws SandboxStartError if it does not start.
  * @throws TypeError for a seed whose id is not exact, and for an unknown option.
@@ -85,7 +85,9 @@ function spawn(
   return new SandboxProcess(executable, args, log);
 }
 
-/** Writes plants as NDJSON, and returns the file's path. Throws a SandboxStartError if it cannot. */
+/**
+ * Writes plants as NDJSON, and returns the file's path. Throws a SandboxStartError if it cannot.
+ */
 function writeSeeds(plants: readonly SeedPlant[]): string {
   const file = join(tmpdir(), `plantstore-sandbox-${randomUUID()}.ndjson`);
   const text = plants.map((plant) => `${newPlantJson(plant)}\n`).join("");

@@ -34,7 +34,9 @@ export function post<Result>(path: string, body: Record<string, string>): Promis
   });
 }
 
-/** Sends a file of any size, and reports how much of it is sent. fetch has no progress of uploads. */
+/**
+ * Sends a file of any size, and reports how much of it is sent. fetch has no progress of uploads.
+ */
 export function postFile<Result>(
   path: string,
   parameters: Record<string, string>,

@@ -16,7 +16,9 @@ export function useCall() {
   return { isBusy, error, setError, call };
 }
 
-/** Unfinished data is loaded again after this time, also after an error. It is shorter than a tick. */
+/**
+ * Unfinished data is loaded again after this time, also after an error. It is shorter than a tick.
+ */
 const unfinishedMs = 500;
 
 /**

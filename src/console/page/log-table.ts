@@ -6,7 +6,9 @@ import { exactTime, formatMs, html } from "./markup.ts";
 interface LogRow {
   key: string;
   at: string;
-  /** The text of the button that unfolds the row, and its name where the text does not say enough. */
+  /**
+   * The text of the button that unfolds the row, and its name where the text does not say enough.
+   */
   label: string;
   spokenLabel?: string;
   isFailed: boolean;

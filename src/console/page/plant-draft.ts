@@ -1,9 +1,12 @@
-// The fields of a plant as an operator types them: their labels, and the plant of what was typed. Its
-// tests run without a browser.
+// The fields of a plant as an operator types them: their labels, and the plant of what was typed.
+// Its tests run without a browser.
 
 import { contract, groupName, type PageField } from "./shown-contract.ts";
 
-/** The texts of a plant in the order of the contract's fields; null for a field that it does not have. */
+/**
+ * The texts of a plant in the order of the contract's fields; null for a field that it does not
+ * have.
+ */
 export type Texts = readonly (string | null)[];
 
 /** The text of each field as typed. */
@@ -60,7 +63,9 @@ export function bodyOf(id: string, draft: Draft, stored: Texts = []): string {
   return `{${[own, ...members].join(",")}}`;
 }
 
-/** The JSON of a text. The server rejects one that is not of the type, and says what is expected. */
+/**
+ * The JSON of a text. The server rejects one that is not of the type, and says what is expected.
+ */
 function jsonOf({ name, input, isText, isNullable }: PageField, text: string): string {
   if (isNullable && text === "null") return text;
   if (isText) {

@@ -5,7 +5,9 @@ import { type Draft, labelOf } from "./plant-draft.ts";
 import { contract } from "./shown-contract.ts";
 import { Choice, TextField } from "./text-field.ts";
 
-/** An input for each field, by its type. An empty text of an optional one means that it is absent. */
+/**
+ * An input for each field, by its type. An empty text of an optional one means that it is absent.
+ */
 export function FieldInputs({
   draft,
   isMultiline = false,

@@ -25,7 +25,9 @@ export function PlantTable({
 }) {
   const others = otherFields();
   const shown = [contract.title, contract.group, ...others].filter((index) => index >= 0);
-  /** The columns that are as wide as their texts: the first one is not, and the time of creation is. */
+  /**
+   * The columns that are as wide as their texts: the first one is not, and the time of creation is.
+   */
   const textColumns = Math.max(1, shown.length);
   const pageIds = new Set(plants.map(({ id }) => id));
   const isPageSelected = pageIds.isSubsetOf(selected);

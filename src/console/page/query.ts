@@ -23,7 +23,9 @@ function exampleOf(filter: string): string | undefined {
     : undefined;
 }
 
-/** The name of the filter for groups: that of the field, if it can be typed and is no other filter. */
+/**
+ * The name of the filter for groups: that of the field, if it can be typed and is no other filter.
+ */
 export function groupFilter(): string | undefined {
   const name = groupName();
   if (name === undefined) return undefined;

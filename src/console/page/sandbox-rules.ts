@@ -62,7 +62,9 @@ function describe({ match = {}, outcome }: StoredRule) {
   return `${when} → ${plain(outcome)}`;
 }
 
-/** Conditions of a rule's `match` that are no fields: fields with these names are members of `body`. */
+/**
+ * Conditions of a rule's `match` that are no fields: fields with these names are members of `body`.
+ */
 const ownConditions = ["method", "headers", "body", "id", "share"];
 
 function fieldCondition(name: string, value: string): object {

@@ -1,5 +1,6 @@
 // A search of plants, page by page. The server compares plants for a limited time, so a page may
-// take several requests: what is found so far is shown, and the search can be stopped and continued.
+// take several requests: what is found so far is shown, and the search can be stopped and
+// continued.
 
 import type { listPlants } from "../plant-calls.ts";
 import type { Address } from "./address.ts";

@@ -1,5 +1,5 @@
-// The contract of the store that the page shows. The server sends it with the session, before anything
-// else is rendered.
+// The contract of the store that the page shows. The server sends it with the session, before
+// anything else is rendered.
 
 import type { PageContract, PageField } from "../page-contract.ts";
 

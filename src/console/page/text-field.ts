@@ -1,4 +1,5 @@
-// Fields with their labels: a text field, with a hint and what is wrong with its text, and a choice.
+// Fields with their labels: a text field, with a hint and what is wrong with its text, and a
+// choice.
 
 import type { ComponentChildren } from "./library.js";
 import { html, onValue } from "./markup.ts";

@@ -27,8 +27,8 @@ export interface AdminOptions {
 }
 
 /**
- * A search in a large store may take some seconds. After this time Bun also ends a response that its
- * client does not read, and cancels the stream of its body.
+ * A search in a large store may take some seconds. After this time Bun also ends a response that
+ * its client does not read, and cancels the stream of its body.
  */
 const idleSecondsMax = 60;
 

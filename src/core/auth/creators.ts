@@ -1,5 +1,5 @@
-// The keys that are stored with the plants of an identity provider's subjects. They are found when the
-// first plant of a token is about to be stored, so verifying a JWT never needs the store.
+// The keys that are stored with the plants of an identity provider's subjects. They are found when
+// the first plant of a token is about to be stored, so verifying a JWT never needs the store.
 
 import { type ApiError, unavailable } from "../contract/errors.ts";
 import type { Emit } from "../observability/server-event.ts";

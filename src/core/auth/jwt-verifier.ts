@@ -135,7 +135,9 @@ export class JwtVerifier {
 /** Keys of one token that are tried: each takes about 0.1 ms. */
 const keysTriedMax = 8;
 
-/** Like jwtVerify, with each of several keys that a token may mean: a set may have a `kid` twice. */
+/**
+ * Like jwtVerify, with each of several keys that a token may mean: a set may have a `kid` twice.
+ */
 async function verifyWithKeys(
   token: string,
   getKey: JWTVerifyGetKey,

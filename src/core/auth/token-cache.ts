@@ -17,7 +17,9 @@ const readIntervalMs = 1_000;
 /** Unknown tokens have the store read, so that a new one works at once, but at this pause. */
 const lookPauseMs = 50;
 
-/** Requests that wait for such a read, and how long. One with a long body holds what arrives of it. */
+/**
+ * Requests that wait for such a read, and how long. One with a long body holds what arrives of it.
+ */
 const waitingMax = 1_024;
 const waitingWithLongBodyMax = 64;
 const waitMsMax = 5_000;

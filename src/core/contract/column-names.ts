@@ -1,11 +1,13 @@
-// The columns of fields. Names are the contract's author's: of any characters and length, equal but for
-// case, or those of our own columns.
+// The columns of fields. Names are the contract's author's: of any characters and length, equal but
+// for case, or those of our own columns.
 
 /** Lower-case names that both engines have as they are; PostgreSQL keeps 63 bytes. */
 const plain = /^[a-z][a-z0-9_]{0,55}$/;
 const own: readonly string[] = ["id", "created_at", "creator", "rowid", "oid"];
 
-/** The column of a field: its name, or, where that may clash, one that follows from the name alone. */
+/**
+ * The column of a field: its name, or, where that may clash, one that follows from the name alone.
+ */
 export function columnNameOf(field: string): string {
   if (plain.test(field) && !own.includes(field) && !field.startsWith("x_")) return field;
   const readable = field

@@ -4,8 +4,8 @@ import type { Contract, Field } from "./contract.ts";
 import { isAnnotation, restrictions } from "./schemas.ts";
 
 /**
- * The first change that a store cannot take over, as a sentence with both values; undefined if it can:
- * fields are added or gone, limits are widened, descriptions differ.
+ * The first change that a store cannot take over, as a sentence with both values; undefined if it
+ * can: fields are added or gone, limits are widened, descriptions differ.
  */
 export function findRefusedChange(stored: Contract, wanted: Contract): string | undefined {
   if (stored.path !== wanted.path) return `its collection is ${stored.path}, and would be ${wanted.path}`;

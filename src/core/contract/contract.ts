@@ -1,5 +1,6 @@
-// The contract: everything that is particular to the resource, read once from an OpenAPI description
-// and passed down. "Plant" is the code's word for one stored resource, whatever the contract calls it.
+// The contract: everything that is particular to the resource, read once from an OpenAPI
+// description and passed down. "Plant" is the code's word for one stored resource, whatever the
+// contract calls it.
 
 import type { EditShape } from "./edit-shape.ts";
 import type { ErrorShape } from "./error-shape.ts";
@@ -51,7 +52,9 @@ export interface ServedOperation {
 
 /** An operation that changes one resource: a replacement, or a merge patch. */
 export interface EditOperation extends ServedOperation, EditShape {
-  /** Whether a success has a body, by its status: 200 or 204, and 201 if a replacement may create. */
+  /**
+   * Whether a success has a body, by its status: 200 or 204, and 201 if a replacement may create.
+   */
   readonly successes: Readonly<Record<number, boolean>>;
 }
 
@@ -65,7 +68,10 @@ export interface OtherOperation {
 export interface ListShape {
   /** The members of the list and what they hold; undefined where the list is an array. */
   readonly members: readonly (readonly [name: string, holds: ListPart])[] | undefined;
-  /** How a client asks for the next page: by the last id, by the number of plants before it, or by its number. */
+  /**
+   * How a client asks for the next page: by the last id, by the number of plants before it, or by
+   * its number.
+   */
   readonly paging: "after" | "offset" | "page";
   /** The number of the first page: 1, or 0 if the contract allows it. */
   readonly firstPage: number;
@@ -129,7 +135,10 @@ export interface Contract {
   readonly list: ListShape;
   readonly others: readonly OtherOperation[];
   readonly errorShape: ErrorShape;
-  /** A sentence for each part of the description that is not served or not checked, with its pointer. */
+  /**
+   * A sentence for each part of the description that is not served or not checked, with its
+   * pointer.
+   */
   readonly notes: readonly string[];
   /** The plants of the contract's examples: at least one. */
   readonly examples: readonly Plant[];
@@ -157,7 +166,10 @@ export function openOperations({ operations }: Contract): OperationName[] {
   );
 }
 
-/** The values of a plant in the order of the contract's fields; undefined for one that it does not have. */
+/**
+ * The values of a plant in the order of the contract's fields; undefined for one that it does not
+ * have.
+ */
 export type Values = readonly (FieldValue | undefined)[];
 
 /** A plant as it is sent and stored. */

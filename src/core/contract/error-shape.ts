@@ -1,4 +1,5 @@
-// How errors are written: in the shape that the contract describes, or else in that of the Plant Store.
+// How errors are written: in the shape that the contract describes, or else in that of the Plant
+// Store.
 
 import { type ApiError, errorRegistry } from "./errors.ts";
 import { isObject, type Json } from "./schemas.ts";

@@ -34,7 +34,10 @@ function exactNumber(value: number, source = String(value)): unknown {
   return JSON.rawJSON(`${digits}e${exponent}`);
 }
 
-/** A number as digits without zeros at the end, with the sign, times ten to the power of an exponent. */
+/**
+ * A number as digits without zeros at the end, with the sign, times ten to the power of an
+ * exponent.
+ */
 function parseNumber(source: string): { readonly digits: string; readonly exponent: number } {
   const [, sign = "", whole = "", fraction = "", power = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? [];

@@ -1,4 +1,5 @@
-// The types of fields: everything that differs between them. schema-types.ts chooses one for a schema.
+// The types of fields: everything that differs between them. schema-types.ts chooses one for a
+// schema.
 
 import { compactJson } from "./compact-json.ts";
 import { decimalText } from "./decimal.ts";
@@ -10,7 +11,9 @@ export type FieldValue = string | number | bigint | boolean | null;
 /** A value as the column of an engine has it. */
 export type ColumnValue = string | number | bigint | boolean | null;
 
-/** The operations on the values of a type. `undefined` stands for a value that is not of the type. */
+/**
+ * The operations on the values of a type. `undefined` stands for a value that is not of the type.
+ */
 export interface FieldType<Value extends FieldValue = FieldValue> {
   /** Such as "text": a column holds values of one kind, while their limits may change. */
   readonly kind: string;
@@ -23,7 +26,10 @@ export interface FieldType<Value extends FieldValue = FieldValue> {
    * @param isExact whether a safe integer has not.
    */
   fromJson(value: unknown, text: () => string, isExact?: boolean): Value | undefined;
-  /** What is wrong with a value of JSON.parse that is not of the type, if `expected` does not say it. */
+  /**
+   * What is wrong with a value of JSON.parse that is not of the type, if `expected` does not say
+   * it.
+   */
   fault?(value: unknown): string | undefined;
   /** The value as JSON. */
   toJson(value: Value): string;
@@ -43,7 +49,9 @@ export interface FieldType<Value extends FieldValue = FieldValue> {
   toColumn(value: Value): Exclude<ColumnValue, null>;
   /** Takes a column of either engine, or its text in PostgreSQL's COPY. */
   fromColumn(value: Exclude<ColumnValue, null>): Value;
-  /** How a form edits a value: as text, as a number, as JSON, by a switch, or as one of some texts. */
+  /**
+   * How a form edits a value: as text, as a number, as JSON, by a switch, or as one of some texts.
+   */
   readonly input: "text" | "number" | "json" | "boolean" | readonly string[];
 }
 

@@ -1,5 +1,5 @@
-// The id of a resource: an int64, or a text that is compared by its bytes; and the ids that are made
-// for resources without one.
+// The id of a resource: an int64, or a text that is compared by its bytes; and the ids that are
+// made for resources without one.
 
 import { contractError } from "./contract-error.ts";
 import type { FieldType } from "./field-types.ts";
@@ -14,7 +14,10 @@ const bytesMaxDefault = 255;
 /** PostgreSQL indexes texts of at most 2,704 bytes. */
 const describedBytesMax = 2_048;
 
-/** The type of the ids of a schema. Rejects with an OperatorError if they are neither integers nor texts. */
+/**
+ * The type of the ids of a schema. Rejects with an OperatorError if they are neither integers nor
+ * texts.
+ */
 export async function idTypeOf(schema: Json, context: TypeContext): Promise<FieldType<PlantId>> {
   const type = await fieldTypeOf(schema, context);
   if (type.kind === "integer") return type as FieldType<bigint>;

@@ -51,7 +51,10 @@ export function responseJson(contract: Contract, plant: Plant, createdAt?: bigin
   return json === "{}" ? `{${member}}` : `${json.slice(0, -1)},${member}}`;
 }
 
-/** A plant as one line of JSON: the body that creates it. An engine that reads an int64 as text may pass the text. */
+/**
+ * A plant as one line of JSON: the body that creates it. An engine that reads an int64 as text may
+ * pass the text.
+ */
 export function plantJson(contract: Contract, plant: Plant): string {
   return toJson(contract, plant, true, false);
 }

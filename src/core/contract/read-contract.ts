@@ -1,5 +1,5 @@
-// Reads an OpenAPI description into the contract. Nothing in it is ignored silently: what is not served
-// or not checked is one of the contract's notes, and what cannot be served is an error.
+// Reads an OpenAPI description into the contract. Nothing in it is ignored silently: what is not
+// served or not checked is one of the contract's notes, and what cannot be served is an error.
 
 import { columnNameOf, quoteColumn } from "./column-names.ts";
 import type { Contract, ContractSource, Field, OpenApiDocument, Plant } from "./contract.ts";
@@ -179,7 +179,10 @@ class ContractReader {
     return { path, pointer, post, schema, id, success, returned };
   }
 
-  /** The property that the parameter of path/{…} names, or else "id": of the body, or of the response. */
+  /**
+   * The property that the parameter of path/{…} names, or else "id": of the body, or of the
+   * response.
+   */
   async #id(
     path: string,
     { schema, pointer }: { readonly schema: Json; readonly pointer: string },
@@ -264,7 +267,10 @@ class ContractReader {
     return fields;
   }
 
-  /** The members that every response has. One that requires what is not stored would break the contract. */
+  /**
+   * The members that every response has. One that requires what is not stored would break the
+   * contract.
+   */
   #assertReturned(
     fields: readonly Field[],
     createdName: string | undefined,

@@ -1,5 +1,5 @@
-// From the schema of a property to the type of a field. A schema that the table does not have is kept
-// as JSON and validated by ajv.
+// From the schema of a property to the type of a field. A schema that the table does not have is
+// kept as JSON and validated by ajv.
 
 import { contractError } from "./contract-error.ts";
 import { scaledDecimal } from "./decimal.ts";
@@ -185,7 +185,10 @@ async function validator(
   }
 }
 
-/** The schema without what ajv would refuse or compile into code: formats that are not checked, and examples. */
+/**
+ * The schema without what ajv would refuse or compile into code: formats that are not checked, and
+ * examples.
+ */
 function withoutUnknownFormats(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutUnknownFormats);
   if (!isObject(value)) return value;
@@ -202,7 +205,9 @@ function withoutUnknownFormats(value: unknown): unknown {
   );
 }
 
-/** Finds the patterns of a schema, whether it compares items, and the formats that are not checked. */
+/**
+ * Finds the patterns of a schema, whether it compares items, and the formats that are not checked.
+ */
 function collect(
   value: unknown,
   patterns: Set<string>,

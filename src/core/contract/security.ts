@@ -23,7 +23,8 @@ interface Security {
 }
 
 /**
- * Reads the requirements of an operation, of which a request meets one (OpenAPI 3.1, section 4.8.30).
+ * Reads the requirements of an operation, of which a request meets one (OpenAPI 3.1, section
+ * 4.8.30).
  *
  * @param requirements undefined where none are described, so that every request is served.
  */
@@ -70,7 +71,10 @@ function headerOf(scheme: Json | undefined): string | undefined {
     : undefined;
 }
 
-/** The header field in which a program sends a token, and what goes before the token; undefined for none. */
+/**
+ * The header field in which a program sends a token, and what goes before the token; undefined for
+ * none.
+ */
 export function tokenField({
   bearer,
   keyHeader,

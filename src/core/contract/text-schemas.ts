@@ -75,7 +75,8 @@ interface TextPattern {
 }
 
 /**
- * A pattern of the contract, matched in linear time: it is the author's, and the texts are a stranger's.
+ * A pattern of the contract, matched in linear time: it is the author's, and the texts are a
+ * stranger's.
  *
  * @param share of the time, as a request may have texts for several patterns.
  */
@@ -97,7 +98,10 @@ export async function textPattern(pattern: string, share: number, pointer: strin
   return { matches: (text) => compiled.matcher(text).find(), codeUnitsMax };
 }
 
-/** ECMA 262 writes U+0041 as \u0041 or \u{41}, and RE2 as \x{41}; `\/` and `\-` are escapes of nothing. */
+/**
+ * ECMA 262 writes U+0041 as \u0041 or \u{41}, and RE2 as \x{41}; `\/` and `\-` are escapes of
+ * nothing.
+ */
 function toRe2(pattern: string): string {
   return pattern.replaceAll(
     /\\(?:u\{([\da-fA-F]+)\}|u([\da-fA-F]{4})|(.))/gs,

@@ -172,7 +172,8 @@ export const noSlot = -1;
 
 /**
  * Time-outs of the same length, with one timer for all: a timer for each body cost up to 8 % of the
- * creates at 256 connections. Owners are in numbered slots, because an ordered Set cost 1 µs a body.
+ * creates at 256 connections. Owners are in numbered slots, because an ordered Set cost 1 µs a
+ * body.
  */
 class BodyTimeouts {
   readonly #timeoutMs: number;

@@ -22,9 +22,9 @@ export function createOperation(contract: Contract): Operation {
 }
 
 /**
- * Responds with success and the plant once it is on stable storage, or with the error that prevented
- * it. Never rejects. The commit settles the exchange, and so does a body that does not arrive in
- * time: a race of promises for each body took 0.7 µs.
+ * Responds with success and the plant once it is on stable storage, or with the error that
+ * prevented it. Never rejects. The commit settles the exchange, and so does a body that does not
+ * arrive in time: a race of promises for each body took 0.7 µs.
  */
 async function createPlant(
   exchange: Exchange,

@@ -26,7 +26,9 @@ export interface RequestRoute {
 /** Dependencies that all exchanges of a listener share. */
 export interface ExchangeDependencies {
   readonly contract: Contract;
-  /** The path before an id, where the success of a create has a Location: RFC 9110, section 15.3.2. */
+  /**
+   * The path before an id, where the success of a create has a Location: RFC 9110, section 15.3.2.
+   */
   readonly itemPath: string | undefined;
   /** Reads when a plant was created; undefined where the success of a create does not say it. */
   readonly createdAt: ((id: PlantId, callerKey: string) => Promise<bigint | number>) | undefined;
@@ -270,7 +272,10 @@ export function overloaded({ words }: Contract): ApiError {
   return unavailable(`The server is overloaded and did not store the ${words.one}`);
 }
 
-/** The error of a create whose time cannot be read. The plant is stored: a second create could store another one. */
+/**
+ * The error of a create whose time cannot be read. The plant is stored: a second create could store
+ * another one.
+ */
 function unreadable({ words }: Contract, { id }: Plant): ApiError {
   return new ApiError(
     "unavailable",

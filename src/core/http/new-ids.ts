@@ -1,4 +1,5 @@
-// The ids that the server chooses: ordered by time, and the same again for the same Idempotency-Key.
+// The ids that the server chooses: ordered by time, and the same again for the same
+// Idempotency-Key.
 
 import type { Caller } from "../auth/caller.ts";
 import { ApiError } from "../contract/errors.ts";
@@ -13,9 +14,10 @@ const epoch = Date.UTC(2025, 0, 1);
 const textCounterBits = 12n;
 
 /**
- * Makes ids that are ordered by time, of milliseconds and a counter. A positive int64 has those since 2025 and a
- * number of this process: two processes have the same number once in 65,536 times, and then the
- * store finds a taken id. A text has those since 1970, as a UUIDv7 has, and random bits.
+ * Makes ids that are ordered by time, of milliseconds and a counter. A positive int64 has those
+ * since 2025 and a number of this process: two processes have the same number once in 65,536 times,
+ * and then the store finds a taken id. A text has those since 1970, as a UUIDv7 has, and random
+ * bits.
  *
  * @param wallNow milliseconds of the epoch.
  * @param process from 0 to 65,535.
@@ -39,7 +41,10 @@ export function idMaker(made: MadeId, wallNow: () => number, process: number): (
   };
 }
 
-/** Milliseconds and a number in them, which only grow. A millisecond that is full takes the next one. */
+/**
+ * Milliseconds and a number in them, which only grow. A millisecond that is full takes the next
+ * one.
+ */
 function ticks(now: () => number, bits: bigint): () => { readonly ms: number; readonly counter: bigint } {
   let ms = 0;
   let counter = 0n;
@@ -56,8 +61,8 @@ function ticks(now: () => number, bits: bigint): () => { readonly ms: number; re
 const keyCharactersMax = 255;
 
 /**
- * The key of draft-ietf-httpapi-idempotency-key-header, section 2.1; undefined if there is none, and
- * an error if it cannot be one.
+ * The key of draft-ietf-httpapi-idempotency-key-header, section 2.1; undefined if there is none,
+ * and an error if it cannot be one.
  */
 export function idempotencyKey(headers: Headers): string | undefined | ApiError {
   const key = headers.get("idempotency-key");

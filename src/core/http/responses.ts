@@ -14,8 +14,8 @@ const plantResponseInits: Readonly<Record<number, ResponseInit>> = {
 const emptyHeaders = new Headers();
 
 /**
- * The contract's success with the plant. No other field is needed: a response to POST is not cached without explicit
- * freshness (RFC 9110, section 9.3.3).
+ * The contract's success with the plant. No other field is needed: a response to POST is not cached
+ * without explicit freshness (RFC 9110, section 9.3.3).
  *
  * @param createdAt milliseconds since the epoch, where the contract has a property for it.
  */
@@ -34,7 +34,9 @@ export function plantResponse(
   return new Response(responseJson(contract, plant, createdAt), plantResponseInits[status]);
 }
 
-/** An error in the contract's shape, with the status and the header fields that belong to its code. */
+/**
+ * An error in the contract's shape, with the status and the header fields that belong to its code.
+ */
 export function errorResponse(shape: ErrorShape, error: ApiError, requestId?: string): Response {
   const response = new Response(JSON.stringify(apiErrorMembers(shape, error)), {
     status: statusOf(error.code),

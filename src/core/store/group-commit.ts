@@ -1,6 +1,6 @@
 // Group commit: creates that arrive while a batch is being committed form the next batch, so the
-// duration of a commit determines the size of the batches. A timer only ends the wait of a batch that
-// is held back, see #holdBack.
+// duration of a commit determines the size of the batches. A timer only ends the wait of a batch
+// that is held back, see #holdBack.
 
 import { countCodeUnits } from "../contract/contract.ts";
 import type { Clock, Emit } from "../observability/server-event.ts";
@@ -100,8 +100,8 @@ export class GroupCommit implements CreateQueue {
     this.#store = store;
     this.#limits = limits;
     this.#context = context;
-    // So that all requests of one poll of the sockets are one batch, and not the first of them alone.
-    // It is not a timer: an idle event loop ends its tick at once.
+    // So that all requests of one poll of the sockets are one batch, and not the first of them
+    // alone. It is not a timer: an idle event loop ends its tick at once.
     this.#schedule = context.schedule ?? setImmediate;
   }
 
@@ -214,8 +214,8 @@ export class GroupCommit implements CreateQueue {
     const startedAt = this.#context.now();
     this.#batchesInFlight++;
     try {
-      // The next batch starts before the responses to this one are sent: 1.03 times the creates at 64
-      // connections, for 0.94 of the processor time (12 interleaved rounds).
+      // The next batch starts before the responses to this one are sent: 1.03 times the creates at
+      // 64 connections, for 0.94 of the processor time (12 interleaved rounds).
       const outcomes = await this.#store.create(batch).finally(() => {
         this.#batchesInFlight--;
         this.#commitQueue();

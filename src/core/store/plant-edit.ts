@@ -55,8 +55,8 @@ type EditedRow = PlantColumns & {
 };
 
 /**
- * Makes edits and records them, in the caller's transaction. See PlantStore.edit. On Citus every edit
- * of a plant is for one shard; `edits` is distributed as the plants are.
+ * Makes edits and records them, in the caller's transaction. See PlantStore.edit. On Citus every
+ * edit of a plant is for one shard; `edits` is distributed as the plants are.
  *
  * @param collation follows the name of a text column, so that texts are compared by their bytes.
  */

@@ -66,8 +66,8 @@ export interface PlantStore extends AsyncDisposable {
   edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]>;
 
   /**
-   * The size of the store on disk with its indexes and WAL, without counting plants. Rejects with an
-   * OperatorError if it cannot be reached.
+   * The size of the store on disk with its indexes and WAL, without counting plants. Rejects with
+   * an OperatorError if it cannot be reached.
    */
   bytesOnDisk(): Promise<number>;
 

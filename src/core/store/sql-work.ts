@@ -1,5 +1,5 @@
-// SQL that every engine runs, as generators that yield statements: SQLite runs them without a pause,
-// so nothing comes in between; PostgreSQL awaits each.
+// SQL that every engine runs, as generators that yield statements: SQLite runs them without a
+// pause, so nothing comes in between; PostgreSQL awaits each.
 
 import type { SqlStatement, SqlValue } from "./sql-connection.ts";
 

@@ -16,8 +16,8 @@ export interface FoundStore {
 }
 
 /**
- * The contract to open a store with: the one that is wanted, if the store can take it over, or else its
- * own. Rejects with an OperatorError.
+ * The contract to open a store with: the one that is wanted, if the store can take it over, or else
+ * its own. Rejects with an OperatorError.
  *
  * @param known is not read again.
  */
@@ -47,7 +47,8 @@ export function isSameSource(one: ContractSource | undefined, other: ContractSou
 }
 
 /**
- * The type of a column with ids. A text is compared by its bytes, whatever the database's collation.
+ * The type of a column with ids. A text is compared by its bytes, whatever the database's
+ * collation.
  */
 export function idColumnType({ id: { type } }: Contract, engine: Engine): string {
   const name = type.column[engine];
@@ -60,7 +61,8 @@ export function columnDefinitions({ fields }: Contract, engine: Engine): string 
 }
 
 /**
- * The statements that bring the table to the fields of a contract. A field that is gone keeps its column.
+ * The statements that bring the table to the fields of a contract. A field that is gone keeps its
+ * column.
  *
  * @param columns the types of the table's columns by their names.
  */

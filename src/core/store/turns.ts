@@ -1,5 +1,5 @@
-// Runs calls to a store one after the other, and lets callers take turns: whoever sends thousands of
-// them waits for their own, and others for one call of each caller.
+// Runs calls to a store one after the other, and lets callers take turns: whoever sends thousands
+// of them waits for their own, and others for one call of each caller.
 
 import { OperatorError } from "../operator-error.ts";
 

@@ -38,7 +38,8 @@ test("npm run dev restarts the server on a change, also of a file that only a wo
   const [url = ""] = (await started(3)).slice(-1);
   expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
 
-  // A request that has not arrived delays the end of the server, and another file changes meanwhile.
+  // A request that has not arrived delays the end of the server, and another file changes
+  // meanwhile.
   await stuckCreate({ url, token }, "Content-Length: 100", "{");
   const change = () => appendFileSync(folder.file("src/core/http/cors.ts"), "\n// Changed.\n");
   change();

@@ -1,5 +1,5 @@
-// bin/plantstore: how it finds itself, its package and the Bun that starts on this system, in a shell
-// and in Node.
+// bin/plantstore: how it finds itself, its package and the Bun that starts on this system, in a
+// shell and in Node.
 
 import { expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";

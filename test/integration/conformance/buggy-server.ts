@@ -160,7 +160,9 @@ function endsSoon(socket: Socket): Promise<boolean> {
   });
 }
 
-/** What a server must find in a head whose end it has found (RFC 9112, sections 3.2, 5.1 and 6.3). */
+/**
+ * What a server must find in a head whose end it has found (RFC 9112, sections 3.2, 5.1 and 6.3).
+ */
 function isWellFramed(request: Message): boolean {
   const { start, headers } = request;
   const lengths = headerValues(request, "content-length");

@@ -1,5 +1,6 @@
-// The rules of contracts in the shapes of samples: ids of the server, keys for retries, errors and security
-// of other shapes, lists, pages and single resources. Each rule of these has a server that breaks it.
+// The rules of contracts in the shapes of samples: ids of the server, keys for retries, errors and
+// security of other shapes, lists, pages and single resources. Each rule of these has a server that
+// breaks it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startContractRules } from "../../support/contract-rules.ts";

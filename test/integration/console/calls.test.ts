@@ -1,5 +1,5 @@
-// The console's calls over HTTP: plants on every engine, the export, an import, and requests that the
-// page does not send.
+// The console's calls over HTTP: plants on every engine, the export, an import, and requests that
+// the page does not send.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import type { RecentRequests } from "../../../src/console/recent-requests.ts";

@@ -9,7 +9,9 @@ import { plant, plantStore } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { openedStore, runSql } from "../../support/stored-plants.ts";
 
-/** Names that are easily got wrong: the last code points, astral ones, long ones, the same twice. */
+/**
+ * Names that are easily got wrong: the last code points, astral ones, long ones, the same twice.
+ */
 const names = [
   "",
   "Ficus",

@@ -1,5 +1,6 @@
-// Another contract than the Plant Store's, with every type of field and the names of an author, through
-// the store, the operations, import and export, edits, the console, the sandbox and the rules.
+// Another contract than the Plant Store's, with every type of field and the names of an author,
+// through the store, the operations, import and export, edits, the console, the sandbox and the
+// rules.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";

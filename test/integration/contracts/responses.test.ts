@@ -1,5 +1,5 @@
-// Responses in the shape that contracts describe: lists inside a member, pages by number or offset, times
-// of creation, and properties that clients cannot set.
+// Responses in the shape that contracts describe: lists inside a member, pages by number or offset,
+// times of creation, and properties that clients cannot set.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";

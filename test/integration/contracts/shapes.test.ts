@@ -1,5 +1,5 @@
-// Contracts in the shapes of samples that people know, and collections with any name: each starts as a
-// sandbox, says what it does not serve, and keeps what is created.
+// Contracts in the shapes of samples that people know, and collections with any name: each starts
+// as a sandbox, says what it does not serve, and keeps what is created.
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// Ids that are any texts and that clients choose: exact, and in the order of their bytes, on every engine.
+// Ids that are any texts and that clients choose: exact, and in the order of their bytes, on every
+// engine.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";

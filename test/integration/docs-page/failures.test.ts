@@ -20,7 +20,9 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const parcel = { id: 1, sender: "Ada", fragile: true };
 
-/** The example's path and method in the description, its status and name, and how it is provoked. */
+/**
+ * The example's path and method in the description, its status and name, and how it is provoked.
+ */
 const failures = [
   ["/parcels", "post", 400, "invalidJson", "POST", "/parcels", '{"sender": }'],
   ["/parcels", "post", 400, "invalidPlant", "POST", "/parcels", '{"id": "1"}'],

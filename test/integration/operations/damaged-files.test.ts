@@ -1,5 +1,5 @@
-// A thousand damaged files: what is imported is in the file, and what is in the file and not imported
-// has a rejection, or an error, that says where.
+// A thousand damaged files: what is imported is in the file, and what is in the file and not
+// imported has a rejection, or an error, that says where.
 
 import { expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
@@ -204,8 +204,8 @@ test.each(Object.entries(layouts))("damaged files: %s", async (name, layout) => 
       if (!stands) throw new Error(`Elsewhere: line ${line}, column ${column} ${about}`);
     }
 
-    // Nothing is lost: each character is one of the header, of a record that was stored or rejected, or
-    // between records, or comes after the place of an error.
+    // Nothing is lost: each character is one of the header, of a record that was stored or
+    // rejected, or between records, or comes after the place of an error.
     const invalid = text.match(/\ufffd/g)?.length ?? 0;
     const readUntil = error === undefined ? text.length : errorOffset(error) - invalid;
     let [between, at] = ["", 0];

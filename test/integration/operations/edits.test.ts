@@ -101,8 +101,8 @@ for (const engine of engines) {
       const plants = Array.from({ length: 8 }, (_, index) => plant({ id: BigInt(index), name: "0" }));
       await withPlants(plants, async ({ store, sql }) => {
         const read = async (id: PlantId) => (await findPlants(plantStore, sql, [id])).get(id);
-        // Each plant counts up in its name, by two editors at a time, while creates of the first and
-        // of a new plant arrive.
+        // Each plant counts up in its name, by two editors at a time, while creates of the first
+        // and of a new plant arrive.
         const done = new Map(plants.map(({ id }) => [id, 0]));
         const editing = [...plants, ...plants].map(async ({ id }) => {
           for (let round = 0; round < 10; round++) {

@@ -1,5 +1,5 @@
-// sandbox --seed examples: the resources in the examples of the contract are there at the start, and after
-// a reset.
+// sandbox --seed examples: the resources in the examples of the contract are there at the start,
+// and after a reset.
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";

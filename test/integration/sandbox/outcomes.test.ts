@@ -39,7 +39,9 @@ async function sendCreate(id: bigint, open?: RawConnection): Promise<RawConnecti
 const answers = (connection: RawConnection, count = 1) =>
   connection.until((received) => (rawAnswers(received).answers.length === count ? true : undefined));
 
-/** Everything that comes back to one create, until the connection is closed or there is a response. */
+/**
+ * Everything that comes back to one create, until the connection is closed or there is a response.
+ */
 async function createRaw(id: bigint): Promise<{ received: string; isClosed: boolean }> {
   const connection = await sendCreate(id);
   const isClosed = (await answers(connection)) === undefined;

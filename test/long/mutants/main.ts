@@ -1,5 +1,6 @@
-// npm run mutants [-- --all] [FILE...]: breaks one place of the core at a time in a copy of the tree,
-// by the rows of mutants.md, and prints which test saw it. The exit code is 1 if one was not seen.
+// npm run mutants [-- --all] [FILE...]: breaks one place of the core at a time in a copy of the
+// tree, by the rows of mutants.md, and prints which test saw it. The exit code is 1 if one was not
+// seen.
 
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { rowsOf } from "../../support/markdown.ts";

@@ -125,7 +125,10 @@ test.concurrent("an import that is stopped is continued by importing the file ag
 
 /** With names of a thousand characters. */
 const largePlants = 200_000;
-/** Of the server: 254 to 351 MB in 30 runs on 2 cores; one that held the file would have 200 MB more. */
+/**
+ * Of the server: 254 to 351 MB in 30 runs on 2 cores; one that held the file would have 200 MB
+ * more.
+ */
 const serverMbMax = 400;
 const pageHeapMbMax = 60;
 

@@ -28,7 +28,9 @@ export async function withServer(
   await work({ folder, server, target, console: `${await server.adminUrl()}/console/` });
 }
 
-/** Starts a server for one test, and opens an empty page, from which the test goes to the console. */
+/**
+ * Starts a server for one test, and opens an empty page, from which the test goes to the console.
+ */
 export function withPage(
   browser: TestBrowser,
   options: ConsoleOptions,

@@ -1,5 +1,6 @@
-// The console in Chromium, one test for each of its pages. The tests run at the same time, each with
-// a server and a profile of its own: the page polls every 5 seconds, for which most of them wait.
+// The console in Chromium, one test for each of its pages. The tests run at the same time, each
+// with a server and a profile of its own: the page polls every 5 seconds, for which most of them
+// wait.
 
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";

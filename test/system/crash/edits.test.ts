@@ -1,5 +1,5 @@
-// Clients that replace and change resources, and kill -9: every change that was acknowledged is there,
-// whole, and the history has it.
+// Clients that replace and change resources, and kill -9: every change that was acknowledged is
+// there, whole, and the history has it.
 
 import { expect, test } from "bun:test";
 import { contractFile } from "../../support/contract-sandbox.ts";

@@ -1,5 +1,5 @@
-// Two servers, 64 clients that send an Idempotency-Key each, and kill -9: every key that is sent again
-// has its plant, and no key has two.
+// Two servers, 64 clients that send an Idempotency-Key each, and kill -9: every key that is sent
+// again has its plant, and no key has two.
 
 import { expect, test } from "bun:test";
 import { contractFile } from "../../support/contract-sandbox.ts";

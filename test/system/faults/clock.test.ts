@@ -1,5 +1,5 @@
-// A system clock that is wrong or jumps: only the expiry of tokens depends on it, and nothing is ever
-// deleted because of it.
+// A system clock that is wrong or jumps: only the expiry of tokens depends on it, and nothing is
+// ever deleted because of it.
 
 import { afterAll, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";

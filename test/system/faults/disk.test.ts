@@ -205,7 +205,8 @@ describeIfStrace("a read that fails", () => {
     ["of the names of the files", "statx,stat,fstat,newfstatat,readlink,readlinkat:error=EIO"],
     ["of the log and the database", "pread64:error=EIO"],
   ])("%s: 503 while it fails, not ready, and 200 afterwards", async (_, fault) => {
-    // The console's connection, whose reads do not fail, would restore the index while it is opened.
+    // The console's connection, whose reads do not fail, would restore the index while it is
+    // opened.
     await using server = await RunningServer.start({ args: ["--console", "off"] });
     const { path } = server;
     const target = await server.target();

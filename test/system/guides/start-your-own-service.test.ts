@@ -1,5 +1,5 @@
-// docs/guides/start-your-own-service.md: the text of the page, performed in an empty folder with the
-// packed package. A failure names the step that no longer applies.
+// docs/guides/start-your-own-service.md: the text of the page, performed in an empty folder with
+// the packed package. A failure names the step that no longer applies.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Connections that are idle, slow, never read from, or too many: other clients are not affected, and
-// their resources are released.
+// Connections that are idle, slow, never read from, or too many: other clients are not affected,
+// and their resources are released.
 
 import { expect, test } from "bun:test";
 import { ConsoleClient } from "../../support/console.ts";

@@ -1,6 +1,6 @@
-// The package plantstore as a user gets it: packed by npm and installed without install scripts into
-// an empty project. The server is started by npx, and plantstore/sandbox under each test runner of
-// docs/sandbox-in-tests.md, whose examples are run as they are.
+// The package plantstore as a user gets it: packed by npm and installed without install scripts
+// into an empty project. The server is started by npx, and plantstore/sandbox under each test
+// runner of docs/sandbox-in-tests.md, whose examples are run as they are.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// One simulation: a server, clients and an environment with injected faults, all driven by one seed.
+// One simulation: a server, clients and an environment with injected faults, all driven by one
+// seed.
 
 import { makeToken } from "../../../src/core/auth/token.ts";
 import { Random } from "../../support/random.ts";

@@ -90,7 +90,9 @@ export class SqliteEnvironment {
     };
   }
 
-  /** Whether engines now and then throw instead of returning outcomes, as after an internal error. */
+  /**
+   * Whether engines now and then throw instead of returning outcomes, as after an internal error.
+   */
   get engineThrows(): boolean {
     return this.#fault === "throws";
   }

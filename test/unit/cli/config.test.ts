@@ -30,7 +30,9 @@ test("each value has its type and its source", () => {
   expect([sources.port, sources.tlsKey]).toEqual(["flag", "default"]);
 });
 
-/** Values of the settings that have no default, or depend on another; the others get their default. */
+/**
+ * Values of the settings that have no default, or depend on another; the others get their default.
+ */
 const samples: Partial<Record<SettingName, string>> = {
   contract: "parcels.yaml",
   collection: "/parcels",

@@ -1,4 +1,5 @@
-// The rules against the documents: docs/conformance.md lists those of the contract, and each source is there.
+// The rules against the documents: docs/conformance.md lists those of the contract, and each source
+// is there.
 
 import { expect, test } from "bun:test";
 import { type Selection, selectRules } from "../../../src/conformance/all-rules.ts";

@@ -17,7 +17,9 @@ const parcels = await readContract({
 
 const markup = `<script>alert(1)</script>"'&`;
 
-/** References everywhere, names that are keywords of OpenAPI, markup in every text, an own error. */
+/**
+ * References everywhere, names that are keywords of OpenAPI, markup in every text, an own error.
+ */
 const awkward = await readContract({
   text: JSON.stringify({
     openapi: "3.1.0",

@@ -146,8 +146,8 @@ async function copy(pool: HostPool, contract: Contract, rows: readonly NewEntry[
 }
 
 /**
- * Inserts rows in as many statements as the protocol needs, and returns the ids that were created, of
- * which int8 are decimal digits.
+ * Inserts rows in as many statements as the protocol needs, and returns the ids that were created,
+ * of which int8 are decimal digits.
  */
 export async function insert(
   queries: Queries,

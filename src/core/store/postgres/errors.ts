@@ -19,7 +19,9 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** An error of the client library as ConnectionLost; errors of the database and of programs stay. */
+/**
+ * An error of the client library as ConnectionLost; errors of the database and of programs stay.
+ */
 export function withConnectionLost(error: unknown): unknown {
   const isOther =
     error instanceof DatabaseError || error instanceof TypeError || error instanceof ConnectionLost;

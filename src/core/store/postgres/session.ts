@@ -7,9 +7,9 @@ import { ConnectionLost } from "./errors.ts";
 /** Properties of a connection that its check has found. */
 export interface SessionTraits {
   /**
-   * How rows are inserted. `unnest` is one prepared statement for all sizes, and takes PostgreSQL 0.6
-   * of the processor time of `values`. Citus pulls INSERT … SELECT through the coordinator, 30 times
-   * slower, so it gets `values`.
+   * How rows are inserted. `unnest` is one prepared statement for all sizes, and takes PostgreSQL
+   * 0.6 of the processor time of `values`. Citus pulls INSERT … SELECT through the coordinator, 30
+   * times slower, so it gets `values`.
    */
   readonly insertMethod: "values" | "unnest";
   /** Batches with at least as many rows are inserted by COPY. */
@@ -25,12 +25,16 @@ export interface SessionLimits {
 }
 
 /**
- * An INSERT with ON CONFLICT writes each row in two steps. COPY takes PostgreSQL 0.7 of its processor
- * time for a batch of 28 plants, and half of it for 108; with 4 or 7 there is no difference.
+ * An INSERT with ON CONFLICT writes each row in two steps. COPY takes PostgreSQL 0.7 of its
+ * processor time for a batch of 28 plants, and half of it for 108; with 4 or 7 there is no
+ * difference.
  */
 const copyRowsMin = 8;
 
-/** On the coordinator a COPY opens a connection for each shard: small batches take ten times as long. */
+/**
+ * On the coordinator a COPY opens a connection for each shard: small batches take ten times as
+ * long.
+ */
 const coordinatorCopyRowsMin = 2_000;
 
 /** How long a statement waits for a lock, unless its transaction sets another time. */

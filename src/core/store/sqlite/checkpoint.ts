@@ -24,9 +24,9 @@ export const restartPages = pagesIn(walBytesKept - 16 * mebibyte);
 const tailPagesMax = 1_000;
 
 /**
- * From this length on commits wait for the checkpoint thread. The largest batch adds the text of all
- * bodies in flight (64 MiB by default) and some 10 pages for each of 1,024 plants, so the WAL stays
- * below 256 MiB, unless a reader keeps an old snapshot.
+ * From this length on commits wait for the checkpoint thread. The largest batch adds the text of
+ * all bodies in flight (64 MiB by default) and some 10 pages for each of 1,024 plants, so the WAL
+ * stays below 256 MiB, unless a reader keeps an old snapshot.
  */
 const waitPages = pagesIn(128 * mebibyte);
 

@@ -33,8 +33,8 @@ export interface OpenDatabase {
 
 /**
  * Opens a store file so that every commit is on stable storage when it returns: journal_mode=WAL
- * and synchronous=FULL. Rejects with an OperatorError if the file cannot be a store, or not one of the
- * contract that is wanted.
+ * and synchronous=FULL. Rejects with an OperatorError if the file cannot be a store, or not one of
+ * the contract that is wanted.
  */
 export async function openDatabase(
   path: string,
@@ -160,8 +160,8 @@ function makeDurable(database: Database, path: string): void {
   const toWal = () => database.query("PRAGMA journal_mode = WAL").values();
   const [[journalMode] = []] = retryWhileLocked(toWal, lockWaitMs);
   database.run("PRAGMA synchronous = FULL");
-  // checkpoint.ts and the checkpoint thread run the checkpoints: SQLite does not report one of its own
-  // that fails.
+  // checkpoint.ts and the checkpoint thread run the checkpoints: SQLite does not report one of its
+  // own that fails.
   database.run("PRAGMA wal_autocheckpoint = 0");
   database.run(`PRAGMA journal_size_limit = ${walBytesKept}`);
   // SQLite keeps another mode without an error for a database in memory and on a file system

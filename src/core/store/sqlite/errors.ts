@@ -18,8 +18,8 @@ export function failureReason(error: unknown): string {
 }
 
 /**
- * Why a file or a folder next to it cannot be used, as an operator sees it: SQLite names neither the
- * disk that is full nor the right that is missing.
+ * Why a file or a folder next to it cannot be used, as an operator sees it: SQLite names neither
+ * the disk that is full nor the right that is missing.
  */
 export function describeError({ message, code = "" }: SQLiteError, path: string): string {
   const folder = dirname(resolve(resolvedPath(path)));

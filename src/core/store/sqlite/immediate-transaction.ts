@@ -22,8 +22,8 @@ export function runImmediateTransaction<T>(database: Database, change: () => T):
 
 /**
  * Runs work again every millisecond while another connection has the lock. A busy process releases
- * it for some 100 µs between two commits. SQLite's busy handler sleeps up to 100 ms and misses these
- * gaps: creates beside such a process waited for two seconds, and got 503.
+ * it for some 100 µs between two commits. SQLite's busy handler sleeps up to 100 ms and misses
+ * these gaps: creates beside such a process waited for two seconds, and got 503.
  */
 export function retryWhileLocked<T>(work: () => T, waitMsMax: number): T {
   const deadline = performance.now() + waitMsMax;

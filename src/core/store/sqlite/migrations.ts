@@ -16,9 +16,9 @@ import type { Database } from "./driver.ts";
 const applicationId = 0x706c6e74;
 
 const migrations: readonly ((contract: Contract) => string)[] = [
-  // `contract` has the description that the store was opened with last, and its collection. A creator
-  // is null where it is unknown. An edit has what the plant was and became, as JSON, and when and by
-  // whom a deleted one was created.
+  // `contract` has the description that the store was opened with last, and its collection. A
+  // creator is null where it is unknown. An edit has what the plant was and became, as JSON, and
+  // when and by whom a deleted one was created.
   (contract) => `CREATE TABLE plants (
      id         ${idColumnType(contract, "sqlite")} PRIMARY KEY,
      ${columnDefinitions(contract, "sqlite")},
@@ -111,7 +111,8 @@ export function isUpToDate(database: Database, path: string, contract: Contract)
  * Upgrades a file to the newest version and to a contract, in one transaction, once if several
  * processes start.
  *
- * @param found the source that the contract was chosen for: if the store has another one now, it is false.
+ * @param found the source that the contract was chosen for: if the store has another one now, it is
+ *   false.
  */
 export function migrate(
   database: Database,

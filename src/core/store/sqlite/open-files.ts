@@ -24,8 +24,8 @@ export class OpenFiles {
   }
 
   /**
-   * Throws an OperatorError if a file was removed or replaced more than lookIntervalMs ago, and until
-   * it is back.
+   * Throws an OperatorError if a file was removed or replaced more than lookIntervalMs ago, and
+   * until it is back.
    */
   assertIntact(): void {
     if (performance.now() < this.#nextLookAt) return;

@@ -24,8 +24,8 @@ export class SqlitePlants {
   readonly #contract: Contract;
   readonly #onUnavailable: OnUnavailable;
   readonly #begin: () => void;
-  // Prepared once: to parse BEGIN and COMMIT took 11 µs a batch. Closing the database finalizes what
-  // `query` has prepared; another open statement would keep SQLite from removing the WAL.
+  // Prepared once: to parse BEGIN and COMMIT took 11 µs a batch. Closing the database finalizes
+  // what `query` has prepared; another open statement would keep SQLite from removing the WAL.
   readonly #commit;
   readonly #insert;
   readonly #select;

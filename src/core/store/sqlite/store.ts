@@ -104,8 +104,8 @@ export class SqliteStore implements PlantStore {
 
   /** Returns false if the database has to stay open until the process ends. */
   async close(): Promise<boolean> {
-    // Closing checkpoints the WAL and deletes it. After a failed fsync its pages may not be on the disk;
-    // after a replacement the target is another file.
+    // Closing checkpoints the WAL and deletes it. After a failed fsync its pages may not be on the
+    // disk; after a replacement the target is another file.
     const hasDiskFailed = this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed === true;
     if (hasDiskFailed) return false;
     if (this.#files.findFault() !== undefined) {
@@ -152,9 +152,9 @@ export class SqliteStore implements PlantStore {
   }
 
   /**
-   * Throws after an fsync has failed in either thread. Called before and after a commit. If the other
-   * thread's signal comes too late for this commit, this commit's own fsync has still succeeded: Linux
-   * reports an error to every descriptor that was open (`errseq_t`, since 4.13).
+   * Throws after an fsync has failed in either thread. Called before and after a commit. If the
+   * other thread's signal comes too late for this commit, this commit's own fsync has still
+   * succeeded: Linux reports an error to every descriptor that was open (`errseq_t`, since 4.13).
    */
   #assertDiskWorks(): void {
     if (this.#diskFailure !== undefined) throw this.#diskFailure;

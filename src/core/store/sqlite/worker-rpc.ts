@@ -50,8 +50,8 @@ export class WorkerClient<Opening extends Open> {
   readonly #worker: Worker;
   readonly #options: WorkerOptions;
   /**
-   * The objects, once they are open. Their methods run in the worker, and reject with the error that
-   * was thrown there, or with the worker's failure.
+   * The objects, once they are open. Their methods run in the worker, and reject with the error
+   * that was thrown there, or with the worker's failure.
    */
   readonly served: Awaited<ReturnType<Opening>>;
   /** Calls without a response, in order; the first is with the worker. */
@@ -75,7 +75,9 @@ export class WorkerClient<Opening extends Open> {
     this.#worker.addEventListener("close", () => this.fail(new Error("The SQLite worker ended")));
   }
 
-  /** Calls the function that opens what the worker serves. If it fails, the worker is terminated. */
+  /**
+   * Calls the function that opens what the worker serves. If it fails, the worker is terminated.
+   */
   async open(...args: Parameters<Opening>): Promise<void> {
     try {
       await this.#call({ object: "worker", method: "open", args });

@@ -1,5 +1,5 @@
-// Checks responses against the description that is served: the status, the media type, the body's schema, and the
-// header fields.
+// Checks responses against the description that is served: the status, the media type, the body's
+// schema, and the header fields.
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { collectionOperations } from "../../../../src/collection-operations/index.ts";

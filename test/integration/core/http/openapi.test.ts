@@ -1,6 +1,6 @@
-// The description that is served, compared with the server: every response that it declares is provoked and matches
-// its schema and headers, every example of a response is what the server sends, and nothing
-// undeclared is sent.
+// The description that is served, compared with the server: every response that it declares is
+// provoked and matches its schema and headers, every example of a response is what the server
+// sends, and nothing undeclared is sent.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type SchemaObject, validate } from "@hyperjump/json-schema/openapi-3-0";

@@ -1,4 +1,5 @@
-// The types that schemas have: what each takes, what it makes of it, and the way to a column and back.
+// The types that schemas have: what each takes, what it makes of it, and the way to a column and
+// back.
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";

@@ -1,4 +1,5 @@
-// What is read of a description: the words, the fields, the operations, what is noted, and what is refused.
+// What is read of a description: the words, the fields, the operations, what is noted, and what is
+// refused.
 
 import { expect, test } from "bun:test";
 import { readContract } from "../../../../src/core/contract/read-contract.ts";

@@ -15,7 +15,9 @@ import { nextTurn } from "../../../support/eventually.ts";
 const caller = { key: "gardener's key", name: "gardener", creator: 1 };
 const context = { ...inProcess, origin: "http://127.0.0.1:8080" };
 
-/** A handler whose creates have this outcome, the plants that it creates, and the events it emits. */
+/**
+ * A handler whose creates have this outcome, the plants that it creates, and the events it emits.
+ */
 function handlerWith(createOutcome: CreateOutcome | Error, arrivalMsMax = 20_000) {
   const created: object[] = [];
   const events: ServerEvent[] = [];

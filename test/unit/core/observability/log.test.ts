@@ -1,4 +1,5 @@
-// The log without a server: the lines of requests and of events that repeat, on a clock of the test.
+// The log without a server: the lines of requests and of events that repeat, on a clock of the
+// test.
 
 import { expect, test } from "bun:test";
 import { Log, type LogOptions } from "../../../../src/core/observability/log.ts";

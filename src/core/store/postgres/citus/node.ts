@@ -17,8 +17,8 @@ const lostMsMax = 1_000;
 const probePauseMs = 250;
 
 /**
- * On a node, COPY does not plan each shard, so it pays from 4 plants on. COPY for 4 plants or more made 1.4 times the creates
- * at 32 connections and 1.2 times at 64 that COPY for 16 or more made.
+ * On a node, COPY does not plan each shard, so it pays from 4 plants on. COPY for 4 plants or more
+ * made 1.4 times the creates at 32 connections and 1.2 times at 64 that COPY for 16 or more made.
  */
 const copyRowsMin = 4;
 
