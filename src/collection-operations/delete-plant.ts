@@ -28,7 +28,7 @@ ${one}, so a client that lost a response can retry. Afterwards the id is free.`,
     isConditional: true,
     responses: { [status]: { description: `There is no ${one} with this id any more.` } },
     async handle({ parameters: { id }, ...call }) {
-      if (call.headers.has("if-match")) {
+      if (call.headers.has("if-match") || call.headers.has("if-none-match")) {
         const edited = await editOne({ ...call, id }, () => undefined);
         return edited instanceof ApiError ? edited : { status };
       }

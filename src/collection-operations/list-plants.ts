@@ -70,6 +70,11 @@ export function listOperation(contract: Contract): Operation {
          ORDER BY id LIMIT ${size + 1} OFFSET ${offset}`,
         bound,
       );
+      if (!isByAfter && limit > size && sizes.length > size)
+        return new ApiError(
+          "invalidParameter",
+          `A page has at most ${pagePlantsMax} ${words.many}, and there are more; ask for fewer with limit.`,
+        );
       const wanted = sizes.slice(0, size);
       const count = countWithin(wanted.map(({ bytes }) => Number(bytes)));
       const [start, end] = [sizes[0]?.id, sizes[count - 1]?.id];

@@ -3,6 +3,7 @@
 import type { Contract } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
+import { shorten } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 
 /** A parameter: one of the path if the path names it in braces, otherwise one of the query. */
@@ -101,8 +102,4 @@ export function parseParameters<Declared extends Parameters>(
   return errors.length > 0
     ? new ApiError("invalidParameter", `A parameter is not valid: ${errors.join("; ")}.`)
     : (values as ParameterValues<Declared>);
-}
-
-function shorten(text: string): string {
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

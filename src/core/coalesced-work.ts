@@ -13,7 +13,10 @@ export class CoalescedWork<Result> {
     this.#work = work;
   }
 
-  /** The result of a run that starts after this call, and after a pause since the last run. */
+  /**
+   * The result of a run that starts after this call, and after a pause since the last run, which the
+   * first of the calls that share it names.
+   */
   run(pauseMs = defaultPauseMs): Promise<Result> {
     this.#next ??= this.#runAfter(this.#last, pauseMs);
     return this.#next;

@@ -9,6 +9,7 @@ import { creatorFinder } from "./auth/creators.ts";
 import type { IdentityProvider } from "./auth/jwks.ts";
 import type { JwtVerifier } from "./auth/jwt-verifier.ts";
 import { TokenCache } from "./auth/token-cache.ts";
+import type { PlantId } from "./contract/plant-id.ts";
 import { BodyReader } from "./http/body-reader.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
 import { type CorsOrigins, withCors } from "./http/cors.ts";
@@ -184,9 +185,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit, now),
     bodyReader,
     groupCommit,
-    storeOf:
-      offered.length > 1 || contract.createdName !== undefined
-        ? await openOperationStore(store, resources)
+    storeOf: offered.length > 1 ? await openOperationStore(store, resources) : undefined,
+    createdAt:
+      contract.createdName !== undefined && contract.returnsBody
+        ? await openCreationTimes(store, resources)
         : undefined,
     basePath,
     makeRequestId,
@@ -289,6 +291,21 @@ async function openOperationStore(
     // One after the other: on SQLite the batches of creates wait for edits that are queued.
     edit: (some, run) => edits.run(caller, () => store.edit(some, run)),
   });
+}
+
+/** Opens a connection of its own for the times of creates, which must not wait for lists. */
+async function openCreationTimes(
+  store: ServerStore,
+  resources: AsyncDisposableStack,
+): Promise<(id: PlantId) => Promise<bigint | number>> {
+  const sql = resources.use(await store.openSql());
+  return async (id) => {
+    const [row] = await sql.query<{ created_at: bigint }>("SELECT created_at FROM plants WHERE id = $1", [
+      id,
+    ]);
+    // The plant may have been deleted after the commit.
+    return row?.created_at ?? Date.now();
+  };
 }
 
 /** Opens a listener. Throws a ListenError if the address cannot be bound. */

@@ -1,7 +1,8 @@
 // Whether a store of one contract can take over another: what is stored must stay valid.
 
 import type { Contract, Field } from "./contract.ts";
-import { isAnnotation, restrictions } from "./schemas.ts";
+import { isAnnotation, restrictsAlike } from "./schemas.ts";
+import { textFormat } from "./text-schemas.ts";
 
 /**
  * The first change that a store cannot take over, as a sentence with both values; undefined if it
@@ -35,8 +36,9 @@ function findNarrowed(before: Compared, after: Compared): string | undefined {
   const { name } = after;
   const was = (from: string, to: string) => `"${name}" was ${from}, and would be ${to}`;
   if (before.type.input === "json" || after.type.input === "json") {
-    const isSame = JSON.stringify(restrictions(before.schema)) === JSON.stringify(restrictions(after.schema));
-    return isSame ? undefined : `"${name}" would be validated by another schema`;
+    return restrictsAlike(before.schema, after.schema)
+      ? undefined
+      : `"${name}" would be validated by another schema`;
   }
   if (before.type.kind !== after.type.kind) return was(before.type.expected, after.type.expected);
   for (const keyword of new Set([...Object.keys(before.schema), ...Object.keys(after.schema)])) {
@@ -50,9 +52,16 @@ function findNarrowed(before: Compared, after: Compared): string | undefined {
 function isWider(keyword: string, from: unknown, to: unknown): boolean {
   if (JSON.stringify(from) === JSON.stringify(to)) return true;
   if (to === undefined) return removable.includes(keyword) || keyword === "enum";
+  if (from === undefined && keyword === "minLength") return to === 0;
+  if (keyword === "format" && isFree(to)) return true;
   if (from === undefined) return false;
   if (lowerLimits.includes(keyword)) return Number(to) <= Number(from);
   if (upperLimits.includes(keyword)) return Number(to) >= Number(from);
   if (keyword === "enum") return (from as unknown[]).every((value) => (to as unknown[]).includes(value));
-  return keyword === "format" && from === "int32" && to === "int64";
+  return false;
+}
+
+/** Whether a format restricts nothing. */
+function isFree(format: unknown): boolean {
+  return format !== "int32" && textFormat(format) === undefined;
 }

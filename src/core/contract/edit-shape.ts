@@ -1,6 +1,6 @@
 // The bodies of PUT and PATCH of one resource, as far as they have the properties of the create's.
 
-import { isObject, type Json, restrictions } from "./schemas.ts";
+import { isObject, type Json, restrictsAlike } from "./schemas.ts";
 
 /** The members of a body that changes a resource. */
 export interface EditShape {
@@ -30,8 +30,7 @@ export function readEditShape(
     if (other === undefined) return `its body has "${name}", which that of POST does not have`;
     // A merge patch has null for what is to be removed.
     const [one, another] = [property, other].map((each) => (kind === "change" ? withoutNull(each) : each));
-    if (JSON.stringify(restrictions(one)) !== JSON.stringify(restrictions(another)))
-      return `the "${name}" of its body is not that of POST`;
+    if (!restrictsAlike(one, another)) return `the "${name}" of its body is not that of POST`;
   }
   const required = requiredOf(schema).filter((name) => own.has(name));
   if (kind === "replace") {

@@ -202,12 +202,12 @@ export function nullable(type: FieldType): FieldType {
   const quoted = /^(?:null|".*")$/s;
   const parse = (value: string) => {
     if (value === "null") return null;
-    return type.parse(quoted.test(value) && type.input === "text" ? JSON.parse(value) : value);
+    return type.parse(quoted.test(value) && type.kind === "text" ? JSON.parse(value) : value);
   };
   const format = (value: FieldValue) => {
     if (value === null) return "null";
     const written = type.format(value);
-    return quoted.test(written) && type.input === "text" ? JSON.stringify(written) : written;
+    return quoted.test(written) && type.kind === "text" ? JSON.stringify(written) : written;
   };
   return {
     kind: `${type.kind} or null`,

@@ -1,6 +1,7 @@
 // Schemas of a description: resolves local references, merges allOf, and brings OpenAPI 3.0 to the
 // dialect of 3.1 (JSON Schema 2020-12).
 
+import { isDeepStrictEqual } from "node:util";
 import { contractError, pointerTo } from "./contract-error.ts";
 
 /** A JSON object of the description. */
@@ -184,20 +185,24 @@ export function isAnnotation(keyword: string): boolean {
 /** Keywords whose members are named by the author. */
 const maps = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
 
-/** A schema without its annotations, with its keywords in order. */
-export function restrictions(value: unknown): unknown {
+/** A schema without its annotations. */
+function restrictions(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(restrictions);
   if (!isObject(value)) return value;
-  const kept = Object.entries(value).flatMap(([name, member]) => {
-    if (isAnnotation(name)) return [];
-    if (name === "enum" || name === "const" || name === "required") return [[name, member] as const];
-    const isMap = maps.includes(name) && isObject(member);
-    return [[name, isMap ? inOrder(Object.entries(member)) : restrictions(member)] as const];
-  });
-  return Object.fromEntries(kept.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  const kept = Object.entries(value).filter(([name]) => !isAnnotation(name));
+  return Object.fromEntries(
+    kept.map(([name, member]) => {
+      if (maps.includes(name) && isObject(member))
+        return [
+          name,
+          Object.fromEntries(Object.entries(member).map(([key, each]) => [key, restrictions(each)])),
+        ];
+      return [name, name === "enum" || name === "const" ? member : restrictions(member)];
+    }),
+  );
 }
 
-function inOrder(members: readonly (readonly [string, unknown])[]): unknown {
-  const sorted = members.toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return sorted.map(([name, schema]) => [name, restrictions(schema)]);
+/** Whether two schemas restrict values by the same keywords. */
+export function restrictsAlike(one: unknown, other: unknown): boolean {
+  return isDeepStrictEqual(restrictions(one), restrictions(other));
 }

@@ -3,6 +3,7 @@
 import { MIMEType } from "node:util";
 import type { Caller } from "../auth/caller.ts";
 import { ApiError, unavailable } from "../contract/errors.ts";
+import { shorten } from "../contract/plant.ts";
 import { smallBytesMax } from "../long-body.ts";
 import { SharedBudget } from "../store/fair-share.ts";
 
@@ -237,8 +238,7 @@ function unsupportedMediaType(message: string): ApiError {
 }
 
 function badLength(contentLength: string): ApiError {
-  const preview = contentLength.length > 40 ? `${contentLength.slice(0, 40)}…` : contentLength;
-  const message = `The Content-Length is ${JSON.stringify(preview)}; send it once, as one decimal number.`;
+  const message = `The Content-Length is ${JSON.stringify(shorten(contentLength))}; send it once, as one decimal number.`;
   return new ApiError("badRequest", message);
 }
 

@@ -31,7 +31,7 @@ export interface ExchangeDependencies {
    */
   readonly itemPath: string | undefined;
   /** Reads when a plant was created; undefined where the success of a create does not say it. */
-  readonly createdAt: ((id: PlantId, callerKey: string) => Promise<bigint | number>) | undefined;
+  readonly createdAt: ((id: PlantId) => Promise<bigint | number>) | undefined;
   /** Makes the id of a request that has none. */
   readonly makeRequestId: () => string;
   readonly tickBudget: TickBudget;
@@ -174,7 +174,7 @@ export class Exchange implements PendingCreate, BodyOwner {
     const { createdAt } = this.#shared;
     if (createdAt === undefined) this.#sendPlant(outcome);
     else
-      createdAt(this.plant.id, this.callerKey).then(
+      createdAt(this.plant.id).then(
         (time) => this.#sendPlant(outcome, time),
         () => this.#sendError(unreadable(this.#shared.contract, this.plant)),
       );

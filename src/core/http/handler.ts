@@ -1,6 +1,5 @@
 // The handler of the public listener: passes a request to its operation, and rejects all others.
 
-import type { PlantId } from "../contract/plant-id.ts";
 import { Exchange, type ExchangeDependencies } from "./exchange.ts";
 import { type Operation, type OperationServices, rejectAuthenticated } from "./operation.ts";
 import { type Route, routerOf } from "./router.ts";
@@ -8,7 +7,7 @@ import { TickBudget } from "./tick-budget.ts";
 
 export interface HandlerDependencies
   extends OperationServices,
-    Omit<ExchangeDependencies, "tickBudget" | "itemPath" | "createdAt"> {
+    Omit<ExchangeDependencies, "tickBudget" | "itemPath"> {
   readonly operations: readonly Operation[];
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
@@ -39,12 +38,12 @@ export const inProcess: RequestContext = {
 };
 
 export function createHandler(dependencies: HandlerDependencies): Handler {
-  const { operations, storeOf, basePath, contract, makeRequestId, now, emit } = dependencies;
+  const { operations, basePath, contract, createdAt, makeRequestId, now, emit } = dependencies;
   const findRoute = routerOf(operations, basePath, contract);
   const shared: ExchangeDependencies = {
     contract,
     itemPath: itemPathOf(dependencies),
-    createdAt: contract.createdName === undefined || !contract.returnsBody ? undefined : createdAt,
+    createdAt,
     makeRequestId,
     tickBudget: new TickBudget(),
     now,
@@ -58,15 +57,6 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
       if (route.operation !== undefined) void route.operation.run(exchange, dependencies, route.segments);
       else void rejectAuthenticated(exchange, dependencies, route.error);
     });
-
-  async function createdAt(id: PlantId, callerKey: string): Promise<bigint | number> {
-    const rows = await storeOf?.(callerKey).read.query<{ created_at: bigint }>(
-      "SELECT created_at FROM plants WHERE id = $1",
-      [id],
-    );
-    // The plant may have been deleted after the commit.
-    return rows?.[0]?.created_at ?? Date.now();
-  }
 }
 
 /**

@@ -71,23 +71,21 @@ export function* editWork(
   const inOrder = [...edits.entries()].toSorted(
     ([, { id: one }], [, { id: other }]) => Number(one > other) - Number(one < other),
   );
-  const written = yield inOrder.values().map(([, edit]) => writeStatement(contract, edit, collation));
   const edited: (EditedRow | undefined)[] = [];
-  for (const [at, [index]] of inOrder.entries()) edited[index] = written[at]?.[0] as EditedRow | undefined;
-  yield edits.entries().flatMap(([index, { id, expected, replacement }]) => {
+  for (const [index, edit] of inOrder)
+    edited[index] = (yield writeStatement(contract, edit, collation))[0] as EditedRow | undefined;
+  for (const [index, { id, expected, replacement }] of edits.entries()) {
     const row = edited[index];
-    if (row === undefined) return [];
+    if (row === undefined) continue;
     const before = expected === "any" ? toValues(contract, row) : expected;
     const texts = [editor, recordedPlant(contract, id, before), recordedPlant(contract, id, replacement)];
     const { created_at, creator } = row;
-    return [
-      {
-        sql: `INSERT INTO edits (run, seq, plant_id, edited_at, editor, before, after, created_at, creator)
-              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-        parameters: [run, first + index, id, editedAt, ...texts, created_at, creator],
-      },
-    ];
-  });
+    yield {
+      sql: `INSERT INTO edits (run, seq, plant_id, edited_at, editor, before, after, created_at, creator)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      parameters: [run, first + index, id, editedAt, ...texts, created_at, creator],
+    };
+  }
   return edits.map((_, index) => (edited[index] === undefined ? "changed" : "done"));
 }
 

@@ -3,20 +3,15 @@
 
 import type { SqlStatement, SqlValue } from "./sql-connection.ts";
 
-/**
- * Yields statements, and gets the rows of each. Several are yielded together if none depends on the
- * result of another: short ones are one round trip to PostgreSQL. Each is taken when it is run, so
- * that an iterator need not hold all their texts at once.
- */
-export type SqlWork<Result> = Generator<Iterable<SqlStatement>, Result, readonly (readonly object[])[]>;
+/** Yields statements one after the other, and gets the rows of each. */
+export type SqlWork<Result> = Generator<SqlStatement, Result, readonly object[]>;
 
 /** Runs one statement, and returns its rows. */
 export function* query<Row extends object>(
   sql: string,
   parameters: readonly SqlValue[] = [],
 ): SqlWork<readonly Row[]> {
-  const [rows = []] = yield [{ sql, parameters }];
-  return rows as readonly Row[];
+  return (yield { sql, parameters }) as readonly Row[];
 }
 
 /** The parameters $1, $2 and so on, in parentheses. */

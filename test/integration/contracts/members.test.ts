@@ -146,6 +146,7 @@ for (const engine of engines)
         ["PUT", { "If-Match": etag }],
         ["PUT", { "If-None-Match": "*" }],
         ["DELETE", { "If-Match": etag }],
+        ["DELETE", { "If-None-Match": "*" }],
         ["DELETE", { "If-Match": `W/${changed.headers.get("etag")}` }],
       ] as const) {
         const refused = await request(method, at, method === "DELETE" ? undefined : { name: "B" }, headers);

@@ -126,6 +126,21 @@ test("a page that cannot be cut short is refused where it is too large", async (
   expect((await store.request("GET", "/bookings?limit=1&page=2")).status).toBe(200);
 });
 
+test("a page that would leave out what the limit asks for is refused, and a smaller one is whole", async () => {
+  using folder = new TemporaryFolder();
+  writeFileSync(folder.file("unlimited.yaml"), text.replace(", maximum: 50", ""));
+  await using store = await sandboxOf(folder.file("unlimited.yaml"));
+  const add = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => store.request("POST", "/bookings", '{"cabin":"Alder"}')));
+  await add(1_000);
+  const { data } = (await store.request("GET", "/bookings?limit=5000")).json as { data: unknown[] };
+  expect(data.length).toBe(1_000);
+  await add(1);
+  expect((await store.request("GET", "/bookings?limit=5000")).json).toMatchObject({
+    detail: "A page has at most 1000 bookings, and there are more; ask for fewer with limit.",
+  });
+});
+
 test("parameters that are references, and members that every object inherits", async () => {
   using folder = new TemporaryFolder();
   const changed = text

@@ -66,6 +66,7 @@ export class SimulatedServer {
       newId: () => 1n,
       operations: [createOperation(plantStore)],
       storeOf: undefined,
+      createdAt: undefined,
       authenticator: new Authenticator(this.#tokens, undefined),
       findCreator: async () => undefined,
       groupCommit: this.#creating,

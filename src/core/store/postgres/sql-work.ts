@@ -7,10 +7,8 @@ import type { Queries } from "./host-pool.ts";
 export async function runWork<Result>(connection: Queries, work: SqlWork<Result>): Promise<Result> {
   let step = work.next();
   while (step.done !== true) {
-    const rows: (readonly object[])[] = [];
-    for (const { sql, parameters = [] } of step.value)
-      rows.push((await connection.query<object>(sql, parameters)).rows);
-    step = work.next(rows);
+    const { sql, parameters = [] } = step.value;
+    step = work.next((await connection.query<object>(sql, parameters)).rows);
   }
   return step.value;
 }

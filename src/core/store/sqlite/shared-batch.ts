@@ -127,9 +127,15 @@ export class BatchMemory {
       const values: (FieldValue | undefined)[] = [];
       for (let field = 0; field < fields.length; field++) {
         const length = this.#lengths[this.#textsPerPlant * index + field] ?? noText;
-        const isAbsent = length === noText;
-        values.push(isAbsent ? undefined : (fields[field] as Field).type.parse(text.slice(at, at + length)));
-        if (!isAbsent) at += length;
+        if (length === noText) {
+          values.push(undefined);
+          continue;
+        }
+        const { name, type } = fields[field] as Field;
+        const value = type.parse(text.slice(at, at + length));
+        if (value === undefined) throw new Error(`The ${name} of a plant cannot be read again`);
+        values.push(value);
+        at += length;
       }
       const creator = this.#creators[index] ?? noCreator;
       let id: PlantId = this.#ids[index] as bigint;

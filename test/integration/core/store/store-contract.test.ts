@@ -67,6 +67,15 @@ for (const engine of engines)
         shelves({ ...own, name: { type: "string", maxLength: 99 }, size: { type: "integer", minimum: 0 } }),
         "",
       ],
+      [
+        "formats and limits that restrict nothing",
+        shelves({
+          ...own,
+          name: { ...own.name, format: "password", minLength: 0 },
+          size: { ...own.size, format: "int64" },
+        }),
+        "",
+      ],
       ["more values", shelves({ ...own, kind: { type: "string", enum: ["b", "c", "a"] } }), ""],
       [
         "other descriptions",

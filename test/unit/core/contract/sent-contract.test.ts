@@ -7,6 +7,7 @@ import type { Field } from "../../../../src/core/contract/contract.ts";
 import { plantJson, toColumns, toValues } from "../../../../src/core/contract/plant.ts";
 import { readContract } from "../../../../src/core/contract/read-contract.ts";
 import { receivedContract, sentContract } from "../../../../src/core/contract/sent-contract.ts";
+import { contractWith } from "../../../support/console.ts";
 import { plantStore } from "../../../support/contracts.ts";
 import { anyPlantOf } from "../../../support/random.ts";
 
@@ -44,3 +45,14 @@ test.each([plantStore, parcels])(
     );
   },
 );
+
+test("has the texts of an enum that look like null or like quotes", async () => {
+  const values = ["null", '"a"', "a"];
+  const contract = await contractWith({ size: { type: ["string", "null"], enum: [...values, null] } });
+  const received = receivedContract(structuredClone(sentContract(contract)));
+  const [own, other] = [contract.fields[0]?.type, received.fields[0]?.type];
+  for (const value of [...values, null]) {
+    const text = own?.format(value) ?? "";
+    expect([value, own?.parse(text), other?.parse(text)]).toEqual([value, value, value]);
+  }
+});

@@ -31,6 +31,7 @@ function handlerWith(createOutcome: CreateOutcome | Error, arrivalMsMax = 20_000
       newId: () => 1n,
       operations: [createOperation(plantStore)],
       storeOf: undefined,
+      createdAt: undefined,
       authenticator: { authenticate } as unknown as Authenticator,
       findCreator: async () => undefined,
       rateLimit: undefined,

@@ -5,7 +5,7 @@ import type { Contract } from "../../../contract/contract.ts";
 import type { CreateQueue, GroupCommitLimits, QueueContext, QueueLimits } from "../../group-commit.ts";
 import type { OnUnavailable } from "../../plant-store.ts";
 import type { PostgresUrl } from "../connection-url.ts";
-import { classifyError } from "../errors.ts";
+import { classifyError, errorReason } from "../errors.ts";
 import type { Queries } from "../host-pool.ts";
 import type { Primary } from "../primary.ts";
 import { CitusNode } from "./node.ts";
@@ -104,7 +104,9 @@ class CitusQueues extends NodeQueues {
       const map = await this.#coordinator.primary.once(ShardMap.read);
       if (map !== undefined && !this.#isClosed) this.#use(map);
     } catch (error) {
-      if (classifyError(error) === "internalError") throw error;
+      // Nobody awaits a refresh.
+      if (classifyError(error) === "internalError")
+        this.#coordinator.onUnavailable(`the shard map cannot be read: ${errorReason(error)}`);
     }
   }
 }
