@@ -2,7 +2,7 @@
 // faster way of its own, in create-plant.ts.
 
 import type { Caller } from "../core/auth/caller.ts";
-import type { FindCreator } from "../core/auth/creators.ts";
+import type { ResolveCreator } from "../core/auth/creators.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import { ApiError, unavailable } from "../core/contract/errors.ts";
 import { toExactJson } from "../core/contract/exact-json.ts";
@@ -50,9 +50,9 @@ interface OperationOptions<Declared extends Parameters, Body>
     readonly headers: Headers;
     readonly contract: Contract;
     readonly store: OperationStore;
-    readonly findCreator: FindCreator;
+    readonly resolveCreator: ResolveCreator;
     /** The error of JSON that no body may have, as it is too large. */
-    readonly assertSize: (json: string) => ApiError | undefined;
+    readonly checkSize: (json: string) => ApiError | undefined;
   }) => Promise<Reply | ApiError>;
 }
 
@@ -87,7 +87,7 @@ export function defineOperation<const Declared extends Parameters = Record<never
 async function respond<Declared extends Parameters, Body>(
   { parameters: declared, body, access, handle }: OperationOptions<Declared, Body>,
   exchange: Exchange,
-  { contract, authenticator, findCreator, rateLimit, bodyReader, storeOf }: OperationServices,
+  { contract, authenticator, resolveCreator, rateLimit, bodyReader, storeOf }: OperationServices,
   segments: Readonly<Record<string, string>>,
 ): Promise<ApiError | undefined> {
   const { request } = exchange;
@@ -120,8 +120,8 @@ async function respond<Declared extends Parameters, Body>(
     headers: request.headers,
     contract,
     store,
-    findCreator,
-    assertSize: (json) => bodyReader.assertSize(Buffer.byteLength(json)),
+    resolveCreator,
+    checkSize: (json) => bodyReader.checkSize(Buffer.byteLength(json)),
   });
   if (reply instanceof ApiError) return reply;
   const json = reply.jsonText ?? (reply.json === undefined ? undefined : toExactJson(reply.json));

@@ -2,7 +2,7 @@
 // and makes the edit if nothing has changed meanwhile.
 
 import type { Caller } from "../core/auth/caller.ts";
-import type { FindCreator } from "../core/auth/creators.ts";
+import type { ResolveCreator } from "../core/auth/creators.ts";
 import { type Contract, type Plant, valuesEqual } from "../core/contract/contract.ts";
 import { ApiError, unavailable } from "../core/contract/errors.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
@@ -25,7 +25,7 @@ interface EditCall {
   readonly headers: Headers;
   readonly caller: Caller;
   /** Finds who has created what a replacement creates. */
-  readonly findCreator: FindCreator;
+  readonly resolveCreator: ResolveCreator;
   readonly store: OperationStore;
 }
 
@@ -57,7 +57,7 @@ export async function editOne(
 }
 
 async function tryEdits(
-  { contract, id, headers, caller, findCreator, store }: EditCall,
+  { contract, id, headers, caller, resolveCreator, store }: EditCall,
   decide: (stored: Plant | undefined) => Plant | undefined | ApiError,
 ): Promise<Edited | ApiError> {
   const run = new EditRun(store, { by: "client", token: caller.name });
@@ -72,7 +72,7 @@ async function tryEdits(
         ? plant === undefined
         : plant !== undefined && valuesEqual(contract, stored.plant.values, plant.values);
     if (isSame) return { stored, isCreated: false };
-    const unknown = plant && caller.creator === undefined ? await findCreator(caller) : undefined;
+    const unknown = plant && caller.creator === undefined ? await resolveCreator(caller) : undefined;
     if (unknown !== undefined) return unknown;
     const createdAt = stored === undefined ? BigInt(Date.now()) : stored.createdAt;
     const creation = { createdAt, creator: caller.creator === undefined ? null : BigInt(caller.creator) };

@@ -60,11 +60,11 @@ are. ${durability}`,
       parse: (bytes) => parsePatch(contract, shape, bytes),
     },
     responses: responsesOf(contract, shape),
-    async handle({ parameters: { id }, body, assertSize, ...call }) {
+    async handle({ parameters: { id }, body, checkSize, ...call }) {
       const merge = (stored: Plant | undefined) => {
         if (stored === undefined) return noSuchPlant(contract, id);
         const merged = mergePlant(contract, stored, body);
-        return merged instanceof ApiError ? merged : (assertSize(bodyJson(contract, merged)) ?? merged);
+        return merged instanceof ApiError ? merged : (checkSize(bodyJson(contract, merged)) ?? merged);
       };
       const edited = await editOne({ ...call, id }, merge);
       return edited instanceof ApiError ? edited : replyOf(contract, shape, edited);

@@ -79,7 +79,7 @@ export class Contents {
 
   /** The id of a number. */
   idOfNumber(number: bigint): PlantId {
-    return numberedId(this.contract.id.made ?? "int64", number);
+    return numberedId(this.contract.id.format ?? "int64", number);
   }
 
   /** The member with the id, as JSON; "ID" stands for one that is new. */
@@ -385,7 +385,7 @@ function* candidates({ fields, examples }: Contract, field: Field): Generator<st
 /** Finds the limits of the ids that a contract allows, which are one range. */
 function idLimitsOf({ id, examples, words }: Contract): IdLimits {
   if (id.type.kind !== "integer") {
-    if (id.made !== undefined) return textLimits;
+    if (id.format !== undefined) return textLimits;
     throw new OperatorError(
       `the rules need ids that they can make, such as UUIDs, but the id of a ${words.one} must be ${id.type.expected}`,
       2,

@@ -214,11 +214,11 @@ const textIdDecision = decision("An id that is a text");
 export function textIdRules(contents: Contents): readonly DefinedRule[] {
   const { contract, hasTextIds, hasTwoTitles, sendsIds } = contents;
   const {
-    id: { made, type },
+    id: { format, type },
     operations,
     path,
   } = contract;
-  const isUuid = made === "uuid";
+  const isUuid = format === "uuid";
   const idOf = (check: RuleContext) => String(contents.idOfNumber(check.id()));
   const accepts = (id: string) => type.parse(id) === id;
   const unread = operations.get === undefined && "the contract does not describe a GET of one";

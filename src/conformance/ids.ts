@@ -2,7 +2,7 @@
 // do not matter.
 
 import { createHash } from "node:crypto";
-import type { MadeId } from "../core/contract/plant-id.ts";
+import type { IdFormat } from "../core/contract/plant-id.ts";
 import { allInt64, type IdLimits, isWide } from "./contents.ts";
 import { replaceIds } from "./text-ids.ts";
 
@@ -13,7 +13,7 @@ export interface IdRange {
   /** The distance from an id of the run to one that it has not used. */
   readonly unused: bigint;
   /** How the ids are written. */
-  readonly made: MadeId;
+  readonly format: IdFormat;
 }
 
 /** A run uses less than half of it: the rest is for sending its requests again. */
@@ -33,13 +33,13 @@ export class IdSource {
   /** Whether the contract allows ids beyond doubles, and with them all that are not negative. */
   readonly #isWide: boolean;
   readonly #hasNegative: boolean;
-  readonly #made: MadeId;
+  readonly #format: IdFormat;
   #exactUsed = 0n;
   #groupsUsed = 0n;
   #distancesUsed = 0n;
 
-  constructor(seed: number, limits: IdLimits = allInt64, made: MadeId = "int64") {
-    this.#made = made;
+  constructor(seed: number, limits: IdLimits = allInt64, format: IdFormat = "int64") {
+    this.#format = format;
     const bytes = createHash("sha256").update(String(seed)).digest();
     const [first, second, third] = [0, 8, 16].map((at) => bytes.readBigUInt64LE(at)) as [
       bigint,
@@ -73,15 +73,15 @@ export class IdSource {
   /** The ranges of a run's ids. It also uses 0 and the limits of int64. */
   get ranges(): readonly IdRange[] {
     const unused = rangeSize / 2n;
-    const made = this.#made;
-    const rangeAt = (from: bigint): IdRange => ({ from, to: from + rangeSize - 1n, unused, made });
+    const format = this.#format;
+    const rangeAt = (from: bigint): IdRange => ({ from, to: from + rangeSize - 1n, unused, format });
     const exact = rangeAt(this.#exact);
     if (!this.#isWide) return [exact];
     const wide = rangeAt(this.#wide);
     const shifted = rangeAt(exact.from + 2n ** 32n);
     const low = rangeAt(this.#distance - 2n ** 63n);
     // Ids are also sent with an exponent of 2.
-    const hundredfold = { from: 100n * exact.from, to: 100n * exact.to, unused: 100n * unused, made };
+    const hundredfold = { from: 100n * exact.from, to: 100n * exact.to, unused: 100n * unused, format };
     const positive = [exact, shifted, hundredfold, wide, negated(low)];
     return this.#hasNegative ? [low, negated(wide), negated(exact), ...positive] : positive;
   }
@@ -99,8 +99,8 @@ export function withUnusedIds(text: string, ranges: readonly IdRange[]): string 
     const range = ranges.find(({ from, to }) => from <= id && id <= to);
     return range === undefined ? id : id + range.unused;
   };
-  const made = ranges[0]?.made ?? "int64";
-  if (made !== "int64") return replaceIds(text, made, unusedFor);
+  const format = ranges[0]?.format ?? "int64";
+  if (format !== "int64") return replaceIds(text, format, unusedFor);
   return text.replaceAll(/-?\d{7,30}/g, (digits) => {
     const id = BigInt(digits);
     const unused = unusedFor(id);
@@ -108,6 +108,6 @@ export function withUnusedIds(text: string, ranges: readonly IdRange[]): string 
   });
 }
 
-function negated({ from, to, unused, made }: IdRange): IdRange {
-  return { from: -to, to: -from, unused: -unused, made };
+function negated({ from, to, unused, format }: IdRange): IdRange {
+  return { from: -to, to: -from, unused: -unused, format };
 }

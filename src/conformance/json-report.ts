@@ -17,9 +17,9 @@ export function formatJsonReport(report: ConformanceReport): string {
     tool: { name: "plantstore", version },
     ...run,
     conforms: conforms(report),
-    ids: ids.map(({ from, to, made }) => ({
-      from: String(numberedId(made, from)),
-      to: String(numberedId(made, to)),
+    ids: ids.map(({ from, to, format }) => ({
+      from: String(numberedId(format, from)),
+      to: String(numberedId(format, to)),
     })),
     summary: countOutcomes(results),
     bases: Object.fromEntries(

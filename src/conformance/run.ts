@@ -74,7 +74,7 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     target,
     // JSON may escape each byte as six.
     limits: { timeoutMs, responseBytesMax: responseBytesMin + 6 * target.bodyBytesMax },
-    ids: new IdSource(seed, contents.idLimits, contents.contract.id.made),
+    ids: new IdSource(seed, contents.idLimits, contents.contract.id.format),
     unanswered: 0,
     secrets: new Set([target.token, encodeURIComponent(target.token)]),
     watches,

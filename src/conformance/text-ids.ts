@@ -1,12 +1,12 @@
 // Ids that are texts: a run counts its ids, and writes their numbers as the contract has them.
 
-import { type MadeId, numberedId } from "../core/contract/plant-id.ts";
+import { type IdFormat, numberedId } from "../core/contract/plant-id.ts";
 
 /** The numbers of ids that fit into each kind of text. */
 export const textLimits = { least: 0n, greatest: 2n ** 47n };
 
 /** What `numberedId` writes: 48 bits, and zeros but for the version and the variant of a UUID. */
-const written: Readonly<Record<Exclude<MadeId, "int64">, RegExp>> = {
+const written: Readonly<Record<Exclude<IdFormat, "int64">, RegExp>> = {
   uuid: /\b([\da-f]{8})-([\da-f]{4})-8000-8000-0{12}\b/g,
   base32: /\b([\dA-HJKMNP-TV-Z]{10})0{16}\b/g,
   hex: /\b([\da-f]{12})0{12}\b/g,
@@ -17,11 +17,11 @@ const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /** A text in which each id is replaced by that of another number. */
 export function replaceIds(
   text: string,
-  made: Exclude<MadeId, "int64">,
+  format: Exclude<IdFormat, "int64">,
   replace: (number: bigint) => bigint,
 ): string {
-  return text.replaceAll(written[made], (_, first: string, second: string) =>
-    String(numberedId(made, replace(made === "base32" ? fromBase32(first) : fromHex(first, second)))),
+  return text.replaceAll(written[format], (_, first: string, second: string) =>
+    String(numberedId(format, replace(format === "base32" ? fromBase32(first) : fromHex(first, second)))),
   );
 }
 

@@ -15,7 +15,9 @@ const casesMax = 6;
 /** The lines of a report. */
 export function formatTextReport(report: ConformanceReport): string[] {
   const { url, version, service, startedAt, seed, ids, results, leftOut, durationMs } = report;
-  const ranges = ids.map(({ from, to, made }) => `${numberedId(made, from)} to ${numberedId(made, to)}`);
+  const ranges = ids.map(
+    ({ from, to, format }) => `${numberedId(format, from)} to ${numberedId(format, to)}`,
+  );
   const hasLimitedIds = leftOut.some(({ id }) => id === "ids.limits");
   const ofBasis = (basis: Basis) => results.filter(({ rule }) => rule.basis === basis);
   const present = bases.filter((basis) => ofBasis(basis).length > 0);

@@ -5,7 +5,7 @@ import { randomInt } from "node:crypto";
 import packageJson from "../../package.json";
 import { type AdminRoutes, startAdminServer } from "./admin/admin-server.ts";
 import { Authenticator } from "./auth/authenticator.ts";
-import { creatorFinder } from "./auth/creators.ts";
+import { creatorResolver } from "./auth/creators.ts";
 import type { IdentityProvider } from "./auth/jwks.ts";
 import type { JwtVerifier } from "./auth/jwt-verifier.ts";
 import { TokenCache } from "./auth/token-cache.ts";
@@ -178,10 +178,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const operations = [...offered, ...unservedOperations(contract, offered)];
   const service = createHandler({
     contract,
-    newId: idMaker(contract.id.made ?? "int64", wallNow, randomInt(2 ** 16)),
+    newId: idMaker(contract.id.format ?? "int64", wallNow, randomInt(2 ** 16)),
     operations,
     authenticator: new Authenticator(tokens, jwts),
-    findCreator: creatorFinder(store.tokens, emit, contract.words.one),
+    resolveCreator: creatorResolver(store.tokens, emit, contract.words.one),
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit, now),
     bodyReader,
     groupCommit,

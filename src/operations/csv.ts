@@ -2,7 +2,6 @@
 
 import type { Contract, Field } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import { parsePlantTexts } from "../core/contract/plant-texts.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import {
   type CsvCells,
@@ -13,6 +12,7 @@ import {
   type OnCsvRecord,
   parseCsvRecords,
 } from "./csv-records.ts";
+import { parsePlantTexts } from "./plant-texts.ts";
 import type { ImportRecord, RecordFormat, RecordOptions } from "./record-reader.ts";
 
 /** The indexes of the columns; -1 for one that is missing. */

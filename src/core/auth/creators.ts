@@ -12,11 +12,15 @@ export function creatorName({ name, issuer }: Omit<Caller, "creator">): string {
   return `${name} (${issuer})`;
 }
 
-/** Finds the key of a caller that has none yet; `unavailable` if the store cannot be asked. */
-export type FindCreator = (caller: Caller) => Promise<ApiError | undefined>;
+/** Sets the creator of a caller that has none yet; `unavailable` if the store cannot be asked. */
+export type ResolveCreator = (caller: Caller) => Promise<ApiError | undefined>;
 
 /** @param one the word for what is created, such as "plant". */
-export function creatorFinder(tokens: Pick<TokenStore, "creatorKey">, emit: Emit, one: string): FindCreator {
+export function creatorResolver(
+  tokens: Pick<TokenStore, "creatorKey">,
+  emit: Emit,
+  one: string,
+): ResolveCreator {
   return async (caller) => {
     try {
       caller.creator = await tokens.creatorKey(creatorName(caller));

@@ -5,7 +5,7 @@
 import type { EditShape } from "./edit-shape.ts";
 import type { ErrorShape } from "./error-shape.ts";
 import type { FieldType, FieldValue } from "./field-types.ts";
-import type { MadeId, PlantId } from "./plant-id.ts";
+import type { IdFormat, PlantId } from "./plant-id.ts";
 import type { Access } from "./security.ts";
 
 /** A property of the resource besides its id. */
@@ -99,7 +99,7 @@ export interface Contract {
     readonly type: FieldType<PlantId>;
     readonly schema: Readonly<Record<string, unknown>>;
     /** How the server makes it; undefined if every body must have it. */
-    readonly made: MadeId | undefined;
+    readonly format: IdFormat | undefined;
     /** Whether a body must have it. Otherwise the server chooses one if it is not sent. */
     readonly isRequired: boolean;
     /** Whether a body may have it; one that it may not have is ignored. */

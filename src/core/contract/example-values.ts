@@ -13,15 +13,15 @@ export function toFieldValue(type: FieldType, value: unknown): FieldValue | unde
 export function exampleOf(schema: Json, type: FieldType, ofBody: readonly unknown[]): FieldValue | undefined {
   const examples = Array.isArray(schema.examples) ? schema.examples : [];
   const values = Array.isArray(schema.enum) ? schema.enum : [];
-  const candidates = [schema.example, ...examples, ...ofBody, schema.default, ...values, schema.const];
-  for (const candidate of [...candidates, ...made(schema)]) {
+  const given = [schema.example, ...examples, ...ofBody, schema.default, ...values, schema.const];
+  for (const candidate of [...given, ...candidates(schema)]) {
     const value = toFieldValue(type, candidate);
     if (value !== undefined) return value;
   }
   return undefined;
 }
 
-function* made(schema: Json): Generator<unknown> {
+function* candidates(schema: Json): Generator<unknown> {
   const {
     minLength = 0,
     maxLength = 6,
@@ -61,7 +61,7 @@ function* arrays({ items, properties, required }: Json): Generator<unknown> {
     for (const item of [
       ...(((items as Json).examples as unknown[]) ?? []),
       (items as Json).example,
-      ...made(items as Json),
+      ...candidates(items as Json),
     ])
       if (item !== undefined) yield [item];
   if (typeof properties !== "object" || properties === null || !Array.isArray(required)) return;

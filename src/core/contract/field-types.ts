@@ -40,7 +40,7 @@ export interface FieldType<Value extends FieldValue = FieldValue> {
   /** The text that `parse` takes. */
   format(value: Value): string;
   equals(one: Value, other: Value): boolean;
-  /** UTF-16 code units of the text, at most. */
+  /** An upper bound of the text's length in UTF-16 code units. */
   size(value: Value): number;
   /** Why no engine can store a value exactly, such as "holds U+0000 at index 5". */
   unstorable(value: Value): string | undefined;

@@ -40,8 +40,8 @@ export async function idTypeOf(schema: Json, context: TypeContext): Promise<Fiel
   };
 }
 
-/** How ids are made. All but "int64" are texts, of 16 bytes. */
-export type MadeId = "int64" | keyof typeof encodings;
+/** How a server writes an id that it chooses. All but "int64" are texts, of 16 bytes. */
+export type IdFormat = "int64" | keyof typeof encodings;
 
 const encodings = {
   /** RFC 9562: version 7 begins with a time, and version 8 may be a hash. */
@@ -65,25 +65,25 @@ const encodings = {
 const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /** A text of 16 bytes, of which the first six may be a time. */
-export function encodeId(made: Exclude<MadeId, "int64">, bytes: Buffer, version: 7 | 8): string {
-  return encodings[made](bytes, version);
+export function encodeId(format: Exclude<IdFormat, "int64">, bytes: Buffer, version: 7 | 8): string {
+  return encodings[format](bytes, version);
 }
 
-/** How ids of a type can be made; undefined if the type accepts none of those. */
-export function madeIdOf({ kind, parse }: FieldType<PlantId>): MadeId | undefined {
+/** The format of ids that a type accepts; undefined if it accepts none of these. */
+export function idFormatOf({ kind, parse }: FieldType<PlantId>): IdFormat | undefined {
   if (kind === "integer") return parse("9007199254740993") === undefined ? undefined : "int64";
   const sample = Buffer.alloc(16, "plants");
-  // A text without a pattern is made of 26 digits.
+  // The first that fits: a text without a pattern has 26 digits.
   const names = ["base32", "uuid", "hex"] as const;
   return names.find((name) => parse(encodeId(name, sample, 7)) !== undefined);
 }
 
 /** The id of a number, of at most 48 bits in a text: for examples, and for tests of a server. */
-export function numberedId(made: MadeId, number: bigint): PlantId {
-  if (made === "int64") return number;
+export function numberedId(format: IdFormat, number: bigint): PlantId {
+  if (format === "int64") return number;
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(Number(number), 0, 6);
-  return encodeId(made, bytes, 8);
+  return encodeId(format, bytes, 8);
 }
 
 /** A random id for a plant that is not kept, which need not fit the limits of its type. */

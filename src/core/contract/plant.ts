@@ -127,7 +127,7 @@ export function conflictError({ words, id: { type } }: Contract, plant: Plant, h
   );
 }
 
-/** What parsing needs of a contract. */
+/** The parts of a contract that parsing uses. */
 export type PlantSchema = Pick<Contract, "fields" | "id" | "allowsOthers" | "ignored" | "words">;
 
 /**

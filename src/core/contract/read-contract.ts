@@ -9,7 +9,7 @@ import { exampleOf, toFieldValue } from "./example-values.ts";
 import type { FieldType, FieldValue } from "./field-types.ts";
 import { isItemOf, jsonType, mediaType, OperationsReader, requiresKey, successOf } from "./operations.ts";
 import { parsePlantJson } from "./plant.ts";
-import { idTypeOf, madeIdOf, numberedId, type PlantId } from "./plant-id.ts";
+import { idFormatOf, idTypeOf, numberedId, type PlantId } from "./plant-id.ts";
 import { fieldTypeOf, hasPatterns } from "./schema-types.ts";
 import { isAnnotation, isObject, type Json, Schemas } from "./schemas.ts";
 import { wordsOf } from "./words.ts";
@@ -22,7 +22,7 @@ export async function readContract(source: ContractSource): Promise<Contract> {
     throw contractError(
       "",
       version === undefined
-        ? 'it is no OpenAPI description; it must have "openapi" with version 3.0, 3.1 or 3.2'
+        ? 'it is not an OpenAPI description; it must have "openapi" with version 3.0, 3.1 or 3.2'
         : `it is OpenAPI ${version}; it must be version 3.0, 3.1 or 3.2`,
     );
   }
@@ -63,7 +63,7 @@ class ContractReader {
     const bodies = this.#examplesOf(body?.media);
     const fields = await this.#fields(collection, bodies);
     const createdName = createdNameOf(returned, fields);
-    const always = this.#assertReturned(fields, createdName, collection);
+    const always = this.#alwaysReturned(fields, createdName, collection);
     const title =
       isObject(document.info) && typeof document.info.title === "string" ? document.info.title.trim() : "";
     const words = wordsOf(title || "Store", path, {
@@ -207,15 +207,15 @@ class ContractReader {
       share: 1,
       note: (sentence) => this.#note(at, `"${name}": ${sentence}`),
     });
-    const made = madeIdOf(type);
+    const format = idFormatOf(type);
     const isAccepted = sent !== undefined && sent.readOnly !== true;
     const isRequired = isAccepted && Array.isArray(schema.required) && schema.required.includes(name);
-    if (!isRequired && made === undefined)
+    if (!isRequired && format === undefined)
       throw contractError(
         pointer,
         `the ${name} of POST ${path} must be required, or one that the server can make: any positive int64, a UUID, or a string of 26 characters`,
       );
-    return { name, type, schema: own, made, isRequired, isAccepted };
+    return { name, type, schema: own, format, isRequired, isAccepted };
   }
 
   async #fields({ schema, pointer, id, returned }: Collection, bodies: readonly Json[]): Promise<Field[]> {
@@ -271,7 +271,7 @@ class ContractReader {
    * The members that every response has. One that requires what is not stored would break the
    * contract.
    */
-  #assertReturned(
+  #alwaysReturned(
     fields: readonly Field[],
     createdName: string | undefined,
     { id, returned, success: { pointer } }: Collection,
@@ -325,9 +325,10 @@ class ContractReader {
 
   /** The examples of bodies that are plants, or else one of the fields' examples. */
   #plants(contract: Omit<Contract, "examples">, bodies: readonly Json[]): Plant[] {
-    const { type, schema, made, isRequired } = contract.id;
+    const { type, schema, format, isRequired } = contract.id;
     const found = new Map<PlantId, Plant>();
-    const numbered = (number: number) => (made === undefined ? undefined : numberedId(made, BigInt(number)));
+    const numbered = (number: number) =>
+      format === undefined ? undefined : numberedId(format, BigInt(number));
     for (const body of bodies) {
       const newId = isRequired ? undefined : () => numbered(found.size + 1) as PlantId;
       const plant = parsePlantJson(contract, JSON.stringify(body), newId);

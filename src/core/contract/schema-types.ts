@@ -60,7 +60,7 @@ const jsTypes: Readonly<Record<string, string>> = {
   boolean: "boolean",
 };
 
-/** The type that a schema without one must mean: texts of an enum. */
+/** Infers "string" from an enum of strings. */
 function impliedTypes({ enum: values }: Json): unknown[] {
   return Array.isArray(values) && values.length > 0 && values.every((value) => typeof value === "string")
     ? ["string"]
@@ -157,7 +157,7 @@ async function validator(
   const { Ajv2020 } = await import("ajv/dist/2020.js");
   const regExp = Object.assign(
     (pattern: string) => ({
-      // By which ajv tells patterns apart.
+      // ajv caches patterns by this string.
       toString: () => pattern,
       // Only JSON Schema's own schema has other ones.
       test: (value: string) => patterns.get(pattern)?.(value) ?? new RegExp(pattern, "u").test(value),
@@ -174,7 +174,7 @@ async function validator(
   for (const name of ["date-time", "date", "uuid", "email", "uri"])
     ajv.addFormat(name, (value: string) => textFormat(name)?.accepts(value) === true);
   try {
-    const validate = ajv.compile(withoutUnknownFormats(schema) as Json);
+    const validate = ajv.compile(withoutAnnotations(schema) as Json);
     return (value) => {
       if (validate(value)) return undefined;
       const { instancePath = "", message = "is not valid" } = validate.errors?.[0] ?? {};
@@ -189,8 +189,8 @@ async function validator(
  * The schema without what ajv would refuse or compile into code: formats that are not checked, and
  * examples.
  */
-function withoutUnknownFormats(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutUnknownFormats);
+function withoutAnnotations(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutAnnotations);
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value)
@@ -200,7 +200,7 @@ function withoutUnknownFormats(value: unknown): unknown {
       })
       .map(([name, member]) => [
         name,
-        name === "enum" || name === "const" ? member : withoutUnknownFormats(member),
+        name === "enum" || name === "const" ? member : withoutAnnotations(member),
       ]),
   );
 }

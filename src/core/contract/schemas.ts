@@ -25,7 +25,7 @@ export class Schemas {
     this.#isVersion30 = String(document.openapi).startsWith("3.0");
   }
 
-  /** The object that a value is or refers to; undefined if it is neither. */
+  /** The object that a value is or refers to; undefined if that is not an object. */
   resolve(value: unknown, pointer: string): Json | undefined {
     const seen = new Set<string>();
     let found = value;

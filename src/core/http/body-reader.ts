@@ -120,7 +120,7 @@ export class BodyReader {
   }
 
   /** The error of a body of so many bytes. */
-  assertSize(bytes: number): ApiError | undefined {
+  checkSize(bytes: number): ApiError | undefined {
     return bytes > this.#limits.bodyBytesMax ? this.#tooLarge() : undefined;
   }
 

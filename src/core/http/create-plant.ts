@@ -4,7 +4,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { Contract } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
 import { parsePlant, sampleBody } from "../contract/plant.ts";
-import type { MadeId, PlantId } from "../contract/plant-id.ts";
+import type { IdFormat, PlantId } from "../contract/plant-id.ts";
 import { checkMediaType } from "./body-reader.ts";
 import { type Exchange, overloaded } from "./exchange.ts";
 import { idempotencyKey, idOfKey } from "./new-ids.ts";
@@ -28,7 +28,7 @@ export function createOperation(contract: Contract): Operation {
  */
 async function createPlant(
   exchange: Exchange,
-  { contract, newId, authenticator, findCreator, rateLimit, bodyReader, groupCommit }: OperationServices,
+  { contract, newId, authenticator, resolveCreator, rateLimit, bodyReader, groupCommit }: OperationServices,
 ): Promise<void> {
   try {
     const { headers } = exchange.request;
@@ -57,7 +57,7 @@ async function createPlant(
       if (plant instanceof ApiError) return exchange.reject(plant);
       exchange.plant = plant;
       if (caller.creator === undefined) {
-        const unavailable = await findCreator(caller);
+        const unavailable = await resolveCreator(caller);
         if (unavailable !== undefined) return exchange.reject(unavailable);
       }
     } catch (error) {
@@ -82,7 +82,7 @@ async function createPlant(
 function idChooser(
   exchange: Exchange,
   caller: Caller,
-  { id: { made }, path, words, requiresKey }: Contract,
+  { id: { format }, path, words, requiresKey }: Contract,
   newId: () => PlantId,
 ): (() => PlantId) | ApiError {
   const key = idempotencyKey(exchange.request.headers);
@@ -94,6 +94,6 @@ function idChooser(
     );
   return () => {
     exchange.idSource = key === undefined ? "server" : "key";
-    return key === undefined ? newId() : idOfKey(made as MadeId, caller, path, key);
+    return key === undefined ? newId() : idOfKey(format as IdFormat, caller, path, key);
   };
 }

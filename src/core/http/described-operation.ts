@@ -1,4 +1,4 @@
-// What an operation says of itself in the interface description.
+// The OpenAPI description of an operation.
 
 /** The description of an operation, in the terms of OpenAPI. */
 export interface DescribedOperation {

@@ -3,7 +3,7 @@
 
 import type { Caller } from "../auth/caller.ts";
 import { ApiError } from "../contract/errors.ts";
-import { encodeId, type MadeId, type PlantId } from "../contract/plant-id.ts";
+import { encodeId, type IdFormat, type PlantId } from "../contract/plant-id.ts";
 
 /** Milliseconds take the other 41 of 63 bits: until the year 2094. */
 const processBits = 16n;
@@ -22,9 +22,9 @@ const textCounterBits = 12n;
  * @param wallNow milliseconds of the epoch.
  * @param process from 0 to 65,535.
  */
-export function idMaker(made: MadeId, wallNow: () => number, process: number): () => PlantId {
+export function idMaker(format: IdFormat, wallNow: () => number, process: number): () => PlantId {
   const processPart = BigInt(process) << counterBits;
-  if (made === "int64") {
+  if (format === "int64") {
     const next = ticks(() => wallNow() - epoch, counterBits);
     return () => {
       const { ms, counter } = next();
@@ -37,7 +37,7 @@ export function idMaker(made: MadeId, wallNow: () => number, process: number): (
     const bytes = Buffer.from(crypto.getRandomValues(new Uint8Array(16)));
     bytes.writeUIntBE(ms, 0, 6);
     bytes.writeUInt16BE(Number(counter), 6);
-    return encodeId(made, bytes, 7);
+    return encodeId(format, bytes, 7);
   };
 }
 
@@ -77,9 +77,14 @@ export function idempotencyKey(headers: Headers): string | undefined | ApiError 
 }
 
 /** The id of a caller's key: from SHA-256, so that every server makes the same. */
-export function idOfKey(made: MadeId, { issuer, name }: Caller, collection: string, key: string): PlantId {
+export function idOfKey(
+  format: IdFormat,
+  { issuer, name }: Caller,
+  collection: string,
+  key: string,
+): PlantId {
   const hashed = JSON.stringify([collection, issuer ?? null, name, key]);
   const digest = new Bun.CryptoHasher("sha256").update(hashed).digest();
-  if (made !== "int64") return encodeId(made, digest.subarray(0, 16), 8);
+  if (format !== "int64") return encodeId(format, digest.subarray(0, 16), 8);
   return BigInt.asUintN(63, digest.readBigUInt64BE()) || 1n;
 }

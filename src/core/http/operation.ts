@@ -1,7 +1,7 @@
 // An operation of the public listener, and the parts of the server that it uses.
 
 import type { Authenticator } from "../auth/authenticator.ts";
-import type { FindCreator } from "../auth/creators.ts";
+import type { ResolveCreator } from "../auth/creators.ts";
 import type { Contract } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
 import type { PlantId } from "../contract/plant-id.ts";
@@ -48,10 +48,10 @@ export interface OperationServices {
   /** Makes the id of a plant without one, where the contract lets the server choose it. */
   readonly newId: () => PlantId;
   readonly authenticator: Pick<Authenticator, "authenticate">;
-  readonly findCreator: FindCreator;
+  readonly resolveCreator: ResolveCreator;
   /** Undefined where callers have no rate. */
   readonly rateLimit: Pick<RateLimit, "consume"> | undefined;
-  readonly bodyReader: Pick<BodyReader, "start" | "end" | "read" | "assertSize" | "memory">;
+  readonly bodyReader: Pick<BodyReader, "start" | "end" | "read" | "checkSize" | "memory">;
   readonly groupCommit: Pick<CreateQueue, "create" | "isFullFor">;
   /** Reads and edits for a caller; undefined if nothing needs them. */
   readonly storeOf: ((callerKey: string) => OperationStore) | undefined;

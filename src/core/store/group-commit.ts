@@ -58,7 +58,7 @@ export interface GroupCommitLimits extends QueueLimits {
   readonly batchesInFlightMax: number;
 }
 
-/** What a queue uses of its server. */
+/** The clock and the events that a queue needs. */
 export interface QueueContext {
   readonly now: Clock;
   /** Called with each batch that is committed, before its creates are settled. */

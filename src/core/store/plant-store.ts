@@ -45,7 +45,7 @@ export interface PlantStore extends AsyncDisposable {
   /** The engine's name, for operators. */
   readonly engine: string;
 
-  /** What it keeps. */
+  /** The contract of the stored plants. */
   readonly contract: Contract;
 
   /** How many batches it can commit at the same time. */

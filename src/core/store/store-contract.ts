@@ -19,7 +19,7 @@ export interface FoundStore {
  * The contract to open a store with: the one that is wanted, if the store can take it over, or else
  * its own. Rejects with an OperatorError.
  *
- * @param known is not read again.
+ * @param known a contract that is already parsed.
  */
 export async function chooseContract(
   { source: own }: FoundStore,

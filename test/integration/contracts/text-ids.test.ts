@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { madeIdOf } from "../../../src/core/contract/plant-id.ts";
+import { idFormatOf } from "../../../src/core/contract/plant-id.ts";
 import { readContract } from "../../../src/core/contract/read-contract.ts";
 import { idMaker, idOfKey } from "../../../src/core/http/new-ids.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
@@ -168,21 +168,21 @@ test("ids that a server makes fit their pattern, or the id must be required", as
       text: source.text.replace("{ type: string, example: M6-20 }", JSON.stringify({ ...id })),
     });
   const caller = { key: "", name: "ci", creator: 1 };
-  for (const [schema, made, pattern] of [
+  for (const [schema, format, pattern] of [
     [{ type: "string" }, "base32", /^[\dA-HJKMNP-TV-Z]{26}$/],
     [{ type: "string", pattern: "^[0-9a-f]{24}$" }, "hex", /^[\da-f]{24}$/],
     [{ type: "string", format: "uuid" }, "uuid", /^[\da-f-]{36}$/],
     [{ type: "string", pattern: "^[A-Z]{3}-[0-9]+$" }, undefined, /^/],
   ] as const) {
     const { id } = await withId(schema);
-    expect(id.made).toBe(made);
-    expect(madeIdOf(id.type)).toBe(made);
-    if (made === undefined) continue;
-    const next = idMaker(made, () => Date.UTC(2026, 0, 1), 7);
+    expect(id.format).toBe(format);
+    expect(idFormatOf(id.type)).toBe(format);
+    if (format === undefined) continue;
+    const next = idMaker(format, () => Date.UTC(2026, 0, 1), 7);
     const ids = Array.from({ length: 5_000 }, () => String(next()));
     expect(ids.toSorted()).toEqual(ids);
     expect(new Set(ids).size).toBe(5_000);
-    const keyed = [idOfKey(made, caller, "/parts", "k"), idOfKey(made, caller, "/parts", "k")];
+    const keyed = [idOfKey(format, caller, "/parts", "k"), idOfKey(format, caller, "/parts", "k")];
     expect(keyed[0]).toBe(keyed[1] as string);
     for (const each of [...ids.slice(0, 3), keyed[0] as string]) expect(each).toMatch(pattern);
   }

@@ -68,7 +68,7 @@ export class SimulatedServer {
       storeOf: undefined,
       createdAt: undefined,
       authenticator: new Authenticator(this.#tokens, undefined),
-      findCreator: async () => undefined,
+      resolveCreator: async () => undefined,
       groupCommit: this.#creating,
       bodyReader: this.#bodyReader,
       rateLimit: undefined,

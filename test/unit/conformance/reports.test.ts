@@ -10,7 +10,7 @@ import { formatTextReport, uncheckedLines } from "../../../src/conformance/text-
 const bytesOf = (text: string) => Buffer.from(text, "latin1");
 const token = "pst_secret";
 const secrets = new Set([token, "secret", ""]);
-const ranges = [{ from: 10_000_000_000n, to: 10_000_000_999n, unused: 500n, made: "int64" as const }];
+const ranges = [{ from: 10_000_000_000n, to: 10_000_000_999n, unused: 500n, format: "int64" as const }];
 const target = { url: new URL("http://127.0.0.1:8080/v1"), token, secrets, ranges };
 
 const transcript = (sent: string, received: string, more = {}) => ({

@@ -61,7 +61,7 @@ const memoryBytes = textAt + textBytesMax;
 export class BatchMemory {
   readonly words: Int32Array<SharedArrayBuffer>;
   readonly #contract: Contract;
-  /** An id that is a text comes after those of the fields. */
+  /** A text id follows the texts of the fields. */
   readonly #hasTextIds: boolean;
   readonly #textsPerPlant: number;
   readonly #ids: BigInt64Array<SharedArrayBuffer>;

@@ -242,11 +242,15 @@ const withName = (schema: Json, schemas: Json = {}) => ({
 });
 
 test.each<[what: string, document: unknown, reason: string]>([
-  ["no OpenAPI", "{}", 'it is no OpenAPI description; it must have "openapi" with version 3.0, 3.1 or 3.2'],
+  [
+    "no OpenAPI",
+    "{}",
+    'it is not an OpenAPI description; it must have "openapi" with version 3.0, 3.1 or 3.2',
+  ],
   ["OpenAPI 2", { swagger: "2.0" }, "it is OpenAPI 2.0; it must be version 3.0, 3.1 or 3.2"],
   ["OpenAPI 3.3", { openapi: "3.3.0" }, "it is OpenAPI 3.3.0; it must be version 3.0, 3.1 or 3.2"],
   ["neither JSON nor YAML", "a: [", "it is neither JSON nor YAML:"],
-  ["no text", "", "it is no OpenAPI description"],
+  ["no text", "", "it is not an OpenAPI description"],
   ["no POST", { openapi: "3.1.0", paths: {} }, "it has no POST whose body is the resource"],
   [
     "several collections",

@@ -33,7 +33,7 @@ function handlerWith(createOutcome: CreateOutcome | Error, arrivalMsMax = 20_000
       storeOf: undefined,
       createdAt: undefined,
       authenticator: { authenticate } as unknown as Authenticator,
-      findCreator: async () => undefined,
+      resolveCreator: async () => undefined,
       rateLimit: undefined,
       bodyReader: new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 10_000, arrivalMsMax }),
       groupCommit: {

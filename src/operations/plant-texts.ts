@@ -1,8 +1,8 @@
 // Plants from texts, such as the cells of a CSV record.
 
-import type { Field, Plant } from "./contract.ts";
-import type { ApiError } from "./errors.ts";
-import type { FieldValue } from "./field-types.ts";
+import type { Field, Plant } from "../core/contract/contract.ts";
+import type { ApiError } from "../core/contract/errors.ts";
+import type { FieldValue } from "../core/contract/field-types.ts";
 import {
   invalidPlant,
   type Member,
@@ -11,8 +11,8 @@ import {
   type PlantSchema,
   shorten,
   storable,
-} from "./plant.ts";
-import type { PlantId } from "./plant-id.ts";
+} from "../core/contract/plant.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
 
 /** The members of a plant as strings, such as cells of a CSV record; undefined if absent. */
 export interface PlantTexts {
