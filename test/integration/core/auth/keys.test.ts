@@ -95,7 +95,7 @@ test("a subject and a token of one name are different creators", async () => {
   expect(sql.query("SELECT count(DISTINCT creator) FROM plants").values()).toEqual([[2]]);
 });
 
-test("of a set with one kid or one key twice each key is tried", async () => {
+test("each key that fits is tried, for a kid that the set has twice and for a token without a kid", async () => {
   const [key, other] = [new SigningKey(), new SigningKey()];
   await using provider = new KeyServer(key, other);
   const twin = { ...other.jwk, kid: key.kid };
@@ -105,6 +105,14 @@ test("of a set with one kid or one key twice each key is tried", async () => {
   expect((await identity.create(other.sign(claimsOf(provider.issuer), { kid: key.kid }))).status).toBe(200);
   const stranger = new SigningKey().sign(claimsOf(provider.issuer), { kid: key.kid });
   expect(await identity.create(stranger)).toMatchObject(notAccepted);
+
+  const many = Array.from({ length: 9 }, () => new SigningKey());
+  provider.publish(...many);
+  for (const each of many)
+    for (const kid of [each.kid, undefined])
+      expect((await identity.create(each.sign(claimsOf(provider.issuer), { kid }))).status).toBe(200);
+  const nobodys = new SigningKey().sign(claimsOf(provider.issuer), { kid: undefined });
+  expect(await identity.create(nobodys)).toMatchObject(notAccepted);
 });
 
 test("tokens of an unknown key that arrive together cause one fetch, and the next ones none within the interval", async () => {
