@@ -1,6 +1,6 @@
 // The keys of an identity provider (RFC 7517), fetched at an interval. A provider that is away
-// leaves the keys as they are: jose's remote key set rejects every token beyond a maximum age then,
-// and contacts the provider for each token with an unknown key after a failure.
+// leaves the keys as they are. jose's remote key set would contact it then for each token with an
+// unknown key, and does not report that the keys have changed.
 
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { isConfidential } from "../loopback.ts";
