@@ -102,16 +102,20 @@ async function respond<Declared extends Parameters, Body>(
 
   const parameters = parseParameters(declared ?? ({} as Declared), segments, request.url);
   if (parameters instanceof ApiError) return parameters;
+  if (storeOf === undefined) throw new Error("The server was started without a store for operations");
+  const store = storeOf(caller.key);
   let parsed: Body | undefined;
+  let heldBytes = 0;
   if (body !== undefined) {
     const bytes = checkMediaType(request.headers, body.types) ?? (await bodyReader.read(request, caller));
     const result = bytes instanceof ApiError ? bytes : body.parse(bytes);
-    if (result instanceof ApiError) return result;
+    if (bytes instanceof ApiError || result instanceof ApiError) return result as ApiError;
+    // The body stays in memory while its operation waits for its turn.
+    if (!bodyReader.memory.acquire(caller.key, bytes.length)) return overloaded();
+    heldBytes = bytes.length;
     parsed = result;
   }
 
-  if (storeOf === undefined) throw new Error("The server was started without a store for operations");
-  const store = storeOf(caller.key);
   const reply = await handle({
     caller,
     parameters,
@@ -122,7 +126,7 @@ async function respond<Declared extends Parameters, Body>(
     store,
     resolveCreator,
     checkSize: (json) => bodyReader.checkSize(Buffer.byteLength(json)),
-  });
+  }).finally(() => bodyReader.memory.release(caller.key, heldBytes));
   if (reply instanceof ApiError) return reply;
   const json = reply.jsonText ?? (reply.json === undefined ? undefined : toExactJson(reply.json));
   const contentType = json === undefined ? undefined : { "Content-Type": "application/json" };

@@ -6,7 +6,7 @@ import { operationName, withArticle } from "../core/contract/words.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { EditRun } from "../operations/edits.ts";
 import { defineOperation } from "./define-operation.ts";
-import { editOne } from "./edit-one.ts";
+import { clientEditor, editOne } from "./edit-one.ts";
 import { plantId } from "./parameters.ts";
 
 export function deleteOperation(contract: Contract): Operation {
@@ -32,7 +32,7 @@ ${one}, so a client that lost a response can retry. Afterwards the id is free.`,
         const edited = await editOne({ ...call, id }, () => undefined);
         return edited instanceof ApiError ? edited : { status };
       }
-      const run = new EditRun(call.store, { by: "client", token: call.caller.name });
+      const run = new EditRun(call.store, clientEditor(call.caller));
       await run.edit([{ id, expected: "any", replacement: undefined }]);
       return { status };
     },

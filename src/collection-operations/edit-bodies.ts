@@ -14,11 +14,11 @@ import { withArticle } from "../core/contract/words.ts";
 /** The plant of a body that replaces the one with an id. */
 export function parseReplacement(
   contract: Contract,
-  { requiresId }: EditShape,
+  { allowsOthers, requiresId }: EditShape,
   body: Uint8Array,
   id: PlantId,
 ): Plant | ApiError {
-  const plant = parsePlant(contract, body, requiresId ? undefined : () => id);
+  const plant = parsePlant({ ...contract, allowsOthers }, body, requiresId ? undefined : () => id);
   if (plant instanceof ApiError || plant.id === id) return plant;
   const { name, type } = contract.id;
   const message = `"${name}" must be ${type.toJson(id)}, as in the path, but is ${type.toJson(plant.id)}`;
@@ -28,21 +28,29 @@ export function parseReplacement(
   );
 }
 
-/** The members of a merge patch as JSON, or the error of a body that is none. */
+/** The members of a merge patch as JSON. */
 export type Patch = ReadonlyMap<string, string>;
 
+/** Parses a merge patch of the plant with an id, or returns what is wrong with it. */
 export function parsePatch(
-  { id, ignored, words }: Contract,
-  { members, required, allowsOthers }: EditShape,
+  { id: idMember, ignored, words }: Contract,
+  { members, required, isFilled, allowsOthers }: EditShape,
   body: Uint8Array,
+  id: PlantId,
 ): Patch | ApiError {
   const text = decodeUtf8(body);
   if (text === undefined) return invalidUtf8(body);
-  const scan = scanJson(text, [...members, id.name, ...ignored]);
+  const scan = scanJson(text, [...members, idMember.name, ...ignored]);
   if ("error" in scan) return invalidJson(scan.error);
   const invalid = (reason: string) =>
     new ApiError("invalidPlant", `The body is not a merge patch of ${withArticle(words.one)}: ${reason}.`);
   if (!text.trimStart().startsWith("{")) return invalid("it must be an object");
+  if (isFilled && scan.members.size === 0 && scan.other === undefined)
+    return invalid("it must have a member");
+  const { name, type, isAccepted } = idMember;
+  const sentId = isAccepted ? scan.members.get(name) : undefined;
+  if (sentId !== undefined && type.fromJson(JSON.parse(sentId), () => sentId) !== id)
+    return invalid(`"${name}" must be ${type.toJson(id)}, as in the path, or be left out`);
   const missing = required.find((name) => !scan.members.has(name));
   if (missing !== undefined) return invalid(`"${missing}" is required, but is missing`);
   if (scan.other !== undefined && !allowsOthers)
@@ -57,22 +65,30 @@ export function parsePatch(
 
 /** The plant after a patch, or the error of what it would make. */
 export function mergePlant(contract: Contract, stored: Plant, patch: Patch): Plant | ApiError {
-  const merged = contract.fields.flatMap((field, index) => {
+  const merged: string[] = [];
+  for (const [index, field] of contract.fields.entries()) {
     const value = stored.values[index];
     const before = value === undefined ? undefined : field.type.toJson(value);
     const change = patch.get(field.name);
     const after = change === undefined ? before : mergeField(field, before, change);
-    return after === undefined ? [] : [field.jsonName + after];
-  });
+    if (after instanceof ApiError) return after;
+    if (after !== undefined) merged.push(field.jsonName + after);
+  }
   return parsePlantJson(contract, `{${merged.join(",")}}`, () => stored.id);
 }
 
-/** The JSON of a field after a change; undefined if it is removed. */
-function mergeField({ type, isRequired }: Field, before: string | undefined, change: string) {
+/** The JSON of a field after a change, or its error; undefined if it is removed. */
+function mergeField({ name, type, isRequired }: Field, before: string | undefined, change: string) {
   // What is required cannot be removed, so that null is its value, if it may be.
   if (change === "null" && !(isRequired && type.kind.endsWith(" or null"))) return undefined;
   if (!change.startsWith("{")) return change;
-  return JSON.stringify(merge(before === undefined ? undefined : parseRaw(before), parseRaw(change)));
+  try {
+    return JSON.stringify(merge(before === undefined ? undefined : parseRaw(before), parseRaw(change)));
+  } catch (error) {
+    // JSON.parse with a reviver, and JSON.stringify, recurse.
+    if (!(error instanceof RangeError)) throw error;
+    return new ApiError("invalidPlant", `"${name}" is nested too deeply to be merged; send it with PUT.`);
+  }
 }
 
 /** A value in which each number is its text. */

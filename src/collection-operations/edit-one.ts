@@ -2,22 +2,17 @@
 // and makes the edit if nothing has changed meanwhile.
 
 import type { Caller } from "../core/auth/caller.ts";
-import type { ResolveCreator } from "../core/auth/creators.ts";
+import { creatorName, type ResolveCreator } from "../core/auth/creators.ts";
 import { type Contract, type Plant, valuesEqual } from "../core/contract/contract.ts";
 import { ApiError, unavailable } from "../core/contract/errors.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { checkPreconditions } from "../core/http/entity-tag.ts";
-import type { OperationStore } from "../core/http/operation.ts";
-import { EditRun } from "../operations/edits.ts";
+import type { ChangeAccess, OperationStore } from "../core/http/operation.ts";
+import { type Editor, EditRun } from "../operations/edits.ts";
 import { readOne, type StoredOne, toStored } from "./read-one.ts";
 
 /** Another process has to change the plant in each of them. */
 const attemptsMax = 10;
-
-/**
- * The edits of this process by their ids: they wait for each other, and so find what they expect.
- */
-const pending = new Map<PlantId, Promise<unknown>>();
 
 interface EditCall {
   readonly contract: Contract;
@@ -45,24 +40,17 @@ export async function editOne(
   call: EditCall,
   decide: (stored: Plant | undefined) => Plant | undefined | ApiError,
 ): Promise<Edited | ApiError> {
-  const before = pending.get(call.id);
-  const editing = (before ?? Promise.resolve()).then(() => tryEdits(call, decide));
-  const ended = editing.catch(() => undefined);
-  pending.set(call.id, ended);
-  try {
-    return await editing;
-  } finally {
-    if (pending.get(call.id) === ended) pending.delete(call.id);
-  }
+  return call.store.change((access) => tryEdits(call, access, decide));
 }
 
 async function tryEdits(
-  { contract, id, headers, caller, resolveCreator, store }: EditCall,
+  { contract, id, headers, caller, resolveCreator }: EditCall,
+  { read, edit }: ChangeAccess,
   decide: (stored: Plant | undefined) => Plant | undefined | ApiError,
 ): Promise<Edited | ApiError> {
-  const run = new EditRun(store, { by: "client", token: caller.name });
+  const run = new EditRun({ edit }, clientEditor(caller));
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const stored = await readOne(contract, store.read, id);
+    const stored = await readOne(contract, read, id);
     const plant = decide(stored?.plant);
     if (plant instanceof ApiError) return plant;
     const failed = checkPreconditions(headers, stored?.entityTag);
@@ -76,12 +64,17 @@ async function tryEdits(
     if (unknown !== undefined) return unknown;
     const createdAt = stored === undefined ? BigInt(Date.now()) : stored.createdAt;
     const creation = { createdAt, creator: caller.creator === undefined ? null : BigInt(caller.creator) };
-    const edit = { id, expected: stored?.plant.values, replacement: plant?.values, creation };
-    const [outcome] = await run.edit([edit]);
+    const change = { id, expected: stored?.plant.values, replacement: plant?.values, creation };
+    const [outcome] = await run.edit([change]);
     if (outcome === "done") {
       const edited = plant && toStored(contract, plant, createdAt);
       return { stored: edited, isCreated: stored === undefined };
     }
   }
   return unavailable(`The ${contract.words.one} is being changed by others`);
+}
+
+/** The client in the history: a subject of an identity provider is not the token of that name. */
+export function clientEditor(caller: Caller): Editor {
+  return { by: "client", token: caller.issuer === undefined ? caller.name : creatorName(caller) };
 }

@@ -57,13 +57,15 @@ are. ${durability}`,
     body: {
       types: ["application/json", mergePatchType],
       schema: exampleBody(contract),
-      parse: (bytes) => parsePatch(contract, shape, bytes),
+      parse: (bytes) => bytes,
     },
     responses: responsesOf(contract, shape),
     async handle({ parameters: { id }, body, checkSize, ...call }) {
+      const patch = parsePatch(contract, shape, body, id);
+      if (patch instanceof ApiError) return patch;
       const merge = (stored: Plant | undefined) => {
         if (stored === undefined) return noSuchPlant(contract, id);
-        const merged = mergePlant(contract, stored, body);
+        const merged = mergePlant(contract, stored, patch);
         return merged instanceof ApiError ? merged : (checkSize(bodyJson(contract, merged)) ?? merged);
       };
       const edited = await editOne({ ...call, id }, merge);

@@ -4,7 +4,7 @@ import type { Contract, Plant, PlantColumns } from "../core/contract/contract.ts
 import { toValues } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { entityTag } from "../core/http/entity-tag.ts";
-import type { OperationStore } from "../core/http/operation.ts";
+import type { SqlConnection } from "../core/store/sql-connection.ts";
 
 export interface StoredOne {
   readonly plant: Plant;
@@ -15,7 +15,7 @@ export interface StoredOne {
 /** Rejects as the store does. */
 export async function readOne(
   contract: Contract,
-  read: OperationStore["read"],
+  read: Pick<SqlConnection, "query">,
   id: PlantId,
 ): Promise<StoredOne | undefined> {
   const columns = ["created_at", ...contract.fields.map(({ column }) => column)].join(", ");

@@ -176,6 +176,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { contract } = store;
   const offered = [createOperation(contract), ...(options.operations ?? [])];
   const operations = [...offered, ...unservedOperations(contract, offered)];
+  const returnsTime = contract.createdName !== undefined && contract.returnsBody;
+  // Reads of single plants must not wait for lists.
+  const single = returnsTime || offered.length > 1 ? resources.use(await store.openSql()) : undefined;
   const service = createHandler({
     contract,
     newId: idMaker(contract.id.format ?? "int64", wallNow, randomInt(2 ** 16)),
@@ -185,11 +188,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit, now),
     bodyReader,
     groupCommit,
-    storeOf: offered.length > 1 ? await openOperationStore(store, resources) : undefined,
-    createdAt:
-      contract.createdName !== undefined && contract.returnsBody
-        ? await openCreationTimes(store, resources)
-        : undefined,
+    storeOf: single && offered.length > 1 ? await openOperationStore(store, single, resources) : undefined,
+    createdAt: single && returnsTime ? (id) => creationTime(single, id) : undefined,
     basePath,
     makeRequestId,
     now,
@@ -274,9 +274,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 /** How long a read or an edit of an operation waits for its turn. */
 const turnMsMax = 10_000;
 
-/** Opens the connection for operations' SQL, which is closed with the resources. */
+/** Opens the connections for operations' SQL, which are closed with the resources. */
 async function openOperationStore(
   store: ServerStore,
+  single: SqlConnection,
   resources: AsyncDisposableStack,
 ): Promise<OperationServices["storeOf"]> {
   const sql = resources.use(await store.openSql());
@@ -290,22 +291,16 @@ async function openOperationStore(
     },
     // One after the other: on SQLite the batches of creates wait for edits that are queued.
     edit: (some, run) => edits.run(caller, () => store.edit(some, run)),
+    change: (work) =>
+      edits.run(caller, () => work({ read: single, edit: (some, run) => store.edit(some, run) })),
   });
 }
 
-/** Opens a connection of its own for the times of creates, which must not wait for lists. */
-async function openCreationTimes(
-  store: ServerStore,
-  resources: AsyncDisposableStack,
-): Promise<(id: PlantId) => Promise<bigint | number>> {
-  const sql = resources.use(await store.openSql());
-  return async (id) => {
-    const [row] = await sql.query<{ created_at: bigint }>("SELECT created_at FROM plants WHERE id = $1", [
-      id,
-    ]);
-    // The plant may have been deleted after the commit.
-    return row?.created_at ?? Date.now();
-  };
+/** Reads when a plant was created. */
+async function creationTime(sql: SqlConnection, id: PlantId): Promise<bigint | number> {
+  const [row] = await sql.query<{ created_at: bigint }>("SELECT created_at FROM plants WHERE id = $1", [id]);
+  // The plant may have been deleted after the commit.
+  return row?.created_at ?? Date.now();
 }
 
 /** Opens a listener. Throws a ListenError if the address cannot be bound. */

@@ -85,20 +85,20 @@ function formatOf(start: string, named: FormatName | undefined): FileFormat {
 }
 
 /**
- * Whether an object does not end in its line, or another one follows it there. A quote that is open
- * at the end of a line is a fault of that line.
+ * Whether an object goes on in the next line, or another one follows it in its own. A line that ends
+ * in a text, or after a value, was cut: only that line is rejected.
  */
 function spansLines(start: string): boolean {
   const [, line, end] = /^\s*(\{[^\n]*)(\n?)/.exec(start) ?? [];
   if (line === undefined) return false;
-  const brackets = line.replaceAll(/"(?:[^"\\]|\\.)*"/g, "");
+  const brackets = line.replaceAll(/"(?:[^"\\]|\\.)*"/g, "text");
   let depth = 0;
   for (let at = 0; at < brackets.length; at++) {
     if (/[{[]/.test(brackets[at] as string)) depth++;
     else if (/[}\]]/.test(brackets[at] as string) && --depth === 0)
       return /^\s*\{/.test(brackets.slice(at + 1));
   }
-  return end === "\n" && !brackets.includes('"');
+  return end === "\n" && !brackets.includes('"') && /[{[,:]\s*$/.test(brackets);
 }
 
 /** The first bytes of a stream, up to the end of a line, and all of it: a pipe may stay open. */

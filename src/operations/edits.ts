@@ -1,4 +1,4 @@
-// Edits of plants under one run, and the history of edits: its entries, their undo, and its bounds.
+// Edits of plants under one run, and the history of edits: its entries, and their undo.
 
 import { type Contract, type Plant, valuesEqual } from "../core/contract/contract.ts";
 import { int64Max } from "../core/contract/int64.ts";

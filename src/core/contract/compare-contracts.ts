@@ -12,6 +12,9 @@ export function findRefusedChange(stored: Contract, wanted: Contract): string | 
   if (stored.path !== wanted.path) return `its collection is ${stored.path}, and would be ${wanted.path}`;
   const id = findNarrowed(stored.id, wanted.id);
   if (id !== undefined) return id;
+  // Without one the limit of bytes is lower.
+  if (stored.id.type.kind === "text" && "maxLength" in stored.id.schema && !("maxLength" in wanted.id.schema))
+    return `"${wanted.id.name}" would have no maxLength, so that longer ids could not be reached`;
   for (const field of wanted.fields) {
     const before = stored.fields.find(({ name }) => name === field.name);
     const isNew = before === undefined || !before.isRequired;

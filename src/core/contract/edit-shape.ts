@@ -1,6 +1,7 @@
-// The bodies of PUT and PATCH of one resource, as far as they have the properties of the create's.
+// Checks that the bodies of PUT and PATCH have the properties of the body of POST: otherwise the
+// operation is not served.
 
-import { isObject, type Json, restrictsAlike } from "./schemas.ts";
+import { isAnnotation, isObject, type Json, restrictsAlike } from "./schemas.ts";
 
 /** The members of a body that changes a resource. */
 export interface EditShape {
@@ -8,6 +9,8 @@ export interface EditShape {
   readonly required: readonly string[];
   /** Whether it must have the id, which is that of the path. */
   readonly requiresId: boolean;
+  /** Whether it must have a member at all. */
+  readonly isFilled: boolean;
   /** Whether it may have other members, which are ignored. */
   readonly allowsOthers: boolean;
 }
@@ -16,7 +19,7 @@ export interface EditShape {
  * Reads the shape of a body, or returns why it cannot be served.
  *
  * @param schema with its references replaced, as is that of the create.
- * @param idName what the path has instead.
+ * @param idName the name of the id, which the path has, so that the body need not.
  */
 export function readEditShape(
   kind: "replace" | "change",
@@ -25,6 +28,15 @@ export function readEditShape(
 ): EditShape | string {
   const [own, others] = [schema, created].map((each) => writtenProperties(each, idName));
   if (own === undefined || others === undefined) return "its body is no object with properties";
+  for (const keyword of Object.keys(schema)) {
+    const isKnown =
+      ["type", "properties", "required"].includes(keyword) ||
+      isAnnotation(keyword) ||
+      (keyword === "additionalProperties" && typeof schema[keyword] === "boolean") ||
+      // Often said of a patch.
+      (keyword === "minProperties" && kind === "change" && schema[keyword] === 1);
+    if (!isKnown) return `the keyword ${keyword} of its body is not supported`;
+  }
   for (const [name, property] of own) {
     const other = others.get(name);
     if (other === undefined) return `its body has "${name}", which that of POST does not have`;
@@ -44,6 +56,7 @@ export function readEditShape(
     members: [...own.keys()],
     required,
     requiresId: requiredOf(schema).includes(idName) && !isReadOnly(propertiesOf(schema)[idName]),
+    isFilled: schema.minProperties === 1,
     allowsOthers: schema.additionalProperties !== false,
   };
 }

@@ -36,7 +36,8 @@ export function readListShape(
     const parameter = parameters.get(name);
     return parameter?.type === "integer" || parameter?.type === "number" ? parameter : undefined;
   };
-  const numberOf = (value: unknown, otherwise: number) => (typeof value === "number" ? value : otherwise);
+  const numberOf = (value: unknown, otherwise: number) =>
+    Number.isSafeInteger(value) ? (value as number) : otherwise;
   const [after, offset, page, limit] = ["after", "offset", "page", "limit"].map(integer);
   const paging =
     after !== undefined ? "after" : page !== undefined ? "page" : offset !== undefined ? "offset" : "after";

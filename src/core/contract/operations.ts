@@ -44,6 +44,11 @@ function isJson(type: string): boolean {
   return /^(?:application\/json\b|\*\/\*)/i.test(type);
 }
 
+/** The parameters of an operation, and those that all operations of its path have. */
+export function allParameters({ parameters: shared }: Json, { parameters: own }: Json): readonly unknown[] {
+  return [own, shared].flatMap((each) => (Array.isArray(each) ? each : []));
+}
+
 /** The first of some statuses that an operation responds with. */
 export function successOf(schemas: Schemas, operation: Json, pointer: string, statuses: readonly string[]) {
   const responses = responsesOf(operation);
@@ -135,11 +140,16 @@ export class OperationsReader {
       const place = pointerTo("", "paths", each);
       const item = this.#schemas.resolve(value, place);
       if (item === undefined) continue;
+      for (const method of ["head", "options", "trace"])
+        if (item[method] !== undefined)
+          this.#note(pointerTo(place, method), `${method.toUpperCase()} ${each} is not served`);
+      if (item.servers !== undefined)
+        this.#note(pointerTo(place, "servers"), "the servers of a path are not used");
       for (const method of methods) {
         if (item[method] === undefined || (each === path && method === "post")) continue;
         const at = pointerTo(place, method);
         const own = this.#schemas.resolve(item[method], at) ?? {};
-        const operation = { ...own, parameters: this.#parameters(item, own) };
+        const operation = { ...own, parameters: allParameters(item, own) };
         const title = `${method.toUpperCase()} ${each}`;
         const name = knownName(method, each, path);
         const fallback = operationName(name ?? method, name === "list" ? many : one);
@@ -154,7 +164,7 @@ export class OperationsReader {
           served.push(described);
           list = shape;
           const parameters = name === "list" ? ["limit", shape.paging] : ["if-match", "if-none-match"];
-          this.#noteRequest({ operation: own, pointer: at }, title, parameters);
+          this.#noteRequest(described, title, parameters);
         } else {
           others.push({ method: method.toUpperCase() as OtherOperation["method"], path: each });
           const reason = [found, shape].find((value) => typeof value === "string");
@@ -239,11 +249,6 @@ export class OperationsReader {
     const array = member === undefined ? schema : (schema.properties as Json)[member];
     const items = isObject(array) ? array.items : undefined;
     return (isObject(items) ? faultOfResource(items, returned) : undefined) ?? shape;
-  }
-
-  /** The parameters of an operation, and those that all operations of its path have. */
-  #parameters({ parameters: shared }: Json, { parameters: own }: Json): readonly unknown[] {
-    return [own, shared].flatMap((each) => (Array.isArray(each) ? each : []));
   }
 
   #noteRequest({ operation, pointer }: PlacedOperation, title: string, served: readonly string[]): void {

@@ -2,7 +2,7 @@
 // made for resources without one.
 
 import { contractError } from "./contract-error.ts";
-import type { FieldType } from "./field-types.ts";
+import { type FieldType, isStorable } from "./field-types.ts";
 import { fieldTypeOf, type TypeContext } from "./schema-types.ts";
 import type { Json } from "./schemas.ts";
 
@@ -24,21 +24,25 @@ export async function idTypeOf(schema: Json, context: TypeContext): Promise<Fiel
   if (type.kind !== "text")
     throw contractError(context.pointer, `an id must be an integer or a string, but is ${type.expected}`);
   const bytesMax = schema.maxLength === undefined ? bytesMaxDefault : describedBytesMax;
-  if (Number(schema.maxLength) * 4 > bytesMax)
-    context.note(`ids of more than ${bytesMax} bytes are refused, as they are in an index`);
+  const isUuid = schema.format === "uuid";
+  const isShort = isUuid || Number(schema.maxLength) * 4 <= bytesMax;
   const accept = (text: string | undefined) => {
-    if (text === undefined || text === "" || Buffer.byteLength(text) > bytesMax) return undefined;
+    if (text === undefined || unreachable.includes(text)) return undefined;
+    if (!isShort && Buffer.byteLength(text) > bytesMax) return undefined;
     // RFC 9562, section 4: it may be sent in either case.
-    return schema.format === "uuid" ? text.toLowerCase() : text;
+    return isUuid ? text.toLowerCase() : text;
   };
-  const { fromJson, parse } = type as FieldType<string>;
+  const { expected, fromJson, parse } = type as FieldType<string>;
   return {
     ...(type as FieldType<string>),
-    expected: type.expected === "a string" ? `a string of 1 to ${bytesMax} bytes` : type.expected,
+    expected: isShort ? expected : `${expected}, of 1 to ${bytesMax} bytes`,
     fromJson: (...sent) => accept(fromJson(...sent)),
-    parse: (text) => accept(parse(text)),
+    parse: (text) => (isStorable(text) ? accept(parse(text)) : undefined),
   };
 }
+
+/** Texts that are no segment of a path (RFC 3986, section 5.2.4). */
+const unreachable = ["", ".", ".."];
 
 /** How a server writes an id that it chooses. All but "int64" are texts, of 16 bytes. */
 export type IdFormat = "int64" | keyof typeof encodings;
@@ -71,11 +75,21 @@ export function encodeId(format: Exclude<IdFormat, "int64">, bytes: Buffer, vers
 
 /** The format of ids that a type accepts; undefined if it accepts none of these. */
 export function idFormatOf({ kind, parse }: FieldType<PlantId>): IdFormat | undefined {
-  if (kind === "integer") return parse("9007199254740993") === undefined ? undefined : "int64";
-  const sample = Buffer.alloc(16, "plants");
+  if (kind === "integer") {
+    const samples = ["1", "9007199254740993", "9223372036854775806", "9223372036854775807"];
+    return samples.every((sample) => parse(sample) !== undefined) ? "int64" : undefined;
+  }
+  const samples = [0x00, 0x5a, 0xff].map((byte) => Buffer.alloc(16, byte));
   // The first that fits: a text without a pattern has 26 digits.
-  const names = ["base32", "uuid", "hex"] as const;
-  return names.find((name) => parse(encodeId(name, sample, 7)) !== undefined);
+  return (["base32", "uuid", "hex"] as const).find((format) =>
+    samples.every((bytes) =>
+      ([7, 8] as const).every((version) => {
+        const id = encodeId(format, bytes, version);
+        const parsed = parse(id);
+        return parsed !== undefined && parse(String(parsed)) === parsed;
+      }),
+    ),
+  );
 }
 
 /** The id of a number, of at most 48 bits in a text: for examples, and for tests of a server. */

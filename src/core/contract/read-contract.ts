@@ -7,7 +7,15 @@ import { contractError, pointerTo } from "./contract-error.ts";
 import { parseDescription } from "./description-text.ts";
 import { exampleOf, toFieldValue } from "./example-values.ts";
 import type { FieldType, FieldValue } from "./field-types.ts";
-import { isItemOf, jsonType, mediaType, OperationsReader, requiresKey, successOf } from "./operations.ts";
+import {
+  allParameters,
+  isItemOf,
+  jsonType,
+  mediaType,
+  OperationsReader,
+  requiresKey,
+  successOf,
+} from "./operations.ts";
 import { parsePlantJson } from "./plant.ts";
 import { idFormatOf, idTypeOf, numberedId, type PlantId } from "./plant-id.ts";
 import { fieldTypeOf, hasPatterns } from "./schema-types.ts";
@@ -26,7 +34,12 @@ export async function readContract(source: ContractSource): Promise<Contract> {
         : `it is OpenAPI ${version}; it must be version 3.0, 3.1 or 3.2`,
     );
   }
-  return new ContractReader(source, document as OpenApiDocument).read();
+  try {
+    return await new ContractReader(source, document as OpenApiDocument).read();
+  } catch (error) {
+    if (error instanceof RangeError) throw contractError("", "its parts are nested too deeply");
+    throw error;
+  }
 }
 
 /** The parts of a collection that decide whether it can be served. */
@@ -131,7 +144,10 @@ class ContractReader {
       if (item?.post === undefined || path.includes("{") || (wanted !== undefined && wanted !== path))
         continue;
       try {
-        found.push(await this.#collection(path, item.post, pointerTo(pointer, "post")));
+        const at = pointerTo(pointer, "post");
+        const own = this.#schemas.resolve(item.post, at) ?? {};
+        const post = { ...own, parameters: allParameters(item, own) };
+        found.push(await this.#collection(path, post, at));
       } catch (error) {
         reasons.push(error as Error);
       }
@@ -150,9 +166,8 @@ class ContractReader {
     throw reasons[0] ?? contractError(pointerTo("", "paths"), "it has no POST whose body is the resource");
   }
 
-  async #collection(path: string, value: unknown, pointer: string): Promise<Collection> {
+  async #collection(path: string, post: Json, pointer: string): Promise<Collection> {
     if (!path.startsWith("/")) throw contractError(pointer, "a path must begin with /");
-    const post = this.#schemas.resolve(value, pointer) ?? {};
     const at = pointerTo(pointer, "requestBody");
     const body = mediaType(this.#schemas, post.requestBody, at);
     if (body === undefined) throw contractError(at, `the POST of ${path} has no body of ${jsonType}`);

@@ -80,6 +80,10 @@ export class Schemas {
       return this.#isVersion30 ? target : mergeAllOf({ ...beside, allOf: [target] });
     }
     if (open.length > 200) throw contractError(pointer, "its schemas are nested too deeply");
+    const recursive = Object.keys(value).find((name) => /^\$(?:dynamic|recursive)/.test(name));
+    if (recursive !== undefined) throw contractError(pointer, `the keyword ${recursive} is not supported`);
+    // Values are compared one by one.
+    if (Array.isArray(value.enum)) this.#nodes += value.enum.length;
     const members = Object.entries(value).map(([name, member]) => {
       const isData = name === "example" || name === "examples" || name === "default" || name === "enum";
       return [name, isData ? member : this.#expand(member, pointerTo(pointer, name), open)];

@@ -185,7 +185,8 @@ export class Exchange implements PendingCreate, BodyOwner {
     const { create, replace, change } = contract.operations;
     this.#complete(create.status, outcome, undefined);
     const response = plantResponse(contract, this.plant, this.requestId, createdAt);
-    if ((replace ?? change) !== undefined)
+    // An equal plant may be stored in other words, such as 19.9 for 19.90.
+    if ((replace ?? change) !== undefined && outcome === "created")
       response.headers.set("ETag", entityTag(contract, this.plant, createdAt));
     if (itemPath !== undefined)
       response.headers.set("Location", itemPath + encodeURIComponent(String(this.plant.id)));
@@ -261,7 +262,6 @@ export function errorOfOutcome(
         return new ApiError(
           "unavailable",
           `The store cannot be written now, and the ${one} may be stored; look before you send it again, or send an Idempotency-Key.`,
-          { retryAfterSeconds: 1 },
         );
       return unavailable(`The store cannot be written now, and the ${one} may not be stored`);
   }

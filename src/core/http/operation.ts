@@ -57,10 +57,16 @@ export interface OperationServices {
   readonly storeOf: ((callerKey: string) => OperationStore) | undefined;
 }
 
-/** The store as an operation uses it. */
+/** The store as an operation uses it: callers take turns. */
 export interface OperationStore extends Pick<PlantStore, "edit"> {
   /** Never delays creates. */
   readonly read: Pick<SqlConnection, "dialect" | "inTime" | "query">;
+  /** Runs work that reads single plants, which waits for no list, and then edits them. */
+  change<Result>(work: (access: ChangeAccess) => Promise<Result>): Promise<Result>;
+}
+
+export interface ChangeAccess extends Pick<PlantStore, "edit"> {
+  readonly read: Pick<SqlConnection, "query">;
 }
 
 /** Responds with an error to callers with credentials, and with theirs to others. Never rejects. */

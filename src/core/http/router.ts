@@ -12,9 +12,9 @@ export type Route = RequestRoute & {
   readonly segments: Readonly<Record<string, string>>;
 } & ({ readonly operation: Operation } | { readonly operation: undefined; readonly error: ApiError });
 
-/** Whether every request for an operation has the same path. */
+/** Whether every request for an operation has the same path, which Bun takes as it is. */
 export function hasFixedPath({ path }: Operation): boolean {
-  return !path.includes("{");
+  return !/[{:*]/.test(path);
 }
 
 /** Finds the route of a method and a path. */
@@ -24,10 +24,14 @@ export function routerOf(
   contract: Contract,
 ): (method: string, path: string) => Route {
   const rows = operations.map((operation) => {
-    const parts = operation.path.split(/\{([^{}]+)\}/);
-    const pattern = parts.map((part, index) => (index % 2 === 0 ? RegExp.escape(part) : "([^/]+)"));
-    const names = parts.filter((_, index) => index % 2 === 1);
-    return { operation, names, pattern: new RegExp(`^${RegExp.escape(basePath)}${pattern.join("")}$`) };
+    const names: string[] = [];
+    const pattern = operation.path.split("/").map((segment) => {
+      const name = /^\{([^{}]+)\}$/.exec(segment)?.[1];
+      if (name !== undefined) names.push(name);
+      // Several parameters in a segment, as no operation here has them, would take more than linear time.
+      return name !== undefined ? "([^/]+)" : segment.includes("{") ? "[^/]+" : RegExp.escape(segment);
+    });
+    return { operation, names, pattern: new RegExp(`^${RegExp.escape(basePath)}${pattern.join("/")}$`) };
   });
 
   // A path without parameters goes before one whose parameter could be its end.

@@ -1,5 +1,4 @@
-// Edits of stored plants by an operator, with the SQL of every engine: the interface for clients
-// only creates.
+// Edits of stored plants, by operators and by clients, with the SQL of every engine.
 
 import type { Contract, Field, PlantColumns, Values } from "../contract/contract.ts";
 import { plantJson, toColumns, toValues } from "../contract/plant.ts";

@@ -115,7 +115,7 @@ for (const engine of engines)
       expect(contract.id).toEqual({
         name: "code",
         isText: true,
-        hint: "A string of 1 to 255 bytes, such as M6-20",
+        hint: "A string, of 1 to 255 bytes, such as M6-20",
       });
       const ids = [
         "a b:c",

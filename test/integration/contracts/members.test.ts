@@ -1,10 +1,14 @@
 // A collection whose ids are UUIDs, with replacements and merge patches, on every engine.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { clientEditor } from "../../../src/collection-operations/edit-one.ts";
+import { collectionOperations } from "../../../src/collection-operations/index.ts";
+import { openServerStore } from "../../../src/core/store/open-store.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { engines } from "../../support/engines.ts";
 import { send } from "../../support/http.ts";
-import { RunningServer } from "../../support/server.ts";
+import { startInProcess } from "../../support/in-process-server.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 const path = contractFile("members.yaml");
 const source = { text: await Bun.file(path).text() };
@@ -121,6 +125,11 @@ for (const engine of engines)
         ['{"name":""}', 400, "name"],
         ['{"level":-1}', 400, "level"],
         ["[]", 400, "it must be an object"],
+        [
+          `{"address":${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}}`,
+          400,
+          "nested too deeply to be merged",
+        ],
         ['{"name":}', 400, "is not JSON: line 1, column 9"],
         ['"\xff"', 200, ""],
       ] as const) {
@@ -207,3 +216,37 @@ for (const engine of engines)
       }
     });
   });
+
+test("bodies of changes that wait for their turn count as memory, and one caller leaves some to others", async () => {
+  using folder = new TemporaryFolder();
+  const store = await openServerStore(
+    `sqlite:${folder.file("members.db")}`,
+    "create",
+    { onUnavailable: () => undefined, onFailed: () => undefined },
+    { contract: source },
+  );
+  const limits = { bodyBytesMax: 400_000, inFlightBytesMax: 2_000_000 };
+  const operations = collectionOperations(store.contract);
+  await using server = await startInProcess({ store, operations, limits });
+  const [greedy, other] = [await server.createToken("greedy"), await server.createToken("other")];
+  const put = (token: string, address: object) =>
+    send(`${server.url}/members/${crypto.randomUUID()}`, {
+      method: "PUT",
+      headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ name: "Ada", address }),
+    });
+  const large = Array.from({ length: 40 }, () => put(greedy, { street: "x".repeat(300_000) }));
+  const small = await put(other, { city: "London" });
+  expect(small.status).toBe(201);
+  const statuses = (await Promise.all(large)).map(({ status }) => status);
+  expect([...new Set(statuses)].toSorted()).toEqual([201, 503]);
+});
+
+test("the history tells a subject of an identity provider from the token of that name", () => {
+  const caller = { key: "", name: "ci", creator: 1 };
+  expect(clientEditor(caller)).toEqual({ by: "client", token: "ci" });
+  expect(clientEditor({ ...caller, issuer: "https://idp.example" })).toEqual({
+    by: "client",
+    token: "ci (https://idp.example)",
+  });
+});

@@ -196,3 +196,20 @@ test("the description names only JSON, and the paging that the contract has", as
   expect(get?.parameters?.map(({ name }) => name)).toEqual(["page", "limit"]);
   expect(post?.responses["201"]?.headers).toHaveProperty("Location");
 });
+
+test("a path with several parameters in a segment, and one that Bun would take for a parameter", async () => {
+  using folder = new TemporaryFolder();
+  const tiles = `/tiles/{z}-{x}-{y}.png:
+    get: { responses: { "200": { description: A tile. } } }
+  /bookings`;
+  writeFileSync(folder.file("tiles.yaml"), text.replace("/bookings", tiles));
+  await using store = await sandboxOf(folder.file("tiles.yaml"));
+  expect((await store.request("GET", "/tiles/1-2-3.png")).status).toBe(501);
+  // With one group for each parameter this took minutes.
+  expect((await store.request("GET", `/tiles/${"-".repeat(10_000)}`)).status).toBe(501);
+  writeFileSync(folder.file("colon.yaml"), text.replaceAll("/bookings", "/:tenant/bookings"));
+  await using other = await sandboxOf(folder.file("colon.yaml"));
+  const body = '{"cabin":"Alder"}';
+  expect((await other.request("POST", "/:tenant/bookings", body)).status).toBe(201);
+  expect((await other.request("POST", "/acme/bookings", body)).status).toBe(404);
+});

@@ -129,12 +129,25 @@ for (const engine of engines)
       expect((await request("GET", at)).status).toBe(404);
     });
 
+    test("of a retry in other words have no ETag, which would not be that of what is stored", async () => {
+      const add = (price: string) =>
+        send(`${server.url}/parts`, {
+          method: "POST",
+          headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+          body: `{"code":"etag","name":"x","price":${price}}`,
+        });
+      const created = await add("1.5");
+      expect(created.headers.get("etag")).toBe((await request("GET", "/parts/etag")).headers.get("etag"));
+      expect((await add("1.50")).headers.get("etag")).toBeNull();
+    });
+
     test("that cannot be kept are refused", async () => {
       for (const [code, reason] of [
-        ["", "a string of 1 to 255 bytes"],
-        ["\u00e4".repeat(128), "a string of 1 to 255 bytes"],
+        ["", "a string, of 1 to 255 bytes"],
+        ["\u00e4".repeat(128), "a string, of 1 to 255 bytes"],
         ["a\0", "U+0000"],
-        [1, "a string of 1 to 255 bytes"],
+        ["..", "a string, of 1 to 255 bytes"],
+        [1, "a string, of 1 to 255 bytes"],
       ] as const) {
         const { status, text } = await request("POST", "/parts", { code, name: "x" });
         expect([code, status, text]).toEqual([code, 400, expect.stringContaining(reason)]);
@@ -173,6 +186,10 @@ test("ids that a server makes fit their pattern, or the id must be required", as
     [{ type: "string", pattern: "^[0-9a-f]{24}$" }, "hex", /^[\da-f]{24}$/],
     [{ type: "string", format: "uuid" }, "uuid", /^[\da-f-]{36}$/],
     [{ type: "string", pattern: "^[A-Z]{3}-[0-9]+$" }, undefined, /^/],
+    [{ type: "string", pattern: "^[0-9a-f]{8}-[0-9a-f]{4}-7" }, undefined, /^/],
+    [{ type: "string", pattern: "^[1-9a-f][0-9a-f]{23}$" }, undefined, /^/],
+    [{ type: "string", format: "uuid", pattern: "^[0-9A-F-]+$" }, undefined, /^/],
+    [{ type: "integer", multipleOf: 3 }, undefined, /^/],
   ] as const) {
     const { id } = await withId(schema);
     expect(id.format).toBe(format);

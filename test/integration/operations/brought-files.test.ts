@@ -93,6 +93,8 @@ test.each([
   ['{"id":1,"name":"}{\\"{"}\n{\n', "ndjson"],
   ['{"id":1,"tags":[{}]},\n', "ndjson"],
   ['{"id":1,"name":"cut\n{"id":2}\n', "ndjson"],
+  ['{"id":1,"name":"cut"\n{"id":2}\n', "ndjson"],
+  ['{"id":1,\n"name":"x"}\n', "json"],
   [`{"id":1,"name":"${"long".repeat(200)}`, "ndjson"],
   ["{\n", "json"],
   ['\n\r\n{ "id": 1,\n', "json"],

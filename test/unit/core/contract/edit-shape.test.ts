@@ -1,6 +1,7 @@
 // Which bodies of PUT and PATCH are served: those that mean what the body of POST means.
 
 import { expect, test } from "bun:test";
+import { findRefusedChange } from "../../../../src/core/contract/compare-contracts.ts";
 import { readContract } from "../../../../src/core/contract/read-contract.ts";
 
 const name = { type: "string", maxLength: 9 };
@@ -65,6 +66,13 @@ test.each<[what: string, method: "put" | "patch", schema: object, reason: string
   ],
   ["some properties", "patch", object({ tag }), undefined],
   ["null", "patch", object({ tag: { type: ["string", "null"] } }), undefined],
+  ["at least one member", "patch", { ...object({ tag }), minProperties: 1 }, undefined],
+  [
+    "two members",
+    "patch",
+    { ...object({ tag }), minProperties: 2 },
+    "the keyword minProperties of its body is not supported",
+  ],
   ["an array", "patch", { type: "array" }, "its body is no object with properties"],
   ["a foreign property", "patch", object({ x: tag }), 'its body has "x", which that of POST does not have'],
 ])("%s in the body of a %s: %j", async (_, method, schema, reason) => {
@@ -78,4 +86,55 @@ test("an operation without a body, or whose response cannot be sent, is not serv
   );
   const wrong = { 200: { description: "Old.", ...bodyOf(object({ old: tag }, ["old"])) } };
   expect(await noteOf("put", own, wrong)).toBe('its response requires "old"');
+});
+
+test("parameters of a path are those of its operations", async () => {
+  const parameter = (name: string, place: string) => ({
+    name,
+    in: place,
+    required: true,
+    schema: { type: "string" },
+  });
+  const contract = await readContract({
+    text: JSON.stringify({
+      openapi: "3.1.0",
+      info: { title: "A", version: "1" },
+      paths: {
+        "/a": {
+          parameters: [parameter("tenant", "query"), parameter("Idempotency-Key", "header")],
+          post: {
+            requestBody: bodyOf(object({ name }, ["name"])),
+            responses: { 201: { description: "New.", ...bodyOf(object({ id: { type: "string" }, name })) } },
+          },
+          trace: {},
+        },
+      },
+    }),
+  });
+  expect(contract.requiresKey).toBeTrue();
+  expect(contract.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
+    "the query parameter tenant of POST /a is not served",
+    "TRACE /a is not served",
+  ]);
+});
+
+test("a text id that loses its maxLength is refused, as its limit of bytes would be lower", async () => {
+  const withId = (id: object) =>
+    readContract({
+      text: JSON.stringify({
+        openapi: "3.1.0",
+        info: { title: "A", version: "1" },
+        paths: {
+          "/a": {
+            post: {
+              requestBody: bodyOf(object({ id, name }, ["id"])),
+              responses: { 201: { description: "New." } },
+            },
+          },
+        },
+      }),
+    });
+  const [long, free] = [await withId({ type: "string", maxLength: 500 }), await withId({ type: "string" })];
+  expect(findRefusedChange(long, free)).toContain("would have no maxLength");
+  expect(findRefusedChange(free, free)).toBeUndefined();
 });
