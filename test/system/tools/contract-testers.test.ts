@@ -85,7 +85,8 @@ describeUnless(toolsMissing ?? (await schemathesisMissing()), "Schemathesis", ()
     ]);
     expect(found.filter(([fault, status]) => fault !== "ST101 Server error" || status !== "501")).toEqual([]);
     expect(Number(/(\d+) generated/.exec(output)?.[1])).toBeGreaterThan(100);
-    expect(output).toMatch(name === "planets.json" || name === "parcels.yaml" ? /ST101/ : /No issues found/);
+    // It may also warn, such as of an id that is a text in the path and an integer in the body.
+    expect(output.includes("FAILURES")).toBe(name === "planets.json" || name === "parcels.yaml");
   });
 
   test("finds no valid rule, token or clock that control rejects", async () => {
