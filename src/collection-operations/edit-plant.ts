@@ -50,7 +50,7 @@ export function changeOperation(contract: Contract, shape: EditOperation): Opera
     method: "PATCH",
     path: `${path}/{id}`,
     summary: `Change ${withArticle(words.one)}`,
-    description: `Changes members of ${withArticle(words.one)} (RFC 7396): null removes one, and those that are not sent stay as they
+    description: `Changes properties of ${withArticle(words.one)} (RFC 7396): null removes one, and those that are not sent stay as they
 are. ${durability}`,
     parameters: { id: plantId(contract, `The id of the ${words.one}.`) },
     isConditional: true,

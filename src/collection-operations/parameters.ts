@@ -38,10 +38,17 @@ export function int64(description: string): Parameter<bigint> {
 }
 
 /** An id. An integer outside the limits of the contract may be one of an earlier contract. */
-export function plantId({ id: { type, schema } }: Contract, description: string): Parameter<PlantId> {
+export function plantId(contract: Contract, description: string): Parameter<PlantId> {
+  const { type, schema } = contract.id;
   if (type.kind === "integer") return int64(description);
+  const examples = contract.examples.map(({ id }) => id);
   // OpenAPI has no empty segment, and an empty text is no id.
-  return { description, schema: { minLength: 1, ...schema }, expected: type.expected, parse: type.parse };
+  return {
+    description,
+    schema: { minLength: 1, examples, ...schema },
+    expected: type.expected,
+    parse: type.parse,
+  };
 }
 
 interface Int32Options {

@@ -100,6 +100,7 @@ export class FailureResponses {
     const all = codesOf[operation.kind].filter(
       (code) =>
         !(code === "preconditionFailed" && !operation.isConditional) &&
+        !(code === "conflict" && operation.isConditional) &&
         !(code === "invalidParameter" && operation.kind === "create" && this.#contract.id.isRequired) &&
         !(code === "missingToken" && operation.access.isOpen) &&
         !(code === "invalidToken" && field === undefined),

@@ -3,7 +3,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { clientEditor } from "../../../src/collection-operations/edit-one.ts";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
+import { readContract } from "../../../src/core/contract/read-contract.ts";
 import { openServerStore } from "../../../src/core/store/open-store.ts";
+import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { engines } from "../../support/engines.ts";
 import { send } from "../../support/http.ts";
@@ -249,4 +251,15 @@ test("the history tells a subject of an identity provider from the token of that
     by: "client",
     token: "ci (https://idp.example)",
   });
+});
+
+test("the description has a UUID in the samples of a path, and what a change can fail with", async () => {
+  const contract = await readContract(source);
+  const served = servedDocument(contract, collectionOperations(contract));
+  const patch = served.paths["/members/{id}"]?.patch;
+  expect(patch?.["x-codeSamples"]?.[0]?.source).toMatch(/\/members\/[\da-f]{8}-[\da-f-]{27} /);
+  const { 400: invalid, 412: failed } = patch?.responses ?? {};
+  expect(invalid?.description).not.toContain("40009");
+  expect(failed?.description).toContain("41200");
+  expect(patch?.requestBody?.content["application/merge-patch+json"]?.examples).toBeDefined();
 });
