@@ -209,9 +209,7 @@ function countAll({ created, unchanged, replaced, rejected }: ImportCounts): num
   return created + unchanged + replaced + rejected;
 }
 
-/**
- * What the counts do not say about a file: that it has no record, what was not read, its encoding.
- */
+/** Adds to the counts that the file has no record, the columns not read, and its encoding. */
 function describeFile(counts: ImportCounts, ignored: readonly string[], encoding: EncodingGuess): string {
   const names = ignored.map((name) => printable(JSON.stringify(name)));
   return [

@@ -79,7 +79,7 @@ export function mergePlant(contract: Contract, stored: Plant, patch: Patch): Pla
 
 /** The JSON of a field after a change, or its error; undefined if it is removed. */
 function mergeField({ name, type, isRequired }: Field, before: string | undefined, change: string) {
-  // What is required cannot be removed, so that null is its value, if it may be.
+  // A required member cannot be removed: its null is a value, if its type has one.
   if (change === "null" && !(isRequired && type.kind.endsWith(" or null"))) return undefined;
   if (!change.startsWith("{")) return change;
   try {

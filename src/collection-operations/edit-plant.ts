@@ -17,19 +17,14 @@ import type { StoredOne } from "./read-one.ts";
 
 /** @param shape the contract's, which is there. */
 export function replaceOperation(contract: Contract, shape: EditOperation): Operation {
-  const { path, words } = contract;
+  const { words } = contract;
   const mayCreate = shape.successes[201] !== undefined;
   return defineOperation({
-    operationId: shape.operationId,
-    access: shape.access,
+    ...commonOf(contract, shape),
     method: "PUT",
-    path: `${path}/{id}`,
     summary: `Replace ${withArticle(words.one)}`,
     description: `Replaces ${withArticle(words.one)}${mayCreate ? ", or creates it" : ""}. ${durability}`,
-    parameters: { id: plantId(contract, `The id of the ${words.one}.`) },
-    isConditional: true,
     body: { schema: exampleBody(contract), parse: (bytes) => bytes },
-    responses: responsesOf(contract, shape),
     async handle({ parameters: { id }, body, ...call }) {
       const replacement = parseReplacement(contract, shape, body, id);
       if (replacement instanceof ApiError) return replacement;
@@ -43,23 +38,18 @@ export function replaceOperation(contract: Contract, shape: EditOperation): Oper
 
 /** @param shape the contract's, which is there. */
 export function changeOperation(contract: Contract, shape: EditOperation): Operation {
-  const { path, words } = contract;
+  const { words } = contract;
   return defineOperation({
-    operationId: shape.operationId,
-    access: shape.access,
+    ...commonOf(contract, shape),
     method: "PATCH",
-    path: `${path}/{id}`,
     summary: `Change ${withArticle(words.one)}`,
     description: `Changes properties of ${withArticle(words.one)} (RFC 7396): null removes one, and those that are not sent stay as they
 are. ${durability}`,
-    parameters: { id: plantId(contract, `The id of the ${words.one}.`) },
-    isConditional: true,
     body: {
       types: ["application/json", mergePatchType],
       schema: exampleBody(contract),
       parse: (bytes) => bytes,
     },
-    responses: responsesOf(contract, shape),
     async handle({ parameters: { id }, body, checkSize, ...call }) {
       const patch = parsePatch(contract, shape, body, id);
       if (patch instanceof ApiError) return patch;
@@ -76,6 +66,18 @@ are. ${durability}`,
 
 const durability =
   "The response is sent only after the change is on stable storage. With an ETag in `If-Match` nobody else's change is overwritten.";
+
+/** The part of the definition that PUT and PATCH share. */
+function commonOf(contract: Contract, shape: EditOperation) {
+  return {
+    operationId: shape.operationId,
+    access: shape.access,
+    path: `${contract.path}/{id}`,
+    parameters: { id: plantId(contract, `The id of the ${contract.words.one}.`) },
+    isConditional: true,
+    responses: responsesOf(contract, shape),
+  };
+}
 
 function exampleBody(contract: Contract): object {
   const [example] = contract.examples as readonly [Plant];

@@ -5,7 +5,7 @@ import { ApiError } from "../core/contract/errors.ts";
 import { responseJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { operationName, withArticle } from "../core/contract/words.ts";
-import { isNotModified } from "../core/http/entity-tag.ts";
+import { excludes } from "../core/http/entity-tag.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { defineOperation } from "./define-operation.ts";
 import { plantId } from "./parameters.ts";
@@ -34,7 +34,7 @@ export function getOperation(contract: Contract): Operation {
       if (stored === undefined) return noSuchPlant(contract, id);
       const { plant, createdAt, entityTag } = stored;
       const own = { headers: { ETag: entityTag } };
-      if (isNotModified(headers, entityTag)) return { status: 304, ...own };
+      if (excludes(headers, entityTag)) return { status: 304, ...own };
       return { status: 200, jsonText: responseJson(contract, plant, createdAt), ...own };
     },
   });

@@ -1,4 +1,4 @@
-// What the rules send: plants of a contract. The rules choose a "name" and a "tag" as texts; a
+// The plants of a contract that the rules send. The rules choose a "name" and a "tag" as texts; a
 // field that takes no such texts gets one of its own values in place of each.
 
 import { isDeepStrictEqual } from "node:util";
@@ -246,12 +246,12 @@ export class Contents {
     return otherTypes.filter((json) => this.isWrong(field, json));
   }
 
-  /** What is wrong with the member of a response; undefined if nothing is. */
-  findFault(text: string, { name, type, isRequired }: Field): string | undefined {
+  /** Says what would be right for the member of a response; undefined if it is. */
+  findFault(text: string, field: Field): string | undefined {
+    const { name, type, isRequired } = field;
     const scan = scanJson(text, [name]);
     const value = "members" in scan ? scan.members.get(name) : undefined;
-    const isFit =
-      value === undefined ? !isRequired : type.fromJson(JSON.parse(value), () => value) !== undefined;
+    const isFit = value === undefined ? !isRequired : !this.isWrong(field, value);
     return isFit ? undefined : `expected the ${name} to be ${type.expected}`;
   }
 

@@ -1,18 +1,19 @@
 // Ids that are texts: a run counts its ids, and writes their numbers as the contract has them.
 
-import { type IdFormat, numberedId } from "../core/contract/plant-id.ts";
+import { base32Digits, type IdFormat, numberedId } from "../core/contract/plant-id.ts";
 
 /** The numbers of ids that fit into each kind of text. */
 export const textLimits = { least: 0n, greatest: 2n ** 47n };
 
-/** What `numberedId` writes: 48 bits, and zeros but for the version and the variant of a UUID. */
+/**
+ * An id that `numberedId` has written has 48 bits of the number, and zeros but for the version and
+ * the variant of a UUID.
+ */
 const written: Readonly<Record<Exclude<IdFormat, "int64">, RegExp>> = {
   uuid: /\b([\da-f]{8})-([\da-f]{4})-8000-8000-0{12}\b/g,
   base32: /\b([\dA-HJKMNP-TV-Z]{10})0{16}\b/g,
   hex: /\b([\da-f]{12})0{12}\b/g,
 };
-
-const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /** A text in which each id is replaced by that of another number. */
 export function replaceIds(

@@ -59,7 +59,7 @@ function withoutChunks(bytes: Uint8Array): Uint8Array {
     body += text.slice(lineEnd + 2, lineEnd + 2 + length);
     at = lineEnd + 2 + length + 2;
     if (length > 0) continue;
-    // What follows is another response.
+    // The rest is another response.
     body += text.slice(at);
     break;
   }

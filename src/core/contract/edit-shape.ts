@@ -1,7 +1,15 @@
 // Checks that the bodies of PUT and PATCH have the properties of the body of POST: otherwise the
 // operation is not served.
 
-import { isAnnotation, isObject, type Json, restrictsAlike } from "./schemas.ts";
+import {
+  isAnnotation,
+  isObject,
+  isReadOnly,
+  type Json,
+  propertiesOf,
+  requiredOf,
+  restrictsAlike,
+} from "./schemas.ts";
 
 /** The members of a body that changes a resource. */
 export interface EditShape {
@@ -44,11 +52,15 @@ export function readEditShape(
     const [one, another] = [property, other].map((each) => (kind === "change" ? withoutNull(each) : each));
     if (!restrictsAlike(one, another)) return `the "${name}" of its body is not that of POST`;
   }
-  const required = requiredOf(schema).filter((name) => own.has(name));
+  const required = requiredOf(schema)
+    .map(String)
+    .filter((name) => own.has(name));
   if (kind === "replace") {
     const missing = [...others.keys()].find((name) => !own.has(name));
     if (missing !== undefined) return `its body does not have "${missing}"`;
-    const alike = requiredOf(created).filter((name) => own.has(name));
+    const alike = requiredOf(created)
+      .map(String)
+      .filter((name) => own.has(name));
     if (required.toSorted().join() !== alike.toSorted().join())
       return "its body requires other properties than that of POST";
   }
@@ -68,18 +80,6 @@ function writtenProperties(schema: Json, idName: string): Map<string, Json> | un
     ([name, property]) => name !== idName && !isReadOnly(property),
   );
   return new Map(written.map(([name, property]) => [name, isObject(property) ? property : {}]));
-}
-
-function isReadOnly(property: unknown): boolean {
-  return isObject(property) && property.readOnly === true;
-}
-
-function propertiesOf({ properties }: Json): Json {
-  return isObject(properties) ? properties : {};
-}
-
-function requiredOf({ required }: Json): string[] {
-  return Array.isArray(required) ? required.map(String) : [];
 }
 
 function withoutNull(schema: Json): Json {

@@ -2,7 +2,7 @@
 // Store.
 
 import { type ApiError, errorRegistry } from "./errors.ts";
-import { isObject, type Json } from "./schemas.ts";
+import { isObject, type Json, propertiesOf, requiredOf } from "./schemas.ts";
 
 /** What a member of an error holds. */
 export type ErrorPart = "code" | "codeText" | "message" | "status" | "title" | "type";
@@ -69,8 +69,8 @@ export function isSameShape(one: ErrorShape, other: ErrorShape): boolean {
  * @param described the same as the description has it.
  */
 export function errorShapeOf(schema: Json, contentType: string, described: Json): ErrorShape | string {
-  const properties = isObject(schema.properties) ? schema.properties : {};
-  const required = Array.isArray(schema.required) ? (schema.required as unknown[]) : [];
+  const properties = propertiesOf(schema);
+  const required = requiredOf(schema);
   const members: [string, ErrorPart][] = [];
   for (const [name, property] of Object.entries(properties)) {
     const holds = isObject(property) ? partOf(name, property, required.includes(name)) : undefined;

@@ -1,7 +1,7 @@
 // How a contract's list is asked for and written, as far as it means what this server can do.
 
 import type { ListPart, ListShape } from "./contract.ts";
-import { isObject, type Json } from "./schemas.ts";
+import { isObject, type Json, propertiesOf, requiredOf } from "./schemas.ts";
 
 /** Plants of a page, at most. */
 export const pagePlantsMax = 1_000;
@@ -62,8 +62,8 @@ export function readListShape(
 
 /** The members of an object with a list; why it cannot be served if there are none. */
 function listMembers(schema: Json, paging: ListShape["paging"]): ListShape["members"] | string {
-  const properties = Object.entries(isObject(schema.properties) ? schema.properties : {});
-  const required = Array.isArray(schema.required) ? (schema.required as unknown[]) : [];
+  const properties = Object.entries(propertiesOf(schema));
+  const required = requiredOf(schema);
   const arrays = properties.filter(([, property]) => isObject(property) && property.type === "array");
   const [array, ...others] = arrays.filter(
     ([name]) => arrays.length === 1 || /^(?:data|items|results)$/i.test(name),

@@ -14,7 +14,7 @@ import { pointerTo } from "./contract-error.ts";
 import { readEditShape } from "./edit-shape.ts";
 import { type ErrorShape, errorShapeOf, isSameShape, ownErrorShape } from "./error-shape.ts";
 import { readListShape } from "./list-shape.ts";
-import { isObject, type Json, type Schemas } from "./schemas.ts";
+import { isObject, type Json, propertiesOf, requiredOf, type Schemas } from "./schemas.ts";
 import { type Access, readSecurity } from "./security.ts";
 import { operationName } from "./words.ts";
 
@@ -42,6 +42,10 @@ export function mediaType(
 
 function isJson(type: string): boolean {
   return /^(?:application\/json\b|\*\/\*)/i.test(type);
+}
+
+function isPatchBody(type: string): boolean {
+  return isJson(type) || type.startsWith(mergePatchType);
 }
 
 /** The parameters of an operation, and those that all operations of its path have. */
@@ -211,7 +215,7 @@ export class OperationsReader {
       if (fault !== undefined) return fault;
       successes[success.status] = success.hasContent;
     }
-    const accepts = (type: string) => isJson(type) || (name === "change" && type.startsWith(mergePatchType));
+    const accepts = name === "change" ? isPatchBody : isJson;
     const body = mediaType(this.#schemas, operation.requestBody, pointer, accepts);
     if (body === undefined) return "it describes no body of JSON";
     const schema = this.#schemas.expand(body.media.schema, body.pointer);
@@ -262,7 +266,7 @@ export class OperationsReader {
     }
     const content = this.#schemas.resolve(operation.requestBody, pointer)?.content;
     for (const type of Object.keys(isObject(content) ? content : {})) {
-      const isRead = isJson(type) || (title.startsWith("PATCH") && type.startsWith(mergePatchType));
+      const isRead = title.startsWith("PATCH") ? isPatchBody(type) : isJson(type);
       if (!isRead)
         this.#note(pointerTo(pointer, "requestBody", "content", type), `a body of ${type} is not read`);
     }
@@ -339,15 +343,15 @@ export class OperationsReader {
 
 /** Why a schema does not describe what is stored; undefined if it does. */
 function faultOfResource(
-  { type, properties, required, additionalProperties }: Json,
+  schema: Json,
   { always, sometimes }: DescribedCreate["returned"],
 ): string | undefined {
-  if (type !== "object" && !isObject(properties)) return "its response is no object";
-  const missing = (Array.isArray(required) ? required : []).find((name) => !always.includes(name));
+  if (schema.type !== "object" && !isObject(schema.properties)) return "its response is no object";
+  const missing = requiredOf(schema).find((name) => !(always as readonly unknown[]).includes(name));
   if (missing !== undefined) return `its response requires "${missing}"`;
-  const described = isObject(properties) ? properties : {};
+  const described = propertiesOf(schema);
   const surplus = [...always, ...sometimes].find((name) => !Object.hasOwn(described, name));
-  const isClosed = additionalProperties === false && surplus !== undefined;
+  const isClosed = schema.additionalProperties === false && surplus !== undefined;
   return isClosed ? `its response may not have "${surplus}"` : undefined;
 }
 

@@ -55,7 +55,7 @@ const encodings = {
     const last = variant + hex.slice(18, 20);
     return [hex.slice(0, 8), hex.slice(8, 12), version + hex.slice(13, 16), last, hex.slice(20)].join("-");
   },
-  /** 26 digits of Crockford's base 32, as a ULID has them. */
+  /** 26 digits of base 32, as a ULID has them. */
   base32(bytes: Buffer): string {
     let rest = BigInt(`0x${bytes.toString("hex")}`);
     let text = "";
@@ -66,7 +66,8 @@ const encodings = {
   hex: (bytes: Buffer) => bytes.toString("hex", 0, 12),
 } as const;
 
-const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/** Crockford's digits. */
+export const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /** A text of 16 bytes, of which the first six may be a time. */
 export function encodeId(format: Exclude<IdFormat, "int64">, bytes: Buffer, version: 7 | 8): string {

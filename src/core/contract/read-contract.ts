@@ -19,7 +19,15 @@ import {
 import { parsePlantJson } from "./plant.ts";
 import { idFormatOf, idTypeOf, numberedId, type PlantId } from "./plant-id.ts";
 import { fieldTypeOf, hasPatterns } from "./schema-types.ts";
-import { isAnnotation, isObject, type Json, Schemas } from "./schemas.ts";
+import {
+  isAnnotation,
+  isObject,
+  isReadOnly,
+  type Json,
+  propertiesOf,
+  requiredOf,
+  Schemas,
+} from "./schemas.ts";
 import { wordsOf } from "./words.ts";
 
 /** Rejects with an OperatorError that says in one sentence why the description cannot be served. */
@@ -97,13 +105,11 @@ class ContractReader {
       allowsOthers: schema.additionalProperties !== false,
       requiresKey: !collection.id.isRequired && requiresKey(this.#schemas, post, pointer),
       ignored: Object.entries(schema.properties as Json).flatMap(([name, property]) =>
-        isObject(property) && property.readOnly === true ? [name] : [],
+        isReadOnly(property) ? [name] : [],
       ),
       returnsBody: success.hasContent,
       createdName,
-      returnsId:
-        returned === undefined ||
-        (isObject(returned.properties) && Object.hasOwn(returned.properties, collection.id.name)),
+      returnsId: returned === undefined || Object.hasOwn(propertiesOf(returned), collection.id.name),
       titleField: this.#role(
         "x-plantstore-title",
         schema,
@@ -223,8 +229,8 @@ class ContractReader {
       note: (sentence) => this.#note(at, `"${name}": ${sentence}`),
     });
     const format = idFormatOf(type);
-    const isAccepted = sent !== undefined && sent.readOnly !== true;
-    const isRequired = isAccepted && Array.isArray(schema.required) && schema.required.includes(name);
+    const isAccepted = sent !== undefined && !isReadOnly(sent);
+    const isRequired = isAccepted && requiredOf(schema).includes(name);
     if (!isRequired && format === undefined)
       throw contractError(
         pointer,
@@ -236,7 +242,7 @@ class ContractReader {
   async #fields({ schema, pointer, id, returned }: Collection, bodies: readonly Json[]): Promise<Field[]> {
     const properties = schema.properties as Readonly<Record<string, unknown>>;
     const at = pointerTo(pointer, "requestBody", "content", jsonType, "schema");
-    const required = Array.isArray(schema.required) ? (schema.required as unknown[]) : [];
+    const required = requiredOf(schema);
     const missing = required.find((name) => !Object.hasOwn(properties, String(name)));
     if (missing !== undefined) throw contractError(at, `"${missing}" is required, but is no property`);
     const kept: (readonly [string, Json])[] = [];
@@ -245,7 +251,7 @@ class ContractReader {
       const place = pointerTo(at, "properties", name);
       if (!isObject(property)) throw contractError(place, `the property "${name}" must have a schema`);
       if (name === id.name) continue;
-      if (property.readOnly === true) {
+      if (isReadOnly(property)) {
         if (!isCreationTime(name, property)) this.#note(place, `"${name}" is readOnly, and is not kept`);
       } else kept.push([name, property]);
     }

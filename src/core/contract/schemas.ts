@@ -11,6 +11,21 @@ export function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The properties of a schema; none if it names none. */
+export function propertiesOf({ properties }: Json): Json {
+  return isObject(properties) ? properties : {};
+}
+
+/** The names that a schema requires. */
+export function requiredOf({ required }: Json): readonly unknown[] {
+  return Array.isArray(required) ? required : [];
+}
+
+/** Whether clients cannot set a property. */
+export function isReadOnly(property: unknown): boolean {
+  return isObject(property) && property.readOnly === true;
+}
+
 /** References make a tree of a graph: small files can have trees of any size. */
 const nodesMax = 20_000;
 

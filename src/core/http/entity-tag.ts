@@ -21,17 +21,22 @@ export function entityTag(contract: Contract, plant: Plant, createdAt?: bigint |
  * @param current the tag of what is stored; undefined if there is nothing.
  */
 export function checkPreconditions(headers: Headers, current: string | undefined): ApiError | undefined {
-  const [match, noneMatch] = [headers.get("if-match"), headers.get("if-none-match")];
+  const match = headers.get("if-match");
   // Section 13.1.1 compares strongly, so that a weak tag matches nothing.
   if (match !== null && !hasTag(match, current))
     return preconditionFailed("If-Match", current, "get it again, and repeat the change with its ETag");
-  if (noneMatch !== null && hasTag(noneMatch.replaceAll("W/", ""), current))
+  if (excludes(headers, current))
     return preconditionFailed("If-None-Match", current, "leave the header out to change it");
   return undefined;
 }
 
-/** Whether the condition of a GET says that the client has what is stored (section 13.1.2). */
-export function isNotModified(headers: Headers, current: string): boolean {
+/**
+ * Whether If-None-Match names what is stored, so that it does not hold: a GET is answered with 304
+ * (section 13.1.2, which compares weakly).
+ *
+ * @param current the tag of what is stored; undefined if there is nothing.
+ */
+export function excludes(headers: Headers, current: string | undefined): boolean {
   return hasTag((headers.get("if-none-match") ?? "").replaceAll("W/", ""), current);
 }
 
