@@ -27,7 +27,7 @@ export function formatCsvRecord({ fields }: Contract, { id, values }: Plant): st
   for (let index = 0; index < fields.length; index++) {
     const value = values[index];
     const text = value === undefined ? undefined : (fields[index] as Field).type.format(value);
-    record += `,${formatCsvCell(text)}`;
+    record = `${record},${formatCsvCell(text)}`;
   }
   return record;
 }

@@ -24,7 +24,7 @@ export async function* exportText(
   for await (const some of plants) {
     // Concatenated: 2 million plants take 0.37 s, and 0.7 s with an array and join.
     let text = "";
-    for (const plant of some) text += `${formatPlant(plant)}\n`;
+    for (const plant of some) text = `${text}${formatPlant(plant)}\n`;
     yield text;
   }
 }
