@@ -4,7 +4,7 @@ import type { PageContract } from "../page-contract.ts";
 import { get, post } from "./api.ts";
 import { Brand, Console } from "./console-sections.ts";
 import { useTicks } from "./hooks.ts";
-import { render, useEffect, useState } from "./library.js";
+import { render, useLayoutEffect, useState } from "./library.js";
 import { LogIn } from "./log-in.ts";
 import { html } from "./markup.ts";
 import { useContract } from "./shown-contract.ts";
@@ -30,7 +30,7 @@ function App() {
       setReachable(false);
     }
   };
-  useEffect(() => void load(), []);
+  useLayoutEffect(() => void load(), []);
   useTicks(async () => {
     if (!isReachable) await load();
   });

@@ -30,22 +30,23 @@ export function formatNumber(value: number) {
   return value >= 100 ? integerFormat.format(value) : decimalFormat.format(value);
 }
 
+// toLocaleString makes a format for each call: 35 ms for the times of 50 rows.
+const timeFormat = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+const exactTimeFormat = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "medium" });
+const dayAndMinute = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" } as const;
+const dateFormat = new Intl.DateTimeFormat("en-GB", dayAndMinute);
+const dateFormatWithYear = new Intl.DateTimeFormat("en-GB", { year: "numeric", ...dayAndMinute });
+
 /** @param time as text, or in milliseconds since the epoch. */
 export function formatTime(time: string | number) {
-  return new Date(time).toLocaleTimeString("en-GB");
+  return timeFormat.format(new Date(time));
 }
 
 /** The day and the minute, with the year unless it is this one. */
 export function formatDate(iso: string) {
-  const isThisYear = new Date(iso).getFullYear() === new Date().getFullYear();
-  const text = new Date(iso).toLocaleString("en-GB", {
-    ...(!isThisYear && { year: "numeric" }),
-    month: "short",
-    day: "numeric",
-    hour: "2-digit",
-    minute: "2-digit",
-  });
-  return html`<time datetime=${iso}>${text}</time>`;
+  const time = new Date(iso);
+  const isThisYear = time.getFullYear() === new Date().getFullYear();
+  return html`<time datetime=${iso}>${(isThisYear ? dateFormat : dateFormatWithYear).format(time)}</time>`;
 }
 
 /**
@@ -80,7 +81,7 @@ export function relativeTime(iso: string) {
 }
 
 export function exactTime(iso: string) {
-  return new Date(iso).toLocaleString("en-GB", { dateStyle: "long", timeStyle: "medium" });
+  return exactTimeFormat.format(new Date(iso));
 }
 
 export function formatBytes(bytes: number) {

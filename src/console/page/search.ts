@@ -5,7 +5,7 @@
 import type { listPlants } from "../plant-calls.ts";
 import type { Address } from "./address.ts";
 import { type Answer, errorMessage, get } from "./api.ts";
-import { useEffect, useRef, useState } from "./library.js";
+import { useLayoutEffect, useRef, useState } from "./library.js";
 import { parseQuery } from "./query.ts";
 
 type Part = Answer<typeof listPlants>;
@@ -67,7 +67,7 @@ export function useSearch({ query, after }: Address, dependencies: readonly unkn
     );
     setRunning(false);
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (parseQuery(query).problem !== "") return;
     void run(start, page?.query === query && page.after === after);
   }, [query, after, ...dependencies]);
