@@ -4,6 +4,7 @@ import { AdminError } from "../admin-pages/admin-responses.ts";
 import { type Contract, type Plant, valuesEqual, withValue } from "../core/contract/contract.ts";
 import { ApiError, statusOf } from "../core/contract/errors.ts";
 import { type FieldValue, isStorable } from "../core/contract/field-types.ts";
+import { decodePercent } from "../core/contract/percent-encoding.ts";
 import { parsePlantJson, plantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { withArticle } from "../core/contract/words.ts";
@@ -179,7 +180,7 @@ export class PlantChanges {
         const [id = "", version] = plant.split(":");
         if (version === undefined)
           throw new BadRequestError('Each of "plants" must be an id, a colon and a version.');
-        return [parseId(this.#contract, decodeURIComponent(id)), version];
+        return [parseId(this.#contract, decodePercent(id)), version];
       }),
     );
   }

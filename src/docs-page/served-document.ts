@@ -4,6 +4,8 @@
 import type { Contract, Plant } from "../core/contract/contract.ts";
 import type { ErrorPart } from "../core/contract/error-shape.ts";
 import { type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
+import { referencedMembers } from "../core/contract/json-pointer.ts";
+import { decodePercent } from "../core/contract/percent-encoding.ts";
 import { bodyJson } from "../core/contract/plant.ts";
 import { type Access, readSecurity, tokenField } from "../core/contract/security.ts";
 import { withArticle } from "../core/contract/words.ts";
@@ -94,8 +96,10 @@ class DocumentBuilder {
 
   /** The path of an operation as the author has it, whatever the name of its parameter. */
   #pathOf(path: string): string {
-    const shape = (text: string) => decode(text).replaceAll(/\{[^{}]*\}/g, "{}");
-    return Object.keys(this.#document.paths).find((each) => shape(each) === shape(path)) ?? decode(path);
+    const shape = (text: string) => decodePercent(text).replaceAll(/\{[^{}]*\}/g, "{}");
+    return (
+      Object.keys(this.#document.paths).find((each) => shape(each) === shape(path)) ?? decodePercent(path)
+    );
   }
 
   #set(path: string, method: string, describe: (own: Json) => object): void {
@@ -376,11 +380,10 @@ class DocumentBuilder {
       if (typeof found !== "object" || found === null) return undefined;
       const { $ref } = found as { readonly $ref?: unknown };
       if (typeof $ref !== "string") return found;
-      found = $ref
-        .replace(/^#\//, "")
-        .split("/")
-        .map((part) => decode(part).replaceAll("~1", "/").replaceAll("~0", "~"))
-        .reduce<unknown>((parent, name) => (parent as Json | undefined)?.[name], this.#document);
+      found = referencedMembers($ref).reduce<unknown>(
+        (parent, name) => (parent as Json | undefined)?.[name],
+        this.#document,
+      );
     }
     return undefined;
   }
@@ -553,14 +556,6 @@ function merged(own: DescribedResponse, failure: DescribedResponse): DescribedRe
 function commonHeaders(isCreate = false): Record<string, object> {
   const names = ["X-Request-Id", ...(isCreate ? [] : ["Cache-Control"]), "RateLimit", "RateLimit-Policy"];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 const errorSchema: Schema = {

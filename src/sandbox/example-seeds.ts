@@ -1,8 +1,8 @@
 // The seeds that a contract has itself: the resources in the examples of its responses.
 
 import type { Contract, Plant } from "../core/contract/contract.ts";
-import { pointerTo } from "../core/contract/contract-error.ts";
 import { ApiError } from "../core/contract/errors.ts";
+import { pointerTo } from "../core/contract/json-pointer.ts";
 import { parsePlantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { isObject, type Json, Schemas } from "../core/contract/schemas.ts";

@@ -6,11 +6,3 @@ import { OperatorError } from "../operator-error.ts";
 export function contractError(pointer: string, problem: string): OperatorError {
   return new OperatorError(`the contract cannot be served: ${problem} (at ${pointer || "its root"})`, 2);
 }
-
-/** A pointer to a member. */
-export function pointerTo(pointer: string, ...members: readonly string[]): string {
-  return members.reduce(
-    (parent, member) => `${parent}/${member.replaceAll("~", "~0").replaceAll("/", "~1")}`,
-    pointer,
-  );
-}

@@ -10,9 +10,9 @@ import type {
   ServedOperation,
   Words,
 } from "./contract.ts";
-import { pointerTo } from "./contract-error.ts";
 import { readEditShape } from "./edit-shape.ts";
 import { type ErrorShape, errorShapeOf, isSameShape, ownErrorShape } from "./error-shape.ts";
+import { pointerTo } from "./json-pointer.ts";
 import { readListShape } from "./list-shape.ts";
 import { isObject, type Json, propertiesOf, requiredOf, type Schemas } from "./schemas.ts";
 import { type Access, readSecurity } from "./security.ts";

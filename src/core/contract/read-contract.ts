@@ -3,10 +3,11 @@
 
 import { columnNameOf, quoteColumn } from "./column-names.ts";
 import type { Contract, ContractSource, Field, OpenApiDocument, Plant } from "./contract.ts";
-import { contractError, pointerTo } from "./contract-error.ts";
+import { contractError } from "./contract-error.ts";
 import { parseDescription } from "./description-text.ts";
 import { exampleOf, toFieldValue } from "./example-values.ts";
 import type { FieldType, FieldValue } from "./field-types.ts";
+import { pointerTo } from "./json-pointer.ts";
 import {
   allParameters,
   isItemOf,

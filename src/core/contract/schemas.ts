@@ -2,7 +2,8 @@
 // dialect of 3.1 (JSON Schema 2020-12).
 
 import { isDeepStrictEqual } from "node:util";
-import { contractError, pointerTo } from "./contract-error.ts";
+import { contractError } from "./contract-error.ts";
+import { pointerTo, referencedMembers } from "./json-pointer.ts";
 
 /** A JSON object of the description. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -61,14 +62,16 @@ export class Schemas {
 
   /** The last name of a chain of references, such as "Plant"; undefined if there is none. */
   nameOf(value: unknown): string | undefined {
-    return isObject(value) && typeof value.$ref === "string" ? decode(value.$ref).at(-1) : undefined;
+    return isObject(value) && typeof value.$ref === "string"
+      ? referencedMembers(value.$ref).at(-1)
+      : undefined;
   }
 
   #target(reference: string, pointer: string): unknown {
     if (!reference.startsWith("#"))
       throw contractError(pointer, `the reference ${reference} is to another file; put its target here`);
     let target: unknown = this.#document;
-    for (const member of decode(reference))
+    for (const member of referencedMembers(reference))
       target =
         (isObject(target) || Array.isArray(target)) && Object.hasOwn(target, member)
           ? (target as Json)[member]
@@ -105,22 +108,6 @@ export class Schemas {
     });
     const expanded = Object.fromEntries(members) as Json;
     return mergeAllOf(this.#isVersion30 ? fromVersion30(expanded) : expanded);
-  }
-}
-
-function decode(reference: string): string[] {
-  return reference
-    .replace(/^#\/?/, "")
-    .split("/")
-    .filter((member) => member !== "")
-    .map((member) => decodeUri(member).replaceAll("~1", "/").replaceAll("~0", "~"));
-}
-
-function decodeUri(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
   }
 }
 

@@ -1,6 +1,7 @@
 // The words of a resource, from the names that its description has.
 
 import type { Words } from "./contract.ts";
+import { decodePercent } from "./percent-encoding.ts";
 
 /** @param names of the schemas of the response and of the body, and the path of the collection. */
 export function wordsOf(
@@ -8,7 +9,7 @@ export function wordsOf(
   path: string,
   names: { readonly body: string | undefined; readonly response: string | undefined },
 ): Words {
-  const last = decodeURIComponent(path.split("/").findLast((segment) => segment !== "") ?? "items");
+  const last = decodePercent(path.split("/").findLast((segment) => segment !== "") ?? "items");
   const many = toWords(last);
   const named = (names.response ?? names.body)?.replaceAll(
     /^(?:New|Create|Add)(?=[A-Z])|(?:Create|Input|Request|Response|Body|Dto|DTO)$/g,

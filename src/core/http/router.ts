@@ -2,6 +2,7 @@
 
 import type { Contract } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
+import { decodePercent } from "../contract/percent-encoding.ts";
 import { withArticle } from "../contract/words.ts";
 import type { RequestRoute } from "./exchange.ts";
 import type { Operation } from "./operation.ts";
@@ -44,7 +45,7 @@ export function routerOf(
     if (found !== undefined) {
       const values = found.pattern.exec(path)?.slice(1) ?? [];
       const segments = Object.fromEntries(
-        found.names.map((name, index) => [name, decode(values[index] ?? "")]),
+        found.names.map((name, index) => [name, decodePercent(values[index] ?? "")]),
       );
       return { method, path, operation: found.operation, segments };
     }
@@ -53,15 +54,6 @@ export function routerOf(
       served.length === 0 ? notFound(path, basePath, contract) : methodNotAllowed(method, path, served);
     return { method, path, operation: undefined, error, segments: {} };
   };
-}
-
-/** A segment without percent-encoding (RFC 3986, section 2.1); as it is if that is malformed. */
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }
 
 function methodNotAllowed(method: string, path: string, offered: readonly Operation[]): ApiError {

@@ -60,6 +60,8 @@ for (const engine of engines)
       expect(counted.plants).toBe(63);
       expect(counted.bytes).toBeGreaterThan(0);
 
+      const malformed = { plants: "%E0%A4%A:1", change: "delete", value: "" };
+      expect((await client.write("edits", malformed)).status).toBe(400);
       const plants = `${max}:${first.plants[0]?.version}`;
       const edited = await client.write("edits", { plants, change: "delete", value: "" });
       const { run } = edited.json as { run: string };

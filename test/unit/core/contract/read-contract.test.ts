@@ -71,6 +71,12 @@ test("words come from the title, the path and the names of schemas", async () =>
   expect(operations.create).toEqual({ operationId: "createTrip", status: 201, access: bearerAccess });
 });
 
+test("a path whose percent-encoding is malformed gives the words as it is", async () => {
+  const { paths, ...rest } = description(name);
+  const { words } = await read({ ...rest, paths: { "/50%-offers": paths["/train-trips"] } });
+  expect(words.many).toBe("50% offers");
+});
+
 test("YAML, OpenAPI 3.0, a byte order mark and server variables are read", async () => {
   const yaml = Bun.YAML.stringify(
     description(
