@@ -24,12 +24,14 @@ export const securityHeaders = {
 
 type Headers = Readonly<Record<string, string>>;
 
+/** @param body Texts are read at the pace of the client. */
 export function respond(
-  body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
+  body: string | AsyncGenerator<string> | null,
   status: number,
   headers: Headers,
 ): Response {
-  return new Response(body, {
+  // Bun takes a generator; the types of browsers, with which the page is checked, do not know it.
+  return new Response(body as ConstructorParameters<typeof Response>[0], {
     status,
     headers: { ...securityHeaders, "Cache-Control": "no-store", ...headers },
   });

@@ -12,8 +12,8 @@ import { dryStore, Replacement } from "../operations/import-update.ts";
 import { RejectionReport } from "../operations/rejections.ts";
 import type { ConsoleContext } from "./console-context.ts";
 import { BadRequestError } from "./console-responses.ts";
-import { toTexts } from "./page-contract.ts";
 import type { PlantChanges } from "./plant-changes.ts";
+import { toTexts } from "./shown-plant.ts";
 
 /** Whether stored plants that differ are rejected, replaced, or counted without any write. */
 const updates = ["off", "dry-run", "replace"] as const;

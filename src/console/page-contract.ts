@@ -1,6 +1,6 @@
 // What the page knows of the contract: the server parses and validates, and the page shows texts.
 
-import type { Contract, Field, Values } from "../core/contract/contract.ts";
+import type { Contract, Field } from "../core/contract/contract.ts";
 import { sampleBody } from "../core/contract/plant.ts";
 
 /** A field as a form has it. */
@@ -91,15 +91,4 @@ function idHint({ id: { type }, examples: [example] }: Contract): string {
 /** The fields whose columns are texts. */
 export function searchedFields({ fields }: Contract): Field[] {
   return fields.filter(({ type }) => type.column.sqlite === "TEXT");
-}
-
-/**
- * The values of a plant as texts, in the order of the fields; null for a field that it does not
- * have.
- */
-export function toTexts({ fields }: Contract, values: Values, lengthMax = Number.POSITIVE_INFINITY) {
-  return fields.map(({ type }, index) => {
-    const value = values[index];
-    return value === undefined ? null : type.format(value).slice(0, lengthMax);
-  });
 }

@@ -1,18 +1,18 @@
 // The console's calls that read plants: a page of a search, one plant, and the export of a search.
 
 import { respond } from "../admin-pages/admin-responses.ts";
-import type { Contract, Plant } from "../core/contract/contract.ts";
+import type { Contract } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { errorMessage } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { exportText } from "../operations/export.ts";
 import { formatNames } from "../operations/file-format.ts";
+import { findPlants, type StoredPlant } from "../operations/stored-plants.ts";
 import type { ConsoleContext } from "./console-context.ts";
 import { BadRequestError } from "./console-responses.ts";
-import { toTexts } from "./page-contract.ts";
 import { parseId } from "./parse-id.ts";
-import { type PlantRow, readPlants, versionOf } from "./plant-rows.ts";
-import { type Filter, findPlants, parseFilter } from "./plant-search.ts";
+import { type Filter, parseFilter, searchPlants } from "./plant-search.ts";
+import { toShown } from "./shown-plant.ts";
 
 /** Plants of one read: on SQLite its result crosses threads, and a plant may have a MiB. */
 const plantsPerRead = 50;
@@ -37,7 +37,7 @@ export async function listPlants(
   if (!(Number.isInteger(count) && count >= 1 && count <= plantsPerRead))
     throw new BadRequestError(`count must be from 1 to ${plantsPerRead}.`);
   const sql = await reader();
-  const { ids, next, compared } = await findPlants(contract, sql, filter, {
+  const { ids, next, compared } = await searchPlants(contract, sql, filter, {
     after: after === null ? undefined : parseId(contract, after),
     isDescending: true,
     // One more tells whether there is a next page.
@@ -61,16 +61,14 @@ export async function getPlant(
   return plant === undefined ? null : toShown(contract, plant);
 }
 
-/** A plant as the page has it: its values are texts. */
-function toShown(contract: Contract, plant: PlantRow, lengthMax?: number) {
-  const { id, values, createdAt, token } = plant;
-  return {
-    id,
-    values: toTexts(contract, values, lengthMax),
-    createdAt,
-    token: token?.slice(0, lengthMax) ?? null,
-    version: versionOf(contract, plant),
-  };
+/** The stored plants with these ids, in the order of the ids. */
+async function readPlants(
+  contract: Contract,
+  sql: SqlConnection,
+  ids: readonly PlantId[],
+): Promise<Required<StoredPlant>[]> {
+  const stored = await findPlants(contract, sql, ids);
+  return ids.flatMap((id) => stored.get(id) ?? []);
 }
 
 /**
@@ -82,41 +80,25 @@ export async function exportPlants({ store, reader, emit }: ConsoleContext, para
   if (format === undefined) throw new BadRequestError("The format must be ndjson or csv.");
   const { contract } = store;
   const found = readAll(contract, await reader(), parseFilter(contract, parameters));
-  const texts = exportText(contract, found, format);
   const onFailed = (error: unknown) =>
     emit({ kind: "operationFailed", operation: "console export", reason: errorMessage(error) });
-  return respond(streamOf(encode(texts), onFailed), 200, {
+  return respond(withReport(exportText(contract, found, format), onFailed), 200, {
     "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
     "Content-Disposition": `attachment; filename="${fileNameOf(contract)}.${format}"`,
   });
 }
 
-/** A stream whose pieces are made when the client has read those before. */
-function streamOf(
-  pieces: AsyncGenerator<Uint8Array>,
+/** Reports a failure, which ends a response that has already begun. */
+async function* withReport(
+  texts: AsyncIterable<string>,
   onFailed: (error: unknown) => void,
-): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await pieces.next();
-          if (done) controller.close();
-          else controller.enqueue(value);
-        } catch (error) {
-          onFailed(error);
-          throw error;
-        }
-      },
-      cancel: () => void pieces.return(undefined),
-    },
-    { highWaterMark: 0 },
-  );
-}
-
-async function* encode(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  for await (const text of texts) if (text !== "") yield encoder.encode(text);
+): AsyncGenerator<string> {
+  try {
+    yield* texts;
+  } catch (error) {
+    onFailed(error);
+    throw error;
+  }
 }
 
 /** A name for a file, such as "plants". */
@@ -124,10 +106,14 @@ function fileNameOf({ words }: Contract): string {
   return words.many.replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-|-$/g, "") || "export";
 }
 
-async function* readAll(contract: Contract, sql: SqlConnection, filter: Filter): AsyncGenerator<Plant[]> {
+async function* readAll(
+  contract: Contract,
+  sql: SqlConnection,
+  filter: Filter,
+): AsyncGenerator<StoredPlant[]> {
   let after: PlantId | undefined;
   do {
-    const { ids, next } = await findPlants(contract, sql, filter, {
+    const { ids, next } = await searchPlants(contract, sql, filter, {
       after,
       isDescending: false,
       plantsMax: idsPerRead,

@@ -15,9 +15,8 @@ import { type EditCounts, EditRun, type HistoryEntry, listEdits, undoRun } from 
 import { findPlants } from "../operations/stored-plants.ts";
 import type { ConsoleContext } from "./console-context.ts";
 import { BadRequestError } from "./console-responses.ts";
-import { toTexts } from "./page-contract.ts";
 import { parseId } from "./parse-id.ts";
-import { versionOf } from "./plant-rows.ts";
+import { toTexts, versionOf } from "./shown-plant.ts";
 
 /** Edits of a plant that are listed; the command lists all. */
 const editsListedMax = 100;
@@ -118,7 +117,10 @@ export class PlantChanges {
       { id },
       editsListedMax,
     );
-    return { edits: entries.map((entry) => toShown(this.#contract, entry)), isComplete: next === undefined };
+    return {
+      edits: entries.map((entry) => toShownEdit(this.#contract, entry)),
+      isComplete: next === undefined,
+    };
   }
 
   /**
@@ -201,7 +203,7 @@ function changed(contract: Contract, plant: Plant, change: Change): Plant | unde
   return valuesEqual(contract, plant.values, values) ? plant : { id: plant.id, values };
 }
 
-function toShown(contract: Contract, { run, editedAt, editor, before, after }: HistoryEntry) {
+function toShownEdit(contract: Contract, { run, editedAt, editor, before, after }: HistoryEntry) {
   return {
     run,
     editedAt: new Date(editedAt).toISOString(),

@@ -86,7 +86,7 @@ export function parseFilter(contract: Contract, parameters: URLSearchParams): Fi
 }
 
 /** Finds plants: scans until there are enough, no plant is left, or the time is over. */
-export async function findPlants(
+export async function searchPlants(
   contract: Contract,
   sql: SqlConnection,
   filter: Filter,

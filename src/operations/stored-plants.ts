@@ -73,7 +73,7 @@ export async function findPlants(
   contract: Contract,
   sql: SqlConnection,
   ids: readonly PlantId[],
-): Promise<Map<PlantId, StoredPlant>> {
+): Promise<Map<PlantId, Required<StoredPlant>>> {
   if (ids.length === 0) return new Map();
   const rows = await sql.query<CreationRow>(
     `${selectFrom(contract, true)} WHERE plants.id IN ${list(ids)}`,
@@ -143,7 +143,7 @@ function toPlant(contract: Contract, row: PlantRow): Plant {
   return { id: row.id, values: toValues(contract, row) };
 }
 
-function toStoredPlant(contract: Contract, row: CreationRow): StoredPlant {
+function toStoredPlant(contract: Contract, row: CreationRow): Required<StoredPlant> {
   const creation = { createdAt: Number(row.created_at), token: row["creator name"] };
   return { ...toPlant(contract, row), creation };
 }

@@ -1,7 +1,7 @@
 // Searches of plants, compared with a search through a list.
 
 import { expect, test } from "bun:test";
-import { type Filter, findPlants, type Reading } from "../../../src/console/plant-search.ts";
+import { type Filter, type Reading, searchPlants } from "../../../src/console/plant-search.ts";
 import type { Plant } from "../../../src/core/contract/contract.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
@@ -71,7 +71,7 @@ async function found(
   const ids: Plant["id"][] = [];
   let after: Plant["id"] | undefined;
   do {
-    const page = await findPlants(plantStore, sql, filter, { after, isDescending, plantsMax });
+    const page = await searchPlants(plantStore, sql, filter, { after, isDescending, plantsMax });
     expect(page.ids.length).toBeLessThanOrEqual(plantsMax);
     ids.push(...page.ids);
     after = page.next;

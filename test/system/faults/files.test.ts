@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { findPlants, parseFilter } from "../../../src/console/plant-search.ts";
+import { parseFilter, searchPlants } from "../../../src/console/plant-search.ts";
 import { plantJson as lineOf } from "../../../src/core/contract/plant.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { plant as plantOf, plantStore } from "../../support/contracts.ts";
@@ -168,7 +168,7 @@ test("ids that do not ascend end an export and a search, which would otherwise n
     const filter = parseFilter(plantStore, new URLSearchParams());
     const search = async () => {
       for (let after: PlantId | undefined; ; ) {
-        const found = await findPlants(plantStore, sql, filter, {
+        const found = await searchPlants(plantStore, sql, filter, {
           after,
           isDescending: false,
           plantsMax: 100,

@@ -1,7 +1,7 @@
 // A search of the console that takes longer than its time limit.
 
 import { expect, spyOn, test } from "bun:test";
-import { findPlants } from "../../../src/console/plant-search.ts";
+import { searchPlants } from "../../../src/console/plant-search.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { MemoryContext } from "../../support/console.ts";
 import { plantStore } from "../../support/contracts.ts";
@@ -23,7 +23,7 @@ test.each([true, false])("it continues where it ended: descending %p", async (is
   let [parts, compared] = [0, 0];
   let after: PlantId | undefined;
   do {
-    const found = await findPlants(
+    const found = await searchPlants(
       plantStore,
       sql,
       { words: ["öcher"] },

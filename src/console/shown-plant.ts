@@ -1,0 +1,33 @@
+// A plant as the page has it: its values are texts.
+
+import type { Contract, Plant, Values } from "../core/contract/contract.ts";
+import { plantJson } from "../core/contract/plant.ts";
+import type { StoredPlant } from "../operations/stored-plants.ts";
+
+/** @param lengthMax longer texts are cut, in UTF-16 code units. */
+export function toShown(contract: Contract, plant: Required<StoredPlant>, lengthMax?: number) {
+  const { id, values, creation } = plant;
+  return {
+    id,
+    values: toTexts(contract, values, lengthMax),
+    createdAt: new Date(creation.createdAt).toISOString(),
+    token: creation.token?.slice(0, lengthMax) ?? null,
+    version: versionOf(contract, plant),
+  };
+}
+
+/**
+ * The values of a plant as texts, in the order of the fields; null for a field that it does not
+ * have.
+ */
+export function toTexts({ fields }: Contract, values: Values, lengthMax?: number) {
+  return fields.map(({ type }, index) => {
+    const value = values[index];
+    return value === undefined ? null : type.format(value).slice(0, lengthMax);
+  });
+}
+
+/** A digest of a plant, by which an edit of many plants sees which of them have changed since. */
+export function versionOf(contract: Contract, plant: Plant): string {
+  return Bun.hash(plantJson(contract, plant)).toString(36);
+}
