@@ -49,6 +49,13 @@ export class AdminError extends Error {
   }
 }
 
+/** A request that is not valid. The message is a sentence. */
+export class BadRequestError extends AdminError {
+  constructor(message: string) {
+    super(400, message);
+  }
+}
+
 /** The response to what a call has thrown. Throws any other exception again. */
 export function respondError(error: unknown): Response {
   if (error instanceof OperatorError) return respondError(new AdminError(503, error.message));

@@ -3,22 +3,22 @@
 
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
-import { AdminError, respond, respondError } from "../admin-pages/admin-responses.ts";
+import { AdminError, BadRequestError, respond, respondError } from "../admin-pages/admin-responses.ts";
 import type { TrustedProxies } from "../admin-pages/client-address.ts";
 import { RequestBodies } from "../admin-pages/request-bodies.ts";
+import { checkHost, checkOrigin } from "../admin-pages/request-origin.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { ConsoleContext } from "./console-context.ts";
-import { BadRequestError, respondJson } from "./console-responses.ts";
 import { Imports } from "./import-calls.ts";
 import { type PageContract, pageContract } from "./page-contract.ts";
+import { pickStrings } from "./parameters.ts";
 import { exportPlants, getPlant, listPlants } from "./plant-calls.ts";
 import { PlantChanges } from "./plant-changes.ts";
 import { PlantCount } from "./plant-count.ts";
 import type { Reader } from "./reader.ts";
 import type { RecentRequests } from "./recent-requests.ts";
 import type { RecentSamples } from "./recent-samples.ts";
-import { checkHost, checkOrigin } from "./request-origin.ts";
 import type { Sessions } from "./sessions.ts";
 import { TokenCalls } from "./token-calls.ts";
 
@@ -178,6 +178,12 @@ function readSamples(
   return { ...samples.since(since, now()), about: { version, engine: store.engine } };
 }
 
+/** JSON with bigints as strings: a number in JavaScript is not exact past 2^53. */
+function respondJson(value: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+  const text = JSON.stringify(value, (_, field) => (typeof field === "bigint" ? String(field) : field));
+  return respond(text, 200, { "Content-Type": "application/json", ...headers });
+}
+
 function toResponse(result: unknown): Response {
   return result instanceof Response ? result : respondJson(result === undefined ? {} : result);
 }
@@ -185,11 +191,4 @@ function toResponse(result: unknown): Response {
 /** The parameters of a request, whose Host may be invalid in a URL. */
 function parametersOf({ req }: Context<Env>): URLSearchParams {
   return new URLSearchParams(req.url.slice(req.url.indexOf("?") + 1 || req.url.length));
-}
-
-/** Throws a BadRequestError if one of the fields is not a string. */
-function pickStrings<Name extends string>(body: Body, ...names: readonly Name[]): Record<Name, string> {
-  const wrong = names.find((name) => typeof body[name] !== "string");
-  if (wrong !== undefined) throw new BadRequestError(`"${wrong}" must be a string.`);
-  return body as Record<Name, string>;
 }

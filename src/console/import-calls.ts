@@ -6,12 +6,12 @@ import { OperatorError } from "../core/operator-error.ts";
 import type { Outcome, PlantStore } from "../core/store/plant-store.ts";
 import { openContent } from "../operations/content.ts";
 import { EncodingGuess } from "../operations/encoding.ts";
-import { formatNames, readRecords } from "../operations/file-format.ts";
+import { type FormatName, formatNames, readRecords } from "../operations/file-format.ts";
 import { importPlants, newCounts, type RejectedRecord, StoreUnavailable } from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
 import { RejectionReport } from "../operations/rejections.ts";
 import type { ConsoleContext } from "./console-context.ts";
-import { BadRequestError } from "./console-responses.ts";
+import { parseChoice } from "./parameters.ts";
 import type { PlantChanges } from "./plant-changes.ts";
 import { toTexts } from "./shown-plant.ts";
 
@@ -40,7 +40,10 @@ export class Imports {
 
   /** Imports the body of a request, and resolves with the report when all of it is committed. */
   async run(parameters: URLSearchParams, { body, signal }: Request, client: string) {
-    const settings = parseSettings(parameters);
+    const settings = {
+      format: parseChoice(parameters, "format", formatNames),
+      update: parseChoice(parameters, "update", updates),
+    };
     if (this.#running !== undefined)
       throw new AdminError(409, "Another import is running; wait until it has ended.");
     const abort = AbortSignal.any([signal, this.#closing.signal]);
@@ -61,19 +64,10 @@ export class Imports {
   }
 }
 
-/** The settings of a request. Throws a BadRequestError for those that the page does not send. */
-function parseSettings(parameters: URLSearchParams) {
-  const format = formatNames.find((one) => one === parameters.get("format"));
-  if (format === undefined) throw new BadRequestError("The format must be ndjson or csv.");
-  const update = updates.find((one) => one === parameters.get("update"));
-  if (update === undefined) throw new BadRequestError("The update must be off, dry-run or replace.");
-  return { format, update };
-}
-
 async function importFile(
   context: ConsoleContext,
   changes: PlantChanges,
-  { update, format }: ReturnType<typeof parseSettings>,
+  { update, format }: { readonly update: (typeof updates)[number]; readonly format: FormatName },
   file: ReadableStream<Uint8Array>,
   signal: AbortSignal,
   client: string,

@@ -1,6 +1,6 @@
 // The console's calls that read plants: a page of a search, one plant, and the export of a search.
 
-import { respond } from "../admin-pages/admin-responses.ts";
+import { BadRequestError, respond } from "../admin-pages/admin-responses.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { errorMessage } from "../core/operator-error.ts";
@@ -9,8 +9,7 @@ import { exportText } from "../operations/export.ts";
 import { formatNames } from "../operations/file-format.ts";
 import { findPlants, type StoredPlant } from "../operations/stored-plants.ts";
 import type { ConsoleContext } from "./console-context.ts";
-import { BadRequestError } from "./console-responses.ts";
-import { parseId } from "./parse-id.ts";
+import { parseChoice, parseId } from "./parameters.ts";
 import { type Filter, parseFilter, searchPlants } from "./plant-search.ts";
 import { toShown } from "./shown-plant.ts";
 
@@ -76,8 +75,7 @@ async function readPlants(
  * store nor a slow download keeps a snapshot, which would keep SQLite from restarting its WAL.
  */
 export async function exportPlants({ store, reader, emit }: ConsoleContext, parameters: URLSearchParams) {
-  const format = formatNames.find((one) => one === parameters.get("format"));
-  if (format === undefined) throw new BadRequestError("The format must be ndjson or csv.");
+  const format = parseChoice(parameters, "format", formatNames);
   const { contract } = store;
   const found = readAll(contract, await reader(), parseFilter(contract, parameters));
   const onFailed = (error: unknown) =>

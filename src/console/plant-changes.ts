@@ -1,6 +1,6 @@
 // The console's calls that create and edit plants, each edit in a run of the history, and its undo.
 
-import { AdminError } from "../admin-pages/admin-responses.ts";
+import { AdminError, BadRequestError } from "../admin-pages/admin-responses.ts";
 import { type Contract, type Plant, valuesEqual, withValue } from "../core/contract/contract.ts";
 import { ApiError, statusOf } from "../core/contract/errors.ts";
 import { type FieldValue, isStorable } from "../core/contract/field-types.ts";
@@ -14,8 +14,7 @@ import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import { type EditCounts, EditRun, type HistoryEntry, listEdits, undoRun } from "../operations/edits.ts";
 import { findPlants } from "../operations/stored-plants.ts";
 import type { ConsoleContext } from "./console-context.ts";
-import { BadRequestError } from "./console-responses.ts";
-import { parseId } from "./parse-id.ts";
+import { parseId } from "./parameters.ts";
 import { toTexts, versionOf } from "./shown-plant.ts";
 
 /** Edits of a plant that are listed; the command lists all. */

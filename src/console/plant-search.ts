@@ -1,15 +1,15 @@
 // Searches plants by their ids, as SQL of both dialects: scans one range of ids after the other,
 // for a limited time.
 
+import { BadRequestError } from "../admin-pages/admin-responses.ts";
 import type { Contract, Field } from "../core/contract/contract.ts";
 import { isStorable } from "../core/contract/field-types.ts";
 import { int64Max, int64Min } from "../core/contract/int64.ts";
 import { compareIds, type PlantId } from "../core/contract/plant-id.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
 import { damaged } from "../operations/stored-plants.ts";
-import { BadRequestError } from "./console-responses.ts";
 import { searchedFields } from "./page-contract.ts";
-import { parseId } from "./parse-id.ts";
+import { parseId } from "./parameters.ts";
 
 /** Which plants to find: those that match all that is given. */
 export interface Filter {

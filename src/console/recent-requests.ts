@@ -1,8 +1,8 @@
 // The newest requests and the newest errors of the public listener, in memory, for the console.
 
+import { BadRequestError } from "../admin-pages/admin-responses.ts";
 import { errorRegistry, isErrorCode } from "../core/contract/errors.ts";
 import type { Clock, RequestRecord, ServerEvent } from "../core/observability/server-event.ts";
-import { BadRequestError } from "./console-responses.ts";
 
 const listedMax = 1_000;
 

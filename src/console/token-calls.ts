@@ -1,12 +1,11 @@
 // The console's calls that list, issue, rotate and revoke tokens.
 
-import { AdminError } from "../admin-pages/admin-responses.ts";
+import { AdminError, BadRequestError } from "../admin-pages/admin-responses.ts";
 import { isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
 import { isStorable } from "../core/contract/field-types.ts";
 import type { TokenStore } from "../core/store/sql-tokens.ts";
 import { parseDurationMs, parseExpiry } from "../operations/duration.ts";
 import { type TokenSummary, toIsoString, toTokenSummary } from "../operations/token-summary.ts";
-import { BadRequestError } from "./console-responses.ts";
 
 export class TokenCalls {
   readonly #store: TokenStore;

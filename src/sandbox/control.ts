@@ -6,7 +6,7 @@ import { cors as allowOrigins } from "hono/cors";
 import { Hono } from "hono/tiny";
 import { AdminError, respond, respondError } from "../admin-pages/admin-responses.ts";
 import { RequestBodies } from "../admin-pages/request-bodies.ts";
-import { checkHost, checkOrigin } from "../console/request-origin.ts";
+import { checkHost, checkOrigin } from "../admin-pages/request-origin.ts";
 import type { AdminRoutes } from "../core/admin/admin-server.ts";
 import { toExactJson } from "../core/contract/exact-json.ts";
 import { int64Max, int64Min, parseInt64 } from "../core/contract/int64.ts";

@@ -2,7 +2,7 @@
 // what control accepts.
 
 import type { Ajv2020, ErrorObject } from "ajv/dist/2020.js";
-import { BadRequestError } from "../console/console-responses.ts";
+import { BadRequestError } from "../admin-pages/admin-responses.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import { controlDocument } from "./control-document.ts";
 

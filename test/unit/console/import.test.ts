@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { setImmediate as nextTick } from "node:timers/promises";
-import { BadRequestError } from "../../../src/console/console-responses.ts";
+import { BadRequestError } from "../../../src/admin-pages/admin-responses.ts";
 import { Imports } from "../../../src/console/import-calls.ts";
 import { PlantChanges } from "../../../src/console/plant-changes.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";

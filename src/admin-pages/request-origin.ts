@@ -1,7 +1,7 @@
-// Checks that a request comes from the page of the console: against DNS rebinding and cross-site
+// Checks that a request comes from a page of this listener: against DNS rebinding and cross-site
 // request forgery (CSRF). A check throws an AdminError for a request that it rejects.
 
-import { AdminError } from "../admin-pages/admin-responses.ts";
+import { AdminError } from "./admin-responses.ts";
 
 /**
  * Rejects a request whose Host is neither an address, nor localhost, nor one of the names. With DNS
