@@ -46,6 +46,10 @@ const searchCharactersMax = 100;
 const int64Range = [int64Min, int64Max] as const;
 const textRange = ["", "\u{10ffff}".repeat(513)] as const;
 
+/** The SQL of each direction: how the ids of a range compare with its first and with its last one. */
+const descending = { order: "DESC", at: "<=", after: "<", to: ">=", last: "min" } as const;
+const ascending = { order: "ASC", at: ">=", after: ">", to: "<=", last: "max" } as const;
+
 /** The time limit of a request: the page shows how far it came, and sends the next one. */
 const searchMsMax = 200;
 
@@ -90,51 +94,45 @@ export async function searchPlants(
   contract: Contract,
   sql: SqlConnection,
   filter: Filter,
-  reading: Reading,
+  { after, isDescending, plantsMax }: Reading,
 ): Promise<Found> {
-  const { after, isDescending, plantsMax } = reading;
   const ids: PlantId[] = [];
   let compared = 0;
   const creators = await creatorIds(sql, filter.creator);
   if (creators?.length === 0) return { ids, next: undefined, compared };
   const deadline = performance.now() + searchMsMax;
-  const [direction, last] = isDescending ? ["DESC", "min"] : ["ASC", "max"];
-  let [min, max] = filter.ids ?? (contract.id.type.kind === "integer" ? int64Range : textRange);
+  const way = isDescending ? descending : ascending;
+  const inOrder = (one: PlantId, other: PlantId) =>
+    isDescending ? compareIds(one, other) >= 0 : compareIds(one, other) <= 0;
+  const [min, max] = filter.ids ?? (contract.id.type.kind === "integer" ? int64Range : textRange);
+  const [first, last] = isDescending ? [max, min] : [min, max];
   // What was searched is not read again.
-  let [above, below] = [">=", "<="];
-  let searchedTo = after;
+  let [start, from]: [PlantId, string] =
+    after !== undefined && inOrder(first, after) ? [after, way.after] : [first, way.at];
   for (let rangePlants = rangePlantsFirst; ; ) {
-    if (searchedTo !== undefined && isDescending && compareIds(searchedTo, max) <= 0)
-      [max, below] = [searchedTo, "<"];
-    if (searchedTo !== undefined && !isDescending && compareIds(searchedTo, min) >= 0)
-      [min, above] = [searchedTo, ">"];
     const startedAt = performance.now();
-    if (compared > 0 && startedAt > deadline) return { ids, next: searchedTo, compared };
+    if (compared > 0 && startedAt > deadline) return { ids, next: start, compared };
     const [range] = await sql.query<{ last: PlantId | null; plants: bigint }>(
-      `SELECT ${last}(id) AS last, count(*) AS plants
-       FROM (SELECT id FROM plants WHERE id ${above} $1 AND id ${below} $2 ORDER BY id ${direction} LIMIT $3) AS range`,
-      [min, max, rangePlants],
+      `SELECT ${way.last}(id) AS last, count(*) AS plants
+       FROM (SELECT id FROM plants WHERE id ${from} $1 AND id ${way.to} $2 ORDER BY id ${way.order} LIMIT $3) AS range`,
+      [start, last, rangePlants],
     );
     const end: PlantId | undefined = range?.last ?? undefined;
     if (end === undefined) return { ids, next: undefined, compared };
-    if (compareIds(end, min) < 0 || compareIds(end, max) > 0 || end === searchedTo) throw damaged();
-    const parameters: SqlValue[] = [
-      isDescending ? end : min,
-      isDescending ? max : end,
-      plantsMax - ids.length,
-    ];
+    const isAgain = end === start && from === way.after;
+    if (!inOrder(start, end) || !inOrder(end, last) || isAgain) throw damaged();
+    const parameters: SqlValue[] = [start, end, plantsMax - ids.length];
     // Without sql.inTime, which took as long as the comparison: a range is small.
     const conditions = conditionsOf(contract, sql, { ...filter, creators }, parameters);
-    const [lower, upper] = isDescending ? [">=", below] : [above, "<="];
     const found = await sql.query<{ id: PlantId }>(
-      `SELECT id FROM plants WHERE id ${lower} $1 AND id ${upper} $2 ${conditions}
-       ORDER BY id ${direction} LIMIT $3`,
+      `SELECT id FROM plants WHERE id ${from} $1 AND id ${way.to} $2 ${conditions}
+       ORDER BY id ${way.order} LIMIT $3`,
       parameters,
     );
     ids.push(...found.map(({ id }) => id));
     compared += Number(range?.plants);
     if (ids.length >= plantsMax) return { ids, next: ids.at(-1), compared };
-    searchedTo = end;
+    [start, from] = [end, way.after];
     // As many plants as the last range suggests for rangeMs, but at most four times as many as
     // before.
     const tookMs = Math.max(performance.now() - startedAt, rangeMs / 4);
