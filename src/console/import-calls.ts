@@ -2,6 +2,7 @@
 // which is read at the pace of the store, and the response is the report.
 
 import { AdminError } from "../admin-pages/admin-responses.ts";
+import { capitalized } from "../core/contract/words.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { Outcome, PlantStore } from "../core/store/plant-store.ts";
 import { openContent } from "../operations/content.ts";
@@ -147,8 +148,7 @@ const internalErrorMessage = "Internal error; see the server's log.";
 function importErrorMessage(error: unknown): string {
   if (error instanceof StoreUnavailable)
     return "The store could not be written for a minute. Import the file again when it can: what is already stored is reported as unchanged.";
-  if (error instanceof OperatorError)
-    return `${error.message.slice(0, 1).toUpperCase()}${error.message.slice(1)}.`;
+  if (error instanceof OperatorError) return `${capitalized(error.message)}.`;
   return internalErrorMessage;
 }
 

@@ -2,6 +2,7 @@
 
 import type { Contract, Field } from "../core/contract/contract.ts";
 import { sampleBody } from "../core/contract/plant.ts";
+import { capitalized } from "../core/contract/words.ts";
 
 /** A field as a form has it. */
 export interface PageField {
@@ -79,13 +80,13 @@ function hintOf({ type, example }: Field): string {
     text.length <= exampleLengthMax &&
     type.parse(text) !== undefined &&
     !expected.includes("such as");
-  return `${expected.slice(0, 1).toUpperCase()}${expected.slice(1)}${isShown ? `, such as ${text}` : ""}`;
+  return `${capitalized(expected)}${isShown ? `, such as ${text}` : ""}`;
 }
 
 function idHint({ id: { type }, examples: [example] }: Contract): string {
   if (type.kind === "integer") return "A whole number, such as 42";
   const { expected } = type;
-  return `${expected.slice(0, 1).toUpperCase()}${expected.slice(1)}, such as ${example?.id}`;
+  return `${capitalized(expected)}, such as ${example?.id}`;
 }
 
 /** The fields whose columns are texts. */

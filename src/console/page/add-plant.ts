@@ -1,13 +1,14 @@
 // The form that adds plants, one after the other.
 
 import { parseInt64 } from "../../core/contract/int64.ts";
+import { capitalized, withArticle } from "../../core/contract/words.ts";
 import { post } from "./api.ts";
 import { ActionDialog } from "./dialogs.ts";
 import { useRef, useState } from "./library.js";
 import { html } from "./markup.ts";
 import { bodyOf, type Draft, draftOf } from "./plant-draft.ts";
 import { FieldInputs } from "./plant-form.ts";
-import { article, capitalized, contract } from "./shown-contract.ts";
+import { contract } from "./shown-contract.ts";
 import { TextField } from "./text-field.ts";
 
 export function AddPlant({ onCreated, onClose }: { onCreated: () => void; onClose: () => void }) {
@@ -37,7 +38,7 @@ export function AddPlant({ onCreated, onClose }: { onCreated: () => void; onClos
     focus();
   };
   return html`
-    <${ActionDialog} title=${`Add ${article(contract.one)}`} action=${`Add ${contract.one}`} dismissal="Close" onAction=${submit} onClose=${onClose}>
+    <${ActionDialog} title=${`Add ${withArticle(contract.one)}`} action=${`Add ${contract.one}`} dismissal="Close" onAction=${submit} onClose=${onClose}>
       <${TextField}
         label="Id"
         name="id"

@@ -1,8 +1,9 @@
 // A chart with its read-out and its keys, drawn by uPlot.
 
+import { formatTime } from "./formats.ts";
 import { useListener } from "./hooks.ts";
 import { uPlot, useLayoutEffect, useRef, useState } from "./library.js";
-import { formatTime, html } from "./markup.ts";
+import { html } from "./markup.ts";
 
 interface Line {
   label: string;
@@ -30,6 +31,10 @@ export interface TimeAxis {
   max: number;
 }
 
+interface ShownChart extends ChartProperties {
+  axis: TimeAxis;
+}
+
 const height = 140;
 
 /** Such as "1.5K". */
@@ -37,7 +42,7 @@ const axisFormat = new Intl.NumberFormat("en-US", { notation: "compact", maximum
 
 const darkScheme = matchMedia("(prefers-color-scheme: dark)");
 
-export function Chart(chart: ChartProperties & { axis: TimeAxis }) {
+export function Chart(chart: ShownChart) {
   const { title, caption, lines, empty, axis } = chart;
   /** The index of the value that is read out. */
   const [hovered, setHovered] = useState<number | null>(null);
@@ -69,8 +74,6 @@ export function Chart(chart: ChartProperties & { axis: TimeAxis }) {
     </figure>
   `;
 }
-
-type ShownChart = ChartProperties & { axis: TimeAxis };
 
 function Plot({
   hovered,

@@ -2,8 +2,9 @@
 
 import type { Sample } from "../recent-samples.ts";
 import { Chart, type ChartProperties, type TimeAxis } from "./chart.ts";
+import { formatCount, formatInteger, formatMs, formatNumber } from "./formats.ts";
 import { useState } from "./library.js";
-import { formatCount, formatMs, formatNumber, html } from "./markup.ts";
+import { html } from "./markup.ts";
 import type { History } from "./samples.ts";
 import { contract } from "./shown-contract.ts";
 
@@ -88,7 +89,7 @@ function chartsOf(buckets: readonly Samples[], rangeName: RangeName): ChartPrope
   return [
     {
       title: "Creates",
-      caption: `${created.toLocaleString("en-US")} created`,
+      caption: `${formatInteger(created)} created`,
       unit: `${contract.many} per ${bucket}`,
       empty: `No ${contract.one} was created ${nothing}.`,
       kind: "bars",

@@ -1,12 +1,13 @@
 // The export dialog: the browser downloads all plants or those of the search.
 
+import { capitalized } from "../../core/contract/words.ts";
 import { readAddress } from "./address.ts";
 import { apiUrl, download } from "./api.ts";
 import { ActionDialog } from "./dialogs.ts";
 import type { ComponentChildren } from "./library.js";
 import { html, textsOf, untrustedText } from "./markup.ts";
 import { parseQuery } from "./query.ts";
-import { capitalized, contract } from "./shown-contract.ts";
+import { contract } from "./shown-contract.ts";
 
 export function ExportDialog({ onClose }: { onClose: () => void }) {
   const { query } = readAddress();

@@ -1,12 +1,14 @@
 // The import dialog: a file is chosen and sent, with the progress and the rejected records.
 
+import { capitalized } from "../../core/contract/words.ts";
 import type { Imports } from "../import-calls.ts";
 import { type Answer, download, postFile } from "./api.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
+import { formatBytes, formatInteger } from "./formats.ts";
 import { useCall } from "./hooks.ts";
 import { useEffect, useRef, useState } from "./library.js";
-import { formatBytes, html, onSubmit, untrustedText } from "./markup.ts";
-import { capitalized, contract, formatPlants } from "./shown-contract.ts";
+import { html, onSubmit, untrustedText } from "./markup.ts";
+import { contract, formatPlants } from "./shown-contract.ts";
 
 type ImportReport = Answer<Imports["run"]>;
 
@@ -154,7 +156,7 @@ function Result({ file, ...result }: ImportReport & { file: File }) {
       html`
         <h3>Rejected records</h3>
         <pre tabindex="0" role="region" aria-label="Rejected records">${untrustedText(new TextDecoder().decode(toBytes(report.slice(0, shownRejectionsMax))))}</pre>
-        ${reported < rejected && html`<p class="note">The download has the first ${reported.toLocaleString("en-US")}; correct those, and import the file again for the others.</p>`}
+        ${reported < rejected && html`<p class="note">The download has the first ${formatInteger(reported)}; correct those, and import the file again for the others.</p>`}
       `
     }
   `;
@@ -173,13 +175,13 @@ function Differences({ differences, replaced, update }: ImportReport) {
   return html`
     <h3>${update === "dry-run" ? "To be replaced" : "Replaced"}${replaced > differences.length ? `, the first ${differences.length}` : ""}</h3>
     <ul class="rows" aria-label="Differences">
-      ${differences.map(({ line, id, before, after }) => html`<li><div class="grow">${shown(before)} → ${shown(after)}<small>${capitalized(contract.one)} ${id}, line ${line.toLocaleString("en-US")}</small></div></li>`)}
+      ${differences.map(({ line, id, before, after }) => html`<li><div class="grow">${shown(before)} → ${shown(after)}<small>${capitalized(contract.one)} ${id}, line ${formatInteger(line)}</small></div></li>`)}
     </ul>
   `;
 }
 
 function countsText({ created, unchanged, replaced, rejected, update, ignored }: ImportReport) {
-  const counts = [created, unchanged, replaced, rejected].map((count) => count.toLocaleString("en-US"));
+  const counts = [created, unchanged, replaced, rejected].map((count) => formatInteger(count));
   const toBe = update === "dry-run" ? "to be " : "";
   const differing = replaced > 0 ? `${counts[2]} ${toBe}replaced, ` : "";
   const others = ignored.length === 0 ? "" : `; ignored columns: ${ignored.map(untrustedText).join(", ")}`;

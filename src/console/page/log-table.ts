@@ -1,7 +1,8 @@
 // A table of requests: five columns, and the details of a row below it when it is unfolded.
 
+import { exactTime, formatMs } from "./formats.ts";
 import { type ComponentChildren, useState } from "./library.js";
-import { exactTime, formatMs, html } from "./markup.ts";
+import { html } from "./markup.ts";
 
 interface LogRow {
   key: string;

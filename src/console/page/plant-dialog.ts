@@ -1,24 +1,20 @@
 // The dialog of one plant: all of its fields, when and by whom it was created, its change or
 // deletion, and its history.
 
+import { capitalized } from "../../core/contract/words.ts";
+import type { getPlant } from "../plant-calls.ts";
 import type { PlantChanges } from "../plant-changes.ts";
 import { type Answer, get, post } from "./api.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
 import { formatDate, html, onSubmit, untrustedText } from "./markup.ts";
-import { bodyOf, type Draft, draftOf, labelOf, type Texts } from "./plant-draft.ts";
+import { bodyOf, type Draft, draftOf, labelOf } from "./plant-draft.ts";
 import { FieldInputs } from "./plant-form.ts";
 import { History } from "./plant-history.ts";
-import { capitalized, contract } from "./shown-contract.ts";
+import { contract } from "./shown-contract.ts";
 
-interface Plant {
-  id: string;
-  values: Texts;
-  createdAt: string;
-  token: string | null;
-  version: string;
-}
+type Plant = NonNullable<Answer<typeof getPlant>>;
 
 type Mode = "shown" | "edited" | "deleted";
 

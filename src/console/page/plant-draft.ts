@@ -1,7 +1,9 @@
 // The fields of a plant as an operator types them: their labels, and the plant of what was typed.
 // Its tests run without a browser.
 
-import { contract, groupName, type PageField } from "./shown-contract.ts";
+import { capitalized } from "../../core/contract/words.ts";
+import type { PageField } from "../page-contract.ts";
+import { contract, groupName } from "./shown-contract.ts";
 
 /**
  * The texts of a plant in the order of the contract's fields; null for a field that it does not
@@ -11,11 +13,6 @@ export type Texts = readonly (string | null)[];
 
 /** The text of each field as typed. */
 export type Draft = readonly string[];
-
-/** The indexes of the fields that a list has after the title and the group. */
-export function otherFields(): number[] {
-  return [...contract.fields.keys()].filter((index) => index !== contract.title && index !== contract.group);
-}
 
 /** Characters of a label; a name may have any number. */
 const labelCharactersMax = 60;
@@ -33,7 +30,7 @@ export function labelOf(field: string): string {
 
 function plainLabel(field: string): string {
   const words = field.replaceAll("_", " ").trim();
-  return words === "" ? JSON.stringify(field) : words.slice(0, 1).toUpperCase() + words.slice(1);
+  return words === "" ? JSON.stringify(field) : capitalized(words);
 }
 
 /** The field that groups plants, within a sentence; it is shown only where there is one. */

@@ -3,9 +3,10 @@
 import type { PlantChanges } from "../plant-changes.ts";
 import { type Answer, get, post } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
+import { formatCount } from "./formats.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
-import { formatCount, formatDate, html, untrustedText } from "./markup.ts";
+import { formatDate, html, untrustedText } from "./markup.ts";
 import { contract, formatPlants } from "./shown-contract.ts";
 
 type Edit = Answer<PlantChanges["history"]>["edits"][number];

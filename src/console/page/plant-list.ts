@@ -1,20 +1,22 @@
 // The list of plants: its search, its pages, and the plant that is open. What is shown is in the
 // address, see address.ts.
 
+import { capitalized, withArticle } from "../../core/contract/words.ts";
 import type { PlantCount } from "../plant-count.ts";
 import { type Address, linkTo, readAddress, showAddress } from "./address.ts";
 import { type Answer, get } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
+import { formatBytes, formatInteger } from "./formats.ts";
 import { useListener, useLoaded } from "./hooks.ts";
 import { useEffect, useRef, useState } from "./library.js";
-import { formatBytes, html, onSubmit, onValue, untrustedText } from "./markup.ts";
+import { html, onSubmit, onValue, untrustedText } from "./markup.ts";
 import { PlantDialog } from "./plant-dialog.ts";
 import { labelOf } from "./plant-draft.ts";
 import { PlantTable } from "./plant-table.ts";
 import { groupFilter, parseQuery, withGroup } from "./query.ts";
 import { isFull, type Page, useSearch } from "./search.ts";
 import { Selection } from "./selection.ts";
-import { article, capitalized, contract, formatPlants } from "./shown-contract.ts";
+import { contract, formatPlants } from "./shown-contract.ts";
 
 type Count = Answer<PlantCount["read"]>;
 
@@ -39,8 +41,8 @@ function searchHelp(): string {
   const { one, searched } = contract;
   if (searched.length === 0) return "";
   const names = searched.map((field) => labelOf(field).toLowerCase()).join(" or ");
-  const parts = searched.length <= namedFieldsMax ? names : `text of ${article(one)}`;
-  return `Any parts of ${article(parts)}, in any order. `;
+  const parts = searched.length <= namedFieldsMax ? names : `text of ${withArticle(one)}`;
+  return `Any parts of ${withArticle(parts)}, in any order. `;
 }
 
 export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
@@ -106,7 +108,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
       <header>
         <h2 id="plants-title">${capitalized(contract.many)}</h2>
         <p class="note count">${count !== null && countText(count)}</p>
-        <button type="button" class="main" onClick=${onAdd}>Add ${article(contract.one)}</button>
+        <button type="button" class="main" onClick=${onAdd}>Add ${withArticle(contract.one)}</button>
       </header>
       <form class="inline" role="search" aria-label=${capitalized(contract.many)} onSubmit=${onSubmit(() => search(query, "push"))}>
         <input
@@ -166,20 +168,18 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
 
 function countText({ plants, countedSoFar, bytes }: Count) {
   const number =
-    plants === null
-      ? `counting, ${(countedSoFar ?? 0).toLocaleString("en-US")} so far`
-      : formatPlants(plants);
+    plants === null ? `counting, ${formatInteger(countedSoFar ?? 0)} so far` : formatPlants(plants);
   return bytes === null ? number : `${number}, ${formatBytes(bytes)}`;
 }
 
 /** How far a search is. It appears only if the search takes a while. */
 function Progress({ page, total, onStop }: { page: Page | null; total: number | null; onStop: () => void }) {
   const { compared = 0, plants = [] } = page ?? {};
-  const of = total === null ? "" : ` of ${total.toLocaleString("en-US")}`;
+  const of = total === null ? "" : ` of ${formatInteger(total)}`;
   return html`
     <div class="inline searching">
       <p class="grow" role="status">
-        Searching… ${compared > 0 && `${compared.toLocaleString("en-US")}${of} ${contract.many} compared, ${plants.length.toLocaleString("en-US")} found.`}
+        Searching… ${compared > 0 && `${formatInteger(compared)}${of} ${contract.many} compared, ${formatInteger(plants.length)} found.`}
         <progress aria-label="Searching" value=${total === null || compared === 0 ? null : compared} max=${total ?? 1}></progress>
       </p>
       <button type="button" onClick=${onStop}>Stop</button>

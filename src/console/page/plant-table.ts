@@ -1,9 +1,11 @@
 // The table of plants: its boxes, and links to the plants.
 
-import { exactTime, formatDate, html, untrustedText } from "./markup.ts";
-import { groupLabel, labelOf, otherFields } from "./plant-draft.ts";
+import { capitalized } from "../../core/contract/words.ts";
+import { exactTime } from "./formats.ts";
+import { formatDate, html, untrustedText } from "./markup.ts";
+import { groupLabel, labelOf } from "./plant-draft.ts";
 import type { ListedPlant } from "./search.ts";
-import { capitalized, contract } from "./shown-contract.ts";
+import { contract } from "./shown-contract.ts";
 
 /** More columns do not fit: the list scrolls. */
 const textColumnsMax = 5;
@@ -23,7 +25,10 @@ export function PlantTable({
   onSelect: (ids: Set<string>) => void;
   onGroup: (group: string) => void;
 }) {
-  const others = otherFields();
+  /** The fields after the title and the group. */
+  const others = [...contract.fields.keys()].filter(
+    (index) => index !== contract.title && index !== contract.group,
+  );
   const shown = [contract.title, contract.group, ...others].filter((index) => index >= 0);
   /**
    * The columns that are as wide as their texts: the first one is not, and the time of creation is.

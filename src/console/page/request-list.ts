@@ -3,10 +3,11 @@
 import type { RecentRequests } from "../recent-requests.ts";
 import { type Answer, get } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
+import { exactTime, formatInteger, formatTime } from "./formats.ts";
 import { useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
 import { LogTable } from "./log-table.ts";
-import { exactTime, formatTime, html, onValue, untrustedText } from "./markup.ts";
+import { html, onValue, untrustedText } from "./markup.ts";
 
 type RecentRequest = RequestList["requests"][number];
 
@@ -45,9 +46,9 @@ export function Requests({ tick }: { tick: number }) {
           value=${code}
           onChange=${onValue((chosen) => show({ code: chosen, count: firstCount }))}
         >
-          <option value="">All codes (${total.toLocaleString("en-US")})</option>
-          <option value="errors">All errors (${errors.toLocaleString("en-US")})</option>
-          ${codes.map(([each, number]) => html`<option value=${each}>${codeLabels[each] ?? each} (${number.toLocaleString("en-US")})</option>`)}
+          <option value="">All codes (${formatInteger(total)})</option>
+          <option value="errors">All errors (${formatInteger(errors)})</option>
+          ${codes.map(([each, number]) => html`<option value=${each}>${codeLabels[each] ?? each} (${formatInteger(number)})</option>`)}
           ${code !== "" && code !== "errors" && !(code in (list?.counts ?? {})) && html`<option value=${code}>${codeLabels[code] ?? code} (0)</option>`}
         </select>
       </header>
@@ -56,7 +57,7 @@ export function Requests({ tick }: { tick: number }) {
       ${list !== null && list.requests.length > 0 && html`<${LogTable} columns=${["Time", "Code", "Message", "Token"]} rows=${list.requests.map(toRow)} />`}
       ${
         matching > count &&
-        html`<button type="button" class="link" onClick=${() => show({ code, count: countMax })}>Show all ${matching.toLocaleString("en-US")}</button>`
+        html`<button type="button" class="link" onClick=${() => show({ code, count: countMax })}>Show all ${formatInteger(matching)}</button>`
       }
     </section>
   `;

@@ -1,13 +1,8 @@
 // The samples that the page has of the server.
 
-import type { Sample } from "../recent-samples.ts";
+import type { RecentSamples } from "../recent-samples.ts";
 
-export interface History {
-  first: number;
-  samples: Sample[];
-  sampleMs: number;
-  samplesMax: number;
-}
+export type History = ReturnType<RecentSamples["since"]>;
 
 export const emptyHistory: History = { first: 0, samples: [], sampleMs: 5_000, samplesMax: 720 };
 

@@ -3,9 +3,10 @@
 import type { RecordedMessage, RecordedRequest } from "../../../packages/sandbox/src/control-types.ts";
 import { control } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
+import { exactTime, formatBytes } from "./formats.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { LogTable } from "./log-table.ts";
-import { exactTime, formatBytes, html, untrustedText } from "./markup.ts";
+import { html, untrustedText } from "./markup.ts";
 
 /** The numbers of the oldest request that the sandbox has, and of the newest one. */
 export interface LogNumbers {

@@ -4,9 +4,10 @@ import type { StoredRule } from "../../../packages/sandbox/src/control-types.ts"
 import { toExactJson } from "../../core/contract/exact-json.ts";
 import { control } from "./api.ts";
 import { ActionDialog, ErrorMessage } from "./dialogs.ts";
+import { formatCount } from "./formats.ts";
 import { useCall } from "./hooks.ts";
 import { useState } from "./library.js";
-import { formatCount, html, untrustedText } from "./markup.ts";
+import { html, untrustedText } from "./markup.ts";
 import { contract, groupName } from "./shown-contract.ts";
 import { Choice, TextField } from "./text-field.ts";
 

@@ -21,8 +21,12 @@ export function wordsOf(
 
 /** A name for an operation, such as listTrainTrips. */
 export function operationName(verb: string, noun: string): string {
-  const words = noun.split(" ").map((word) => word.slice(0, 1).toUpperCase() + word.slice(1));
-  return verb + words.join("");
+  return verb + noun.split(" ").map(capitalized).join("");
+}
+
+/** A word at the start of a sentence or a title. */
+export function capitalized(word: string): string {
+  return word.slice(0, 1).toUpperCase() + word.slice(1);
 }
 
 /** A word with "a" or "an" before it. */

@@ -4,7 +4,8 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { bodyOf } from "../../../src/console/page/plant-draft.ts";
-import { type PageContract, useContract } from "../../../src/console/page/shown-contract.ts";
+import { useContract } from "../../../src/console/page/shown-contract.ts";
+import type { PageContract } from "../../../src/console/page-contract.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { engines } from "../../support/engines.ts";
