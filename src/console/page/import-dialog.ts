@@ -15,14 +15,14 @@ type ImportReport = Answer<Imports["run"]>;
 /** Characters of the rejected records that are shown; the download has more. */
 const shownRejectionsMax = 16_384;
 
+const listFormat = new Intl.ListFormat("en-GB");
+
 function columns() {
   const named = (isRequired: boolean) =>
-    contract.fields.flatMap((field) => (field.isRequired === isRequired ? [field.name] : []));
+    contract.fields.filter((field) => field.isRequired === isRequired).map(({ name }) => name);
   const optional = named(false);
   const others = optional.length === 0 ? "" : `, and optionally ${optional.join(", ")}`;
-  const required = named(true);
-  const first = [contract.id.name, ...required.slice(0, -1)].join(", ");
-  return `${[first, ...required.slice(-1)].join(" and ")}${others}`;
+  return listFormat.format([contract.id.name, ...named(true)]) + others;
 }
 
 export function ImportDialog({ onImported, onClose }: { onImported: () => void; onClose: () => void }) {

@@ -17,6 +17,7 @@ export function FieldInputs({
   isMultiline?: boolean;
   onDraft: (draft: Draft) => void;
 }) {
+  const lines = { isMultiline: true, rows: 2, spellcheck: false };
   return contract.fields.map(({ name, input, isRequired: required, hint }, index) => {
     const shared = {
       label: labelOf(name),
@@ -25,18 +26,20 @@ export function FieldInputs({
       value: draft[index] ?? "",
       onText: (text: string) => onDraft(draft.with(index, text)),
     };
-    if (input === "text")
-      return html`<${TextField} dir="auto" isOptional=${!required} isMultiline=${isMultiline} hint=${hint} ...${isMultiline && { rows: 2, spellcheck: false }} ...${shared} />`;
-    if (input === "json")
-      return html`<${TextField} class="mono" isOptional=${!required} isMultiline rows=${2} spellcheck=${false} hint=${hint} ...${shared} />`;
-    // Not of the type "number", in which browsers round.
-    if (input === "number")
-      return html`<${TextField} inputmode="decimal" isOptional=${!required} required=${required} hint=${hint} ...${shared} />`;
-    const values = input === "boolean" ? ["true", "false"] : input.filter((value) => value !== "");
-    return html`<${Choice}
-      required=${required && values.length === input.length}
-      options=${["", ...values].map((value) => [value, value || (required ? "" : "none")])}
-      ...${shared}
-    />`;
+    if (input === "boolean" || typeof input === "object") {
+      const values = input === "boolean" ? ["true", "false"] : input.filter((value) => value !== "");
+      return html`<${Choice}
+        required=${required && values.length === input.length}
+        options=${["", ...values].map((value) => [value, value || (required ? "" : "none")])}
+        ...${shared}
+      />`;
+    }
+    const attributes = {
+      text: { dir: "auto", ...(isMultiline && lines) },
+      json: { class: "mono", ...lines },
+      // Not of the type "number", in which browsers round.
+      number: { inputmode: "decimal", required },
+    };
+    return html`<${TextField} isOptional=${!required} hint=${hint} ...${attributes[input]} ...${shared} />`;
   });
 }

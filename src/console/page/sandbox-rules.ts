@@ -72,31 +72,30 @@ function fieldCondition(name: string, value: string): object {
   return ownConditions.includes(name) ? { body: { [name]: value } } : { [name]: value };
 }
 
-const examples = (): readonly (readonly [label: string, rule: object])[] => [
-  ["Each request is over the rate limit", { outcome: { error: 42900 } }],
-  [
-    "One create is stored, and answered with 503",
-    { times: 1, match: { method: "POST" }, outcome: { error: 50300, commit: true } },
-  ],
-  [
-    `One ${contract.one} in ten waits for two seconds`,
-    { match: { share: 0.1 }, outcome: { delay: { seconds: 2 } } },
-  ],
-  ...(contract.id.isText
-    ? []
-    : [["One id fails", { match: { id: 42 }, outcome: { error: 50000 } }] as const]),
-  ...[groupName()]
-    .filter((name) => name !== undefined)
-    .map(
-      (name) =>
-        [
-          `One ${name} is dropped before the commit`,
-          { match: fieldCondition(name, contract.groupExample), outcome: { drop: "beforeCommit" } },
-        ] as const,
-    ),
-  ["The response is cut off", { outcome: { body: "truncated" } }],
-  ["The response is slow", { outcome: { bytesPerSecond: 10 } }],
-];
+type Example = readonly [label: string, rule: object];
+
+function examples(): Example[] {
+  const group = groupName();
+  const all: (Example | false)[] = [
+    ["Each request is over the rate limit", { outcome: { error: 42900 } }],
+    [
+      "One create is stored, and answered with 503",
+      { times: 1, match: { method: "POST" }, outcome: { error: 50300, commit: true } },
+    ],
+    [
+      `One ${contract.one} in ten waits for two seconds`,
+      { match: { share: 0.1 }, outcome: { delay: { seconds: 2 } } },
+    ],
+    !contract.id.isText && ["One id fails", { match: { id: 42 }, outcome: { error: 50000 } }],
+    group !== undefined && [
+      `One ${group} is dropped before the commit`,
+      { match: fieldCondition(group, contract.groupExample), outcome: { drop: "beforeCommit" } },
+    ],
+    ["The response is cut off", { outcome: { body: "truncated" } }],
+    ["The response is slow", { outcome: { bytesPerSecond: 10 } }],
+  ];
+  return all.filter((example) => example !== false);
+}
 
 function AddRule({ onAdded, onClose }: { onAdded: () => Promise<void>; onClose: () => void }) {
   const all = examples();
