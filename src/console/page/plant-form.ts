@@ -27,9 +27,10 @@ export function FieldInputs({
       onText: (text: string) => onDraft(draft.with(index, text)),
     };
     if (input === "boolean" || typeof input === "object") {
-      const values = input === "boolean" ? ["true", "false"] : input.filter((value) => value !== "");
+      const choices = input === "boolean" ? ["true", "false"] : input;
+      const values = choices.filter((value) => value !== "");
       return html`<${Choice}
-        required=${required && values.length === input.length}
+        required=${required && values.length === choices.length}
         options=${["", ...values].map((value) => [value, value || (required ? "" : "none")])}
         ...${shared}
       />`;

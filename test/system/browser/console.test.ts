@@ -230,6 +230,7 @@ test.concurrent("fields of every type and name are listed, edited and sent, each
     await page.getByRole("button", { name: "Add a parcel" }).click();
     await dialog.getByLabel("Id").fill("8");
     await dialog.getByLabel("sender", { exact: true }).fill("Eve");
+    expect(await dialog.getByLabel("Fragile").getAttribute("required")).not.toBeNull();
     await dialog.getByLabel("Fragile").selectOption("true");
     await dialog.getByLabel("Count").fill("12");
     await dialog.getByLabel("Note").fill("null");
