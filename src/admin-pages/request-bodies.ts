@@ -16,8 +16,19 @@ export class RequestBodies {
     this.#reader = new BodyReader(limits);
   }
 
-  /** @param peer the address at the other end of the connection. */
-  async bytes(request: Request, peer: string): Promise<Uint8Array> {
+  /**
+   * Reads a JSON object, in which an integer that is not safe is a bigint.
+   *
+   * @param peer the address at the other end of the connection.
+   */
+  async json(request: Request, peer: string): Promise<Readonly<Record<string, unknown>>> {
+    const value = parseJson(await this.#bytes(request, peer));
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      throw new AdminError(400, "The body must be a JSON object.");
+    return value as Readonly<Record<string, unknown>>;
+  }
+
+  async #bytes(request: Request, peer: string): Promise<Uint8Array> {
     // Rejects if the client disconnects before its body has arrived.
     const bytes = await this.#reader.read(request, { key: peer }).catch(() => undefined);
     if (bytes === undefined) throw new AdminError(400, "The body has not arrived.");
@@ -28,14 +39,6 @@ export class RequestBodies {
       : bytes.message;
     // The rest of the body is not read.
     throw new AdminError(statusOf(bytes.code), message, { Connection: "close" });
-  }
-
-  /** A JSON object, in which an integer that is not safe is a bigint. */
-  async json(request: Request, peer: string): Promise<Readonly<Record<string, unknown>>> {
-    const value = parseJson(await this.bytes(request, peer));
-    if (typeof value !== "object" || value === null || Array.isArray(value))
-      throw new AdminError(400, "The body must be a JSON object.");
-    return value as Readonly<Record<string, unknown>>;
   }
 }
 

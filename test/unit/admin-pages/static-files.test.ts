@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
-import { staticFiles } from "../../src/admin-pages/static-files.ts";
+import { staticFiles } from "../../../src/admin-pages/static-files.ts";
 
 const script = "export const answer = 42;\n".repeat(20_000);
 
