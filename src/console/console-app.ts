@@ -30,7 +30,7 @@ export interface ConsoleOptions {
   readonly wallNow: () => number;
   /** Host names that the admin listener is reached by, in addition to addresses and localhost. */
   readonly names: readonly string[];
-  /** Their headers give the address of a client that logs in. */
+  /** Proxies whose headers give the address of a client. */
   readonly trustedProxies: TrustedProxies;
   readonly passwordHash: string | undefined;
   readonly bodyBytesMax: number;
@@ -83,9 +83,7 @@ export function consoleApp(
   const bodies = new RequestBodies(bodyLimits);
   const clientOf = (c: Context<Env>) => options.trustedProxies.clientAddress(c.req.raw, c.env.peer);
   const api = new Hono<Env>();
-  /**
-   * Responds with what a call returns: a whole response, or what becomes JSON, nothing for `{}`.
-   */
+  /** Responds with the result of a call as JSON, `{}` without one. A Response is sent as it is. */
   const read = (path: string, call: (parameters: URLSearchParams) => unknown) =>
     api.get(path, async (c) => toResponse(await call(parametersOf(c))));
   const write = (path: string, call: (body: Body, client: string) => unknown) =>

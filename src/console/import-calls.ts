@@ -24,7 +24,7 @@ const batchPlantsMax = 512;
 
 const reportBytesMax = 8 * 2 ** 20;
 
-/** The texts of a difference, in UTF-16 code units. */
+/** Longer texts of a difference are cut, in UTF-16 code units. */
 const listedTextLength = 300;
 
 /** One at a time: two at once would only wait for each other's commits. */
@@ -83,7 +83,7 @@ async function importFile(
   const encoding = new EncodingGuess();
   const onRejected = (record: RejectedRecord) => {
     const line = rejections.add(record);
-    // Only the first ones, also where a later one would fit.
+    // Stops at the first line that does not fit, even if a later one would.
     const isFull = report.length + 1 < counts.rejected;
     if (isFull || reportBytes + line.length > reportBytesMax) return;
     report.push(line);

@@ -1,10 +1,10 @@
-// What the page knows of the contract: the server parses and validates, and the page shows texts.
+// The part of the contract that the page gets: it shows texts, which the server parses and validates.
 
 import type { Contract, Field } from "../core/contract/contract.ts";
 import { sampleBody } from "../core/contract/plant.ts";
 import { capitalized } from "../core/contract/words.ts";
 
-/** A field as a form has it. */
+/** A field of a form. */
 export interface PageField {
   readonly name: string;
   readonly input: "text" | "number" | "json" | "boolean" | readonly string[];
@@ -31,15 +31,12 @@ export interface PageContract {
     readonly hint: string;
   };
   readonly fields: readonly PageField[];
-  /**
-   * The index of the field that lists show first, and of the one by which they group; -1 if there
-   * is none.
-   */
+  /** The indexes of the field that lists show first and of the field that groups; -1 for none. */
   readonly title: number;
   readonly group: number;
-  /** The names of the fields whose words a search finds. */
+  /** The names of the fields that a search looks through. */
   readonly searched: readonly string[];
-  /** A group that examples have. */
+  /** A group for examples; "" if no field groups. */
   readonly groupExample: string;
   readonly sampleBody: string;
 }

@@ -59,8 +59,8 @@ export class PlantChanges {
   }
 
   /**
-   * Edits plants. Those are left that are no longer what was shown, or that would become larger
-   * than a client may send.
+   * Edits plants, except those that have changed since they were shown, and those that would become
+   * larger than a client may send.
    *
    * @param plants each an id, percent-encoded, a colon and the version that was shown; separated by
    *   spaces.
@@ -163,7 +163,7 @@ export class PlantChanges {
     return { kind: "group", group };
   }
 
-  /** The plant of a body of the public operation. Throws an AdminError with the message of that. */
+  /** Parses a body of the public operation. Throws a BadRequestError with the message of that. */
   #parsePlant(body: string): Plant {
     const { bodyBytesMax } = this.#context;
     if (Buffer.byteLength(body) > bodyBytesMax)

@@ -11,9 +11,9 @@ import { damaged } from "../operations/stored-plants.ts";
 import { searchedFields } from "./page-contract.ts";
 import { parseId } from "./parameters.ts";
 
-/** Which plants to find: those that match all that is given. */
+/** A plant is found if it matches every condition that is given. */
 export interface Filter {
-  /** Each is in one of the text fields. */
+  /** One of the text fields contains each of them. */
   readonly words: readonly string[];
   /** The whole text of the field that groups plants; null for plants without one. */
   readonly group?: string | null | undefined;
@@ -61,9 +61,7 @@ const rangeMs = 20;
 const rangePlantsFirst = 1_000;
 const rangePlantsMax = 1_000_000;
 
-/**
- * The filter of a request, which the page has parsed from what was typed. Throws a BadRequestError.
- */
+/** Reads the filter of a request; the page parses what was typed. Throws a BadRequestError. */
 export function parseFilter(contract: Contract, parameters: URLSearchParams): Filter {
   const {
     groupField,
@@ -152,7 +150,7 @@ function groupColumn({ type }: Field, group: string): string {
   return String(type.toColumn(value === undefined ? group : value));
 }
 
-/** The conditions that a plant matches a filter except for its id, each after an AND. */
+/** The conditions of a filter, except for those of the id, each after an AND. */
 function conditionsOf(
   contract: Contract,
   sql: SqlConnection,

@@ -15,8 +15,8 @@ const textLengthMax = 500;
 const pathCharactersMax = 300;
 
 /**
- * Two rings of the records that exist anyway: a request costs one assignment. Errors have one of
- * their own, so that successes do not push them out.
+ * Two rings of records that the server makes anyway: a request costs one assignment. Errors have a
+ * ring of their own, so that successes do not push them out.
  */
 export class RecentRequests {
   readonly #all: Ring;
@@ -43,8 +43,8 @@ export class RecentRequests {
   }
 
   /**
-   * Lists the newest requests: all, or those of a code, which is an error's number, `errors` for
-   * all of them, created, unchanged or clientAborted.
+   * Lists the newest requests: all, or those with a code: the number of an error, `errors` for all
+   * errors, `created`, `unchanged` or `clientAborted`.
    */
   list(parameters: URLSearchParams) {
     const code = parameters.get("code") ?? "";

@@ -35,7 +35,7 @@ export function post<Result>(path: string, body: Record<string, string>): Promis
 }
 
 /**
- * Sends a file of any size, and reports how much of it is sent. fetch has no progress of uploads.
+ * Sends a file of any size, and reports how much of it is sent, which fetch cannot.
  */
 export function postFile<Result>(
   path: string,
@@ -67,7 +67,7 @@ export function postFile<Result>(
 /**
  * A call to the control of a sandbox. Returns null for a response without a body.
  *
- * @param path below that of control, such as /clock.
+ * @param path such as /clock, below the path of control.
  * @param body JSON.
  */
 export function control<Result>(

@@ -17,7 +17,7 @@ interface Session {
 }
 
 function App() {
-  /** null if it is not known. */
+  /** null until the server has responded. */
   const [session, setSession] = useState<Session | null>(null);
   const [isReachable, setReachable] = useState(true);
   const load = async () => {

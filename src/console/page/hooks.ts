@@ -16,14 +16,12 @@ export function useCall() {
   return { isBusy, error, setError, call };
 }
 
-/**
- * Unfinished data is loaded again after this time, also after an error. It is shorter than a tick.
- */
+/** Unfinished data is loaded again after this time, even after an error: sooner than by a tick. */
 const unfinishedMs = 500;
 
 /**
- * Data that is loaded when the component appears, and again when a dependency changes. Data that
- * cannot be loaded stays as it was, beside an error.
+ * Loads data when the component appears, and again when a dependency changes. If a load fails, the
+ * last data stays, with an error beside it.
  */
 export function useLoaded<Data>(
   load: () => Promise<Data>,

@@ -27,7 +27,7 @@ function columns() {
 
 export function ImportDialog({ onImported, onClose }: { onImported: () => void; onClose: () => void }) {
   const [chosen, setChosen] = useState<File | null>(null);
-  /** Whether plants that differ are replaced, of which a dry run tells first. */
+  /** Whether plants that differ are replaced, after a dry run. */
   const [replaces, setReplaces] = useState(false);
   const [report, setReport] = useState<ImportReport | null>(null);
   /** The bytes of the file that the server has received. */
@@ -117,7 +117,7 @@ function toBytes(report: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(report, (character) => character.charCodeAt(0));
 }
 
-/** The field takes a file that is dropped on it, too. */
+/** A file can also be dropped on the field. */
 function FileField({ onChoose }: { onChoose: (file: File) => void }) {
   const choose = ({ currentTarget }: Event & { currentTarget: HTMLInputElement }) => {
     const [file] = currentTarget.files ?? [];

@@ -1,4 +1,4 @@
-// The fields of a plant as an operator types them: their labels, and the plant of what was typed.
+// The fields of a plant in a form: their labels, their texts, and the body made from what was typed.
 // Its tests run without a browser.
 
 import { capitalized } from "../../core/contract/words.ts";
@@ -66,7 +66,7 @@ export function bodyOf(id: string, draft: Draft, stored: Texts = []): string {
 function jsonOf({ name, input, isText, isNullable }: PageField, text: string): string {
   if (isNullable && text === "null") return text;
   if (isText) {
-    // Where null is possible, the text of that word has quotes, and so has a text with quotes.
+    // If null is possible, the text "null" is typed in quotes, and so is a text that has quotes.
     const isQuoted = isNullable && /^".*"$/s.test(text) && jsonFault(text) === undefined;
     return isQuoted ? text : JSON.stringify(text);
   }

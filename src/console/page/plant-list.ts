@@ -34,7 +34,7 @@ function filterExamples() {
   ];
 }
 
-/** Fields that the help of the search names, at most. */
+/** If more fields are searched, the help of the search does not name them. */
 const namedFieldsMax = 3;
 
 function searchHelp(): string {
@@ -49,7 +49,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   const [address, setAddress] = useState(readAddress);
   /** The search field, which may not have been submitted. */
   const [query, setQuery] = useState(address.query);
-  /** Counts the searches that were asked for: each is loaded, also the same again. */
+  /** Counts the searches, so that the same one is loaded again when it is submitted again. */
   const [asks, setAsks] = useState(0);
   /** The ids of the plants whose boxes are checked, also those on other pages. */
   const [selected, setSelected] = useState(new Set<string>());

@@ -30,15 +30,13 @@ export function PlantTable({
     (index) => index !== contract.title && index !== contract.group,
   );
   const shown = [contract.title, contract.group, ...others].filter((index) => index >= 0);
-  /**
-   * The columns that are as wide as their texts: the first one is not, and the time of creation is.
-   */
+  /** The columns that are as wide as their texts: the time of creation, and all but the first. */
   const textColumns = Math.max(1, shown.length);
   const pageIds = new Set(plants.map(({ id }) => id));
   const isPageSelected = pageIds.isSubsetOf(selected);
   /**
-   * A click anywhere on a row opens its plant, but for one on a control, or one that ends a
-   * selection of text.
+   * A click anywhere on a row opens its plant, except on a control, or at the end of a selection of
+   * text.
    */
   const openRow = (event: MouseEvent, id: string) => {
     const target = event.target as Element;

@@ -22,7 +22,7 @@ type Run = (change: () => Promise<unknown>, done: string) => Promise<void>;
 
 const hourSeconds = 3_600;
 
-/** `onChanged` is called when plants, tokens or requests may be others. */
+/** `onChanged` is called when plants, tokens or requests may have changed. */
 export function Sandbox({ tick, onChanged }: { tick: number; onChanged: () => void }) {
   const load = async () => {
     const [sandbox, rules] = await Promise.all([

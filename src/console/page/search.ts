@@ -78,7 +78,7 @@ export function useSearch({ query, after }: Address, dependencies: readonly unkn
   return { page, isRunning, stop, resume: () => page !== null && run(page, false) };
 }
 
-/** The first plants that a search finds, at most. */
+/** Finds the plants of a search, up to a number of them. */
 export async function findAll(query: string, plantsMax: number) {
   const found: ListedPlant[] = [];
   let next: string | null = "";

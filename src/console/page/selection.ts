@@ -18,7 +18,7 @@ type Change = "delete" | "group";
 /** Plants that can be edited at once. */
 const plantsMax = 10_000;
 
-/** Plants that a sentence names. */
+/** A sentence names at most this many plants. */
 const namedMax = 20;
 
 /** `query` is the search that is shown, `versions` those of the plants that were shown. */

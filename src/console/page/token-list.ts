@@ -16,7 +16,7 @@ interface Opened {
   name: string;
 }
 
-/** A token that is shown, the only time. */
+/** A new token, which is shown only once. */
 interface Issued {
   title: string;
   token: string;
