@@ -59,12 +59,16 @@ export class MemoryContext implements ConsoleContext, AsyncDisposable {
   }
 }
 
-/** Reads the contract of a resource with these properties besides its id. */
-export function contractWith(
-  properties: object,
-  required: readonly string[] = [],
-  annotations: object = {},
-): Promise<Contract> {
+/** The status of the response to a call, which a rejection has. */
+export function statusOf(call: Promise<unknown>): Promise<number> {
+  return call.then(
+    () => 200,
+    ({ status }) => status,
+  );
+}
+
+/** The description of things, which have these properties besides their id. */
+export function documentWith(properties: object, required: readonly string[] = [], annotations: object = {}) {
   const schema = {
     type: "object",
     required: ["id", ...required],
@@ -74,7 +78,12 @@ export function contractWith(
   const content = { "application/json": { schema } };
   const post = { requestBody: { content }, responses: { 201: { description: "stored", content } } };
   const info = { title: "Things", version: "1" };
-  return readContract({ text: JSON.stringify({ openapi: "3.1.0", info, paths: { "/things": { post } } }) });
+  return { openapi: "3.1.0", info, paths: { "/things": { post } } };
+}
+
+/** Reads the contract of a description of `documentWith`. */
+export function contractWith(...description: Parameters<typeof documentWith>): Promise<Contract> {
+  return readContract({ text: JSON.stringify(documentWith(...description)) });
 }
 
 export class ConsoleClient {

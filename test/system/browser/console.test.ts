@@ -5,6 +5,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { accessibilityFaults, type Page, TestBrowser, untilTrue } from "../../support/browser.ts";
+import { documentWith } from "../../support/console.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
@@ -256,42 +257,31 @@ test.concurrent("fields of every type and name are listed, edited and sent, each
 
 test.concurrent("resources without texts have neither titles nor groups, and are listed, searched by id, and edited", async () => {
   using folder = new TemporaryFolder();
-  const contract = folder.file("readings.yaml");
-  const schema = {
-    type: "object",
-    required: ["id", "value"],
-    properties: {
-      id: { type: "integer" },
-      value: { type: "integer", examples: [3] },
-      "": { type: "boolean" },
-    },
-  };
-  const content = { "application/json": { schema } };
-  const post = { requestBody: { content }, responses: { 201: { description: "stored", content } } };
+  const contract = folder.file("things.yaml");
+  const properties = { value: { type: "integer", examples: [3] }, "": { type: "boolean" } };
   const document = {
-    openapi: "3.1.0",
+    ...documentWith(properties, ["value"]),
     info: { title: "R&D", version: "1" },
     security: [{ token: [] }],
     components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
-    paths: { "/readings": { post } },
   };
   await Bun.write(contract, JSON.stringify(document));
   await withPage(browser, { args: ["--contract", contract] }, async ({ page, server, console }) => {
     await page.goto(console);
     expect(await page.title()).toBe("R&D console");
-    await page.getByText("There are no readings yet. Add one here, or send POST /readings.").waitFor();
-    await page.getByRole("button", { name: "Add a reading" }).click();
+    await page.getByText("There are no things yet. Add one here, or send POST /things.").waitFor();
+    await page.getByRole("button", { name: "Add a thing" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Id").fill("-7");
     await dialog.getByLabel("Value").fill("9007199254740993");
     await dialog.getByLabel('""').selectOption("true");
     expect(await accessibilityFaults(page)).toEqual([]);
-    await dialog.getByRole("button", { name: "Add reading" }).click();
-    await dialog.getByText("Reading -7 is stored.").waitFor();
+    await dialog.getByRole("button", { name: "Add thing" }).click();
+    await dialog.getByText("Thing -7 is stored.").waitFor();
     await page.keyboard.press("Escape");
-    await page.getByRole("link", { name: "Reading -7" }).waitFor();
+    await page.getByRole("link", { name: "Thing -7" }).waitFor();
     await assertNoHorizontalScroll(page);
-    await page.getByLabel("Select reading -7").check();
+    await page.getByLabel("Select thing -7").check();
     expect(await page.getByRole("button", { name: /^Set the / }).count()).toBe(0);
     await searchFor(page, "group:x");
     await page.getByText("There is no filter group: here.").waitFor();

@@ -8,18 +8,12 @@ import type { Contract } from "../../../src/core/contract/contract.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { EditRun } from "../../../src/operations/edits.ts";
-import { consoleContext, contractWith, MemoryContext } from "../../support/console.ts";
+import { consoleContext, contractWith, MemoryContext, statusOf } from "../../support/console.ts";
 import { plant, plantStore, toPlants } from "../../support/contracts.ts";
 import { plantJson } from "../../support/http.ts";
 import { settled } from "../../support/settled.ts";
 
 const client = "192.0.2.1";
-
-const statusOf = (work: () => Promise<unknown>) =>
-  new Promise((resolve) => resolve(work())).then(
-    () => 200,
-    ({ status }) => status,
-  );
 
 /** The plants 0 to `count` - 1. */
 function roses(count: number) {
@@ -42,7 +36,7 @@ async function shown(context: MemoryContext, parameters: Record<string, string> 
 test("a plant is created with the checks of the public operation", async () => {
   await using context = await MemoryContext.of(roses(2));
   const changes = new PlantChanges(context);
-  const create = (body: string) => statusOf(() => changes.create({ body }, client));
+  const create = (body: string) => statusOf(changes.create({ body }, client));
   expect(await create(plantJson(9_007_199_254_740_993n, "Hoya"))).toBe(200);
   expect(await create(plantJson(9_007_199_254_740_993n, "Hoya"))).toBe(200);
   expect(await create(plantJson(1n, "Hoya"))).toBe(400);
@@ -84,7 +78,7 @@ test("a plant is replaced and deleted only while it is what the operator was sho
     "{",
     plantJson(7n, "x".repeat(context.bodyBytesMax)),
   ])
-    expect(await statusOf(() => edit(second, "replace", invalid))).toBe(400);
+    expect(await statusOf(edit(second, "replace", invalid))).toBe(400);
   expect(await edit(second, "delete")).toMatchObject({ edited: 1 });
   expect(await edit(second, "delete")).toMatchObject({ edited: 0, left: [7n] });
   expect(context.emitted.map((event) => ("message" in event ? event.message : event.kind))).toEqual([
@@ -134,7 +128,7 @@ test("many plants get a tag, and are deleted, in one run each, but not what has 
     ["3:x", "group", "\0"],
     [tooMany, "delete", ""],
   ] as const)
-    expect(await statusOf(() => edit(plants, change, value))).toBe(400);
+    expect(await statusOf(edit(plants, change, value))).toBe(400);
 });
 
 test("a group may be null, which is not the text of that word, and a required one cannot be removed", async () => {
@@ -143,7 +137,7 @@ test("a group may be null, which is not the text of that word, and a required on
     await context.store.create(toEntries([{ id: 1n, values: ["a"] }]));
     const changes = new PlantChanges(context);
     const edit = { plants: await shown(context), change: "group", value };
-    const status = await statusOf(() => changes.edit(edit, client));
+    const status = await statusOf(changes.edit(edit, client));
     return [status, context.store.get(1n)?.values[0], (await shown(context, { group: value })) !== ""];
   };
   const nullable = await contractWith({ group: { type: ["string", "null"] } }, [], {
@@ -188,8 +182,8 @@ test("the history of a plant has its newest edits, and undoes them", async () =>
   expect(await undo(deletion, "7")).toEqual({ undone: 1, unchanged: 0, leftCount: 0 });
   expect(await undo(change, "")).toEqual({ undone: 1, unchanged: 0, leftCount: 0 });
   expect(context.store.get(7n)).toEqual(plant({ id: 7n, name: "Rosa" }));
-  expect(await statusOf(() => undo(change, "8"))).toBe(404);
-  expect(await statusOf(() => undo(change, "x"))).toBe(400);
+  expect(await statusOf(undo(change, "8"))).toBe(404);
+  expect(await statusOf(undo(change, "x"))).toBe(400);
 
   for (let count = 0; count < 98; count++) await edit("group", String(count));
   const { edits, isComplete } = await history({ id: "7" });

@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { TokenCalls } from "../../../src/console/token-calls.ts";
 import { MemoryStore } from "../../../src/sandbox/memory-store.ts";
+import { statusOf } from "../../support/console.ts";
 import { plantStore } from "../../support/contracts.ts";
 
 const dayMs = 86_400_000;
@@ -26,11 +27,6 @@ test("tokens are issued, rotated with an overlap, and revoked, and other request
     ]),
   );
 
-  const statusOf = (work: Promise<unknown>) =>
-    work.then(
-      () => 200,
-      ({ status }) => status,
-    );
   const rotate = (changed: object) =>
     statusOf(tokens.rotate({ name: "shop", overlap: "1d", expires: "", ...changed }));
   expect(await statusOf(tokens.issue({ name: "shop", expires: "" }))).toBe(409);
