@@ -10,6 +10,7 @@ import { EncodingGuess } from "../operations/encoding.ts";
 import { type FormatName, formatNames, readRecords } from "../operations/file-format.ts";
 import { importPlants, newCounts, type RejectedRecord, StoreUnavailable } from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
+import { parts } from "../operations/parts.ts";
 import { RejectionReport } from "../operations/rejections.ts";
 import type { ConsoleContext } from "./console-context.ts";
 import { parseChoice } from "./parameters.ts";
@@ -158,11 +159,11 @@ function smallBatches({ store, countCreated }: ConsoleContext): Pick<PlantStore,
     contract: store.contract,
     async create(entries) {
       const outcomes: Outcome[] = [];
-      for (let at = 0; at < entries.length; at += batchPlantsMax) {
-        const some = await store.create(entries.slice(at, at + batchPlantsMax));
+      for (const batch of parts(entries, batchPlantsMax)) {
+        const some = await store.create(batch);
         const count = (outcome: Outcome) => some.filter((each) => each === outcome).length;
         countCreated(count("created"), count("unchanged"));
-        for (const outcome of some) outcomes.push(outcome);
+        outcomes.push(...some);
       }
       return outcomes;
     },

@@ -7,6 +7,7 @@ import { errorMessage } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { exportText } from "../operations/export.ts";
 import { formatNames } from "../operations/file-format.ts";
+import { parts } from "../operations/parts.ts";
 import { findPlants, type StoredPlant } from "../operations/stored-plants.ts";
 import type { ConsoleContext } from "./console-context.ts";
 import { parseChoice, parseId } from "./parameters.ts";
@@ -116,9 +117,7 @@ async function* readAll(
       isDescending: false,
       plantsMax: idsPerRead,
     });
-    for (let at = 0; at < ids.length; at += plantsPerRead) {
-      yield await readPlants(contract, sql, ids.slice(at, at + plantsPerRead));
-    }
+    for (const some of parts(ids, plantsPerRead)) yield await readPlants(contract, sql, some);
     after = next;
   } while (after !== undefined);
 }

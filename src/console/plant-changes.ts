@@ -12,6 +12,7 @@ import { errorOfOutcome } from "../core/http/exchange.ts";
 import type { Notice } from "../core/observability/server-event.ts";
 import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import { type EditCounts, EditRun, type HistoryEntry, listEdits, undoRun } from "../operations/edits.ts";
+import { parts } from "../operations/parts.ts";
 import { findPlants } from "../operations/stored-plants.ts";
 import type { ConsoleContext } from "./console-context.ts";
 import { parseId } from "./parameters.ts";
@@ -79,8 +80,7 @@ export class PlantChanges {
     const run = this.startRun(client);
     const left: PlantId[] = [];
     try {
-      for (let at = 0; at < shown.length; at += editsMax) {
-        const some = shown.slice(at, at + editsMax);
+      for (const some of parts(shown, editsMax)) {
         const stored = await findPlants(
           this.#contract,
           sql,

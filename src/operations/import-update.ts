@@ -14,6 +14,7 @@ import {
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import type { CsvHeader } from "./csv.ts";
 import type { EditRun } from "./edits.ts";
+import { parts } from "./parts.ts";
 import type { ImportRecord } from "./record-reader.ts";
 import { findPlants } from "./stored-plants.ts";
 
@@ -64,7 +65,8 @@ export class Replacement {
     const updating = records.filter(({ index, plant }) => outcomes[index] !== "created" && ids.has(plant.id));
     /** The plants of earlier records. */
     const replaced = new Map<PlantId, Plant>();
-    for (const some of parts(updating)) {
+    // The plants of a batch may be short, and those that are stored as long as a body.
+    for (const some of parts(updating, editsMax)) {
       const stored = await findPlants(
         this.#contract,
         this.#sql,
@@ -111,7 +113,7 @@ export function dryStore(contract: Contract, sql: SqlConnection): Pick<PlantStor
     contract,
     async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
       const outcomes: Outcome[] = [];
-      for (const some of parts(batch)) {
+      for (const some of parts(batch, editsMax)) {
         const stored = await findPlants(
           contract,
           sql,
@@ -132,11 +134,4 @@ export function dryStore(contract: Contract, sql: SqlConnection): Pick<PlantStor
       return outcomes;
     },
   };
-}
-
-/**
- * Parts of a batch: its plants may be short, and the stored ones under their ids as long as a body.
- */
-function* parts<Item>(batch: readonly Item[]): Generator<readonly Item[]> {
-  for (let at = 0; at < batch.length; at += editsMax) yield batch.slice(at, at + editsMax);
 }
