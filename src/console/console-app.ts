@@ -117,6 +117,7 @@ export function consoleApp(
     throw new AdminError(404, "There is no such call.");
   });
 
+  let files: ReturnType<typeof import("./page-files.ts").pageFiles> | undefined;
   return (
     new Hono<Env>()
       .onError(respondError)
@@ -129,9 +130,11 @@ export function consoleApp(
         return next();
       })
       .route("/console/api", api)
-      .on(["GET", "HEAD"], "/console/*", async (c) =>
-        (await import("./page-files.ts")).pageFiles(store.contract.words.service).fetch(c.req.raw),
-      )
+      .on(["GET", "HEAD"], "/console/*", async (c) => {
+        const { pageFiles } = await import("./page-files.ts");
+        files ??= pageFiles(store.contract.words.service);
+        return files.fetch(c.req.raw);
+      })
       .all("/console/*", () => {
         throw new AdminError(405, "The method is not allowed here; use GET.");
       })
