@@ -18,11 +18,8 @@ export function readAddress(): Address {
 }
 
 export function linkTo({ query, after, plant }: Address) {
-  const parameters = new URLSearchParams();
-  if (query !== "") parameters.set("q", query);
-  if (after !== "") parameters.set("after", after);
-  if (plant !== "") parameters.set("plant", plant);
-  return `#${parameters}`;
+  const parameters = Object.entries({ q: query, after, plant }).filter(([, value]) => value !== "");
+  return `#${new URLSearchParams(parameters)}`;
 }
 
 /** Shows an address in the browser, as a new entry of its history or instead of the last one. */
