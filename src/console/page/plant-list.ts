@@ -13,7 +13,7 @@ import { html, onSubmit, onValue, untrustedText } from "./markup.ts";
 import { PlantDialog } from "./plant-dialog.ts";
 import { labelOf } from "./plant-draft.ts";
 import { PlantTable } from "./plant-table.ts";
-import { groupFilter, parseQuery, withGroup } from "./query.ts";
+import { filterExamples, parseQuery, withGroup } from "./query.ts";
 import { isFull, type Page, useSearch } from "./search.ts";
 import { Selection } from "./selection.ts";
 import { contract, formatPlants } from "./shown-contract.ts";
@@ -22,17 +22,6 @@ type Count = Answer<PlantCount["read"]>;
 
 /** Debounce delay for search-as-you-type. */
 const typingMs = 250;
-
-function filterExamples() {
-  const group = groupFilter();
-  return [
-    "300-400",
-    ...(group === undefined ? [] : [withGroup("", contract.groupExample), `${group}:none`]),
-    "token:ci",
-    "created:today",
-    "created:2026-11-01..2026-11-07",
-  ];
-}
 
 /** If more fields are searched, the help of the search does not name them. */
 const namedFieldsMax = 3;

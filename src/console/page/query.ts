@@ -12,7 +12,19 @@ interface Term {
   isQuoted: boolean;
 }
 
-/** The filters, with the syntax of their values. */
+/** Examples of all filters, for the help of the search. */
+export function filterExamples(): string[] {
+  const group = groupFilter();
+  return [
+    ...(contract.id.isText ? [] : ["300-400"]),
+    ...(group === undefined ? [] : [withGroup("", contract.groupExample), `${group}:none`]),
+    "token:ci",
+    "created:today",
+    "created:2026-11-01..2026-11-07",
+  ];
+}
+
+/** The syntax of the values of a filter; undefined if there is no such filter. */
 function exampleOf(filter: string): string | undefined {
   const group = groupFilter();
   if (group !== undefined && filter === group)
@@ -26,7 +38,7 @@ function exampleOf(filter: string): string | undefined {
 /**
  * The name of the filter for groups: that of the field, if it can be typed and is no other filter.
  */
-export function groupFilter(): string | undefined {
+function groupFilter(): string | undefined {
   const name = groupName();
   if (name === undefined) return undefined;
   const isFree = /^[a-z][a-z0-9_]*$/.test(name) && name !== "token" && name !== "created";

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { parseQuery, withGroup } from "../../../src/console/page/query.ts";
+import { filterExamples, parseQuery, withGroup } from "../../../src/console/page/query.ts";
 import { useContract } from "../../../src/console/page/shown-contract.ts";
 import { pageContract } from "../../../src/console/page-contract.ts";
 import { plantStore } from "../../support/contracts.ts";
@@ -60,6 +60,22 @@ test("what is not understood is said", () => {
   expect(parseQuery("created:2026-02-30").problem).toContain("created:today");
   expect(parseQuery("created:tomorrow").problem).toContain("created:today");
   expect(parseQuery("tag:a tag:b").problem).toContain("Only one");
+});
+
+test("the help has examples of all filters; a range is one only where ids are integers", () => {
+  const examples = [
+    "tag:tropical",
+    "tag:none",
+    "token:ci",
+    "created:today",
+    "created:2026-11-01..2026-11-07",
+  ];
+  expect(filterExamples()).toEqual(["300-400", ...examples]);
+  const { id, ...others } = pageContract(plantStore);
+  useContract({ ...others, id: { ...id, isText: true } });
+  expect(filterExamples()).toEqual(examples);
+  expect(parametersOf("300-400")).toEqual([["word", "300-400"]]);
+  useContract({ ...others, id });
 });
 
 test("every tag is found again in the search that a click on it types", () => {
