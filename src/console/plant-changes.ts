@@ -3,7 +3,7 @@
 import { AdminError, BadRequestError } from "../admin-pages/admin-responses.ts";
 import { type Contract, type Plant, valuesEqual, withValue } from "../core/contract/contract.ts";
 import { ApiError, statusOf } from "../core/contract/errors.ts";
-import { type FieldValue, isStorable } from "../core/contract/field-types.ts";
+import { isStorable } from "../core/contract/field-types.ts";
 import { decodePercent } from "../core/contract/percent-encoding.ts";
 import { parsePlantJson, plantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
@@ -24,11 +24,8 @@ const editsListedMax = 100;
 /** Plants that can be edited at once. */
 const plantsMax = 10_000;
 
-/** A change of plants. `group` sets the field that groups plants; "" removes it. */
-type Change =
-  | { readonly kind: "delete" }
-  | { readonly kind: "group"; readonly group: FieldValue | undefined }
-  | { readonly kind: "replace"; readonly replacement: Plant };
+/** Returns a plant as it is after a change; undefined if it is deleted. */
+type Change = (plant: Plant) => Plant | undefined;
 
 /** `client` is the address of the operator's browser. */
 export class PlantChanges {
@@ -65,38 +62,34 @@ export class PlantChanges {
    *
    * @param plants each an id, percent-encoded, a colon and the version that was shown; separated by
    *   spaces.
-   * @param change `delete`, `group`, or `replace` for one plant.
-   * @param value the group, or the body of the plant that replaces.
+   * @param change `delete`; `group`, which sets the field that groups plants; or `replace` for one
+   *   plant.
+   * @param value the group, "" for none, or the body of the plant that replaces.
    */
   async edit({ plants, change, value }: { plants: string; change: string; value: string }, client: string) {
-    const shown = [...this.#parseVersions(plants)];
-    if (shown.length > plantsMax)
-      throw new BadRequestError(`At most ${plantsMax} ${this.#contract.words.many} can be edited at once.`);
-    const parsed = this.#parseChange(change, value);
-    if (parsed.kind === "replace" && (shown.length !== 1 || shown[0]?.[0] !== parsed.replacement.id))
-      throw new BadRequestError(`The id of ${withArticle(this.#contract.words.one)} cannot be changed.`);
-    const { reader } = this.#context;
-    const sql = await reader();
+    const contract = this.#contract;
+    const shown = this.#parseVersions(plants);
+    if (shown.size > plantsMax)
+      throw new BadRequestError(`At most ${plantsMax} ${contract.words.many} can be edited at once.`);
+    const ids = [...shown.keys()];
+    const changed = this.#parseChange(change, value, ids);
+    const sql = await this.#context.reader();
     const run = this.startRun(client);
     const left: PlantId[] = [];
     try {
-      for (const some of parts(shown, editsMax)) {
-        const stored = await findPlants(
-          this.#contract,
-          sql,
-          some.map(([id]) => id),
-        );
+      for (const some of parts(ids, editsMax)) {
+        const stored = await findPlants(contract, sql, some);
         const made: PlantEdit[] = [];
-        for (const [id, version] of some) {
-          const expected = stored.get(id);
-          if (expected === undefined || versionOf(this.#contract, expected) !== version) {
+        for (const id of some) {
+          const plant = stored.get(id);
+          if (plant === undefined || versionOf(contract, plant) !== shown.get(id)) {
             left.push(id);
             continue;
           }
-          const replacement = changed(this.#contract, expected, parsed);
+          const replacement = changed(plant);
           if (replacement !== undefined && this.#isTooLarge(replacement)) left.push(id);
-          else if (replacement !== expected)
-            made.push({ id, expected: expected.values, replacement: replacement?.values });
+          else if (replacement === undefined || !valuesEqual(contract, plant.values, replacement.values))
+            made.push({ id, expected: plant.values, replacement: replacement?.values });
         }
         const outcomes = await run.edit(made);
         left.push(...made.flatMap(({ id }, index) => (outcomes[index] === "done" ? [] : [id])));
@@ -149,10 +142,16 @@ export class PlantChanges {
     this.#context.countCreated(restored, 0);
   }
 
-  #parseChange(change: string, value: string): Change {
-    if (change === "delete") return { kind: "delete" };
-    if (change === "replace") return { kind: "replace", replacement: this.#parsePlant(value) };
-    const { groupField } = this.#contract;
+  /** @param ids those of the plants to be changed. */
+  #parseChange(change: string, value: string, ids: readonly PlantId[]): Change {
+    if (change === "delete") return () => undefined;
+    const contract = this.#contract;
+    if (change === "replace") {
+      const replacement = this.#parsePlant(value);
+      if (ids.length === 1 && ids[0] === replacement.id) return () => replacement;
+      throw new BadRequestError(`The id of ${withArticle(contract.words.one)} cannot be changed.`);
+    }
+    const { groupField } = contract;
     if (change !== "group" || groupField === undefined) throw new BadRequestError("There is no such change.");
     const { name, type, isRequired } = groupField;
     if (value === "" && isRequired) throw new BadRequestError(`The ${name} is required.`);
@@ -160,7 +159,7 @@ export class PlantChanges {
     const group = value === "" ? undefined : type.parse(value);
     if (value !== "" && group === undefined)
       throw new BadRequestError(`The ${name} must be ${type.expected}.`);
-    return { kind: "group", group };
+    return ({ id, values }) => ({ id, values: withValue(contract, values, groupField, group) });
   }
 
   /** Parses a body of the public operation. Throws a BadRequestError with the message of that. */
@@ -189,17 +188,6 @@ export class PlantChanges {
   #notice(message: string, fields: Notice["fields"]): void {
     this.#context.emit({ kind: "notice", message, fields: { by: "console", ...fields } });
   }
-}
-
-/** The plant after a change: undefined if it is deleted, the plant itself if nothing changes. */
-function changed(contract: Contract, plant: Plant, change: Change): Plant | undefined {
-  if (change.kind === "delete") return undefined;
-  if (change.kind === "replace")
-    return valuesEqual(contract, plant.values, change.replacement.values) ? plant : change.replacement;
-  const { groupField } = contract;
-  if (groupField === undefined) return plant;
-  const values = withValue(contract, plant.values, groupField, change.group);
-  return valuesEqual(contract, plant.values, values) ? plant : { id: plant.id, values };
 }
 
 function toShownEdit(contract: Contract, { run, editedAt, editor, before, after }: HistoryEntry) {
