@@ -144,7 +144,7 @@ function Result({ file, ...result }: ImportReport & { file: File }) {
   return html`
     <div class=${`response ${message === null ? "ok" : ""}`} role="status">
       <p><b>${what} ${message === null ? "complete" : "failed"}: ${untrustedText(file.name)}</b></p>
-      <p>${countsText(result)}</p>
+      <p>${countsText(result)}${result.ignored.length > 0 && html`; ignored columns: ${untrustedText(result.ignored.join(", "))}`}</p>
       ${message !== null && html`<p>${untrustedText(message)}</p>`}
       ${advice !== null && html`<p>${capitalized(advice)}.</p>`}
       ${run !== null && replaced > 0 && html`<p>“plantstore history --undo ${run}” brings the replaced ${contract.many} back.</p>`}
@@ -180,10 +180,12 @@ function Differences({ differences, replaced, update }: ImportReport) {
   `;
 }
 
-function countsText({ created, unchanged, replaced, rejected, update, ignored }: ImportReport) {
-  const counts = [created, unchanged, replaced, rejected].map((count) => formatInteger(count));
+function countsText({ created, unchanged, replaced, rejected, update }: ImportReport) {
   const toBe = update === "dry-run" ? "to be " : "";
-  const differing = replaced > 0 ? `${counts[2]} ${toBe}replaced, ` : "";
-  const others = ignored.length === 0 ? "" : `; ignored columns: ${ignored.map(untrustedText).join(", ")}`;
-  return `${counts[0]} ${toBe}created, ${counts[1]} already stored, ${differing}${counts[3]} rejected${others}`;
+  return [
+    `${formatInteger(created)} ${toBe}created`,
+    `${formatInteger(unchanged)} already stored`,
+    ...(replaced > 0 ? [`${formatInteger(replaced)} ${toBe}replaced`] : []),
+    `${formatInteger(rejected)} rejected`,
+  ].join(", ");
 }

@@ -366,11 +366,11 @@ test.concurrent("a file is imported by the columns of its header, and plants tha
   await withPage(browser, { look: "narrow" }, async ({ page, server, target, console }) => {
     await post(target, plantJson(1_000_000n, "Hoya", "wax"));
     const csv = [
-      "tag;id;name",
-      "wax;1000000;Hoya carnosa",
-      ...Array.from({ length: 60_000 }, (_, index) => `wax;${index + 1_000_001};Hoya ${index}`),
-      "wax;x;no number",
-      ";2000000;\u202eevil",
+      "tag;id;name;colour",
+      "wax;1000000;Hoya carnosa;green",
+      ...Array.from({ length: 60_000 }, (_, index) => `wax;${index + 1_000_001};Hoya ${index};`),
+      "wax;x;no number;red",
+      ";2000000;\u202eevil;",
     ].join("\r\n");
     await page.goto(console);
     await page.getByRole("button", { name: "Import", exact: true }).click();
@@ -380,7 +380,11 @@ test.concurrent("a file is imported by the columns of its header, and plants tha
     await dialog.getByLabel("Replace plants that differ").check();
     expect(await accessibilityFaults(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Dry run" }).click();
-    await dialog.getByText("60,001 to be created, 0 already stored, 1 to be replaced, 1 rejected").waitFor();
+    await dialog
+      .getByText(
+        "60,001 to be created, 0 already stored, 1 to be replaced, 1 rejected; ignored columns: colour",
+      )
+      .waitFor();
     expect(await dialog.getByRole("list", { name: "Differences" }).textContent()).toContain(
       "Hoya wax → Hoya carnosa wax",
     );
@@ -393,8 +397,8 @@ test.concurrent("a file is imported by the columns of its header, and plants tha
     await dialog.getByRole("button", { name: "Download the rejected records" }).click();
     const report = (await Bun.file(await (await download).path()).text()).trimEnd().split("\n");
     expect(report).toEqual([
-      "tag;id;name;reason",
-      expect.stringMatching(/^wax;x;no number;.*line 60003: 40002 /),
+      "tag;id;name;colour;reason",
+      expect.stringMatching(/^wax;x;no number;red;.*line 60003: 40002 /),
     ]);
     expect(await accessibilityFaults(page)).toEqual([]);
     await assertNoHorizontalScroll(page);
