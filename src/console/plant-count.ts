@@ -19,7 +19,8 @@ const durationsBetween = 25;
 export class PlantCount {
   readonly #context: ConsoleContext;
   #last: { readonly plants: number; readonly endedAt: number; readonly durationMs: number } | undefined;
-  #running: { plants: number; ended: Promise<void> } | undefined;
+  #countedSoFar = 0;
+  #counting: Promise<void> | undefined;
 
   constructor(context: ConsoleContext) {
     this.#context = context;
@@ -29,27 +30,22 @@ export class PlantCount {
   async read() {
     const { store, now } = this.#context;
     const { endedAt = -Infinity, durationMs = 0 } = this.#last ?? {};
-    if (this.#running === undefined && now() - endedAt > durationsBetween * durationMs) this.#start();
-    if (this.#running !== undefined) await Promise.race([this.#running.ended, Bun.sleep(waitMsMax)]);
+    if (now() - endedAt > durationsBetween * durationMs)
+      this.#counting ??= this.#count().finally(() => {
+        this.#counting = undefined;
+      });
+    // The request that waits for a count reports its failure; the next one counts again.
+    if (this.#counting !== undefined) await Promise.race([this.#counting, Bun.sleep(waitMsMax)]);
     return {
       plants: this.#last?.plants ?? null,
-      countedSoFar: this.#running?.plants ?? null,
+      countedSoFar: this.#counting === undefined ? null : this.#countedSoFar,
       bytes: await store.bytesOnDisk(),
     };
   }
 
-  #start(): void {
-    const running = { plants: 0, ended: Promise.resolve() };
-    this.#running = running;
-    running.ended = this.#count(running).finally(() => {
-      this.#running = undefined;
-    });
-    // The request that waits for it reports a failure; the next one counts again.
-    running.ended.catch(() => undefined);
-  }
-
-  async #count(running: { plants: number }): Promise<void> {
+  async #count(): Promise<void> {
     const { reader, now } = this.#context;
+    this.#countedSoFar = 0;
     const startedAt = now();
     const sql = await reader();
     let after: PlantId | null = null;
@@ -59,11 +55,11 @@ export class PlantCount {
          FROM (SELECT id FROM plants ${after === null ? "" : "WHERE id > $2"} ORDER BY id LIMIT $1) AS part`,
         [partPlants, ...(after === null ? [] : [after])],
       );
-      running.plants += Number(part?.plants);
+      this.#countedSoFar += Number(part?.plants);
       const last: PlantId | null = part?.last ?? null;
       if (last !== null && after !== null && compareIds(last, after) <= 0) throw damaged();
       after = last;
     } while (after !== null);
-    this.#last = { plants: running.plants, endedAt: now(), durationMs: now() - startedAt };
+    this.#last = { plants: this.#countedSoFar, endedAt: now(), durationMs: now() - startedAt };
   }
 }
