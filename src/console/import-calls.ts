@@ -15,7 +15,7 @@ import { RejectionReport } from "../operations/rejections.ts";
 import type { ConsoleContext } from "./console-context.ts";
 import { parseChoice } from "./parameters.ts";
 import type { PlantChanges } from "./plant-changes.ts";
-import { toTexts } from "./shown-plant.ts";
+import { listedLength, toTexts } from "./shown-plant.ts";
 
 /** Whether stored plants that differ are rejected, replaced, or counted without any write. */
 const updates = ["off", "dry-run", "replace"] as const;
@@ -24,9 +24,6 @@ const updates = ["off", "dry-run", "replace"] as const;
 const batchPlantsMax = 512;
 
 const reportBytesMax = 8 * 2 ** 20;
-
-/** Longer texts of a difference are cut, in UTF-16 code units. */
-const listedTextLength = 300;
 
 /** One at a time: two at once would only wait for each other's commits. */
 export class Imports {
@@ -129,8 +126,8 @@ async function importFile(
     differences: (replacement?.differences ?? []).map(({ line, before, after }) => ({
       line,
       id: String(after.id),
-      before: toTexts(contract, before.values, listedTextLength),
-      after: toTexts(contract, after.values, listedTextLength),
+      before: toTexts(contract, before.values, listedLength),
+      after: toTexts(contract, after.values, listedLength),
     })),
     message: failure ?? null,
     ignored,

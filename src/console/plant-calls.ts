@@ -12,16 +12,13 @@ import { findPlants, type StoredPlant } from "../operations/stored-plants.ts";
 import type { ConsoleContext } from "./console-context.ts";
 import { parseChoice, parseId } from "./parameters.ts";
 import { type Filter, parseFilter, searchPlants } from "./plant-search.ts";
-import { toShown } from "./shown-plant.ts";
+import { listedLength, toShown } from "./shown-plant.ts";
 
 /** Plants of one read: on SQLite its result crosses threads, and a plant may have a MiB. */
 const plantsPerRead = 50;
 
 /** Ids of one search of an export. */
 const idsPerRead = 500;
-
-/** Longer texts are cut in a list, in UTF-16 code units. */
-const listedLength = 300;
 
 /**
  * A page of a search, from the highest id down. It is short where the search has reached its time

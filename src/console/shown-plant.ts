@@ -4,6 +4,9 @@ import type { Contract, Plant, Values } from "../core/contract/contract.ts";
 import { plantJson } from "../core/contract/plant.ts";
 import type { StoredPlant } from "../operations/stored-plants.ts";
 
+/** Longer texts are cut in a list, in UTF-16 code units. */
+export const listedLength = 300;
+
 /** @param lengthMax longer texts are cut, in UTF-16 code units. */
 export function toShown(contract: Contract, plant: Required<StoredPlant>, lengthMax?: number) {
   const { id, values, creation } = plant;
