@@ -1,4 +1,5 @@
-// The part of the contract that the page gets: it shows texts, which the server parses and validates.
+// The part of the contract that the page gets: the server parses and validates the texts that it
+// shows.
 
 import type { Contract, Field } from "../core/contract/contract.ts";
 import { sampleBody } from "../core/contract/plant.ts";

@@ -46,7 +46,7 @@ const searchCharactersMax = 100;
 const int64Range = [int64Min, int64Max] as const;
 const textRange = ["", "\u{10ffff}".repeat(513)] as const;
 
-/** The SQL of each direction: how the ids of a range compare with its first and with its last one. */
+/** The SQL of each direction: how the ids of a range compare with its first and its last one. */
 const descending = { order: "DESC", at: "<=", after: "<", to: ">=", last: "min" } as const;
 const ascending = { order: "ASC", at: ">=", after: ">", to: "<=", last: "max" } as const;
 

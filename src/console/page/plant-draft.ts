@@ -1,4 +1,4 @@
-// The fields of a plant in a form: their labels, their texts, and the body made from what was typed.
+// The fields of a plant in a form: their labels, their texts, and the body of what was typed.
 // Its tests run without a browser.
 
 import { capitalized } from "../../core/contract/words.ts";

@@ -64,7 +64,7 @@ function describe({ match = {}, outcome }: StoredRule) {
 }
 
 /**
- * Conditions of a rule's `match` that are not fields. A field with such a name is a member of `body`.
+ * Conditions of a rule's `match` that are not fields. A field of that name is a member of `body`.
  */
 const ownConditions = ["method", "headers", "body", "id", "share"];
 
