@@ -2,7 +2,7 @@
 
 import type { Contract, Plant } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
-import type { EditOutcome, PlantEdit, RunPart } from "../core/store/plant-edit.ts";
+import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../core/store/plant-edit.ts";
 import type { NewEntry, OnUnavailable, Outcome, PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { SqlTokens, type TokenStore } from "../core/store/sql-tokens.ts";
@@ -12,10 +12,12 @@ import { migrate } from "../core/store/sqlite/migrations.ts";
 import { SqlitePlants } from "../core/store/sqlite/plants.ts";
 import { toSqlConnection } from "../core/store/sqlite/sql-connection.ts";
 import { SqlReader } from "../core/store/sqlite/sql-reader.ts";
-import { editPlants, runWork } from "../core/store/sqlite/sql-work.ts";
+import { runWork } from "../core/store/sqlite/sql-work.ts";
+import { Transactions } from "../core/store/sqlite/transactions.ts";
 
 interface Opened {
   readonly database: Database;
+  readonly transactions: Transactions;
   readonly plants: SqlitePlants;
   readonly sql: SqlReader;
 }
@@ -43,8 +45,8 @@ export class MemoryStore implements PlantStore {
     migrate(empty, "the store in memory", contract);
     this.#current = this.#open(empty.serialize());
     const run = async <Result>(work: () => SqlWork<Result>) => {
-      const { database } = this.#current;
-      return database.transaction(() => runWork(database, work())).immediate();
+      const { database, transactions } = this.#current;
+      return transactions.run(() => runWork(database, work()));
     };
     this.tokens = new SqlTokens({ read: run, change: run, record: run });
   }
@@ -54,7 +56,7 @@ export class MemoryStore implements PlantStore {
   }
 
   async edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
-    return editPlants(this.#current.database, this.contract, edits, run);
+    return this.#current.transactions.change(() => editWork(this.contract, edits, run));
   }
 
   async bytesOnDisk(): Promise<number> {
@@ -108,9 +110,11 @@ export class MemoryStore implements PlantStore {
   #open(copy: Uint8Array): Opened {
     const database = Database.deserialize(copy, databaseOptions);
     database.fileControl(sizeLimitOperation, new BigInt64Array([BigInt(this.#bytesMax)]));
+    const transactions = new Transactions(database);
     return {
       database,
-      plants: new SqlitePlants(database, this.contract, this.#onUnavailable),
+      transactions,
+      plants: new SqlitePlants(transactions, this.contract, this.#onUnavailable),
       sql: new SqlReader(database),
     };
   }

@@ -9,6 +9,7 @@ import { migrate } from "../../../src/core/store/sqlite/migrations.ts";
 import { SqlitePlants } from "../../../src/core/store/sqlite/plants.ts";
 import { BatchMemory, BatchSender } from "../../../src/core/store/sqlite/shared-batch.ts";
 import { SqliteTokens } from "../../../src/core/store/sqlite/tokens.ts";
+import { Transactions } from "../../../src/core/store/sqlite/transactions.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { sqliteError } from "../../support/sqlite-error.ts";
 import type { ProcessStore, SimulationParts } from "./environment.ts";
@@ -33,7 +34,7 @@ export class SqliteEnvironment {
   constructor(parts: SimulationParts) {
     this.#parts = parts;
     migrate(this.#disk, "the simulated disk", plantStore);
-    this.#reader = new SqlitePlants(this.#disk, plantStore, () => undefined);
+    this.#reader = new SqlitePlants(new Transactions(this.#disk), plantStore, () => undefined);
     const all: Fault[] = ["throws", "full", "locked", "broken", "fsync", "killedBefore", "killedAfter"];
     // Some seeds have only some kinds of faults: many of one kind find bugs that a few of each do
     // not.
@@ -57,7 +58,9 @@ export class SqliteEnvironment {
     const memory = new BatchMemory(plantStore, new BatchSender().buffer);
     const commit = (): void => {
       try {
-        plants ??= new SqlitePlants(connection, plantStore, (reason) => this.#onUnavailable(reason));
+        plants ??= new SqlitePlants(new Transactions(connection), plantStore, (reason) =>
+          this.#onUnavailable(reason),
+        );
         memory.writeOutcomes(plants.create(memory.readBatch()));
         if (fsyncHasFailed) this.violations.push("the engine went on after an fsync that failed");
       } catch (error) {
@@ -70,7 +73,7 @@ export class SqliteEnvironment {
     };
     return {
       batchesInFlightMax: 1,
-      tokens: new SqliteTokens(this.#disk),
+      tokens: new SqliteTokens(new Transactions(this.#disk)),
       create: async (batch) => {
         memory.writeBatch(batch);
         // To the worker, through the disk, and back; one call after the other.

@@ -11,8 +11,8 @@ import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./disk-fa
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
 import { describeError } from "./errors.ts";
 import { fileId, fsyncDirectory, fsyncFile, resolvedPath } from "./files.ts";
-import { retryWhileLocked } from "./immediate-transaction.ts";
 import { findStore, isUpToDate, migrate, newestVersion } from "./migrations.ts";
+import { retryWhileLocked } from "./transactions.ts";
 import { assertOwnWal } from "./wal-owner.ts";
 
 /** A WAL that grew during a long export is truncated to this size when it is restarted. */

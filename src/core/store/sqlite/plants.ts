@@ -11,8 +11,8 @@ import type { ColumnValue } from "../../contract/field-types.ts";
 import { toColumns, toValues } from "../../contract/plant.ts";
 import { type PlantId, randomId } from "../../contract/plant-id.ts";
 import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } from "../plant-store.ts";
-import type { Database } from "./driver.ts";
 import { failureReason } from "./errors.ts";
+import type { Transactions } from "./transactions.ts";
 
 type PlantRow = PlantColumns & { readonly id: PlantId };
 
@@ -20,30 +20,20 @@ type PlantRow = PlantColumns & { readonly id: PlantId };
 const probeText = "x".repeat(100);
 
 export class SqlitePlants {
-  readonly #database: Database;
+  readonly #transactions: Transactions;
   readonly #contract: Contract;
   readonly #onUnavailable: OnUnavailable;
-  readonly #begin: () => void;
-  // Prepared once: to parse BEGIN and COMMIT took 11 µs a batch. Closing the database finalizes
-  // what `query` has prepared; another open statement would keep SQLite from removing the WAL.
-  readonly #commit;
+  // Closing the database finalizes what `query` has prepared; another open statement would keep
+  // SQLite from removing the WAL.
   readonly #insert;
   readonly #select;
 
-  /** @param runBegin begins a transaction by calling its argument; may throw SQLite's own error. */
-  constructor(
-    database: Database,
-    contract: Contract,
-    onUnavailable: OnUnavailable,
-    runBegin: (begin: () => unknown) => void = (begin) => begin(),
-  ) {
-    this.#database = database;
+  constructor(transactions: Transactions, contract: Contract, onUnavailable: OnUnavailable) {
+    const { database } = transactions;
+    this.#transactions = transactions;
     this.#contract = contract;
     const columns = contract.fields.map(({ column }) => `, ${column}`).join("");
     this.#onUnavailable = onUnavailable;
-    const begin = database.query("BEGIN IMMEDIATE");
-    this.#begin = () => runBegin(() => begin.run());
-    this.#commit = database.query("COMMIT");
     this.#insert = database.query<never, [PlantId, bigint, number | null, ...ColumnValue[]]>(
       `INSERT INTO plants (id, created_at, creator${columns})
        VALUES (?, ?, ?${", ?".repeat(contract.fields.length)}) ON CONFLICT (id) DO NOTHING`,
@@ -58,7 +48,7 @@ export class SqlitePlants {
    */
   create(batch: readonly NewEntry[]): Outcome[] {
     try {
-      return this.#inTransaction(() => {
+      return this.#transactions.run(() => {
         const createdAt = BigInt(Date.now());
         return batch.map((entry) => this.#insertOne(entry, createdAt));
       });
@@ -71,13 +61,13 @@ export class SqlitePlants {
   /** Commits what a create writes, and leaves no plant behind. Throws SQLite's own error. */
   probe(): void {
     const id = randomId(this.#contract.id);
-    this.#inTransaction(() => {
+    this.#transactions.run(() => {
       const outcome = this.#insertOne(
         { plant: { id, values: this.#probeValues() }, creator: null },
         BigInt(Date.now()),
       );
       // A plant may have this id by chance.
-      if (outcome === "created") this.#database.run("DELETE FROM plants WHERE id = ?", [id]);
+      if (outcome === "created") this.#transactions.database.run("DELETE FROM plants WHERE id = ?", [id]);
     });
   }
 
@@ -90,19 +80,6 @@ export class SqlitePlants {
     const values = sampleValues(this.#contract);
     const { titleField } = this.#contract;
     return titleField === undefined ? values : withValue(this.#contract, values, titleField, probeText);
-  }
-
-  #inTransaction<Result>(write: () => Result): Result {
-    this.#begin();
-    try {
-      const result = write();
-      this.#commit.run();
-      return result;
-    } catch (error) {
-      // After some errors, such as a full disk, SQLite has already rolled back.
-      if (this.#database.inTransaction) this.#database.run("ROLLBACK");
-      throw error;
-    }
   }
 
   #insertOne({ plant, creator }: NewEntry, createdAt: bigint): Outcome {

@@ -1,11 +1,8 @@
 // Runs the SQL that every engine has in common, in the thread that has the database.
 
-import type { Contract } from "../../contract/contract.ts";
-import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../plant-edit.ts";
 import type { SqlStatement, SqlValue } from "../sql-connection.ts";
 import type { SqlWork } from "../sql-work.ts";
 import type { Database } from "./driver.ts";
-import { runImmediateTransaction } from "./immediate-transaction.ts";
 
 /** Runs one statement, and returns its rows. Throws SQLite's own error. */
 export function runStatement(database: Database, { sql, parameters = [] }: SqlStatement): object[] {
@@ -24,14 +21,4 @@ export function runWork<Result>(database: Database, work: SqlWork<Result>): Resu
   let step = work.next();
   while (step.done !== true) step = work.next(runStatement(database, step.value));
   return step.value;
-}
-
-/** See PlantStore.edit. Throws as runImmediateTransaction does. */
-export function editPlants(
-  database: Database,
-  contract: Contract,
-  edits: readonly PlantEdit[],
-  run: RunPart,
-): EditOutcome[] {
-  return runImmediateTransaction(database, () => runWork(database, editWork(contract, edits, run)));
 }

@@ -2,7 +2,7 @@
 // every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
 
 import type { Contract } from "../../contract/contract.ts";
-import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
+import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../plant-edit.ts";
 import type { NewEntry, OnUnavailable, OpenMode, Outcome, PlantStore } from "../plant-store.ts";
 import type { SqlConnection } from "../sql-connection.ts";
 import type { TokenStore } from "../sql-tokens.ts";
@@ -13,13 +13,12 @@ import { type DiskFailureError, diskFailure, isFailedFsync, recordDiskFailure } 
 import { type Database, lockWaitMs } from "./driver.ts";
 import { readError } from "./errors.ts";
 import { bytesOnDisk } from "./files.ts";
-import { retryWhileLocked } from "./immediate-transaction.ts";
 import { OpenFiles } from "./open-files.ts";
 import { SqlitePlants } from "./plants.ts";
 import { toSqlConnection } from "./sql-connection.ts";
 import { openReader } from "./sql-reader.ts";
-import { editPlants } from "./sql-work.ts";
 import { SqliteTokens } from "./tokens.ts";
+import { Transactions } from "./transactions.ts";
 
 export class SqliteStore implements PlantStore {
   readonly engine = "sqlite";
@@ -29,6 +28,7 @@ export class SqliteStore implements PlantStore {
   readonly #path: string;
   readonly #database: Database;
   readonly #files: OpenFiles;
+  readonly #transactions: Transactions;
   readonly #checkpointThread: CheckpointSignals | undefined;
   readonly #plants: SqlitePlants;
   #diskFailure: DiskFailureError | undefined;
@@ -44,14 +44,12 @@ export class SqliteStore implements PlantStore {
     this.contract = contract;
     this.#checkpointThread = checkpointThread;
     this.#files = new OpenFiles(path);
-    this.#plants = new SqlitePlants(database, contract, onUnavailable, (begin) => {
+    this.#transactions = new Transactions(database, lockWaitMs, () => {
       this.#files.assertIntact();
-      shortenWal(this.#database, checkpointThread);
-      retryWhileLocked(begin, lockWaitMs);
+      shortenWal(database, checkpointThread);
     });
-    this.tokens = new SqliteTokens(this.#database, (access, run) =>
-      access === "read" ? this.#withIntactFiles(run) : this.#withShortWal(run),
-    );
+    this.#plants = new SqlitePlants(this.#transactions, contract, onUnavailable);
+    this.tokens = new SqliteTokens(this.#transactions, (call) => this.#withIntactFiles(call));
   }
 
   /**
@@ -79,7 +77,7 @@ export class SqliteStore implements PlantStore {
   }
 
   edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
-    return this.#withShortWal(() => editPlants(this.#database, this.contract, edits, run));
+    return this.#withIntactFiles(() => this.#transactions.change(() => editWork(this.contract, edits, run)));
   }
 
   assertWritable(): Promise<void> {
@@ -117,22 +115,14 @@ export class SqliteStore implements PlantStore {
   }
 
   /** Rejects with an OperatorError if the open files were removed or replaced. */
-  #withIntactFiles<T>(read: () => T): Promise<T> {
+  #withIntactFiles<T>(call: () => T): Promise<T> {
     return this.#checkingDisk(() => {
       this.#files.assertIntact();
       try {
-        return read();
+        return call();
       } catch (error) {
         throw readError(error);
       }
-    });
-  }
-
-  /** Runs a write, and keeps the WAL short: without creates only these calls grow it. */
-  #withShortWal<T>(write: () => T): Promise<T> {
-    return this.#withIntactFiles(() => {
-      shortenWal(this.#database, this.#checkpointThread);
-      return write();
     });
   }
 

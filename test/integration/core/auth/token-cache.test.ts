@@ -6,6 +6,7 @@ import { hashToken, makeToken, randomBytes } from "../../../../src/core/auth/tok
 import { TokenCache, unknownToken } from "../../../../src/core/auth/token-cache.ts";
 import { openDatabase } from "../../../../src/core/store/sqlite/connection.ts";
 import { SqliteTokens } from "../../../../src/core/store/sqlite/tokens.ts";
+import { Transactions } from "../../../../src/core/store/sqlite/transactions.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { TemporaryFolder } from "../../../support/server.ts";
 
@@ -39,7 +40,7 @@ class TestCache implements AsyncDisposable {
     this.#folder = folder;
     this.#database = database;
     this.sql = new Database(folder.file("plants.db"));
-    this.stored = new CountingTokens(this.#database);
+    this.stored = new CountingTokens(new Transactions(database));
     this.cache = new TokenCache(
       this.stored,
       () => this.now,

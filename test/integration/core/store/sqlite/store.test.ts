@@ -19,6 +19,7 @@ import { openDatabase } from "../../../../../src/core/store/sqlite/connection.ts
 import { DiskFailureError, writeFailureMarker } from "../../../../../src/core/store/sqlite/disk-failure.ts";
 import { SqlitePlants } from "../../../../../src/core/store/sqlite/plants.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
+import { Transactions } from "../../../../../src/core/store/sqlite/transactions.ts";
 import { plantStore } from "../../../../support/contracts.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
 import { settled } from "../../../../support/settled.ts";
@@ -56,7 +57,7 @@ test("on a full disk a batch that does not fit is unavailable, and one that need
   using folder = new TemporaryFolder();
   using database = (await openDatabase(folder.file("plants.db"), "create")).database;
   const reasons: string[] = [];
-  const plants = new SqlitePlants(database, plantStore, (reason) => reasons.push(reason));
+  const plants = new SqlitePlants(new Transactions(database), plantStore, (reason) => reasons.push(reason));
   expect(plants.create(toEntries([plant(1n, "a")]))).toEqual(["created"]);
   database.run("PRAGMA max_page_count = 8");
 
@@ -75,7 +76,7 @@ test("while another process holds the write lock, plants are unavailable", async
   const path = folder.file("plants.db");
   using database = (await openDatabase(path, "create")).database;
   const reasons: string[] = [];
-  const plants = new SqlitePlants(database, plantStore, (reason) => reasons.push(reason));
+  const plants = new SqlitePlants(new Transactions(database), plantStore, (reason) => reasons.push(reason));
   const other = new Database(path);
   other.run("BEGIN IMMEDIATE");
   expect(plants.create(toEntries([plant(1n, "b")]))).toEqual(["unavailable"]);
