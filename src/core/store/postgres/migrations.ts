@@ -1,69 +1,24 @@
-// The schema, as one migration for each version, in statements: Citus sends each to its nodes. A
-// released migration is never edited: add another below it.
+// Finds the version and the contract of a database, and brings it to the newest ones.
 
 import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import {
-  chooseContract,
-  columnDefinitions,
+  assertKnownVersion,
   columnStatements,
   type FoundStore,
-  hasColumns,
-  idColumnType,
-  isSameSource,
-} from "../store-contract.ts";
+  isUpToDate,
+  migrationStatements,
+  newestVersion,
+  noStore,
+} from "../schema.ts";
+import { chooseContract, isSameSource } from "../store-contract.ts";
 import { DatabaseError } from "./driver.ts";
 import { isUndefinedTable } from "./errors.ts";
 import type { Queries } from "./host-pool.ts";
 import type { Primary } from "./primary.ts";
 
-const migrations: readonly ((contract: Contract) => readonly string[])[] = [
-  // The columns are described in sqlite/migrations.ts.
-  (contract) => [
-    `CREATE TABLE plants (
-       id         ${idColumnType(contract, "postgres")} PRIMARY KEY,
-       ${columnDefinitions(contract, "postgres")},
-       created_at bigint NOT NULL,
-       creator    integer
-     )`,
-
-    "CREATE TABLE creators (id integer PRIMARY KEY, name text NOT NULL UNIQUE)",
-
-    `CREATE TABLE tokens (
-       hash            text PRIMARY KEY,
-       name            text NOT NULL,
-       created_at      bigint NOT NULL,
-       expires_at      bigint,
-       overlap_ends_at bigint,
-       revoked_at      bigint,
-       last_used_at    bigint,
-       creator         integer NOT NULL
-     )`,
-    "CREATE TABLE token_version (version integer NOT NULL)",
-    "INSERT INTO token_version VALUES (0)",
-
-    `CREATE TABLE edits (
-       run        text NOT NULL,
-       seq        bigint NOT NULL,
-       plant_id   ${idColumnType(contract, "postgres")} NOT NULL,
-       edited_at  bigint NOT NULL,
-       editor     text NOT NULL,
-       before     text,
-       after      text,
-       created_at bigint NOT NULL,
-       creator    integer,
-       PRIMARY KEY (plant_id, run, seq)
-     )`,
-    "CREATE INDEX edits_by_run ON edits (run, seq)",
-    "CREATE INDEX edits_by_time ON edits (edited_at, run, seq)",
-  ],
-];
-
 /** The time limit of one statement of a migration, which may read or rewrite a large table. */
 const statementMsMax = 6 * 3_600_000;
-
-/** The schema version that this program works with. */
-const newestVersion = migrations.length;
 
 const insufficientPrivilege = "42501";
 
@@ -81,10 +36,9 @@ export async function openSchema(
 ): Promise<Contract> {
   for (;;) {
     const found = await primary.withRetry(findStore);
-    if (found.version > newestVersion) throw tooNew(found.version);
     if (!mayMigrate) assertVersion(found);
-    const contract = await chooseContract(found, wanted);
-    if (await primary.withRetry((pool) => isUpToDate(pool, found, contract))) return contract;
+    const contract = await chooseContract(found.source, wanted);
+    if (isUpToDate(found, contract)) return contract;
     if (!mayMigrate) {
       const command =
         wanted === undefined ? '"plantstore migrate"' : '"plantstore migrate" with this --contract';
@@ -93,18 +47,6 @@ export async function openSchema(
     // False if another server has changed the contract meanwhile.
     if (await migrate(primary, contract, found.source)) return contract;
   }
-}
-
-async function isUpToDate(
-  pool: Queries,
-  { version, source }: FoundStore,
-  contract: Contract,
-): Promise<boolean> {
-  return (
-    version === newestVersion &&
-    isSameSource(source, contract.source) &&
-    hasColumns(contract, await plantColumns(pool))
-  );
 }
 
 async function migrate(
@@ -127,24 +69,29 @@ async function migrate(
   }
 }
 
-async function findStore(pool: Queries): Promise<FoundStore> {
-  const version = await schemaVersion(pool);
-  if (version === 0) return { version, source: undefined };
-  const { rows } = await pool.query<{ contract: string | null; collection: string | null }>(
-    "SELECT contract, collection FROM plantstore_schema",
-  );
-  const { contract = null, collection = null } = rows[0] ?? {};
-  const source = contract === null ? undefined : { text: contract, collection: collection ?? undefined };
-  return { version, source };
+interface SchemaRow {
+  readonly version: number;
+  /** The description that the store was opened with last. */
+  readonly contract: string;
+  readonly collection: string | null;
 }
 
-/** 0 if there is no store. */
-async function schemaVersion(pool: Queries): Promise<number> {
+/** A store as it is before it is opened. Rejects with an OperatorError if it is newer than this program. */
+async function findStore(pool: Queries): Promise<FoundStore> {
+  const row = await readSchemaRow(pool);
+  if (row === undefined || row.version === 0) return noStore;
+  const { version, contract, collection } = row;
+  assertKnownVersion(version, "the database");
+  const source = { text: contract, collection: collection ?? undefined };
+  return { version, source, columns: await plantColumns(pool) };
+}
+
+async function readSchemaRow(pool: Queries): Promise<SchemaRow | undefined> {
   try {
-    const { rows } = await pool.query<{ version: number }>("SELECT version FROM plantstore_schema");
-    return rows[0]?.version ?? 0;
+    // All columns, as a newer program may have others.
+    return (await pool.query<SchemaRow>("SELECT * FROM plantstore_schema")).rows[0];
   } catch (error) {
-    if (isUndefinedTable(error)) return 0;
+    if (isUndefinedTable(error)) return undefined;
     throw error;
   }
 }
@@ -168,12 +115,11 @@ async function upgrade(
   await connection.query(`SELECT pg_advisory_xact_lock(${schemaLock})`);
   await connection.query(
     `CREATE TABLE IF NOT EXISTS plantstore_schema
-       (only_row bool PRIMARY KEY, version int4 NOT NULL, contract text, collection text, CHECK (only_row))`,
+       (only_row bool PRIMARY KEY, version int4 NOT NULL, contract text NOT NULL, collection text, CHECK (only_row))`,
   );
   const { version, source } = await findStore(connection);
-  if (version > newestVersion) throw tooNew(version);
-  if (source !== undefined && (found === undefined || !isSameSource(source, found))) return false;
-  for (const statement of migrations.slice(version).flatMap((migration) => migration(contract)))
+  if (source !== undefined && !isSameSource(found, source)) return false;
+  for (const statement of migrationStatements(version, contract, "postgres"))
     await connection.query(statement);
   for (const statement of columnStatements(contract, "postgres", await plantColumns(connection)))
     await connection.query(statement);
@@ -195,10 +141,4 @@ function assertVersion({ version }: FoundStore): void {
     throw new OperatorError(
       `the database has schema version ${version}, but this program needs ${newestVersion}; run "plantstore migrate" first`,
     );
-}
-
-function tooNew(version: number): OperatorError {
-  return new OperatorError(
-    `the database has schema version ${version}, but this program knows versions up to ${newestVersion}; run a newer plantstore`,
-  );
 }

@@ -6,12 +6,13 @@ import { resolve } from "node:path";
 import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
+import { isUpToDate, newestVersion } from "../schema.ts";
 import { chooseContract } from "../store-contract.ts";
 import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./disk-failure.ts";
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
 import { describeError } from "./errors.ts";
 import { fileId, fsyncDirectory, fsyncFile, resolvedPath } from "./files.ts";
-import { findStore, isUpToDate, migrate, newestVersion } from "./migrations.ts";
+import { findStore, migrate } from "./migrations.ts";
 import { retryWhileLocked } from "./transactions.ts";
 import { assertOwnWal } from "./wal-owner.ts";
 
@@ -47,9 +48,9 @@ export async function openDatabase(
   try {
     for (;;) {
       const found = opening.run(() => findStore(database, path));
-      const contract = await chooseContract(found, wanted, known);
+      const contract = await chooseContract(found.source, wanted, known);
       const isReady = opening.run(() => {
-        if (isUpToDate(database, path, contract)) return true;
+        if (isUpToDate(found, contract)) return true;
         if (mode !== "create") throw notUpToDate(path, wanted !== undefined);
         // False if another process has changed the contract meanwhile.
         return migrate(database, path, contract, found.source);

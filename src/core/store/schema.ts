@@ -1,0 +1,153 @@
+// The tables of a store, and the columns that its plants have by its contract.
+
+import type { Contract, ContractSource, Field } from "../contract/contract.ts";
+import type { ColumnValue } from "../contract/field-types.ts";
+import { OperatorError } from "../operator-error.ts";
+import { isSameSource } from "./store-contract.ts";
+
+type Engine = "sqlite" | "postgres";
+
+/** How the engines call an int8, and what follows a table, and one without rows of its own. */
+const dialects = {
+  sqlite: { int8: "integer", strict: "STRICT", byKey: "STRICT, WITHOUT ROWID" },
+  postgres: { int8: "bigint", strict: "", byKey: "" },
+} as const;
+
+/**
+ * One migration for each version, in statements: Citus sends each to its nodes. A released one is
+ * never edited: add another below it.
+ */
+const migrations: readonly ((contract: Contract, engine: Engine) => readonly string[])[] = [
+  // A creator is null where it is unknown. An edit has what the plant was and became, as JSON, and
+  // when and by whom a deleted one was created.
+  (contract, engine) => {
+    const { int8, strict, byKey } = dialects[engine];
+    const id = idColumnType(contract, engine);
+    return [
+      `CREATE TABLE plants (
+         id         ${id} PRIMARY KEY,
+         ${columnDefinitions(contract, engine)},
+         created_at ${int8} NOT NULL,
+         creator    integer
+       ) ${contract.id.type.kind === "integer" ? strict : byKey}`,
+
+      `CREATE TABLE creators (id integer PRIMARY KEY, name text NOT NULL UNIQUE) ${strict}`,
+
+      `CREATE TABLE tokens (
+         hash            text PRIMARY KEY,
+         name            text NOT NULL,
+         created_at      ${int8} NOT NULL,
+         expires_at      ${int8},
+         overlap_ends_at ${int8},
+         revoked_at      ${int8},
+         last_used_at    ${int8},
+         creator         integer NOT NULL
+       ) ${byKey}`,
+      `CREATE TABLE token_version (version integer NOT NULL) ${strict}`,
+      "INSERT INTO token_version VALUES (0)",
+
+      `CREATE TABLE edits (
+         run        text NOT NULL,
+         seq        ${int8} NOT NULL,
+         plant_id   ${id} NOT NULL,
+         edited_at  ${int8} NOT NULL,
+         editor     text NOT NULL,
+         before     text,
+         after      text,
+         created_at ${int8} NOT NULL,
+         creator    integer,
+         PRIMARY KEY (plant_id, run, seq)
+       ) ${strict}`,
+      "CREATE INDEX edits_by_run ON edits (run, seq)",
+      "CREATE INDEX edits_by_time ON edits (edited_at, run, seq)",
+    ];
+  },
+];
+
+/** The schema version that this program works with. */
+export const newestVersion = migrations.length;
+
+/** A store before it is opened. */
+export interface FoundStore {
+  /** 0 if there is none yet; then it has neither source nor columns. */
+  readonly version: number;
+  readonly source: ContractSource | undefined;
+  /** The types of the columns of its plants, by their names. */
+  readonly columns: ReadonlyMap<string, string>;
+}
+
+export const noStore: FoundStore = { version: 0, source: undefined, columns: new Map() };
+
+/** Throws an OperatorError if a newer program has written a store. */
+export function assertKnownVersion(version: number, store: string): void {
+  if (version > newestVersion)
+    throw new OperatorError(
+      `${store} has schema version ${version}, but this program knows versions up to ${newestVersion}; run a newer plantstore`,
+    );
+}
+
+/** Whether a store has the newest version, this contract, and a column for each of its fields. */
+export function isUpToDate({ version, source, columns }: FoundStore, contract: Contract): boolean {
+  return (
+    version === newestVersion &&
+    isSameSource(source, contract.source) &&
+    contract.fields.every(({ columnName }) => columns.has(columnName))
+  );
+}
+
+/** The statements that bring the tables of a version to the newest one. */
+export function migrationStatements(version: number, contract: Contract, engine: Engine): string[] {
+  return migrations.slice(version).flatMap((migration) => migration(contract, engine));
+}
+
+/**
+ * The type of a column with ids. A text is compared by its bytes, whatever the database's
+ * collation.
+ */
+function idColumnType({ id: { type } }: Contract, engine: Engine): string {
+  const name = type.column[engine];
+  return name === "text" ? 'text COLLATE "C"' : name;
+}
+
+/** The columns of all fields, as CREATE TABLE takes them. Validation rejects what is not there. */
+function columnDefinitions({ fields }: Contract, engine: Engine): string {
+  return fields.map((field) => definition(field, engine)).join(", ");
+}
+
+/**
+ * The statements that bring the table to the fields of a contract. A field that is gone keeps its
+ * column.
+ *
+ * @param columns the types of the table's columns by their names.
+ */
+export function columnStatements(
+  { fields }: Contract,
+  engine: Engine,
+  columns: ReadonlyMap<string, string>,
+): string[] {
+  return fields.flatMap((field) => {
+    const { name, column, columnName, type, isRequired, fill } = field;
+    const existing = columns.get(columnName)?.toLowerCase();
+    const value = fill === undefined ? undefined : literal(type.toColumn(fill), engine);
+    if (existing === undefined)
+      return [
+        `ALTER TABLE plants ADD COLUMN ${definition(field, engine)}${value === undefined ? "" : ` DEFAULT ${value}`}`,
+      ];
+    if (existing !== type.column[engine].toLowerCase())
+      throw new OperatorError(
+        `the store has values of "${name}" as ${existing} from an earlier contract, which would be ${type.expected}; give the field another name`,
+      );
+    return isRequired && value !== undefined
+      ? [`UPDATE plants SET ${column} = ${value} WHERE ${column} IS NULL`]
+      : [];
+  });
+}
+
+function definition({ column, type }: Field, engine: Engine): string {
+  return `${column} ${type.column[engine]}`;
+}
+
+function literal(value: Exclude<ColumnValue, null>, engine: Engine): string {
+  if (typeof value === "string") return `'${value.replaceAll("'", "''")}'`;
+  return typeof value === "boolean" && engine === "sqlite" ? String(Number(value)) : String(value);
+}
