@@ -12,7 +12,7 @@ import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./disk-fa
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
 import { describeError } from "./errors.ts";
 import { fileId, fsyncDirectory, fsyncFile, resolvedPath } from "./files.ts";
-import { findStore, migrate } from "./migrations.ts";
+import { findStore, migrate, schemaVersion } from "./migrations.ts";
 import { retryWhileLocked } from "./transactions.ts";
 import { assertOwnWal } from "./wal-owner.ts";
 
@@ -43,20 +43,17 @@ export async function openDatabase(
   { wanted, known }: ContractChoice = {},
 ): Promise<OpenDatabase> {
   assertOwnWal(path);
-  const opening = openFile(path, mode);
-  const { database } = opening;
+  const { database, id } = openFile(path, mode);
   try {
     for (;;) {
-      const found = opening.run(() => findStore(database, path));
+      const found = describingErrors(path, () => findStore(database, path));
       const contract = await chooseContract(found.source, wanted, known);
-      const isReady = opening.run(() => {
-        if (isUpToDate(found, contract)) return true;
+      if (!isUpToDate(found, contract)) {
         if (mode !== "create") throw notUpToDate(path, wanted !== undefined);
         // False if another process has changed the contract meanwhile.
-        return migrate(database, path, contract, found.source);
-      });
-      if (!isReady) continue;
-      opening.finish();
+        if (!describingErrors(path, () => migrate(database, path, contract, found.source))) continue;
+      }
+      assertNotReplaced(path, id);
       return { database, contract };
     }
   } catch (error) {
@@ -67,9 +64,7 @@ export async function openDatabase(
 
 /** Opens a file again that this process has open as a store. */
 export function openAgain(path: string): Database {
-  const opening = openFile(path, "existing");
-  opening.finish();
-  return opening.database;
+  return openFile(path, "existing").database;
 }
 
 function notUpToDate(path: string, hasContract: boolean): OperatorError {
@@ -82,51 +77,48 @@ function openFile(path: string, mode: OpenMode) {
   // ":memory:" has no file; it is rejected once it is open, as it cannot have a WAL.
   if (path !== ":memory:") prepareFile(path, mode);
   const id = fileId(path);
-  // A restore may replace the file at this moment; the file that was opened has no name then.
-  const assertNotReplaced = () => {
-    if (fileId(path) !== id)
-      throw new OperatorError(`${path} was replaced while it was being opened; try again`);
-  };
-  const run = <Result>(work: () => Result): Result => {
-    try {
-      return work();
-    } catch (error) {
-      if (isFailedFsync(error)) {
-        writeFailureMarker(path, error.message);
-        throw new OperatorError(`cannot open the store ${path}: ${error.message}`);
-      }
-      if (error instanceof SQLiteError)
-        throw new OperatorError(`cannot open the store ${path}: ${describeError(error, path)}`);
-      throw error;
-    }
-  };
-  let database: Database | undefined;
+  const database = describingErrors(path, () => {
+    recoverFromFailure(path);
+    // Ids are bigint both ways: as numbers they lose digits past 2^53, and are bound as REAL past
+    // 2^51.
+    return new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
+  });
   try {
-    database = run(() => {
-      recoverFromFailure(path);
-      // Ids are bigint both ways: as numbers they lose digits past 2^53, and are bound as REAL past
-      // 2^51.
-      database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
-      database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
-      const { version } = findStore(database, path);
+    describingErrors(path, () => {
+      // All that waits does so in retryWhileLocked, and checkpoints must not wait.
+      database.run("PRAGMA busy_timeout = 0");
+      const version = schemaVersion(database, path);
       if (mode !== "create" && version !== newestVersion) throw notUpToDate(path, false);
       // The next statements create the sidecar files.
-      assertNotReplaced();
+      assertNotReplaced(path, id);
       makeDurable(database, path);
-      return database;
     });
   } catch (error) {
-    database?.close();
+    database.close();
     throw error;
   }
-  const opened = database;
-  const finish = () =>
-    run(() => {
-      assertNotReplaced();
-      // Transactions wait in retryWhileLocked, and checkpoints must not wait.
-      opened.run("PRAGMA busy_timeout = 0");
-    });
-  return { database: opened, run, finish };
+  return { database, id };
+}
+
+/** A restore may replace a file while it is being opened; the one that was opened has no name then. */
+function assertNotReplaced(path: string, id: string | undefined): void {
+  if (fileId(path) !== id)
+    throw new OperatorError(`${path} was replaced while it was being opened; try again`);
+}
+
+/** Runs a step of opening a file, which may be repeated. Throws SQLite's errors as an OperatorError. */
+function describingErrors<Result>(path: string, step: () => Result): Result {
+  try {
+    return retryWhileLocked(step, lockWaitMs);
+  } catch (error) {
+    if (isFailedFsync(error)) {
+      writeFailureMarker(path, error.message);
+      throw new OperatorError(`cannot open the store ${path}: ${error.message}`);
+    }
+    if (error instanceof SQLiteError)
+      throw new OperatorError(`cannot open the store ${path}: ${describeError(error, path)}`);
+    throw error;
+  }
 }
 
 /**
@@ -156,10 +148,7 @@ function prepareFile(path: string, mode: OpenMode): void {
 }
 
 function makeDurable(database: Database, path: string): void {
-  // SQLite does not wait for the lock to change the mode, and processes that create a store at the
-  // same time all want it.
-  const toWal = () => database.query("PRAGMA journal_mode = WAL").values();
-  const [[journalMode] = []] = retryWhileLocked(toWal, lockWaitMs);
+  const [[journalMode] = []] = database.query("PRAGMA journal_mode = WAL").values();
   database.run("PRAGMA synchronous = FULL");
   // checkpoint.ts and the checkpoint thread run the checkpoints: SQLite does not report one of its
   // own that fails.
