@@ -72,7 +72,10 @@ export class MemoryStore implements PlantStore {
 
   /** Opens a connection whose calls block the thread while they run. */
   async openSql(): Promise<SqlConnection> {
-    return toSqlConnection(async (call) => this.#current.sql.read(call));
+    return toSqlConnection({
+      read: (call) => this.#current.sql.read(call),
+      close: async () => undefined,
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -2,21 +2,18 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import { type SqlConnection, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
-import { inTime, type SqlCall } from "./sql-reader.ts";
+import { inTime, type SqlReader } from "./sql-reader.ts";
 import type { openReadThread } from "./sql-worker.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 
-/** A connection whose calls `run` runs in the thread that has the database. */
-export function toSqlConnection(
-  run: (call: SqlCall) => Promise<object[]>,
-  close: () => Promise<void> = async () => undefined,
-): SqlConnection {
+/** A connection whose statements a reader runs, in the thread that has the database. */
+export function toSqlConnection(reader: Pick<SqlReader, "read" | "close">): SqlConnection {
   return {
     dialect: "sqlite",
     inTime,
     query: <Row>(sql: string, parameters: readonly SqlValue[] = [], msMax = sqlMsMaxDefault) =>
-      run({ sql, parameters, msMax }) as Promise<Row[]>,
-    [Symbol.asyncDispose]: close,
+      reader.read({ sql, parameters, msMax }) as Promise<Row[]>,
+    [Symbol.asyncDispose]: () => reader.close(),
   };
 }
 
@@ -26,10 +23,13 @@ export async function openReadConnection(path: string): Promise<SqlConnection> {
     name: "sql",
   });
   await worker.open(path);
-  const { sql } = worker.served;
-  return toSqlConnection(sql.run, async () => {
-    worker.rejectQueued(new OperatorError("the connection to the store was closed; try again"));
-    await sql.close();
-    worker.end(true);
+  const { reader } = worker.served;
+  return toSqlConnection({
+    read: reader.read,
+    async close() {
+      worker.rejectQueued(new OperatorError("the connection to the store was closed; try again"));
+      await reader.close();
+      worker.end(true);
+    },
   });
 }

@@ -11,11 +11,11 @@ const functionName = "in_time";
 export const inTime = `${functionName}()`;
 
 /** A statement that reads, as it is sent to the thread. */
-export interface SqlCall extends SqlStatement {
+interface SqlCall extends SqlStatement {
   readonly msMax: number;
 }
 
-/** Runs statements that read, each within its time. */
+/** Runs statements that read, each within its time. Its promises are settled when returned. */
 export class SqlReader {
   readonly #database: Database;
   #deadline = Number.POSITIVE_INFINITY;
@@ -29,8 +29,20 @@ export class SqlReader {
     });
   }
 
-  /** Throws an OperatorError if that fails. */
-  read(call: SqlCall): object[] {
+  /** Opens a connection of its own to a file. Throws an OperatorError if that fails. */
+  static open(path: string): SqlReader {
+    try {
+      const database = new Database(path, { readonly: true, strict: true, safeIntegers: true });
+      // SQLite opens the WAL with the first statement: later there may be no descriptor for it.
+      database.query("SELECT 1 FROM sqlite_schema").get();
+      return new SqlReader(database);
+    } catch (error) {
+      throw readError(error);
+    }
+  }
+
+  /** Rejects with an OperatorError if that fails. */
+  async read(call: SqlCall): Promise<object[]> {
     this.#deadline = performance.now() + call.msMax;
     try {
       return runStatement(this.#database, call);
@@ -38,20 +50,8 @@ export class SqlReader {
       throw readError(error);
     }
   }
-}
 
-/** Opens a connection that only reads. Throws an OperatorError if that fails. */
-export function openReader(path: string) {
-  try {
-    const database = new Database(path, { readonly: true, strict: true, safeIntegers: true });
-    // SQLite opens the WAL with the first statement: later there may be no descriptor for it.
-    database.query("SELECT 1 FROM sqlite_schema").get();
-    const reader = new SqlReader(database);
-    return {
-      read: (call: SqlCall) => reader.read(call),
-      close: () => database.close(true),
-    };
-  } catch (error) {
-    throw readError(error);
+  async close(): Promise<void> {
+    this.#database.close(true);
   }
 }

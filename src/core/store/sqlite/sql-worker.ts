@@ -1,16 +1,10 @@
 // The worker of a SqlConnection that reads: a slow statement delays neither commits nor network.
 
-import { openReader, type SqlCall } from "./sql-reader.ts";
+import { SqlReader } from "./sql-reader.ts";
 import { serveCalls } from "./worker-rpc.ts";
 
 serveCalls(openReadThread);
 
 export async function openReadThread(path: string) {
-  const reader = openReader(path);
-  return {
-    sql: {
-      run: async (call: SqlCall) => reader.read(call),
-      close: async () => reader.close(),
-    },
-  };
+  return { reader: SqlReader.open(path) };
 }

@@ -16,7 +16,7 @@ import { bytesOnDisk } from "./files.ts";
 import { OpenFiles } from "./open-files.ts";
 import { SqlitePlants } from "./plants.ts";
 import { toSqlConnection } from "./sql-connection.ts";
-import { openReader } from "./sql-reader.ts";
+import { SqlReader } from "./sql-reader.ts";
 import { SqliteTokens } from "./tokens.ts";
 import { Transactions } from "./transactions.ts";
 
@@ -89,11 +89,7 @@ export class SqliteStore implements PlantStore {
   }
 
   async openSql(): Promise<SqlConnection> {
-    const reader = openReader(this.#path);
-    return toSqlConnection(
-      async (call) => reader.read(call),
-      async () => reader.close(),
-    );
+    return toSqlConnection(SqlReader.open(this.#path));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
