@@ -24,24 +24,39 @@ describeIfInstalled("openssl", "TLS", () => {
     chmodSync(folder.file("server.key"), 0o600);
     // A copy that the tests can read when the server owns the original.
     cpSync(folder.file("server.crt"), folder.file("ca.crt"));
+    writeFileSync(
+      folder.file("pg_hba.conf"),
+      [
+        "local all all trust",
+        "host all postgres all trust",
+        "hostssl all bound all scram-sha-256",
+        "hostssl all plain all password",
+        "hostssl all trusted all trust",
+      ].join("\n"),
+    );
     if (isRoot)
-      for (const file of ["server.key", "server.crt"])
+      for (const file of ["server.key", "server.crt", "pg_hba.conf"])
         chownSync(folder.file(file), unprivilegedUser, unprivilegedUser);
     database = await PostgresServer.start({
       ssl: "on",
       ssl_cert_file: folder.file("server.crt"),
       ssl_key_file: folder.file("server.key"),
+      hba_file: folder.file("pg_hba.conf"),
     });
+    for (const role of ["bound", "plain", "trusted"])
+      await database.query("postgres", `CREATE ROLE ${role} LOGIN SUPERUSER PASSWORD 'secret'`);
   });
   afterAll(async () => {
     await database[Symbol.asyncDispose]();
     folder[Symbol.dispose]();
   });
 
-  const address = (host: string, query: string) =>
-    `postgres://postgres@${host}:${database.port}/postgres?retry_timeout=1&${query}`;
-  const migrate = (host: string, query: string) =>
-    runCommand(["migrate", "--database", address(host, query)]);
+  const address = (host: string, query: string, credentials = "postgres") =>
+    `postgres://${credentials}@${host}:${database.port}/postgres?retry_timeout=1&${query}`;
+  const migrate = (host: string, query: string, credentials?: string) =>
+    runCommand(["migrate", "--database", address(host, query, credentials)]);
+  const migrateAs = (role: string, query: string) =>
+    migrate("localhost", `sslmode=require&${query}`, `${role}:secret`);
 
   async function usesTls(query: string): Promise<boolean> {
     await using _ = await RunningServer.startInProcess({ database: address("localhost", query) });
@@ -74,54 +89,12 @@ describeIfInstalled("openssl", "TLS", () => {
       "/none.crt cannot be read",
     );
   });
-});
-
-describeIfInstalled("openssl", "TLS with passwords", () => {
-  const folder = new TemporaryFolder();
-  let database: PostgresServer;
-  beforeAll(async () => {
-    makeCertificate(folder, "server", "/CN=plantstore-test", "DNS:localhost");
-    chmodSync(folder.path, 0o755);
-    chmodSync(folder.file("server.key"), 0o600);
-    writeFileSync(
-      folder.file("pg_hba.conf"),
-      [
-        "local all all trust",
-        "host all postgres all trust",
-        "hostssl all bound all scram-sha-256",
-        "hostssl all plain all password",
-        "hostssl all trusted all trust",
-      ].join("\n"),
-    );
-    if (isRoot)
-      for (const file of ["server.key", "server.crt", "pg_hba.conf"])
-        chownSync(folder.file(file), unprivilegedUser, unprivilegedUser);
-    database = await PostgresServer.start({
-      ssl: "on",
-      ssl_cert_file: folder.file("server.crt"),
-      ssl_key_file: folder.file("server.key"),
-      hba_file: folder.file("pg_hba.conf"),
-    });
-    for (const role of ["bound", "plain", "trusted"])
-      await database.query("postgres", `CREATE ROLE ${role} LOGIN SUPERUSER PASSWORD 'secret'`);
-  });
-  afterAll(async () => {
-    await database[Symbol.asyncDispose]();
-    folder[Symbol.dispose]();
-  });
-
-  const migrate = (role: string, query: string) =>
-    runCommand([
-      "migrate",
-      "--database",
-      `postgres://${role}:secret@localhost:${database.port}/postgres?retry_timeout=1&sslmode=require&${query}`,
-    ]);
 
   test("channel_binding=require refuses a server that asks for another proof", async () => {
-    expect(await migrate("bound", "channel_binding=require")).toMatchObject({ exitCode: 0 });
-    expect(await migrate("plain", "channel_binding=prefer")).toMatchObject({ exitCode: 0 });
+    expect(await migrateAs("bound", "channel_binding=require")).toMatchObject({ exitCode: 0 });
+    expect(await migrateAs("plain", "channel_binding=prefer")).toMatchObject({ exitCode: 0 });
     for (const role of ["plain", "trusted"]) {
-      const { exitCode, stderr } = await migrate(role, "channel_binding=require");
+      const { exitCode, stderr } = await migrateAs(role, "channel_binding=require");
       expect({ exitCode, stderr }).toEqual({
         exitCode: 1,
         stderr: expect.stringContaining(
@@ -132,7 +105,7 @@ describeIfInstalled("openssl", "TLS with passwords", () => {
   });
 
   test("sslnegotiation=direct and options reach the server", async () => {
-    const { exitCode } = await migrate("bound", "sslnegotiation=direct&options=-c%20work_mem%3D5MB");
+    const { exitCode } = await migrateAs("bound", "sslnegotiation=direct&options=-c%20work_mem%3D5MB");
     expect(exitCode).toBe(0);
   });
 });
