@@ -76,7 +76,7 @@ interface SchemaRow {
   readonly collection: string | null;
 }
 
-/** A store as it is before it is opened. Rejects with an OperatorError if it is newer than this program. */
+/** A store before it is opened. Rejects with an OperatorError if a newer program has written it. */
 async function findStore(pool: Queries): Promise<FoundStore> {
   const row = await readSchemaRow(pool);
   if (row === undefined || row.version === 0) return noStore;

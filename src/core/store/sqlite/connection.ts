@@ -100,13 +100,13 @@ function openFile(path: string, mode: OpenMode) {
   return { database, id };
 }
 
-/** A restore may replace a file while it is being opened; the one that was opened has no name then. */
+/** A restore may replace a file while it is opened; the one that was opened has no name then. */
 function assertNotReplaced(path: string, id: string | undefined): void {
   if (fileId(path) !== id)
     throw new OperatorError(`${path} was replaced while it was being opened; try again`);
 }
 
-/** Runs a step of opening a file, which may be repeated. Throws SQLite's errors as an OperatorError. */
+/** Runs a step of opening a file, again while it is locked. Throws an OperatorError. */
 function describingErrors<Result>(path: string, step: () => Result): Result {
   try {
     return retryWhileLocked(step, lockWaitMs);

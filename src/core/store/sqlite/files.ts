@@ -31,15 +31,13 @@ export function resolvedPath(path: string): string {
 }
 
 export function bytesOnDisk(path: string): number {
-  return [path, ...sidecarFilesAt(resolvedPath(path))]
-    .map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0)
-    .reduce((sum, bytes) => sum + bytes, 0);
+  return [path, ...sidecarFilesAt(resolvedPath(path))].reduce((sum, file) => sum + sizeOf(file), 0);
 }
 
 /** The size of the WAL; undefined if it cannot be measured, as while no descriptor is free. */
 export function walBytes(path: string): number | undefined {
   try {
-    return statSync(`${resolvedPath(path)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    return sizeOf(`${resolvedPath(path)}-wal`);
   } catch {
     return undefined;
   }
@@ -53,7 +51,11 @@ export function fileId(path: string): string | undefined {
 
 /** Whether a file is empty, or does not exist. */
 export function isEmpty(path: string): boolean {
-  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
+  return sizeOf(path) === 0;
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 export function fsyncFile(path: string): void {

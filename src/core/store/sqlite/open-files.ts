@@ -36,7 +36,7 @@ export class OpenFiles {
 
   /** Looks now, and says which file was removed or replaced. */
   findFault(): string | undefined {
-    const [replaced] = [...this.#opened.keys()].filter((path) => !this.#isIntact(path));
+    const replaced = this.#opened.keys().find((path) => !this.#isIntact(path));
     return (
       replaced &&
       `${replaced} was removed or replaced while it was open; put it back, or stop the server and bring a backup back with "plantstore restore"`
