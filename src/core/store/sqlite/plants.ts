@@ -14,8 +14,6 @@ import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } fr
 import { failureReason } from "./errors.ts";
 import type { Transactions } from "./transactions.ts";
 
-type PlantRow = PlantColumns & { readonly id: PlantId };
-
 /** A long name: on a nearly full disk a short one may still fit. */
 const probeText = "x".repeat(100);
 
@@ -38,7 +36,7 @@ export class SqlitePlants {
       `INSERT INTO plants (id, created_at, creator${columns})
        VALUES (?, ?, ?${", ?".repeat(contract.fields.length)}) ON CONFLICT (id) DO NOTHING`,
     );
-    this.#select = database.query<PlantRow, [PlantId]>(`SELECT id${columns} FROM plants WHERE id = ?`);
+    this.#select = database.query<PlantColumns, [PlantId]>(`SELECT id${columns} FROM plants WHERE id = ?`);
   }
 
   /**
