@@ -1,7 +1,7 @@
 // The shard map of Citus: the hash of an id, and its node.
 
 import { expect, test } from "bun:test";
-import { hashInt8, ShardMap } from "../../../../../src/core/store/postgres/citus/shard-map.ts";
+import { hashInt8, ShardMap } from "../../../../../../src/core/store/postgres/citus/shard-map.ts";
 
 // SELECT hashint8(id) on PostgreSQL 15.
 const vectors: readonly (readonly [id: bigint, hash: number])[] = [

@@ -1,10 +1,10 @@
 // The queues of the nodes of a cluster, on nodes whose commits the test ends.
 
 import { expect, test } from "bun:test";
-import type { PlantId } from "../../../../../src/core/contract/plant-id.ts";
-import type { CreateOutcome, GroupCommitLimits } from "../../../../../src/core/store/group-commit.ts";
-import { NodeQueues, type NodeStore } from "../../../../../src/core/store/postgres/citus/node-queues.ts";
-import { create as createPlant, ManualEngine } from "../manual-engine.ts";
+import type { PlantId } from "../../../../../../src/core/contract/plant-id.ts";
+import type { CreateOutcome, GroupCommitLimits } from "../../../../../../src/core/store/group-commit.ts";
+import { NodeQueues, type NodeStore } from "../../../../../../src/core/store/postgres/citus/node-queues.ts";
+import { create as createPlant, ManualEngine } from "../../manual-engine.ts";
 
 const limits: GroupCommitLimits = {
   queuePlantsMax: 20,
