@@ -1,4 +1,4 @@
-// The contract of the Plant Store, and its plants.
+// The contract of the Plant Store and its plants, and contracts of shelves.
 
 import type { Contract, Plant, Values } from "../../src/core/contract/contract.ts";
 import { plantStoreSource } from "../../src/core/contract/default-contract.ts";
@@ -26,3 +26,28 @@ export function toPlants(all: readonly (Plant | (PlantFields & { readonly id: bi
 }
 
 export type PlantLike = Parameters<typeof toPlants>[0][number];
+
+type Json = Record<string, unknown>;
+
+/** A contract of shelves with these properties. */
+export function shelves(properties: Json, required: readonly string[] = ["name"], path = "/shelves") {
+  const schema = {
+    type: "object",
+    required: ["id", ...required],
+    properties: { id: { type: "integer" }, ...properties },
+  };
+  const content = { "application/json": { schema } };
+  const post = { requestBody: { content }, responses: { 200: { description: "ok", content } } };
+  const document = {
+    openapi: "3.1.0",
+    info: { title: "Shelves", version: "1" },
+    paths: { [path]: { post } },
+  };
+  return { text: JSON.stringify(document) };
+}
+
+export const shelfFields = {
+  name: { type: "string", maxLength: 10 },
+  size: { type: "integer", minimum: 1, maximum: 9 },
+  kind: { type: "string", enum: ["a", "b"] },
+};

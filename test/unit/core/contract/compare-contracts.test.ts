@@ -1,0 +1,69 @@
+// Which contracts a store of another one can take over.
+
+import { expect, test } from "bun:test";
+import { findRefusedChange } from "../../../../src/core/contract/compare-contracts.ts";
+import { plantStoreSource } from "../../../../src/core/contract/default-contract.ts";
+import { readContract } from "../../../../src/core/contract/read-contract.ts";
+import { shelfFields as own, shelves } from "../../../support/contracts.ts";
+
+const original = await readContract(shelves(own));
+
+test.each([
+  ["no change", shelves(own)],
+  ["a field more", shelves({ ...own, note: { type: "string" } })],
+  ["a field less", shelves({ name: own.name, size: own.size })],
+  ["a field that is optional now", shelves(own, [])],
+  [
+    "a required field with a default",
+    shelves({ ...own, room: { type: "string", default: "hall" } }, ["name", "room"]),
+  ],
+  [
+    "wider limits",
+    shelves({ ...own, name: { type: "string", maxLength: 99 }, size: { type: "integer", minimum: 0 } }),
+  ],
+  [
+    "formats and limits that restrict nothing",
+    shelves({
+      ...own,
+      name: { ...own.name, format: "password", minLength: 0 },
+      size: { ...own.size, format: "int64" },
+    }),
+  ],
+  ["more values", shelves({ ...own, kind: { type: "string", enum: ["b", "c", "a"] } })],
+  ["other descriptions", shelves({ ...own, name: { ...own.name, description: "A name.", examples: ["x"] } })],
+])("%s: it can", async (_, wanted) => {
+  expect(findRefusedChange(original, await readContract(wanted))).toBeUndefined();
+});
+
+test.each([
+  ["another collection", shelves(own, ["name"], "/racks"), "its collection is /shelves, and would be /racks"],
+  [
+    "another type",
+    shelves({ ...own, size: { type: "string" } }),
+    '"size" was an integer (int64), at least 1 and at most 9, and would be a string',
+  ],
+  [
+    "a narrower limit",
+    shelves({ ...own, name: { type: "string", maxLength: 9 } }),
+    '"name" was a string of at most 10 characters, and would be a string of at most 9 characters',
+  ],
+  [
+    "a value less",
+    shelves({ ...own, kind: { type: "string", enum: ["a"] } }),
+    '"kind" was one of "a", "b", and would be one of "a"',
+  ],
+  ["a new limit", shelves({ ...own, name: { ...own.name, minLength: 1 } }), '"name" was '],
+  [
+    "a required field without a default",
+    shelves({ ...own, room: { type: "string" } }, ["name", "room"]),
+    '"room" was no field, and would be required without a default',
+  ],
+  [
+    "a field that is required now",
+    shelves(own, ["name", "kind"]),
+    '"kind" was optional, and would be required without a default',
+  ],
+  ["the Plant Store", plantStoreSource, "its collection is /shelves, and would be /plants"],
+])("%s: it cannot", async (_, wanted, reason) => {
+  expect(findRefusedChange(original, await readContract(wanted))).toContain(reason);
+});
