@@ -7,10 +7,10 @@ import { isSameSource } from "./store-contract.ts";
 
 type Engine = "sqlite" | "postgres";
 
-/** How the engines call an int8, and what follows a table, and one without rows of its own. */
+/** What the engines write differently: the type int8, and the options of a table. */
 const dialects = {
-  sqlite: { int8: "integer", strict: "STRICT", byKey: "STRICT, WITHOUT ROWID" },
-  postgres: { int8: "bigint", strict: "", byKey: "" },
+  sqlite: { int8: "integer", strict: "STRICT", withoutRowid: "STRICT, WITHOUT ROWID" },
+  postgres: { int8: "bigint", strict: "", withoutRowid: "" },
 } as const;
 
 /**
@@ -21,7 +21,7 @@ const migrations: readonly ((contract: Contract, engine: Engine) => readonly str
   // A creator is null where it is unknown. An edit has what the plant was and became, as JSON, and
   // when and by whom a deleted one was created.
   (contract, engine) => {
-    const { int8, strict, byKey } = dialects[engine];
+    const { int8, strict, withoutRowid } = dialects[engine];
     const id = idColumnType(contract, engine);
     return [
       `CREATE TABLE plants (
@@ -29,7 +29,7 @@ const migrations: readonly ((contract: Contract, engine: Engine) => readonly str
          ${columnDefinitions(contract, engine)},
          created_at ${int8} NOT NULL,
          creator    integer
-       ) ${contract.id.type.kind === "integer" ? strict : byKey}`,
+       ) ${contract.id.type.kind === "integer" ? strict : withoutRowid}`,
 
       `CREATE TABLE creators (id integer PRIMARY KEY, name text NOT NULL UNIQUE) ${strict}`,
 
@@ -42,7 +42,7 @@ const migrations: readonly ((contract: Contract, engine: Engine) => readonly str
          revoked_at      ${int8},
          last_used_at    ${int8},
          creator         integer NOT NULL
-       ) ${byKey}`,
+       ) ${withoutRowid}`,
       `CREATE TABLE token_version (version integer NOT NULL) ${strict}`,
       "INSERT INTO token_version VALUES (0)",
 
