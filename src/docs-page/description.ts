@@ -28,7 +28,7 @@ export interface Schema extends Described {
   readonly oneOf?: readonly Schema[];
 }
 
-export interface Example {
+export interface Example extends Described {
   readonly summary?: string;
   readonly value?: unknown;
 }
@@ -51,6 +51,10 @@ export interface DescribedParameter extends Described {
   readonly schema?: Schema;
 }
 
+export interface RequestBody extends Described {
+  readonly content: Readonly<Record<string, MediaType>>;
+}
+
 /** An operation as it is served. */
 export interface DescribedOperation {
   readonly tags?: readonly string[];
@@ -58,7 +62,7 @@ export interface DescribedOperation {
   readonly summary: string;
   readonly description: string;
   readonly parameters?: readonly DescribedParameter[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, MediaType>> };
+  readonly requestBody?: RequestBody;
   readonly responses: Readonly<Record<string, DescribedResponse>>;
   readonly security?: readonly object[];
   readonly "x-codeSamples"?: readonly {
@@ -95,6 +99,8 @@ export interface Description {
   readonly [member: string]: unknown;
 }
 
+export const jsonType = "application/json";
+
 /** The name and the value of the media type of JSON, also where it has parameters. */
 export function jsonMedia(
   content: Readonly<Record<string, MediaType>> | undefined,
@@ -110,7 +116,24 @@ export function examplesOf({ example, examples = {} }: MediaType): Example[] {
   return all.filter(({ value }) => value !== undefined);
 }
 
+/** Whether a header field is the one by which a create can be sent again. */
+export function isIdempotencyKey(name: string): boolean {
+  return /^idempotency-key$/i.test(name);
+}
+
 /** The last name of a reference. */
 export function nameOf({ $ref = "" }: { readonly $ref?: string }): string {
   return $ref.split("/").at(-1) ?? "";
+}
+
+/** The response of the components that a response refers to, or the response itself. */
+export function referencedResponse(
+  { responses }: Description["components"],
+  response: DescribedResponse,
+): DescribedResponse {
+  return responses?.[nameOf(response)] ?? response;
+}
+
+export function firstLineOf(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
 }

@@ -16,8 +16,7 @@ import {
   parametersOf,
   type Schema,
 } from "./description.ts";
-import { escapeUrl } from "./openapi-documents.ts";
-import { placeholder } from "./served-document.ts";
+import { withAddress } from "./server-address.ts";
 
 type Table<Value> = Readonly<Record<string, Value>>;
 
@@ -290,7 +289,7 @@ function renderSamples({ id, "x-codeSamples": samples }: PlacedOperation, url: s
   // An author's own samples may have any shape.
   const shown = (Array.isArray(samples) ? samples : []).filter((each) => typeof each?.source === "string");
   const rendered = shown.map(({ label, lang, source }, index) => {
-    const code = escapeHTML(source.replaceAll(placeholder, () => escapeUrl(url)).trimEnd());
+    const code = escapeHTML(withAddress(source, url).trimEnd());
     return `<details name="${escapeHTML(id)}-sample"${index === 0 ? " open" : ""}>
             <summary>${escapeHTML(String(label ?? lang))}</summary>
             <pre><code>${code}</code></pre>

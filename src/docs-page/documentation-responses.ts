@@ -6,6 +6,7 @@ import { ApiError } from "../core/contract/errors.ts";
 import { type Handler, pathOf } from "../core/http/handler.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { errorResponse } from "../core/http/responses.ts";
+import type { Description } from "./description.ts";
 import { documentationOf } from "./documentation-html.ts";
 import { contentTypes, openApiDocuments } from "./openapi-documents.ts";
 import script from "./page/page.js" with { type: "text" };
@@ -54,7 +55,12 @@ export function documentationResponses({
   publicUrl,
 }: DocumentationOptions): Handler {
   const documents = new Map(documentNames.map((name) => [`${basePath}/${name}`, name]));
-  const describe = openApiDocuments(contract, operations, basePath);
+  let description: Description | undefined;
+  const served = () => {
+    description ??= servedDocument(contract, operations, basePath);
+    return description;
+  };
+  const describe = openApiDocuments(served);
   const files = new Map(fileNames.map((name) => [`${basePath}/${name}`, async () => fileOf[name]]));
   const fileRoutes = staticFiles(files, commonHeaders);
   let render: ReturnType<typeof documentationOf> | undefined;
@@ -73,7 +79,7 @@ export function documentationResponses({
       return new Response(describe(name, url), {
         headers: { "Content-Type": contentTypes[name], "Cache-Control": "no-store" },
       });
-    render ??= documentationOf(contract, servedDocument(contract, operations, basePath));
+    render ??= documentationOf(contract, served());
     const prefix = path.endsWith("/")
       ? ""
       : lastSegment(publicUrl === undefined ? basePath : new URL(publicUrl).pathname);

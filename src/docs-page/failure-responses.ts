@@ -15,31 +15,7 @@ import type { Operation } from "../core/http/operation.ts";
 import { type Route, routerOf } from "../core/http/router.ts";
 import { notServed, unservedOperations } from "../core/http/unserved-operations.ts";
 import type { DescribedResponse, Example } from "./description.ts";
-
-/** What a client does about an error, for the table of codes. */
-export function adviceFor(code: ErrorCode, { path, words, id }: Contract): string {
-  const advice: Readonly<Record<ErrorCode, string>> = {
-    badRequest: "Send the header once, or a chunked body. The connection is closed.",
-    invalidJson: "Correct it at the line and column in the message.",
-    invalidPlant: "Correct the fields that the message names.",
-    unstorableText: "Remove it; the message has its position.",
-    invalidParameter: "Correct what the message names.",
-    conflict: `Choose another ${id.isRequired ? "id" : "key"}. The stored ${words.one} is unchanged.`,
-    missingToken: "Send a token.",
-    invalidToken: "Ask the operator, or the identity provider, for a new token.",
-    notFound: `Send \`POST\` to \`${path}\`, under the address of this server.`,
-    methodNotAllowed: "Use one that `Allow` names.",
-    requestTimeout: "Send it again, on a new connection.",
-    preconditionFailed: `Get the ${words.one} again, and decide by what it is now.`,
-    contentTooLarge: `Send a smaller ${words.one}.`,
-    unsupportedMediaType: "Send `Content-Type: application/json`, and the JSON as it is.",
-    tooManyRequests: "Wait for as many seconds as `Retry-After` says.",
-    internalError: "Send it again; if that does not help, tell the operator the `X-Request-Id`.",
-    notImplemented: "Use another operation.",
-    unavailable: "Wait for as many seconds as `Retry-After` says, and send it again.",
-  };
-  return advice[code];
-}
+import { headerReferences } from "./served-components.ts";
 
 /** The names of examples that differ from those of their errors. */
 const exampleNames: Partial<Record<ErrorCode, string>> = {
@@ -218,8 +194,6 @@ function errorOfBody(contract: Contract, body: string): ApiError | undefined {
   return result instanceof ApiError ? result : undefined;
 }
 
-const headerOf = (name: string) => [name, { $ref: `#/components/headers/${name}` }] as const;
-
 /** Errors of requests whose caller is not known yet, which has no rate then. */
 const beforeRate: readonly ErrorCode[] = ["missingToken", "invalidToken", "notFound", "methodNotAllowed"];
 
@@ -245,7 +219,7 @@ function headersOf(
       description: "The methods that the path offers.",
       schema: { type: "string", examples: [methodNotAllowed?.details.allow ?? "POST"] },
     };
-  return { ...Object.fromEntries(names.map(headerOf)), ...own };
+  return { ...headerReferences(names), ...own };
 }
 
 const codesOf: Readonly<Record<OperationKind, readonly ErrorCode[]>> = {

@@ -1,10 +1,9 @@
 // The interface description as it is served, also in OpenAPI 3.0 for tools that read no 3.1.
 
-import type { Contract } from "../core/contract/contract.ts";
-import type { Operation } from "../core/http/operation.ts";
+import type { Description } from "./description.ts";
 import { toOpenApi30 } from "./openapi-3.0.ts";
 import type { DocumentName } from "./paths.ts";
-import { placeholder, servedDocument } from "./served-document.ts";
+import { withAddress } from "./server-address.ts";
 
 /** Make the documents, with the placeholder, when they are first requested: it takes some ms. */
 const makers: Readonly<Record<DocumentName, (description: object) => string>> = {
@@ -23,21 +22,11 @@ export const contentTypes: Readonly<Record<DocumentName, string>> = {
 
 /** Returns the contract as it is served, in all formats. */
 export function openApiDocuments(
-  contract: Contract,
-  operations: readonly Operation[],
-  basePath: string,
+  description: () => Description,
 ): (name: DocumentName, url: string) => string {
   const templates: Partial<Record<DocumentName, string>> = {};
   return (name, url) => {
-    templates[name] ??= makers[name](servedDocument(contract, operations, basePath));
-    return templates[name].replaceAll(placeholder, () => escapeUrl(url));
+    templates[name] ??= makers[name](description());
+    return withAddress(templates[name], url);
   };
-}
-
-/** Characters of a URL that JSON, YAML or a shell would read otherwise (RFC 3986, section 2.1). */
-export function escapeUrl(url: string): string {
-  return url.replace(
-    /["'$\\`<>\s]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).padStart(2, "0").toUpperCase()}`,
-  );
 }

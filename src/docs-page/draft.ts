@@ -1,0 +1,70 @@
+// A copy of the author's description, to which the parts of the server are added.
+
+import type { Contract } from "../core/contract/contract.ts";
+import { referencedMembers } from "../core/contract/json-pointer.ts";
+import { decodePercent } from "../core/contract/percent-encoding.ts";
+import type { Json } from "../core/contract/schemas.ts";
+import type { Operation } from "../core/http/operation.ts";
+import type { DescribedOperation, DescribedParameter, Description } from "./description.ts";
+
+export type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
+
+/** An operation as the author describes it; empty where the author does not. */
+export type AuthorOperation = Partial<DescribedOperation>;
+
+/** More references than this, one to the next, are a cycle. */
+const referencesMax = 20;
+
+export class Draft {
+  readonly contract: Contract;
+  /** Those besides the create. */
+  readonly operations: readonly Operation[];
+  /** A copy in which no parts are shared, as they are by the aliases of YAML. */
+  readonly document: Mutable<Description>;
+
+  constructor(contract: Contract, operations: readonly Operation[]) {
+    this.contract = contract;
+    this.operations = operations;
+    this.document = JSON.parse(JSON.stringify(contract.document));
+    const { components } = this.document;
+    this.document.components = { ...components, schemas: { ...components?.schemas } };
+  }
+
+  /** Whether the author writes OpenAPI 3.0, and not 3.1. */
+  get isVersion30(): boolean {
+    return this.document.openapi.startsWith("3.0");
+  }
+
+  /** The create as it is described so far. */
+  get create(): AuthorOperation {
+    return this.document.paths[this.contract.describedPath]?.post ?? {};
+  }
+
+  /** The object that a part is or refers to; undefined if there is none. */
+  resolve<Part extends object>(part: Part | undefined): Part | undefined {
+    let found: unknown = part;
+    for (let count = 0; count < referencesMax; count++) {
+      if (typeof found !== "object" || found === null) return undefined;
+      const { $ref } = found as { readonly $ref?: unknown };
+      if (typeof $ref !== "string") return found as Part;
+      found = referencedMembers($ref).reduce<unknown>(
+        (parent, name) => (parent as Json | undefined)?.[name],
+        this.document,
+      );
+    }
+    return undefined;
+  }
+
+  /** Parameters with their references resolved, as the page shows them. */
+  resolveParameters(parameters: readonly DescribedParameter[] | undefined): DescribedParameter[] {
+    if (!Array.isArray(parameters)) return [];
+    return parameters.map((each) => this.resolve(each) as DescribedParameter);
+  }
+
+  /** The path of an operation as the author has it, whatever the name of its parameter. */
+  pathOf(path: string): string {
+    const shape = (text: string) => decodePercent(text).replaceAll(/\{[^{}]*\}/g, "{}");
+    const own = Object.keys(this.document.paths).find((each) => shape(each) === shape(path));
+    return own ?? decodePercent(path);
+  }
+}

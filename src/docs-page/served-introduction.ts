@@ -1,0 +1,111 @@
+// The description of the served document as a whole: the author's text, with paragraphs and chapters
+// of the server.
+
+import type { Contract } from "../core/contract/contract.ts";
+import type { ErrorPart } from "../core/contract/error-shape.ts";
+import { type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
+import { type Access, tokenField } from "../core/contract/security.ts";
+import { withArticle } from "../core/contract/words.ts";
+import { firstLineOf } from "./description.ts";
+import type { Draft } from "./draft.ts";
+
+/**
+ * Writes the introduction, without the paragraphs and chapters that are the author's already.
+ *
+ * @param errorName the name of the schema of errors.
+ */
+export function introductionOf(draft: Draft, errorName: string): string {
+  const { service, one } = draft.contract.words;
+  const { description } = draft.document.info;
+  const own = typeof description === "string" ? description.trim() : "";
+  const [lead = "", ...chapters] = own.split(/^(?=## )/m).map((text) => text.trim());
+  const version30 = ", and in OpenAPI 3.0.3, for tools that read no 3.1, as\n`openapi-3.0.json`";
+  const notes = [
+    `Every response that is not a success has ${withArticle(errorName)} as its body: ${describeErrorMembers(draft.contract)}. Creates are idempotent: sending the same ${one} again
+has the same response and changes nothing, so a client that lost a response can retry.`,
+    `This description is served as \`openapi.json\` and \`openapi.yaml\`${draft.isVersion30 ? "" : version30}.`,
+  ].filter((note) => !own.includes(note));
+  const titles = chapters.map(titleOf);
+  const added = [tokensChapter(draft.contract.operations.create.access), errorsChapter(draft)].filter(
+    (chapter) => !titles.includes(titleOf(chapter)),
+  );
+  return `${[lead || `${service}.`, ...notes, ...chapters, ...added].join("\n\n")}\n`;
+}
+
+function titleOf(chapter: string): string {
+  return firstLineOf(chapter).trim();
+}
+
+const memberMeanings: Partial<Record<ErrorPart, string>> = {
+  code: "is the HTTP status times 100 plus a detail",
+  codeText: "is the HTTP status times 100 plus a detail",
+  message: "says what was wrong and what would be right",
+  status: "is the HTTP status",
+  title: "says what errors of the same type have in common",
+  type: "ends with the HTTP status times 100 plus a detail",
+};
+
+function describeErrorMembers({ errorShape }: Contract): string {
+  return errorShape.members
+    .filter(([, holds]) => holds in memberMeanings)
+    .map(([name, holds]) => `\`${name}\` ${memberMeanings[holds]}`)
+    .join(",\n");
+}
+
+function tokensChapter(access: Access): string {
+  const field = tokenField(access);
+  if (field === undefined) return "## Tokens\n\nNone is needed.";
+  return `## Tokens
+
+The operator issues tokens with \`plantstore token create --name ci\`; a token is shown once. Send it as
+\`${field.join(": ")}<ACCESS_TOKEN>\`.`;
+}
+
+function errorsChapter({ contract, operations }: Draft): string {
+  const { members } = contract.errorShape;
+  const [name, holds] = members.find(([, each]) => each.startsWith("code")) ?? ["status", "status"];
+  const codes = (Object.keys(errorRegistry) as ErrorCode[]).filter((code) => {
+    if (code === "invalidParameter") return operations.length > 0 || !contract.id.isRequired;
+    if (code === "preconditionFailed") return operations.some(({ described }) => described?.isConditional);
+    return code !== "notImplemented" || contract.others.length > 0;
+  });
+  const rows = codes
+    .toSorted((one, other) => errorRegistry[one].error - errorRegistry[other].error)
+    .map((code) => {
+      const { error, meaning } = errorRegistry[code];
+      return `| ${holds === "status" ? statusOf(code) : error} | ${meaning} | ${adviceFor(code, contract)} |`;
+    });
+  return `## Errors
+
+The HTTP parser rejects what is not well-formed HTTP with a bare 400, 431 or 505: a status line without a body,
+and the connection is closed. Every other error is one of these:
+
+| ${name} | Meaning | What to do |
+| --- | --- | --- |
+${rows.join("\n")}`;
+}
+
+/** What a client does about an error. */
+function adviceFor(code: ErrorCode, { path, words, id }: Contract): string {
+  const advice: Readonly<Record<ErrorCode, string>> = {
+    badRequest: "Send the header once, or a chunked body. The connection is closed.",
+    invalidJson: "Correct it at the line and column in the message.",
+    invalidPlant: "Correct the fields that the message names.",
+    unstorableText: "Remove it; the message has its position.",
+    invalidParameter: "Correct what the message names.",
+    conflict: `Choose another ${id.isRequired ? "id" : "key"}. The stored ${words.one} is unchanged.`,
+    missingToken: "Send a token.",
+    invalidToken: "Ask the operator, or the identity provider, for a new token.",
+    notFound: `Send \`POST\` to \`${path}\`, under the address of this server.`,
+    methodNotAllowed: "Use one that `Allow` names.",
+    requestTimeout: "Send it again, on a new connection.",
+    preconditionFailed: `Get the ${words.one} again, and decide by what it is now.`,
+    contentTooLarge: `Send a smaller ${words.one}.`,
+    unsupportedMediaType: "Send `Content-Type: application/json`, and the JSON as it is.",
+    tooManyRequests: "Wait for as many seconds as `Retry-After` says.",
+    internalError: "Send it again; if that does not help, tell the operator the `X-Request-Id`.",
+    notImplemented: "Use another operation.",
+    unavailable: "Wait for as many seconds as `Retry-After` says, and send it again.",
+  };
+  return advice[code];
+}

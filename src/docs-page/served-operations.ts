@@ -1,0 +1,171 @@
+// The operations of the served document: the author's, with samples, examples, parameters and
+// responses of the server.
+
+import type { Plant } from "../core/contract/contract.ts";
+import { bodyJson } from "../core/contract/plant.ts";
+import { tokenField } from "../core/contract/security.ts";
+import { withArticle } from "../core/contract/words.ts";
+import type {
+  DescribedParameters,
+  DescribedOperation as OperationDescription,
+} from "../core/http/described-operation.ts";
+import type { Operation } from "../core/http/operation.ts";
+import { codeSamples } from "./code-samples.ts";
+import {
+  type DescribedParameter,
+  type Example,
+  isIdempotencyKey,
+  jsonMedia,
+  jsonType,
+  type MediaType,
+  parametersOf,
+  type RequestBody,
+} from "./description.ts";
+import type { AuthorOperation, Draft } from "./draft.ts";
+import { exampleOf } from "./schema-example.ts";
+import type { ServedResponses } from "./served-responses.ts";
+import { placeholder } from "./server-address.ts";
+
+export function describeCreate(draft: Draft, responses: ServedResponses, own: AuthorOperation): object {
+  const { words, operations, examples, path, id, requiresKey } = draft.contract;
+  const { access, operationId } = operations.create;
+  const body = draft.resolve(own.requestBody);
+  const [type, media] = jsonMedia(body?.content) ?? [jsonType, {}];
+  const one = withArticle(words.one);
+  const json = bodyJson(draft.contract, examples[0] as Plant);
+  const summary = one.slice(0, 1).toUpperCase() + one.slice(1);
+  const named = examplesOf(draft, media) ?? { example: { summary, value: JSON.parse(json) } };
+  const parameters = draft.resolveParameters(own.parameters);
+  const hasKey = parameters.some(({ name }) => isIdempotencyKey(name));
+  if (!id.isRequired && !hasKey && !requiresKey) parameters.push(keyParameter(words.one));
+  const same = id.isRequired ? "The same id" : "The same `Idempotency-Key`";
+  return {
+    summary: `Create ${one}`,
+    description: `Creates ${one}. The response is sent only after the ${words.one} is on stable storage. ${same} with the same content has the same response again; with different content it is 40009.`,
+    "x-codeSamples": codeSamples({
+      field: tokenField(access),
+      method: "POST",
+      url: placeholder + path,
+      body: json,
+    }),
+    ...own,
+    operationId,
+    ...(parameters.length > 0 && { parameters }),
+    requestBody: {
+      required: true,
+      ...body,
+      content: {
+        [type]: { ...media, ...(media.example === undefined && { examples: named }) },
+      },
+    },
+    responses: responses.of({ kind: "create", method: "POST", path, access }, own.responses),
+  };
+}
+
+/** The author's examples, with their references resolved; undefined if there are none. */
+function examplesOf(draft: Draft, { examples = {} }: MediaType): Record<string, Example> | undefined {
+  const given = Object.entries(examples).map(([name, each]) => [name, draft.resolve(each) ?? {}]);
+  return given.length === 0 ? undefined : Object.fromEntries(given);
+}
+
+/** The header field by which a create can be sent again, where the server chooses the id. */
+function keyParameter(one: string): DescribedParameter {
+  return {
+    name: "Idempotency-Key",
+    in: "header",
+    required: false,
+    description: `One that is new for each ${one}, such as a UUID. Sent again, it creates no second one.`,
+    schema: { type: "string", minLength: 1, maxLength: 255 },
+  };
+}
+
+/** Describes an operation other than the create. */
+export function describeOperation(
+  draft: Draft,
+  responses: ServedResponses,
+  operation: Operation & { readonly described: OperationDescription },
+  own: AuthorOperation,
+): object {
+  const { operationId, method, path, described } = operation;
+  const { access = draft.contract.operations.create.access } = operation;
+  const { summary, description, parameters, isConditional, body } = described;
+  const value = body === undefined ? undefined : exampleOf(draft, body);
+  const url = placeholder + sampleTarget(draft, path, parameters);
+  const sampled = value === undefined ? undefined : JSON.stringify(value);
+  return {
+    tags: draft.create.tags ?? [draft.contract.words.many],
+    summary,
+    description,
+    "x-codeSamples": codeSamples({ field: tokenField(access), method, url, body: sampled }),
+    ...(body !== undefined && {
+      requestBody: {
+        required: true,
+        content: { [jsonType]: { schema: body, examples: { [operationId]: { summary, value } } } },
+      },
+    }),
+    ...own,
+    ...(own.requestBody !== undefined && {
+      requestBody: withExample(draft.resolve(own.requestBody), { summary, value }),
+    }),
+    operationId: own.operationId ?? operationId,
+    parameters: describeParameters(draft, path, parameters, own),
+    responses: responses.of(
+      { kind: body === undefined ? "withoutBody" : "withBody", isConditional, method, path, access },
+      own.responses,
+      described.responses,
+    ),
+  };
+}
+
+/** The author's parameters, and those that only the server has. */
+function describeParameters(
+  draft: Draft,
+  path: string,
+  parameters: DescribedParameters,
+  own: AuthorOperation,
+): DescribedParameter[] {
+  const ownPath = draft.pathOf(path);
+  const ownParameters = draft.resolveParameters(own.parameters);
+  const known = [...ownParameters, ...parametersOf(draft.document.paths[ownPath])];
+  const names = namesInPath(path);
+  const ownNames = namesInPath(ownPath);
+  const added = Object.entries(parameters).map(([name, { description, schema, whenAbsent }]) => {
+    const index = names.indexOf(name);
+    return {
+      name: ownNames[index] ?? name,
+      in: index === -1 ? "query" : "path",
+      required: whenAbsent === undefined,
+      description,
+      schema,
+    };
+  });
+  const isKnown = (added: DescribedParameter) =>
+    known.some((each) => each.name === added.name && each.in === added.in);
+  return [...ownParameters, ...added.filter((each) => !isKnown(each))];
+}
+
+/** The names of the parameters of a path. */
+function namesInPath(path: string): string[] {
+  return [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = ""]) => name);
+}
+
+/** The author's body, with an example if it has none. */
+function withExample({ content = {}, ...body }: Partial<RequestBody> = {}, example: Example): object {
+  const [type, media] = jsonMedia(content) ?? [];
+  const isComplete = (media?.example ?? media?.examples) !== undefined;
+  if (type === undefined || example.value === undefined || isComplete)
+    return { required: true, ...body, content };
+  return { required: true, ...body, content: { ...content, [type]: { ...media, examples: { example } } } };
+}
+
+/** A path with values for its parameters, and with the query parameters that are required. */
+function sampleTarget(draft: Draft, path: string, parameters: DescribedParameters): string {
+  const query = new URLSearchParams();
+  let target = path;
+  for (const [name, { schema, whenAbsent }] of Object.entries(parameters)) {
+    const value = String(exampleOf(draft, schema));
+    if (path.includes(`{${name}}`)) target = target.replace(`{${name}}`, () => encodeURIComponent(value));
+    else if (whenAbsent === undefined) query.set(name, value);
+  }
+  return query.size === 0 ? target : `${target}?${query}`;
+}

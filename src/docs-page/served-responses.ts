@@ -1,0 +1,122 @@
+// The responses of an operation as it is served: the author's, with the header fields of the server,
+// and those of the server that the author does not describe.
+
+import type { DescribedOperation } from "../core/http/described-operation.ts";
+import { type DescribedResponse, jsonMedia, jsonType } from "./description.ts";
+import type { AuthorOperation, Draft } from "./draft.ts";
+import { type FailingOperation, FailureResponses } from "./failure-responses.ts";
+import { headerReferences } from "./served-components.ts";
+
+type Responses = Readonly<Record<string, DescribedResponse>>;
+
+const locationHeader = {
+  description: "The path of what was created.",
+  schema: { type: "string", format: "uri-reference" },
+};
+
+export class ServedResponses {
+  readonly #draft: Draft;
+  readonly #errorSchema: { readonly $ref: string };
+  readonly #failures: FailureResponses;
+
+  /** @param errorName the name of the schema of errors. */
+  constructor(
+    draft: Draft,
+    { basePath, errorName }: { readonly basePath: string; readonly errorName: string },
+  ) {
+    const { contract, operations } = draft;
+    this.#draft = draft;
+    this.#errorSchema = { $ref: `#/components/schemas/${errorName}` };
+    this.#failures = new FailureResponses(contract, operations, { basePath, errorSchema: this.#errorSchema });
+  }
+
+  /** Returns the responses of an operation, by status. */
+  of(
+    operation: FailingOperation,
+    own: AuthorOperation["responses"] = {},
+    successes: DescribedOperation["responses"] = {},
+  ): Responses {
+    const responses: Record<string, DescribedResponse> = {};
+    for (const [status, { description, headers, returns }] of Object.entries(successes))
+      responses[status] = {
+        description,
+        headers: { ...commonHeaders(), ...headers },
+        ...(returns !== undefined && { content: { [jsonType]: { schema: this.#schemaOf(returns) } } }),
+      };
+    for (const [status, described] of Object.entries(own)) {
+      const response = this.#draft.resolve(described);
+      const isSuccess = /^[123]/.test(status) && response !== undefined;
+      const headers = { ...this.#headersOf(operation, status), ...responses[status]?.headers };
+      responses[status] = isSuccess
+        ? { ...withJsonOnly(response), headers: { ...headers, ...response.headers } }
+        : described;
+    }
+    for (const [status, failure] of Object.entries(this.#failures.of(operation))) {
+      const described = this.#draft.resolve(responses[status]);
+      if (described === undefined) responses[status] = failure;
+      else if (this.#hasOurShape(described)) responses[status] = merged(described, failure);
+    }
+    return responses;
+  }
+
+  #headersOf({ kind }: FailingOperation, status: string): Record<string, object> {
+    const isCreate = kind === "create";
+    const hasLocation = isCreate && status === "201" && this.#hasGet();
+    return { ...commonHeaders(isCreate), ...(hasLocation && { Location: locationHeader }) };
+  }
+
+  /** Whether a plant can be got where a Location is. */
+  #hasGet(): boolean {
+    const { contract, operations } = this.#draft;
+    return operations.some(({ method, path }) => method === "GET" && path.startsWith(`${contract.path}/{`));
+  }
+
+  /** The success of the create, for operations that return one or several. */
+  #schemaOf(returns: "one" | "list" | object): object {
+    if (typeof returns === "object") return returns;
+    const { status } = this.#draft.contract.operations.create;
+    const { responses, requestBody } = this.#draft.create;
+    const response = jsonMedia(this.#draft.resolve(responses?.[status])?.content);
+    const body = jsonMedia(this.#draft.resolve(requestBody)?.content);
+    const schema = (response ?? body)?.[1].schema ?? {};
+    return returns === "one" ? schema : { type: "array", items: schema };
+  }
+
+  /** Whether the author describes an error of the shape that the server sends. */
+  #hasOurShape({ content }: DescribedResponse): boolean {
+    const schema = jsonMedia(content)?.[1].schema;
+    const { schema: described } = this.#draft.contract.errorShape;
+    return schema?.$ref === this.#errorSchema.$ref || Bun.deepEquals(schema, described);
+  }
+}
+
+/**
+ * Header fields of every response; a success of the create may be cached by nobody, so it does not
+ * say it.
+ */
+function commonHeaders(isCreate = false): Record<string, object> {
+  const caching = isCreate ? [] : ["Cache-Control"];
+  return headerReferences(["X-Request-Id", ...caching, "RateLimit", "RateLimit-Policy"]);
+}
+
+/** A response without the media types that the server does not send. */
+function withJsonOnly(response: DescribedResponse): DescribedResponse {
+  const json = jsonMedia(response.content);
+  return json === undefined ? response : { ...response, content: { [json[0]]: json[1] } };
+}
+
+/** An author's failure of our shape, with our header fields and examples. */
+function merged(own: DescribedResponse, failure: DescribedResponse): DescribedResponse {
+  const [type, media] = jsonMedia(own.content) ?? jsonMedia(failure.content) ?? [jsonType, {}];
+  const text = own.description?.trim() ?? "";
+  const ours = failure.description ?? "";
+  const isWhole = text.includes(ours) || ours.startsWith(text);
+  const examples = { ...jsonMedia(failure.content)?.[1].examples, ...media.examples };
+  const hasExamples = media.example === undefined && Object.keys(examples).length > 0;
+  return {
+    ...own,
+    description: isWhole ? (text.length > ours.length ? text : ours) : `${text}\n\n${ours}`,
+    ...(failure.headers !== undefined && { headers: { ...failure.headers, ...own.headers } }),
+    content: { ...own.content, [type]: { ...media, ...(hasExamples && { examples }) } },
+  };
+}
