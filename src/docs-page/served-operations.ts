@@ -4,7 +4,7 @@
 import type { Plant } from "../core/contract/contract.ts";
 import { bodyJson } from "../core/contract/plant.ts";
 import { tokenField } from "../core/contract/security.ts";
-import { withArticle } from "../core/contract/words.ts";
+import { capitalized, withArticle } from "../core/contract/words.ts";
 import type {
   DescribedParameters,
   DescribedOperation as OperationDescription,
@@ -33,7 +33,7 @@ export function describeCreate(draft: Draft, responses: ServedResponses, own: Au
   const [type, media] = jsonMedia(body?.content) ?? [jsonType, {}];
   const one = withArticle(words.one);
   const json = bodyJson(draft.contract, examples[0] as Plant);
-  const summary = one.slice(0, 1).toUpperCase() + one.slice(1);
+  const summary = capitalized(one);
   const named = examplesOf(draft, media) ?? { example: { summary, value: JSON.parse(json) } };
   const parameters = draft.resolveParameters(own.parameters);
   const hasKey = parameters.some(({ name }) => isIdempotencyKey(name));

@@ -25,8 +25,8 @@ export function operationName(verb: string, noun: string): string {
 }
 
 /** A word at the start of a sentence or a title. */
-export function capitalized(word: string): string {
-  return word.slice(0, 1).toUpperCase() + word.slice(1);
+export function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 /** A word with "a" or "an" before it. */

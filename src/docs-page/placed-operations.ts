@@ -1,0 +1,63 @@
+// The operations as the page shows them, with what its forms need.
+
+import type { Contract } from "../core/contract/contract.ts";
+import type { Json } from "../core/contract/schemas.ts";
+import { readSecurity, tokenField } from "../core/contract/security.ts";
+import {
+  type DescribedOperation,
+  type DescribedParameter,
+  type Description,
+  parametersOf,
+} from "./description.ts";
+
+export interface PlacedOperation extends DescribedOperation {
+  readonly method: string;
+  readonly path: string;
+  /** The start of the ids of its elements. */
+  readonly id: string;
+  /** The header field of the token; undefined where none is needed. */
+  readonly field: ReturnType<typeof tokenField>;
+}
+
+/** Where a page is served. */
+export interface Place {
+  /** "" or a path with a slash at its end, before every relative link. */
+  readonly prefix: string;
+  /** The base address of the server. */
+  readonly url: string;
+}
+
+/** The operations that are served, the create first. */
+export function placedOperations(
+  { describedPath, others }: Contract,
+  { paths, components, security }: Description,
+): [PlacedOperation, ...PlacedOperation[]] | [] {
+  const methods = ["get", "put", "post", "delete", "patch"];
+  const toId = (operationId: string) => operationId.replaceAll(/[^\p{L}\d_.-]+/gu, "-");
+  const all = Object.entries(paths).flatMap(([path, item]) =>
+    methods.flatMap((name) => {
+      const method = name.toUpperCase();
+      const isServed = !others.some((each) => each.path === path && each.method === method);
+      const operation = item[name];
+      if (operation === undefined || !isServed) return [];
+      const { operationId, parameters = [] } = operation;
+      const all = [
+        ...parametersOf(item).filter((each) => !parameters.some((own) => isSameParameter(own, each))),
+        ...parameters,
+      ];
+      const { access } = readSecurity(
+        operation.security ?? security,
+        (name) => components.securitySchemes?.[name] as Json | undefined,
+      );
+      return [
+        { ...operation, method, path, id: toId(operationId), parameters: all, field: tokenField(access) },
+      ];
+    }),
+  );
+  const [create] = all.filter(({ method, path }) => method === "POST" && path === describedPath);
+  return create === undefined ? [] : [create, ...all.filter((each) => each !== create)];
+}
+
+function isSameParameter(one: DescribedParameter, other: DescribedParameter): boolean {
+  return one.name === other.name && one.in === other.in;
+}
