@@ -7,15 +7,23 @@ import type { Contract } from "../core/contract/contract.ts";
 import { type Description, firstLineOf } from "./description.ts";
 import { renderForm, tokenInput } from "./form-html.ts";
 import { markdown } from "./markdown.ts";
-import { type Place, type PlacedOperation, placedOperations } from "./placed-operations.ts";
+import { type PlacedOperation, placedOperations } from "./placed-operations.ts";
 import { renderResponses } from "./response-html.ts";
-import { renderParameters, renderSchemas, shownSchemas } from "./schema-html.ts";
-import { withAddress } from "./server-address.ts";
+import { renderParameters, renderSchemas } from "./schema-html.ts";
+import { escapeUrl, placeholder, prefixPlaceholder } from "./server-address.ts";
 
 /** A part of the page with a heading, to which the navigation links. */
 interface Section {
   readonly title: string;
-  readonly html: (place: Place) => string;
+  readonly html: string;
+}
+
+/** Where a page is served. */
+interface Place {
+  /** "" or a path with a slash at its end, before every relative link. */
+  readonly prefix: string;
+  /** The base address of the server. */
+  readonly url: string;
 }
 
 const { escapeHTML } = Bun;
@@ -24,8 +32,19 @@ const icon = `%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3
 
 const leaf = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${iconPath}"/></svg>`;
 
-/** Makes the pages of a description, each one document without inline scripts and styles. */
+/**
+ * Makes the pages of a description, each one document without inline scripts and styles. They differ
+ * in the addresses only.
+ */
 export function documentationOf(contract: Contract, description: Description): (place: Place) => string {
+  const template = renderPage(contract, description);
+  return ({ prefix, url }) =>
+    template
+      .replaceAll(prefixPlaceholder, () => escapeHTML(prefix))
+      .replaceAll(placeholder, () => escapeHTML(escapeUrl(url)));
+}
+
+function renderPage(contract: Contract, description: Description): string {
   const { openapi, info, components } = description;
   const [operation, ...others] = placedOperations(contract, description);
   /** The operation whose kind of token the page asks for. */
@@ -35,42 +54,29 @@ export function documentationOf(contract: Contract, description: Description): (
   /** The first paragraph is the page's; each heading after it begins a section. */
   const [introduction = "", ...chapters] = info.description.split(/^## /m);
   const [lead = "", ...notes] = introduction.split("\n\n");
-  const about = markdown([operation.description, ...notes].join("\n\n"));
-
-  // The parts that are the same at every address are made once: they take ten times the rest.
-  const fields = renderSchemas(shownSchemas(contract, [operation, ...others], description), components);
-  const responses = renderResponses(operation, "", components);
+  const withExport =
+    ', and reads the token from the environment: <code>export ACCESS_TOKEN=<var class="token">…</var></code>';
   const sections: readonly Section[] = [
     {
       title: "Samples",
-      html: ({ url }) =>
-        `<p>Each is complete${withToken === undefined ? "." : ', and reads the token from the environment: <code>export ACCESS_TOKEN=<var class="token">…</var></code>'}</p>
-          ${renderSamples(operation, url)}`,
+      html: `<p>Each is complete${withToken === undefined ? "." : withExport}</p>
+          ${renderSamples(operation)}`,
     },
-    { title: "Fields", html: () => fields },
-    { title: "Responses", html: () => responses },
-    ...others.map((other) => {
-      const start = markdown(`${other.summary}. ${other.description}`);
-      const end = `${renderParameters(other)}<h3>Responses</h3>${renderResponses(other, `${other.id}-`, components)}`;
-      const html = (place: Place) => start + renderForm(other, place) + renderSamples(other, place.url) + end;
-      return { title: `${other.method} ${other.path}`, html };
-    }),
-    ...chapters.map((chapter) => {
-      const html = renderChapter(chapter);
-      return { title: firstLineOf(chapter), html: () => html };
-    }),
-    { title: "About", html: ({ prefix }) => withDocumentLinks(about, prefix) },
+    { title: "Fields", html: renderSchemas(contract, [operation, ...others], description) },
+    { title: "Responses", html: renderResponses(operation, "", components) },
+    ...others.map((other) => ({
+      title: `${other.method} ${other.path}`,
+      html: `${markdown(`${other.summary}. ${other.description}`)}${renderForm(other)}${renderSamples(other)}${renderParameters(other)}<h3>Responses</h3>${renderResponses(other, `${other.id}-`, components)}`,
+    })),
+    ...chapters.map((chapter) => ({ title: firstLineOf(chapter), html: renderChapter(chapter) })),
+    { title: "About", html: withDocumentLinks(markdown([operation.description, ...notes].join("\n\n"))) },
   ];
   const ids = idsOf(sections.map(({ title }) => title));
-  const navigation = renderNavigation(sections, ids);
-
-  return ({ prefix, url }) => {
-    const link = (path: string) => escapeHTML(prefix + path);
-    const rendered = sections.map(
-      ({ title, html }, index) =>
-        `<section aria-labelledby="${ids[index]}"><h2 id="${ids[index]}">${escapeHTML(title)}</h2>${html({ prefix, url })}</section>`,
-    );
-    return `<!doctype html>
+  const rendered = sections.map(
+    ({ title, html }, index) =>
+      `<section aria-labelledby="${ids[index]}"><h2 id="${ids[index]}">${escapeHTML(title)}</h2>${html}</section>`,
+  );
+  return `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
@@ -78,8 +84,8 @@ export function documentationOf(contract: Contract, description: Description): (
     <meta name="color-scheme" content="light dark">
     <title>${escapeHTML(info.title)}</title>
     <link rel="icon" href="data:image/svg+xml,${icon}">
-    <link rel="stylesheet" href="${link("docs/style.css")}">
-    <script src="${link("docs/page.js")}" defer></script>
+    <link rel="stylesheet" href="${prefixPlaceholder}docs/style.css">
+    <script src="${prefixPlaceholder}docs/page.js" defer></script>
   </head>
   <body>
     <header>
@@ -92,9 +98,9 @@ export function documentationOf(contract: Contract, description: Description): (
       <p>${escapeHTML(lead)}</p>
     </header>
     <main>
-      <section aria-labelledby="try">${renderForm(operation, { prefix, url }, tokenInput(withToken))}</section>
+      <section aria-labelledby="try">${renderForm(operation, tokenInput(withToken))}</section>
       <div class="reference">
-        ${navigation}
+        ${renderNavigation(sections, ids)}
         <div class="sections">
           ${rendered.join("")}
         </div>
@@ -104,7 +110,6 @@ export function documentationOf(contract: Contract, description: Description): (
   </body>
 </html>
 `;
-  };
 }
 
 function renderNavigation(sections: readonly Section[], ids: readonly string[]): string {
@@ -114,11 +119,11 @@ function renderNavigation(sections: readonly Section[], ids: readonly string[]):
   return `<nav aria-label="Sections"><ul>${items.join("")}</ul></nav>`;
 }
 
-function renderSamples({ id, "x-codeSamples": samples }: PlacedOperation, url: string): string {
+function renderSamples({ id, "x-codeSamples": samples }: PlacedOperation): string {
   // An author's own samples may have any shape.
   const shown = (Array.isArray(samples) ? samples : []).filter((each) => typeof each?.source === "string");
   const rendered = shown.map(({ label, lang, source }, index) => {
-    const code = escapeHTML(withAddress(source, url).trimEnd());
+    const code = escapeHTML(source.trimEnd());
     return `<details name="${escapeHTML(id)}-sample"${index === 0 ? " open" : ""}>
             <summary>${escapeHTML(String(label ?? lang))}</summary>
             <pre><code>${code}</code></pre>
@@ -147,9 +152,9 @@ function idsOf(titles: readonly string[]): string[] {
   });
 }
 
-function withDocumentLinks(html: string, prefix: string): string {
+function withDocumentLinks(html: string): string {
   return html.replaceAll(
     /<code>(openapi[\w.-]*\.(?:json|yaml))<\/code>/g,
-    (_, name) => `<a href="${escapeHTML(prefix)}${name}">${name}</a>`,
+    (_, name) => `<a href="${prefixPlaceholder}${name}">${name}</a>`,
   );
 }

@@ -2,7 +2,8 @@
 
 import { capitalized } from "../core/contract/words.ts";
 import { examplesOf, isIdempotencyKey, jsonMedia } from "./description.ts";
-import type { Place, PlacedOperation } from "./placed-operations.ts";
+import type { PlacedOperation } from "./placed-operations.ts";
+import { prefixPlaceholder, placeholder as serverUrl } from "./server-address.ts";
 
 const { escapeHTML } = Bun;
 
@@ -12,7 +13,7 @@ const { escapeHTML } = Bun;
  *
  * @param tokens the input of the token of all forms; undefined if this is not the first.
  */
-export function renderForm(operation: PlacedOperation, { prefix, url }: Place, tokens?: string): string {
+export function renderForm(operation: PlacedOperation, tokens?: string): string {
   const isFirst = tokens !== undefined;
   const { id, operationId, method, path, summary, field } = operation;
   const [name = "", tokenPrefix = ""] = field ?? [];
@@ -20,9 +21,9 @@ export function renderForm(operation: PlacedOperation, { prefix, url }: Place, t
   const heading = isFirst ? "h2" : "h3";
   const title = isFirst ? "Response" : `Response to ${escapeHTML(operationId)}`;
   return `<div class="try">
-        <form class="card" data-method="${method}" data-action="${escapeHTML(prefix + path.slice(1))}" data-response="${response}" data-token-field="${name}" data-token-prefix="${tokenPrefix}">
+        <form class="card" data-method="${method}" data-action="${prefixPlaceholder + escapeHTML(path.slice(1))}" data-response="${response}" data-token-field="${name}" data-token-prefix="${tokenPrefix}">
           ${isFirst ? `<h2 id="try">${escapeHTML(summary)}</h2>` : "<h3>Try it</h3>"}
-          <p class="operation"><span class="method">${method}</span> <code>${escapeHTML(url + path)}</code></p>
+          <p class="operation"><span class="method">${method}</span> <code>${escapeHTML(serverUrl + path)}</code></p>
           ${tokens ?? tokenNote(operation)}
           ${renderInputs(operation)}
         </form>

@@ -3,7 +3,7 @@
 import type { Description } from "./description.ts";
 import { toOpenApi30 } from "./openapi-3.0.ts";
 import type { DocumentName } from "./paths.ts";
-import { withAddress } from "./server-address.ts";
+import { escapeUrl, placeholder } from "./server-address.ts";
 
 /** Make the documents, with the placeholder, when they are first requested: it takes some ms. */
 const makers: Readonly<Record<DocumentName, (description: object) => string>> = {
@@ -27,6 +27,6 @@ export function openApiDocuments(
   const templates: Partial<Record<DocumentName, string>> = {};
   return (name, url) => {
     templates[name] ??= makers[name](description());
-    return withAddress(templates[name], url);
+    return templates[name].replaceAll(placeholder, () => escapeUrl(url));
   };
 }

@@ -19,14 +19,6 @@ export interface PlacedOperation extends DescribedOperation {
   readonly field: ReturnType<typeof tokenField>;
 }
 
-/** Where a page is served. */
-export interface Place {
-  /** "" or a path with a slash at its end, before every relative link. */
-  readonly prefix: string;
-  /** The base address of the server. */
-  readonly url: string;
-}
-
 /** The operations that are served, the create first. */
 export function placedOperations(
   { describedPath, others }: Contract,

@@ -18,7 +18,7 @@ type Table<Value> = Readonly<Record<string, Value>>;
 const { escapeHTML } = Bun;
 
 /** The schemas of the create that have no name of their own, and those that operations refer to. */
-export function shownSchemas(
+function shownSchemas(
   { words }: Contract,
   [create, ...others]: readonly [DescribedOperation, ...DescribedOperation[]],
   description: Description,
@@ -69,11 +69,14 @@ export function renderParameters({ parameters = [] }: DescribedOperation): strin
   return `<h3>Parameters</h3>${renderTable("Parameter", rows)}`;
 }
 
+/** @param operations the create, and the others. */
 export function renderSchemas(
-  shown: readonly (readonly [name: string, schema: Schema])[],
-  { schemas }: Description["components"],
+  contract: Contract,
+  operations: readonly [DescribedOperation, ...DescribedOperation[]],
+  description: Description,
 ): string {
-  return shown
+  const { schemas } = description.components;
+  return shownSchemas(contract, operations, description)
     .map(([name, schema]) => {
       const parts = partsOf(schema, schemas);
       const required = parts.flatMap((part) => part.required ?? []);
