@@ -6,29 +6,30 @@ import type { Contract } from "../core/contract/contract.ts";
 import { parseExactJson } from "../core/contract/exact-json.ts";
 import { errorMessage, OperatorError } from "../core/operator-error.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
-import { parseDescribed } from "./described-json.ts";
+import { controlDocument } from "./control-document.ts";
+import { describedJson } from "./described-json.ts";
 import type { Rules } from "./outcome-rules.ts";
 
 /** Reads the rules of a file. Rejects with an OperatorError if it has no valid ones. */
 export async function loadRules(contract: Contract, file: string): Promise<RuleList> {
   try {
-    return await parseDescribed<RuleList>(contract, parseExactJson(await Bun.file(file).text()), "RuleList");
+    const parse = describedJson(controlDocument(contract));
+    return await parse(parseExactJson(await Bun.file(file).text()), "#/components/schemas/RuleList");
   } catch (error) {
     throw new OperatorError(`${file}: ${errorMessage(error)}`);
   }
 }
 
 /** @param atStart those of the start and of each reset. */
-export function rulesPart(contract: Contract, rules: Rules, atStart: RuleList): SandboxPart {
+export function rulesPart(rules: Rules, atStart: RuleList): SandboxPart {
   rules.replace(atStart);
   const list = () => respondControl({ seed: rules.random.seed, rules: rules.describe() });
   return {
     routes: {
       "GET /sandbox/rules": list,
-      "POST /sandbox/rules": async ({ json }) =>
-        respondControl(rules.add(await parseDescribed<Rule>(contract, await json(), "Rule")), 201),
-      "PUT /sandbox/rules": async ({ json }) => {
-        rules.replace(await parseDescribed<RuleList>(contract, await json(), "RuleList"));
+      "POST /sandbox/rules": async ({ body }) => respondControl(rules.add(await body<Rule>()), 201),
+      "PUT /sandbox/rules": async ({ body }) => {
+        rules.replace(await body<RuleList>());
         return list();
       },
       "DELETE /sandbox/rules/{id}": ({ parameter: id }) => {

@@ -4,7 +4,6 @@ import type { ClockChange, NewToken } from "../../packages/sandbox/src/control-t
 import { AdminError } from "../admin-pages/admin-responses.ts";
 import { hashToken, makeToken, randomBytes } from "../core/auth/token.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
-import { parseDescribed } from "./described-json.ts";
 import type { MemoryStore } from "./memory-store.ts";
 
 /** The clock by which tokens expire: the real one, set forward or back. */
@@ -38,12 +37,7 @@ export function tokensPart({
   token: fixedToken,
   reloadTokens,
 }: TokensDependencies): SandboxPart {
-  async function issue(body: object): Promise<Response> {
-    const { name, expiresInSeconds: seconds } = await parseDescribed<NewToken>(
-      store.contract,
-      body,
-      "NewToken",
-    );
+  async function issue({ name, expiresInSeconds: seconds }: NewToken): Promise<Response> {
     const now = clock.now();
     const expiresAt = seconds === undefined ? null : Math.round(now + seconds * 1_000);
     const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });
@@ -60,8 +54,7 @@ export function tokensPart({
     return respondDone();
   }
 
-  async function setClock(body: object): Promise<Response> {
-    const { offsetSeconds } = await parseDescribed<ClockChange>(store.contract, body, "ClockChange");
+  function setClock({ offsetSeconds }: ClockChange): Response {
     // The store has times in whole milliseconds.
     clock.offsetMs = Math.round(offsetSeconds * 1_000);
     return respondControl(describeClock());
@@ -73,9 +66,9 @@ export function tokensPart({
   });
   return {
     routes: {
-      "POST /sandbox/tokens": async ({ json }) => issue(await json()),
+      "POST /sandbox/tokens": async ({ body }) => issue(await body()),
       "DELETE /sandbox/tokens/{name}": ({ parameter }) => revoke(parameter),
-      "PUT /sandbox/clock": async ({ json }) => setClock(await json()),
+      "PUT /sandbox/clock": async ({ body }) => setClock(await body()),
     },
     async reset() {
       clock.offsetMs = 0;

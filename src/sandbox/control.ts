@@ -11,6 +11,7 @@ import type { AdminRoutes } from "../core/admin/admin-server.ts";
 import { toExactJson } from "../core/contract/exact-json.ts";
 import { int64Max, int64Min, parseInt64 } from "../core/contract/int64.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";
+import { describedJson, type ParseDescribed } from "./described-json.ts";
 
 interface ControlRequest {
   /** The parameter in the path, decoded; "" without one. */
@@ -19,8 +20,8 @@ interface ControlRequest {
   readonly query: Readonly<Record<string, bigint | string | undefined>>;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** The body with exact integers. Throws an AdminError unless it is a JSON object. */
-  readonly json: () => Promise<Readonly<Record<string, unknown>>>;
+  /** Reads the body, with exact integers. Rejects with an AdminError unless it is as described. */
+  readonly body: <Described>() => Promise<Described>;
 }
 
 /** Throws an AdminError for a request that it rejects. */
@@ -63,14 +64,15 @@ interface DescribedParameter {
   };
 }
 
-type DescribedPaths = Readonly<
-  Record<string, Readonly<Record<string, { readonly parameters?: readonly DescribedParameter[] }>>>
->;
-
-function queryOf(paths: DescribedPaths, method: string, path: string): readonly DescribedParameter[] {
-  const { parameters = [] } = paths[path]?.[method.toLowerCase()] ?? {};
-  return parameters.filter((parameter) => parameter.in === "query");
+/** An operation with what its requests have, as openapi-control.yaml describes it. */
+interface DescribedOperation {
+  readonly parameters?: readonly DescribedParameter[];
+  readonly requestBody?: {
+    readonly content: { readonly "application/json": { readonly schema: { readonly $ref: string } } };
+  };
 }
+
+type DescribedPaths = Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
 
 /** `peer` is the address at the other end of the connection. */
 type Env = { Bindings: { readonly peer: string } };
@@ -106,7 +108,8 @@ export class Control implements AdminRoutes {
         await authenticate(new Request("http://localhost/", { headers }), c.env.peer);
         await next();
       });
-    for (const base of basePaths) this.#addRoutes(base, document.paths as DescribedPaths);
+    const parse = describedJson(document);
+    for (const base of basePaths) this.#addRoutes(base, document.paths as DescribedPaths, parse);
     this.#app.all("*", ({ req }) => {
       const message = `There is nothing at ${req.path}; GET /sandbox/openapi.json lists what there is.`;
       throw new AdminError(404, message);
@@ -117,19 +120,24 @@ export class Control implements AdminRoutes {
     return this.#app.fetch(request, { peer });
   }
 
-  #addRoutes(base: string, paths: DescribedPaths): void {
+  #addRoutes(base: string, paths: DescribedPaths, parse: ParseDescribed): void {
     const operations = Object.entries(this.routes).map(([operation, handle]) => {
       const [method = "", path = ""] = operation.split(" ");
       const pattern = path.replace("/sandbox", base).replace(/\{\w+\}/, ":parameter");
-      return { method, pattern, parameters: queryOf(paths, method, path), handle };
+      const { parameters = [], requestBody } = paths[path]?.[method.toLowerCase()] ?? {};
+      const inQuery = parameters.filter((parameter) => parameter.in === "query");
+      const schema = requestBody?.content["application/json"].schema.$ref;
+      return { method, pattern, inQuery, schema, handle };
     });
-    for (const { method, pattern, parameters, handle } of operations)
-      this.#app.on(method, pattern, (c) => {
-        const query = parseQuery(c, parameters);
-        const json = () => this.#bodies.json(c.req.raw, c.env.peer);
-        const parameter = c.req.param("parameter") ?? "";
-        return handle({ parameter, query, signal: c.req.raw.signal, json });
-      });
+    for (const { method, pattern, inQuery, schema, handle } of operations)
+      this.#app.on(method, pattern, (c) =>
+        handle({
+          parameter: c.req.param("parameter") ?? "",
+          query: parseQuery(c, inQuery),
+          signal: c.req.raw.signal,
+          body: async () => parse(await this.#bodies.json(c.req.raw, c.env.peer), schema),
+        }),
+      );
     for (const [pattern, offered] of Map.groupBy(operations, (operation) => operation.pattern))
       this.#app.all(pattern, ({ req }) => {
         const methods = offered.map(({ method }) => method).join(", ");

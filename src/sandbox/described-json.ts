@@ -3,14 +3,9 @@
 
 import type { Ajv2020, ErrorObject } from "ajv/dist/2020.js";
 import { BadRequestError } from "../admin-pages/admin-responses.ts";
-import type { Contract } from "../core/contract/contract.ts";
-import { controlDocument } from "./control-document.ts";
-
-/** The schemas of a contract, which a process has one of. */
-const loaded = new WeakMap<Contract, Promise<Ajv2020>>();
 
 /** Loaded late: it would take 25 ms of each start. */
-async function loadSchemas(contract: Contract): Promise<Ajv2020> {
+async function loadSchemas(document: object): Promise<Ajv2020> {
   const { Ajv2020 } = await import("ajv/dist/2020.js");
   const ajv = new Ajv2020({
     strict: false,
@@ -21,28 +16,30 @@ async function loadSchemas(contract: Contract): Promise<Ajv2020> {
     // It would warn of formats that it does not know, such as int64.
     logger: false,
   });
-  return ajv.addSchema({ ...controlDocument(contract), $id: "control" });
+  return ajv.addSchema({ ...document, $id: "control" });
 }
 
 /**
- * Returns a body that a schema of the document allows. Rejects with a BadRequestError that names
- * the field, and says what is right.
+ * Returns a body that a schema allows. Rejects with a BadRequestError that names the field, and
+ * says what is right.
+ *
+ * @param reference of the schema, such as "#/components/schemas/Rule".
  */
-export async function parseDescribed<Described>(
-  contract: Contract,
-  body: unknown,
-  schemaName: string,
-): Promise<Described> {
-  const loading = loaded.get(contract) ?? loadSchemas(contract);
-  loaded.set(contract, loading);
-  const ajv = await loading;
-  const validate = ajv.getSchema(`control#/components/schemas/${schemaName}`);
-  if (validate === undefined) throw new Error(`openapi-control.yaml has no schema ${schemaName}`);
-  const isValid = validate(JSON.parse(JSON.stringify(body, toNumber)));
-  // A member of several alternatives has an error of its own before that of all.
-  const error = validate.errors?.at(-1);
-  if (!isValid && error !== undefined) throw new BadRequestError(describeError(error));
-  return body as Described;
+export type ParseDescribed = <Described>(body: unknown, reference: string | undefined) => Promise<Described>;
+
+/** Parses bodies by the schemas of a document. */
+export function describedJson(document: object): ParseDescribed {
+  let schemas: Promise<Ajv2020> | undefined;
+  return async <Described>(body: unknown, reference: string | undefined) => {
+    schemas ??= loadSchemas(document);
+    const validate = (await schemas).getSchema(`control${reference}`);
+    if (validate === undefined) throw new Error(`openapi-control.yaml has no schema ${reference}`);
+    const isValid = validate(JSON.parse(JSON.stringify(body, toNumber)));
+    // A member of several alternatives has an error of its own before that of all.
+    const error = validate.errors?.at(-1);
+    if (!isValid && error !== undefined) throw new BadRequestError(describeError(error));
+    return body as Described;
+  };
 }
 
 /** The schemas know no bigint. One that is no int64 becomes a string, which they reject. */

@@ -132,7 +132,7 @@ export class Sandbox {
       plantsPart(store),
       tokensPart({ store, clock, token, reloadTokens }),
       requestsPart(this.#log),
-      rulesPart(store.contract, this.#rules, this.#rulesAtStart),
+      rulesPart(this.#rules, this.#rulesAtStart),
     ];
     const reset = async () => {
       this.#listener?.discardUnfinished();

@@ -3,7 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import type { Rule, RuleList } from "../../../packages/sandbox/src/control-types.ts";
 import { parseExactJson } from "../../../src/core/contract/exact-json.ts";
-import { parseDescribed } from "../../../src/sandbox/described-json.ts";
+import { controlDocument } from "../../../src/sandbox/control-document.ts";
+import { describedJson } from "../../../src/sandbox/described-json.ts";
 import { drawDelayMs } from "../../../src/sandbox/outcome.ts";
 import { Rules } from "../../../src/sandbox/outcome-rules.ts";
 import { SeededRandom } from "../../../src/sandbox/seeded-random.ts";
@@ -11,6 +12,10 @@ import { plantStore } from "../../support/contracts.ts";
 import { settled } from "../../support/settled.ts";
 
 const overloaded = { error: 50300 } as const;
+
+const parseDescribed = describedJson(controlDocument(plantStore));
+const parse = <Described>(body: object, schema: string) =>
+  parseDescribed<Described>(body, `#/components/schemas/${schema}`);
 
 const request = (
   headers: Record<string, string> = {},
@@ -51,16 +56,14 @@ describe("validation", () => {
     ],
     [{ outcome: { drop: "afterCommit", error: 50300 } }, "outcome.error cannot be combined with drop."],
   ])("invalid rule %#", async (rule, message) => {
-    expect(await settled(parseDescribed(plantStore, rule, "Rule"))).toThrow(
+    expect(await settled(parse(rule, "Rule"))).toThrow(
       typeof message === "string" ? new Error(message) : message,
     );
   });
 
   test("the place of a rule in a list is named", async () => {
     const rules = [{ outcome: overloaded }, { outcome: { error: 1 } }];
-    expect(await settled(parseDescribed(plantStore, { rules }, "RuleList"))).toThrow(
-      /^rules\.1\.outcome\.error must be/,
-    );
+    expect(await settled(parse({ rules }, "RuleList"))).toThrow(/^rules\.1\.outcome\.error must be/);
   });
 
   test("there are at most 100 rules", () => {
@@ -76,7 +79,7 @@ describe("validation", () => {
     );
     rules.match(request({ "x-test": "a" }, { id: 9007199254740993n, name: "" }));
     const read = rules.describe();
-    rules.replace(await parseDescribed<RuleList>(plantStore, { rules: read }, "RuleList"));
+    rules.replace(await parse<RuleList>({ rules: read }, "RuleList"));
     expect(rules.describe()).toEqual(
       read.map((rule, index) => ({ ...rule, id: `r${index + 3}`, applied: 0 })),
     );
