@@ -1,16 +1,17 @@
 // Decides who may use control: any client on this machine, and others with the console's password.
 
+import { auth } from "hono/utils/basic-auth";
 import { AdminError } from "../admin-pages/admin-responses.ts";
 import type { TrustedProxies } from "../admin-pages/client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
 
-/** Fields that were accepted: one for each user name that came with the password. */
+/** User names that were accepted with the password. */
 const acceptedMax = 100;
 
 /**
  * Authenticates a request by the session of the console, or by HTTP Basic authentication (RFC 7617)
- * with any user name. Checking a password takes 0.3 seconds, so the hash of an accepted field is
- * remembered. Rejects with an AdminError.
+ * with any user name. Checking a password takes 0.3 seconds, so the hash of accepted
+ * credentials is remembered. Rejects with an AdminError.
  */
 export function passwordCheck(
   sessions: Sessions,
@@ -19,11 +20,11 @@ export function passwordCheck(
   const accepted = new Set<string>();
   return async (request, peer) => {
     if (sessions.isAuthenticated(request)) return;
-    const field = request.headers.get("authorization") ?? "";
-    const password = parsePassword(field);
-    if (password === undefined)
+    const credentials = auth(request);
+    if (credentials === undefined)
       throw unauthenticated("Log in to the console, or send the password by HTTP Basic.");
-    const hash = Bun.SHA256.hash(field, "base64url");
+    const { username, password } = credentials;
+    const hash = Bun.SHA256.hash(`${username}:${password}`, "base64url");
     if (accepted.has(hash)) return;
     const isRight = await sessions.checkPassword(password, proxies.clientAddress(request, peer));
     if (!isRight) throw unauthenticated("Wrong password.");
@@ -35,12 +36,4 @@ function unauthenticated(message: string): AdminError {
   return new AdminError(401, message, {
     "WWW-Authenticate": 'Basic realm="plantstore sandbox", charset="UTF-8"',
   });
-}
-
-function parsePassword(field: string): string | undefined {
-  const [, base64] = /^basic +([A-Za-z0-9+/]+=*)$/i.exec(field) ?? [];
-  if (base64 === undefined) return undefined;
-  const credentials = Buffer.from(base64, "base64").toString("utf8");
-  const colon = credentials.indexOf(":");
-  return colon === -1 ? undefined : credentials.slice(colon + 1);
 }

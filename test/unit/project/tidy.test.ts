@@ -53,6 +53,7 @@ const reserved: readonly [pattern: RegExp, only: string | readonly string[], ins
       "src/admin-pages/static-files.ts",
       "src/console/console-app.ts",
       "src/console/sessions.ts",
+      "src/sandbox/access.ts",
       "src/sandbox/control.ts",
     ],
     "pass AdminRoutes",
