@@ -1,21 +1,17 @@
 // The sections of a sandbox: its addresses, reset, clock and rules, and its requests.
 
-import type { Clock as ClockState } from "../../../packages/sandbox/src/control-types.ts";
+import type {
+  Clock as ClockState,
+  Sandbox as SandboxState,
+} from "../../../packages/sandbox/src/control-types.ts";
 import { control } from "./api.ts";
 import { Confirmation, ErrorMessage } from "./dialogs.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
 import { formatDate, html, onSubmit, textsOf } from "./markup.ts";
-import { type LogNumbers, SandboxRequests } from "./sandbox-requests.ts";
+import { SandboxRequests } from "./sandbox-requests.ts";
 import { type RuleList, SandboxRules } from "./sandbox-rules.ts";
 import { contract } from "./shown-contract.ts";
-
-interface SandboxState {
-  plantsUrl: string;
-  token: string;
-  clock: ClockState;
-  requests: LogNumbers;
-}
 
 /** Makes a change now, and says what was done. */
 type Run = (change: () => Promise<unknown>, done: string) => Promise<void>;
