@@ -195,14 +195,19 @@ function errorOfBody(contract: Contract, body: string): ApiError | undefined {
 }
 
 /** Errors of requests whose caller is not known yet, which has no rate then. */
-const beforeRate: readonly ErrorCode[] = ["missingToken", "invalidToken", "notFound", "methodNotAllowed"];
+export const errorsBeforeRate: readonly ErrorCode[] = [
+  "missingToken",
+  "invalidToken",
+  "notFound",
+  "methodNotAllowed",
+];
 
 function headersOf(
   codes: readonly ErrorCode[],
   { missingToken, invalidToken, methodNotAllowed }: Partial<Record<ErrorCode, ApiError>>,
 ): Record<string, object> {
   const names = ["X-Request-Id", "Cache-Control"];
-  if (!codes.some((code) => beforeRate.includes(code))) names.push("RateLimit", "RateLimit-Policy");
+  if (!codes.some((code) => errorsBeforeRate.includes(code))) names.push("RateLimit", "RateLimit-Policy");
   if (codes.some((code) => code === "tooManyRequests" || code === "unavailable")) names.push("Retry-After");
   const own: Record<string, object> = {};
   const unauthenticated = missingToken ?? invalidToken;

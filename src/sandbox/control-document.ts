@@ -3,7 +3,7 @@
 import type { Contract, Field } from "../core/contract/contract.ts";
 import { withArticle } from "../core/contract/words.ts";
 import text from "./openapi-control.yaml" with { type: "text" };
-import { Examples } from "./outcome.ts";
+import { Examples } from "./response-examples.ts";
 
 interface ControlDocument {
   readonly info: { readonly title: string };

@@ -8,7 +8,7 @@ import { errorMessage, OperatorError } from "../core/operator-error.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { controlDocument } from "./control-document.ts";
 import { describedJson } from "./described-json.ts";
-import type { Rules } from "./outcome-rules.ts";
+import type { Rules } from "./rules.ts";
 
 /** Reads the rules of a file. Rejects with an OperatorError if it has no valid ones. */
 export async function loadRules(contract: Contract, file: string): Promise<RuleList> {

@@ -1,7 +1,7 @@
 // Faults of a response: what a forced outcome changes in its bytes.
 
 import { STATUS_CODES } from "node:http";
-import type { Outcome } from "./outcome.ts";
+import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
 import type { Ending, Fields } from "./request-log.ts";
 
 /** The parts of an outcome that drop its response, or change its bytes or their pace. */

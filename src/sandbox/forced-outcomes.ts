@@ -2,6 +2,7 @@
 // field or a rule asks for, instead of the server's or after it.
 
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
 import { invalidTokenError, missingTokenError } from "../core/auth/authenticator.ts";
 import type { Caller } from "../core/auth/caller.ts";
 import { unknownToken } from "../core/auth/token-cache.ts";
@@ -9,6 +10,7 @@ import type { Contract } from "../core/contract/contract.ts";
 import { type ErrorShape, errorMembers } from "../core/contract/error-shape.ts";
 import { ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { parseExactJson, toExactJson } from "../core/contract/exact-json.ts";
+import { isObject, type Json } from "../core/contract/schemas.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { createOperation } from "../core/http/create-plant.ts";
 import { Exchange, type ExchangeDependencies, requestIdMaker } from "../core/http/exchange.ts";
@@ -18,12 +20,13 @@ import { RateLimit, type RateLimitResult } from "../core/http/rate-limit.ts";
 import { type Route, routerOf } from "../core/http/router.ts";
 import { TickBudget } from "../core/http/tick-budget.ts";
 import type { Clock, Emit } from "../core/observability/server-event.ts";
-import { drawDelayMs, type Example, Examples, errorCodes, type Outcome } from "./outcome.ts";
-import type { Rules } from "./outcome-rules.ts";
+import { errorsBeforeRate } from "../docs-page/failure-responses.ts";
+import { drawDelayMs, type ForcedOutcome } from "./outcome.ts";
 import { parsePreferredOutcome } from "./prefer.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import type { RequestGate } from "./request-gate.ts";
-import type { ForcedBy } from "./request-log.ts";
+import { type Example, Examples, errorCodes } from "./response-examples.ts";
+import type { Rules } from "./rules.ts";
 
 export interface ForcedOutcomesOptions {
   readonly contract: Contract;
@@ -84,8 +87,9 @@ export class ForcedOutcomes {
   async #force(request: Request, context: RoutedContext, received: ReceivedRequest): Promise<Response> {
     const { rules, gate } = this.#options;
     const { signal } = gate;
-    const { outcome = {}, forced, applied } = await this.#choose(request, context.route, received);
-    received.forced = forced;
+    const forced = await this.#choose(request, context.route, received);
+    received.forced = forced?.by;
+    const { outcome = {}, applied } = forced ?? {};
     const { delay, drop, body, bytesPerSecond } = outcome;
     const wait = async (when: "before" | "after") => {
       if (delay === undefined || (delay.when ?? "before") !== when) return;
@@ -108,18 +112,14 @@ export class ForcedOutcomes {
     { method, headers }: Request,
     { segments }: Route,
     received: ReceivedRequest,
-  ): Promise<Choice> {
+  ): Promise<ForcedOutcome | undefined> {
     const preferred = parsePreferredOutcome(headers.get("prefer") ?? "", this.#exampleTable);
-    if (preferred !== undefined) {
-      const { outcome, preferences, isMet } = preferred;
-      return { outcome, forced: { prefer: preferences }, applied: isMet ? preferences : undefined };
-    }
+    if (preferred !== undefined) return preferred;
     const { rules, arrivalMsMax } = this.#options;
     const members = method === "POST" ? membersOf(await received.body(arrivalMsMax)) : undefined;
     const { name, type } = this.#options.contract.id;
     const id = type.parse(String(members?.[name] ?? segments.id ?? ""));
-    const rule = rules.match({ method, headers, members, id });
-    return rule === undefined ? {} : { outcome: rule.outcome, forced: { rule: rule.id } };
+    return rules.match({ method, headers, members, id });
   }
 
   async #respond(request: Request, context: RoutedContext, outcome: Outcome): Promise<Response> {
@@ -206,22 +206,6 @@ export class ForcedOutcomes {
 
 type RoutedContext = RequestContext & { readonly route: Route };
 
-interface Choice {
-  /** Undefined where the server responds by itself. */
-  readonly outcome?: Outcome;
-  readonly forced?: ForcedBy;
-  /** The preferences that are followed. */
-  readonly applied?: string | undefined;
-}
-
-/** The errors of requests whose caller is not known. */
-const errorsBeforeRate: readonly ErrorCode[] = [
-  "missingToken",
-  "invalidToken",
-  "notFound",
-  "methodNotAllowed",
-];
-
 /** The server sets them. */
 const framingFields = ["connection", "content-length", "transfer-encoding"];
 
@@ -239,11 +223,10 @@ function toResponse(shape: ErrorShape, { status, body }: NonNullable<Outcome["re
 }
 
 /** The members of a JSON object; undefined if it is none, which the server rejects. */
-function membersOf(body: Uint8Array | undefined): Readonly<Record<string, unknown>> | undefined {
+function membersOf(body: Uint8Array | undefined): Json | undefined {
   try {
     const value = parseExactJson(decodeUtf8(body ?? new Uint8Array()) ?? "");
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? { ...value } : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

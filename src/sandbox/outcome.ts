@@ -1,67 +1,17 @@
-// The errors, examples and delays of the outcomes that a sandbox forces on requests.
+// The outcome that is forced on a request: what the request asks for, or what a rule has for it.
 
-import type { ErrorCode as ErrorNumber, Outcome } from "../../packages/sandbox/src/control-types.ts";
-import type { Contract } from "../core/contract/contract.ts";
-import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
-import { type DescribedResponse, type Description, jsonMedia } from "../docs-page/description.ts";
-import { codeOfExample } from "../docs-page/failure-responses.ts";
-import { servedDocument } from "../docs-page/served-document.ts";
+import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
+import type { ForcedBy } from "./request-log.ts";
 
-export type { Outcome };
-
-type Delay = NonNullable<Outcome["delay"]>;
-
-export const delaySecondsMax = 3_600;
-
-export interface Example {
-  readonly name: string;
-  readonly status: number;
-  /** Undefined for that of a plant. */
-  readonly error: ErrorCode | undefined;
-  readonly value: Readonly<Record<string, unknown>>;
+export interface ForcedOutcome {
+  readonly outcome: Outcome;
+  /** The rule or the preferences that force it. */
+  readonly by: ForcedBy;
+  /** The preferences that are met; undefined for a rule. */
+  readonly applied?: string;
 }
 
-export const errorCodes: ReadonlyMap<number, ErrorCode> = new Map(
-  Object.entries(errorRegistry).map(([code, { error }]) => [error, code as ErrorCode]),
-);
-
-/** The named examples of the responses to a create. */
-export class Examples {
-  readonly byName: ReadonlyMap<string, Example>;
-
-  constructor(contract: Contract) {
-    const document = servedDocument(contract, []);
-    const responses = document.paths[contract.describedPath]?.post?.responses ?? {};
-    const named = Object.entries(responses).flatMap(([status, described]) => {
-      const { content = {} } = resolveResponse(document, described);
-      return Object.entries(jsonMedia(content)?.[1].examples ?? {}).flatMap(([name, { value }]) => {
-        if (typeof value !== "object" || value === null) return [];
-        const ofStatus = Number(status) >= 400 ? codeOfExample(name) : undefined;
-        const error = "error" in value ? errorCodes.get(Number(value.error)) : ofStatus;
-        return [[name, { name, status: Number(status), error, value: { ...value } }] as const];
-      });
-    });
-    this.byName = new Map(named);
-  }
-
-  /** The five-digit code of an error, from that code, or from a status by its first example. */
-  findError(code: number): ErrorNumber | undefined {
-    const ofStatus = [...this.byName.values()].find(({ status }) => status === code);
-    const error = errorCodes.get(code) ?? ofStatus?.error;
-    return error && errorRegistry[error].error;
-  }
-
-  of(code: ErrorCode): Example | undefined {
-    return [...this.byName.values()].find(({ error }) => error === code);
-  }
-}
-
-function resolveResponse({ components }: Description, response: DescribedResponse): DescribedResponse {
-  const name = response.$ref?.split("/").at(-1);
-  return (name === undefined ? undefined : components.responses?.[name]) ?? response;
-}
-
-export function drawDelayMs({ seconds }: Delay, random: { next(): number }): number {
+export function drawDelayMs({ seconds }: NonNullable<Outcome["delay"]>, random: { next(): number }): number {
   if (typeof seconds === "number") return seconds * 1_000;
   const [least, most] = seconds;
   return (least + random.next() * (most - least)) * 1_000;

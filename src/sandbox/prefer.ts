@@ -1,16 +1,12 @@
 // The request header Prefer (RFC 7240), by which a client asks for an outcome, with the names of
 // Prism: code and example; and delay, in seconds.
 
+import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
 import { errorRegistry } from "../core/contract/errors.ts";
-import { delaySecondsMax, type Example, type Examples, type Outcome } from "./outcome.ts";
+import type { ForcedOutcome } from "./outcome.ts";
+import type { Example, Examples } from "./response-examples.ts";
 
-export interface PreferredOutcome {
-  readonly outcome: Outcome;
-  /** The preferences that ask for it, such as `code=429, delay=2.5`. */
-  readonly preferences: string;
-  /** False for the error of preferences that cannot be met. */
-  readonly isMet: boolean;
-}
+const delaySecondsMax = 3_600;
 
 /** The error of a preference that cannot be met, which no server has. */
 const invalidPreferenceError = 40010;
@@ -22,7 +18,7 @@ const invalidPreferenceError = 40010;
  *
  * @param value of the field; of several fields the values, joined by commas.
  */
-export function parsePreferredOutcome(value: string, examples: Examples): PreferredOutcome | undefined {
+export function parsePreferredOutcome(value: string, examples: Examples): ForcedOutcome | undefined {
   const preferences = parsePrefer(value);
   const asked = ["code", "example", "delay"]
     .filter((name) => preferences.has(name))
@@ -33,12 +29,12 @@ export function parsePreferredOutcome(value: string, examples: Examples): Prefer
   const delay = parseDelay(preferences.get("delay"));
   if (typeof response === "string") return unmet(text, response);
   if (typeof delay === "string") return unmet(text, delay);
-  return { outcome: { ...response, ...delay }, preferences: text, isMet: true };
+  return { outcome: { ...response, ...delay }, by: { prefer: text }, applied: text };
 }
 
-function unmet(preferences: string, reason: string): PreferredOutcome {
+function unmet(preferences: string, reason: string): ForcedOutcome {
   const body = { error: invalidPreferenceError, message: `Prefer: ${reason}` };
-  return { outcome: { response: { status: 400, body } }, preferences, isMet: false };
+  return { outcome: { response: { status: 400, body } }, by: { prefer: preferences } };
 }
 
 /** Returns the reason as a string if there is no such response. */

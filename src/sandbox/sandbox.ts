@@ -20,9 +20,9 @@ import { loadRules, rulesPart } from "./control-rules.ts";
 import { SandboxClock, storeFixedToken, tokensPart } from "./control-tokens.ts";
 import { ForcedOutcomes, type ForcedOutcomesOptions } from "./forced-outcomes.ts";
 import { MemoryStore } from "./memory-store.ts";
-import { Rules } from "./outcome-rules.ts";
 import { RequestGate } from "./request-gate.ts";
 import { RequestLog } from "./request-log.ts";
+import { Rules } from "./rules.ts";
 import { SandboxListener, type SandboxListenerOptions } from "./sandbox-listener.ts";
 import { loadSeeds } from "./seeds.ts";
 

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { Sessions } from "../../../src/console/sessions.ts";
 import { controlDocument } from "../../../src/sandbox/control-document.ts";
-import { Examples, errorCodes } from "../../../src/sandbox/outcome.ts";
+import { Examples, errorCodes } from "../../../src/sandbox/response-examples.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { describedOperations } from "../../support/sandbox.ts";

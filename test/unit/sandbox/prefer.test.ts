@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
-import { Examples, errorCodes } from "../../../src/sandbox/outcome.ts";
 import { parsePrefer, parsePreferredOutcome } from "../../../src/sandbox/prefer.ts";
+import { Examples, errorCodes } from "../../../src/sandbox/response-examples.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { processorMs } from "../../support/processes.ts";
 
@@ -47,7 +47,7 @@ test("a field of 16 KiB is parsed in linear time", () => {
 
 function parse(field: string) {
   const parsed = preferred(field);
-  if (parsed?.isMet !== true) throw new Error(JSON.stringify(parsed));
+  if (parsed?.applied === undefined) throw new Error(JSON.stringify(parsed));
   return parsed;
 }
 
@@ -82,8 +82,7 @@ test.each([
   const body = { error: 40010, message: expect.stringMatching(/^Prefer: .*\.$/) };
   expect(parsed).toEqual({
     outcome: { response: { status: 400, body } },
-    preferences: expect.any(String),
-    isMet: false,
+    by: { prefer: expect.any(String) },
   });
 });
 
@@ -100,7 +99,7 @@ test("an example is that of openapi.yaml, and of its code", () => {
     "code=400, example=conflict",
     "code=40009, example=conflict, delay=1",
   ])
-    expect(parse(field).preferences).toBe(field);
+    expect(parse(field).applied).toBe(field);
 });
 
 test("every error of a create has an example, and every example of an error its status", () => {

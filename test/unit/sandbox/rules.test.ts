@@ -6,7 +6,7 @@ import { parseExactJson } from "../../../src/core/contract/exact-json.ts";
 import { controlDocument } from "../../../src/sandbox/control-document.ts";
 import { describedJson } from "../../../src/sandbox/described-json.ts";
 import { drawDelayMs } from "../../../src/sandbox/outcome.ts";
-import { Rules } from "../../../src/sandbox/outcome-rules.ts";
+import { Rules } from "../../../src/sandbox/rules.ts";
 import { SeededRandom } from "../../../src/sandbox/seeded-random.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { settled } from "../../support/settled.ts";
@@ -22,6 +22,12 @@ const request = (
   plant?: { readonly id: bigint; readonly name: string; readonly tag?: string },
   method = "POST",
 ) => ({ method, headers: new Headers(headers), members: plant, id: plant?.id });
+
+/** The rule that a request gets; undefined for none. */
+function appliedId(rules: Rules): string | undefined {
+  const forced = rules.match(request());
+  return (forced?.by as { readonly rule: string } | undefined)?.rule;
+}
 
 function rulesOf(...sources: readonly Rule[]): Rules {
   const rules = new Rules(plantStore);
@@ -92,7 +98,7 @@ describe("matching", () => {
     const rules = rulesOf({ match, outcome: overloaded });
     const plant = { id: 2n ** 60n + 1n, name: "", tag: "x" };
     expect(rules.match(request({ "x-test": "a" }, plant))).toMatchObject({
-      id: "r1",
+      by: { rule: "r1" },
       outcome: { error: 50300 },
     });
     expect(rules.match(request({ "x-test": "A" }, plant))).toBeUndefined();
@@ -107,7 +113,7 @@ describe("matching", () => {
 
   test("the first rule applies, as often as it says, and then the next one", () => {
     const rules = rulesOf({ times: 2, outcome: overloaded }, { outcome: { error: 42900 } });
-    const ids = Array.from({ length: 4 }, () => rules.match(request())?.id);
+    const ids = Array.from({ length: 4 }, () => appliedId(rules));
     expect(ids).toEqual(["r1", "r1", "r2", "r2"]);
     expect(rules.delete("r2")).toBe(true);
     expect(rules.delete("r2")).toBe(false);
@@ -117,7 +123,7 @@ describe("matching", () => {
   test("a rule that is added comes before the others", () => {
     const rules = rulesOf({ outcome: overloaded });
     rules.add({ times: 1, outcome: overloaded });
-    expect([rules.match(request())?.id, rules.match(request())?.id]).toEqual(["r2", "r1"]);
+    expect([appliedId(rules), appliedId(rules)]).toEqual(["r2", "r1"]);
   });
 
   test("fields and members of the body match exactly, by a pattern, or if they are absent", () => {
@@ -155,7 +161,7 @@ describe("matching", () => {
   test("a rule is applied after as many matches as it says", () => {
     const rules = rulesOf({ match: { method: "POST" }, after: 2, times: 1, outcome: overloaded });
     rules.match(request({}, undefined, "GET"));
-    const ids = Array.from({ length: 4 }, () => rules.match(request())?.id);
+    const ids = Array.from({ length: 4 }, () => appliedId(rules));
     expect(ids).toEqual([undefined, undefined, "r1", undefined]);
     expect(rules.describe()).toMatchObject([{ after: 2, applied: 1 }]);
   });

@@ -1,6 +1,7 @@
 // Rules: which requests get which outcome.
 
 import type {
+  Match,
   RuleList,
   Rule as RuleSource,
   StoredRule,
@@ -10,6 +11,7 @@ import { AdminError } from "../admin-pages/admin-responses.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { matchableFields } from "./control-document.ts";
+import type { ForcedOutcome } from "./outcome.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
 type Rule = RuleSource & { readonly id: string; applied: number; matched: number };
@@ -72,18 +74,14 @@ export class Rules {
   }
 
   /** Applies the first rule that matches. Draws from the sequence for each share that counts. */
-  match(subject: RuleSubject): Pick<StoredRule, "id" | "outcome"> | undefined {
+  match(subject: RuleSubject): ForcedOutcome | undefined {
     const rule = this.#rules.find(
       (each) =>
-        !isUsedUp(each) &&
-        matchesHead(each, subject) &&
-        matchesBody(each, subject, this.#fieldNames) &&
-        this.#drawsShare(each) &&
-        ++each.matched > (each.after ?? 0),
+        !isUsedUp(each) && this.#matches(each.match ?? {}, subject) && ++each.matched > (each.after ?? 0),
     );
     if (rule === undefined) return undefined;
     rule.applied++;
-    return { id: rule.id, outcome: rule.outcome };
+    return { outcome: rule.outcome, by: { rule: rule.id } };
   }
 
   /** A rule that was read back has an id and a count, which are replaced. */
@@ -91,9 +89,25 @@ export class Rules {
     return { ...source, id: `r${++this.#lastId}`, applied: 0, matched: 0 };
   }
 
-  /** Draws from the sequence only where there is a share. */
-  #drawsShare({ match: { share } = {} }: Rule): boolean {
-    return share === undefined || this.#random.next() < share;
+  #matches(match: Match, { method, headers, members, id }: RuleSubject): boolean {
+    if (match.method !== undefined && match.method !== method) return false;
+    if (match.id !== undefined && String(match.id) !== String(id)) return false;
+    const fields = Object.entries(match.headers ?? {});
+    if (!fields.every(([name, wanted]) => meets(headers.get(name) ?? undefined, wanted))) return false;
+    if (!this.#matchesMembers(match, members)) return false;
+    // The last condition: a number is drawn only where all others hold.
+    return match.share === undefined || this.#random.next() < match.share;
+  }
+
+  #matchesMembers(match: Match, members: RuleSubject["members"]): boolean {
+    const fields = Object.entries(match).filter(([name]) => this.#fieldNames.includes(name));
+    const wanted = [...fields, ...Object.entries(match.body ?? {})].filter(
+      ([, value]) => value !== undefined,
+    );
+    if (members === undefined) return wanted.length === 0;
+    return wanted.every(([name, value]) =>
+      meets(Object.hasOwn(members, name) ? members[name] : undefined, value),
+    );
   }
 }
 
@@ -103,33 +117,6 @@ function describe({ id, applied, matched: _, ...source }: Rule): StoredRule {
 
 function isUsedUp({ times, applied }: Rule): boolean {
   return times !== undefined && applied >= times;
-}
-
-function matchesHead(
-  { match = {} }: Rule,
-  { method, headers }: Pick<RuleSubject, "method" | "headers">,
-): boolean {
-  if (match.method !== undefined && match.method !== method) return false;
-  return Object.entries(match.headers ?? {}).every(([name, wanted]) =>
-    meets(headers.get(name) ?? undefined, wanted),
-  );
-}
-
-function matchesBody(
-  { match = {} }: Rule,
-  { members, id }: Pick<RuleSubject, "members" | "id">,
-  fieldNames: readonly string[],
-): boolean {
-  if (match.id !== undefined && String(id) !== String(match.id)) return false;
-  const conditions: Readonly<Record<string, unknown>> = { ...match };
-  const fields = fieldNames.flatMap((name) =>
-    Object.hasOwn(conditions, name) ? [[name, conditions[name]] as const] : [],
-  );
-  const wanted = [...fields, ...Object.entries(match.body ?? {})].filter(([, value]) => value !== undefined);
-  if (members === undefined) return wanted.length === 0;
-  return wanted.every(([name, value]) =>
-    meets(Object.hasOwn(members, name) ? members[name] : undefined, value),
-  );
 }
 
 /** @param value undefined if there is none. */

@@ -1,0 +1,51 @@
+// The examples of responses that a sandbox sends, and the errors that they are of.
+
+import type { ErrorCode as ErrorNumber } from "../../packages/sandbox/src/control-types.ts";
+import type { Contract } from "../core/contract/contract.ts";
+import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
+import { jsonMedia, referencedResponse } from "../docs-page/description.ts";
+import { codeOfExample } from "../docs-page/failure-responses.ts";
+import { servedDocument } from "../docs-page/served-document.ts";
+
+export interface Example {
+  readonly name: string;
+  readonly status: number;
+  /** Undefined for that of a plant. */
+  readonly error: ErrorCode | undefined;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+export const errorCodes: ReadonlyMap<number, ErrorCode> = new Map(
+  Object.entries(errorRegistry).map(([code, { error }]) => [error, code as ErrorCode]),
+);
+
+/** The named examples of the responses to a create. */
+export class Examples {
+  readonly byName: ReadonlyMap<string, Example>;
+
+  constructor(contract: Contract) {
+    const document = servedDocument(contract, []);
+    const responses = document.paths[contract.describedPath]?.post?.responses ?? {};
+    const named = Object.entries(responses).flatMap(([status, described]) => {
+      const { content = {} } = referencedResponse(document.components, described);
+      return Object.entries(jsonMedia(content)?.[1].examples ?? {}).flatMap(([name, { value }]) => {
+        if (typeof value !== "object" || value === null) return [];
+        const ofStatus = Number(status) >= 400 ? codeOfExample(name) : undefined;
+        const error = "error" in value ? errorCodes.get(Number(value.error)) : ofStatus;
+        return [[name, { name, status: Number(status), error, value: { ...value } }] as const];
+      });
+    });
+    this.byName = new Map(named);
+  }
+
+  /** The five-digit code of an error, from that code, or from a status by its first example. */
+  findError(code: number): ErrorNumber | undefined {
+    const ofStatus = [...this.byName.values()].find(({ status }) => status === code);
+    const error = errorCodes.get(code) ?? ofStatus?.error;
+    return error && errorRegistry[error].error;
+  }
+
+  of(code: ErrorCode): Example | undefined {
+    return [...this.byName.values()].find(({ error }) => error === code);
+  }
+}
