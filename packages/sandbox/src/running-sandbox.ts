@@ -19,10 +19,11 @@ import { SandboxControlError, SandboxEndedError, SandboxError, SandboxStartError
 const requestsPerPage = 1_000;
 
 /**
- * The line that the command prints when the sandbox is ready.
+ * The addresses that the command prints when the sandbox is ready.
  * @internal
  */
 export interface Addresses {
+  readonly url: string;
   readonly plantsUrl: string;
   readonly token: string;
   /** "off" without an admin listener. */
@@ -67,10 +68,10 @@ export class Sandbox implements AsyncDisposable {
   #closed: Promise<void> | undefined;
 
   /** @internal Use startSandbox. */
-  constructor({ plantsUrl, token, controlUrl }: Addresses, process: SandboxProcess) {
+  constructor({ url, plantsUrl, token, controlUrl }: Addresses, process: SandboxProcess) {
     if (controlUrl === "off")
       throw new SandboxStartError("The sandbox has no admin listener; start it without --admin-port off.");
-    this.url = plantsUrl.replace(/\/plants$/, "");
+    this.url = url;
     this.plantsUrl = plantsUrl;
     this.token = token;
     this.adminUrl = new URL(controlUrl).origin;

@@ -116,12 +116,13 @@ async function waitUntilReady(sandbox: SandboxProcess, timeoutMs: number): Promi
   throw new SandboxStartError(message, output);
 }
 
-/** Reads the rows that the command prints; undefined before the last one of these. */
+/** Reads the base URL and the rows that the command prints; undefined before the last of them. */
 function readAddresses(printed: string): Addresses | undefined {
+  const [url = ""] = printed.split("\n", 1);
   const read = (label: string) => new RegExp(`^${label} +(.*)\\n`, "m").exec(printed)?.[1];
   const [plantsUrl, token, controlUrl] = [read("Interface"), read("Token"), read("Control")];
   if (plantsUrl === undefined || token === undefined || controlUrl === undefined) return undefined;
-  return { plantsUrl, token, controlUrl };
+  return { url, plantsUrl, token, controlUrl };
 }
 
 /** The command of this package: three folders below, as source and as built. */

@@ -9,6 +9,7 @@ import {
   SandboxError,
   startSandbox,
 } from "../../../packages/sandbox/src/index.ts";
+import { contractFile } from "../../support/contract-sandbox.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 import { settled } from "../../support/settled.ts";
@@ -152,6 +153,12 @@ describe("options", () => {
     expect((await post(csv, plantJson(1n, "Monstera"))).status).toBe(200);
     expect((await post(csv, plantJson(2n, "Monstera".repeat(100)))).status).toBe(413);
     expect((await post({ url: csv.url, token: "sandbox" }, plantJson(1n, "Monstera"))).status).toBe(401);
+  });
+
+  test("the base URL is that of the service also where another contract has another path", async () => {
+    await using parcels = await startSandbox({ flags: ["--contract", contractFile("parcels.yaml")] });
+    expect(parcels.url).toBe(`${new URL(parcels.url).origin}/v2`);
+    expect(parcels.plantsUrl).toBe(`${parcels.url}/parcels`);
   });
 
   test("settings of the environment have no effect", async () => {
