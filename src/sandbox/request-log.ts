@@ -83,10 +83,6 @@ export class RequestLog {
     this.#added.emit("request");
   }
 
-  get(number: number): LoggedRequest | undefined {
-    return this.#requests.get(number);
-  }
-
   /** The requests with a number over `after`, in the order of their numbers. */
   *after(after: number): Generator<LoggedRequest> {
     for (let number = Math.max(after + 1, this.first); number <= this.#last; number++) {

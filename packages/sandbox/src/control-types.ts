@@ -79,12 +79,10 @@ export interface RecordedMessage {
   readonly isTruncated?: true;
 }
 
-/** Starts the random sequence (SplitMix32) of shares and delays. */
-export type Seed = number;
-
 export interface RuleList {
-  readonly seed?: Seed;
-  readonly rules: readonly (Rule)[];
+  /** Starts the random sequence (SplitMix32) of shares and delays. */
+  readonly seed?: number;
+  readonly rules: readonly Rule[];
 }
 
 /**
@@ -126,8 +124,6 @@ export interface TextCondition {
   /** There is no such field or member. */
   readonly absent?: true;
 }
-
-export type FieldName = string;
 
 /** The code of an error of the contract. */
 export type ErrorCode = 40000 | 40001 | 40002 | 40003 | 40004 | 40009 | 40100 | 40101 | 40400 | 40500 | 40800 | 41200 | 41300 | 41500 | 42900 | 50000 | 50100 | 50300;
@@ -210,8 +206,4 @@ export interface NewToken {
   readonly name: string;
   /** By the clock of the sandbox. Without it the token does not expire. */
   readonly expiresInSeconds?: number;
-}
-
-export interface Error {
-  readonly message: string;
 }
