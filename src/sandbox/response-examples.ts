@@ -4,7 +4,7 @@ import type { ErrorCode as ErrorNumber } from "../../packages/sandbox/src/contro
 import type { Contract } from "../core/contract/contract.ts";
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { jsonMedia, referencedResponse } from "../docs-page/description.ts";
-import { codeOfExample } from "../docs-page/failure-responses.ts";
+import { codeOfExample } from "../docs-page/failure-examples.ts";
 import { servedDocument } from "../docs-page/served-document.ts";
 
 export interface Example {

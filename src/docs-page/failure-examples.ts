@@ -1,0 +1,151 @@
+// Examples of errors: with the messages that a server sends, which its own functions make.
+
+import { invalidTokenError, missingTokenError } from "../core/auth/authenticator.ts";
+import { unknownToken } from "../core/auth/token-cache.ts";
+import { type Contract, type Plant, withValue } from "../core/contract/contract.ts";
+import { apiErrorMembers } from "../core/contract/error-shape.ts";
+import { ApiError, type ErrorCode, errorRegistry, isErrorCode } from "../core/contract/errors.ts";
+import { bodyJson, conflictError, parsePlantJson } from "../core/contract/plant.ts";
+import type { Access } from "../core/contract/security.ts";
+import { uncapitalized } from "../core/contract/words.ts";
+import { createOperation } from "../core/http/create-plant.ts";
+import { checkPreconditions, entityTag } from "../core/http/entity-tag.ts";
+import { internalError, overloaded } from "../core/http/exchange.ts";
+import type { Operation } from "../core/http/operation.ts";
+import { type Route, routerOf } from "../core/http/router.ts";
+import { notServed, unservedOperations } from "../core/http/unserved-operations.ts";
+import type { Example } from "./description.ts";
+
+/** The names of examples that differ from those of their errors. */
+const exampleNames: Partial<Record<ErrorCode, string>> = {
+  missingToken: "missing",
+  invalidToken: "notAccepted",
+  contentTooLarge: "tooLarge",
+  unavailable: "overloaded",
+};
+
+/** The code of an example that the server has added; undefined for another example. */
+export function codeOfExample(name: string): ErrorCode | undefined {
+  const renamed = Object.entries(exampleNames).find(([, each]) => each === name)?.[0] ?? name;
+  return isErrorCode(renamed) ? renamed : undefined;
+}
+
+/** An operation whose errors are examples. */
+export interface ExampleOperation {
+  readonly access: Access;
+  readonly method: string;
+  /** Its path, in which braces are parameters. */
+  readonly path: string;
+}
+
+/** The errors of operations, with the messages of a server. */
+export class ErrorExamples {
+  readonly #contract: Contract;
+  readonly #basePath: string;
+  readonly #findRoute: (method: string, path: string) => Route;
+
+  /** @param operations those besides the create. */
+  constructor(contract: Contract, operations: readonly Operation[], basePath: string) {
+    const served = [createOperation(contract), ...operations];
+    this.#contract = contract;
+    this.#findRoute = routerOf([...served, ...unservedOperations(contract, served)], basePath, contract);
+    this.#basePath = basePath;
+  }
+
+  /** The errors with some codes, by their codes: those that have a message. */
+  of(codes: readonly ErrorCode[], operation: ExampleOperation): Partial<Record<ErrorCode, ApiError>> {
+    // Mocks answer every invalid body with the first one.
+    const inOrder = codes.toSorted(
+      (one, other) => Number(other === "invalidPlant") - Number(one === "invalidPlant"),
+    );
+    const errors = inOrder.map((code) => [code, this.#error(code, operation)] as const);
+    return Object.fromEntries(errors.filter(([, error]) => error !== undefined));
+  }
+
+  /** An error with the message of a server; undefined if there is no such message. */
+  #error(code: ErrorCode, { method, path, access }: ExampleOperation): ApiError | undefined {
+    const contract = this.#contract;
+    const [plant] = contract.examples as readonly [Plant];
+    const { titleField } = contract;
+    const wrongId = contract.id.type.kind === "integer" ? '"1"' : "1";
+    switch (code) {
+      case "badRequest":
+        return new ApiError(code, 'The Content-Length is "26, 26"; send it once, as one decimal number.');
+      case "invalidJson":
+        return errorOfBody(contract, `{${JSON.stringify(contract.fields[0]?.name ?? "id")}: }`);
+      case "invalidPlant":
+        return errorOfBody(
+          contract,
+          contract.id.isAccepted ? `{${JSON.stringify(contract.id.name)}: ${wrongId}}` : "[]",
+        );
+      case "unstorableText": {
+        if (titleField === undefined) return undefined;
+        const values = withValue(contract, plant.values, titleField, "Monst\0era");
+        const error = errorOfBody(contract, bodyJson(contract, { ...plant, values }));
+        return error?.code === code ? error : undefined;
+      }
+      case "preconditionFailed":
+        return checkPreconditions(new Headers({ "If-Match": '"x"' }), entityTag(contract, plant));
+      case "conflict":
+        return conflictError(contract, plant, !contract.id.isRequired);
+      case "missingToken":
+        return missingTokenError(access);
+      case "invalidToken":
+        return invalidTokenError(unknownToken, access);
+      case "notFound":
+        return this.#errorOfRoute("POST", contract.path.slice(0, -1));
+      case "methodNotAllowed": {
+        const target = path.replaceAll(/\{[^{}]*\}/g, "1");
+        const errors = ["GET", "PUT", "PATCH", "DELETE", "POST"].map((each) =>
+          this.#errorOfRoute(each, target),
+        );
+        return errors.find((error) => error?.code === code);
+      }
+      case "requestTimeout":
+        return new ApiError(code, "The body did not arrive within 20 seconds; sending it again is safe.");
+      case "contentTooLarge":
+        return new ApiError(code, "The body is over the limit of 1048576 bytes; send a smaller one.");
+      case "unsupportedMediaType":
+        return new ApiError(code, "The Content-Type is text/plain; send application/json.");
+      case "tooManyRequests":
+        return new ApiError(
+          code,
+          "This token is over its rate of 10 creates a second; try again in 1 second.",
+        );
+      case "internalError":
+        return internalError();
+      case "unavailable":
+        return overloaded(contract);
+      case "notImplemented":
+        return notServed(contract, method, path);
+      case "invalidParameter":
+        return undefined;
+    }
+  }
+
+  #errorOfRoute(method: string, path: string): ApiError | undefined {
+    const route = this.#findRoute(method, this.#basePath + path);
+    return route.operation === undefined ? route.error : undefined;
+  }
+}
+
+function errorOfBody(contract: Contract, body: string): ApiError | undefined {
+  const [{ id }] = contract.examples as readonly [Plant];
+  const result = parsePlantJson(contract, body, contract.id.isRequired ? undefined : () => id);
+  return result instanceof ApiError ? result : undefined;
+}
+
+/** Errors as the named examples of a response. */
+export function toExamples(
+  { errorShape }: Contract,
+  errors: Partial<Record<ErrorCode, ApiError>>,
+): Record<string, Example> {
+  const named = Object.values(errors).map(({ code, message }) => {
+    const { error, meaning } = errorRegistry[code];
+    const [start = ""] = meaning.split(/[,;]/);
+    const summary = `${error}, ${uncapitalized(start)}`;
+    const value = apiErrorMembers(errorShape, { code, message });
+    return [exampleNames[code] ?? code, { summary, value }] as const;
+  });
+  return Object.fromEntries(named);
+}
