@@ -3,33 +3,21 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
-import { invalidTokenError, missingTokenError } from "../core/auth/authenticator.ts";
-import type { Caller } from "../core/auth/caller.ts";
-import { unknownToken } from "../core/auth/token-cache.ts";
-import type { Contract } from "../core/contract/contract.ts";
-import { type ErrorShape, errorMembers } from "../core/contract/error-shape.ts";
-import { ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
-import { parseExactJson, toExactJson } from "../core/contract/exact-json.ts";
+import { parseExactJson } from "../core/contract/exact-json.ts";
 import { isObject, type Json } from "../core/contract/schemas.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { createOperation } from "../core/http/create-plant.ts";
-import { Exchange, type ExchangeDependencies, requestIdMaker } from "../core/http/exchange.ts";
 import { type Handler, pathOf, type RequestContext } from "../core/http/handler.ts";
 import type { Operation } from "../core/http/operation.ts";
-import { RateLimit, type RateLimitResult } from "../core/http/rate-limit.ts";
 import { type Route, routerOf } from "../core/http/router.ts";
-import { TickBudget } from "../core/http/tick-budget.ts";
-import type { Clock, Emit } from "../core/observability/server-event.ts";
-import { errorsBeforeRate } from "../docs-page/failure-responses.ts";
+import { ForcedResponses, type ForcedResponsesOptions, type RoutedContext } from "./forced-responses.ts";
 import { drawDelayMs, type ForcedOutcome } from "./outcome.ts";
 import { parsePreferredOutcome } from "./prefer.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import type { RequestGate } from "./request-gate.ts";
-import { type Example, Examples, errorCodes } from "./response-examples.ts";
 import type { Rules } from "./rules.ts";
 
-export interface ForcedOutcomesOptions {
-  readonly contract: Contract;
+export interface ForcedOutcomesOptions extends Omit<ForcedResponsesOptions, "findRoute"> {
   readonly next: Handler;
   readonly rules: Rules;
   /** Its signal ends the delays of requests, whose plants are then not stored. */
@@ -40,39 +28,18 @@ export interface ForcedOutcomesOptions {
   readonly operations: readonly Operation[];
   /** How long the rules wait for a body. */
   readonly arrivalMsMax: number;
-  /** The rate of the server; undefined where it has none. */
-  readonly rateLimit: { readonly createsPerSecond: number; readonly burst: number } | undefined;
-  readonly now: Clock;
-  readonly emit: Emit;
 }
-
-/**
- * The rate whose excess is forced where the server has none: that of the example in openapi.yaml.
- */
-const sampleRate = { createsPerSecond: 10, burst: 10 };
-
-/** The caller of forced errors, whose token is not checked. */
-const sandboxCaller: Caller = { key: "sandbox", name: "sandbox", creator: undefined };
 
 export class ForcedOutcomes {
   readonly #options: ForcedOutcomesOptions;
   readonly #findRoute: (method: string, path: string) => Route;
-  readonly #shared: ExchangeDependencies;
-  #examples: Examples | undefined;
+  readonly #responses: ForcedResponses;
 
   constructor(options: ForcedOutcomesOptions) {
-    const { contract, operations, basePath, now, emit } = options;
+    const { contract, operations, basePath } = options;
     this.#options = options;
     this.#findRoute = routerOf([createOperation(contract), ...operations], basePath, contract);
-    this.#shared = {
-      contract,
-      itemPath: undefined,
-      createdAt: undefined,
-      makeRequestId: requestIdMaker(),
-      tickBudget: new TickBudget(),
-      now,
-      emit,
-    };
+    this.#responses = new ForcedResponses({ ...options, findRoute: this.#findRoute });
   }
 
   /** Responds with the outcome that the request asks for, or that a rule has for it. */
@@ -113,7 +80,7 @@ export class ForcedOutcomes {
     { segments }: Route,
     received: ReceivedRequest,
   ): Promise<ForcedOutcome | undefined> {
-    const preferred = parsePreferredOutcome(headers.get("prefer") ?? "", this.#exampleTable);
+    const preferred = parsePreferredOutcome(headers.get("prefer") ?? "", this.#responses.examples);
     if (preferred !== undefined) return preferred;
     const { rules, arrivalMsMax } = this.#options;
     const members = method === "POST" ? membersOf(await received.body(arrivalMsMax)) : undefined;
@@ -129,98 +96,15 @@ export class ForcedOutcomes {
     // A request that is rejected gets its own error.
     if (isForced && own !== undefined && !own.ok) return own;
     const response =
-      isForced || own === undefined ? await this.#forcedResponse(request, context, outcome) : own;
+      isForced || own === undefined ? await this.#responses.make(request, context, outcome) : own;
     for (const [name, value] of Object.entries(headers))
       if (!framingFields.includes(name.toLowerCase())) response.headers.set(name, value);
     return response;
   }
-
-  async #forcedResponse(
-    request: Request,
-    context: RoutedContext,
-    { error, example: exampleName, response }: Outcome,
-  ): Promise<Response> {
-    if (response !== undefined) return toResponse(this.#options.contract.errorShape, response);
-    const example = this.#exampleTable.byName.get(exampleName ?? "");
-    const code = errorCodes.get(error ?? 0) ?? example?.error;
-    const forced =
-      code === undefined
-        ? this.#exampleResponse(example)
-        : await this.#fail(request, context, this.#forcedError(code, example, context.route));
-    const rate = this.#rateOf(code);
-    if (rate !== undefined) {
-      forced.headers.set("RateLimit-Policy", rate.policy);
-      forced.headers.set("RateLimit", rate.field);
-    }
-    return forced;
-  }
-
-  /** Made when the first request needs it. */
-  get #exampleTable(): Examples {
-    this.#examples ??= new Examples(this.#options.contract);
-    return this.#examples;
-  }
-
-  #exampleResponse(example: Example | undefined): Response {
-    const headers = { "Content-Type": "application/json", "X-Request-Id": this.#shared.makeRequestId() };
-    return new Response(JSON.stringify(example?.value), { status: example?.status ?? 200, headers });
-  }
-
-  /** The error with its example's message, but for the one of the rate that the server has. */
-  #forcedError(code: ErrorCode, example: Example | undefined, { path }: Route): ApiError {
-    const rateError = this.#rateOf(code)?.error;
-    if (rateError !== undefined && example === undefined) return rateError;
-    const { members } = this.#options.contract.errorShape;
-    const name = members.find(([, holds]) => holds === "message")?.[0] ?? "message";
-    const { [name]: message = `${errorRegistry[code].meaning}.` } =
-      (example ?? this.#exampleTable.of(code))?.value ?? {};
-    return new ApiError(code, String(message), rateError?.details ?? this.#detailsOf(code, path));
-  }
-
-  #detailsOf(code: ErrorCode, path: string): ApiError["details"] | undefined {
-    if (code === "unavailable") return { retryAfterSeconds: 1 };
-    const { access } = this.#options.contract.operations.create;
-    if (code === "missingToken") return missingTokenError(access).details;
-    if (code === "invalidToken") return invalidTokenError(unknownToken, access).details;
-    if (code !== "methodNotAllowed") return undefined;
-    const route = this.#findRoute("", path);
-    return route.operation === undefined ? route.error.details : undefined;
-  }
-
-  /** The rate of a response as it is after the first create, or after one too many. */
-  #rateOf(code: ErrorCode | undefined): RateLimitResult | undefined {
-    const isOver = code === "tooManyRequests";
-    const limits = this.#options.rateLimit ?? (isOver ? sampleRate : undefined);
-    if (limits === undefined || (code !== undefined && errorsBeforeRate.includes(code))) return undefined;
-    return new RateLimit(limits, this.#shared.now).consume(sandboxCaller, isOver ? limits.burst + 1 : 1);
-  }
-
-  #fail(request: Request, context: RoutedContext, error: ApiError): Promise<Response> {
-    return new Promise((resolve) => {
-      const exchange = new Exchange(request, context.route, this.#shared, context.shouldClose, resolve);
-      if (error.code === "internalError") exchange.fail(new Error("forced by the sandbox"));
-      else exchange.reject(error);
-    });
-  }
 }
-
-type RoutedContext = RequestContext & { readonly route: Route };
 
 /** The server sets them. */
 const framingFields = ["connection", "content-length", "transfer-encoding"];
-
-function toResponse(shape: ErrorShape, { status, body }: NonNullable<Outcome["response"]>): Response {
-  if ([204, 205, 304].includes(status)) return new Response(null, { status });
-  if (typeof body === "string") return new Response(body, { status });
-  const isError = body === undefined && status >= 400;
-  const message = "The sandbox was told to respond with this status.";
-  const json = isError
-    ? errorMembers(shape, { code: 100 * status, title: `Status ${status}`, message })
-    : body;
-  if (json === undefined) return new Response(null, { status });
-  const headers = { "Content-Type": isError ? shape.contentType : "application/json" };
-  return new Response(toExactJson(json), { status, headers });
-}
 
 /** The members of a JSON object; undefined if it is none, which the server rejects. */
 function membersOf(body: Uint8Array | undefined): Json | undefined {

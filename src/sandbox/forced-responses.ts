@@ -1,0 +1,146 @@
+// The responses that a sandbox sends instead of the server's: errors, examples, and any other.
+
+import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
+import { invalidTokenError, missingTokenError } from "../core/auth/authenticator.ts";
+import type { Caller } from "../core/auth/caller.ts";
+import { unknownToken } from "../core/auth/token-cache.ts";
+import type { Contract } from "../core/contract/contract.ts";
+import { type ErrorShape, errorMembers } from "../core/contract/error-shape.ts";
+import { ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
+import { toExactJson } from "../core/contract/exact-json.ts";
+import { Exchange, type ExchangeDependencies, requestIdMaker } from "../core/http/exchange.ts";
+import type { RequestContext } from "../core/http/handler.ts";
+import { RateLimit, type RateLimitResult } from "../core/http/rate-limit.ts";
+import type { Route } from "../core/http/router.ts";
+import { TickBudget } from "../core/http/tick-budget.ts";
+import type { Clock, Emit } from "../core/observability/server-event.ts";
+import { errorsBeforeRate } from "../docs-page/failure-responses.ts";
+import { type Example, Examples, errorCodes } from "./response-examples.ts";
+
+/** The context of a request whose route is known. */
+export type RoutedContext = RequestContext & { readonly route: Route };
+
+export interface ForcedResponsesOptions {
+  readonly contract: Contract;
+  readonly findRoute: (method: string, path: string) => Route;
+  /** The rate of the server; undefined where it has none. */
+  readonly rateLimit: RateLimits | undefined;
+  readonly now: Clock;
+  readonly emit: Emit;
+}
+
+interface RateLimits {
+  readonly createsPerSecond: number;
+  readonly burst: number;
+}
+
+/**
+ * The rate whose excess is forced where the server has none: that of the example in openapi.yaml.
+ */
+const sampleRate: RateLimits = { createsPerSecond: 10, burst: 10 };
+
+/** The caller of forced errors, whose token is not checked. */
+const sandboxCaller: Caller = { key: "sandbox", name: "sandbox", creator: undefined };
+
+export class ForcedResponses {
+  readonly #findRoute: (method: string, path: string) => Route;
+  readonly #rateLimit: RateLimits | undefined;
+  readonly #shared: ExchangeDependencies;
+  #examples: Examples | undefined;
+
+  constructor({ contract, findRoute, rateLimit, now, emit }: ForcedResponsesOptions) {
+    this.#findRoute = findRoute;
+    this.#rateLimit = rateLimit;
+    this.#shared = {
+      contract,
+      itemPath: undefined,
+      createdAt: undefined,
+      makeRequestId: requestIdMaker(),
+      tickBudget: new TickBudget(),
+      now,
+      emit,
+    };
+  }
+
+  /** Made when the first request needs it. */
+  get examples(): Examples {
+    this.#examples ??= new Examples(this.#shared.contract);
+    return this.#examples;
+  }
+
+  /** Makes the error, example or other response of an outcome. */
+  async make(
+    request: Request,
+    context: RoutedContext,
+    { error, example: exampleName, response }: Outcome,
+  ): Promise<Response> {
+    if (response !== undefined) return toResponse(this.#shared.contract.errorShape, response);
+    const example = this.examples.byName.get(exampleName ?? "");
+    const code = errorCodes.get(error ?? 0) ?? example?.error;
+    const forced =
+      code === undefined
+        ? this.#exampleResponse(example)
+        : await this.#fail(request, context, this.#forcedError(code, example, context.route));
+    const rate = this.#rateOf(code);
+    if (rate !== undefined) {
+      forced.headers.set("RateLimit-Policy", rate.policy);
+      forced.headers.set("RateLimit", rate.field);
+    }
+    return forced;
+  }
+
+  #exampleResponse(example: Example | undefined): Response {
+    const headers = { "Content-Type": "application/json", "X-Request-Id": this.#shared.makeRequestId() };
+    return new Response(JSON.stringify(example?.value), { status: example?.status ?? 200, headers });
+  }
+
+  /** The error with its example's message, but for the one of the rate that the server has. */
+  #forcedError(code: ErrorCode, example: Example | undefined, { path }: Route): ApiError {
+    const rateError = this.#rateOf(code)?.error;
+    if (rateError !== undefined && example === undefined) return rateError;
+    const { members } = this.#shared.contract.errorShape;
+    const name = members.find(([, holds]) => holds === "message")?.[0] ?? "message";
+    const { [name]: message = `${errorRegistry[code].meaning}.` } =
+      (example ?? this.examples.of(code))?.value ?? {};
+    return new ApiError(code, String(message), rateError?.details ?? this.#detailsOf(code, path));
+  }
+
+  #detailsOf(code: ErrorCode, path: string): ApiError["details"] | undefined {
+    if (code === "unavailable") return { retryAfterSeconds: 1 };
+    const { access } = this.#shared.contract.operations.create;
+    if (code === "missingToken") return missingTokenError(access).details;
+    if (code === "invalidToken") return invalidTokenError(unknownToken, access).details;
+    if (code !== "methodNotAllowed") return undefined;
+    const route = this.#findRoute("", path);
+    return route.operation === undefined ? route.error.details : undefined;
+  }
+
+  /** The rate of a response as it is after the first create, or after one too many. */
+  #rateOf(code: ErrorCode | undefined): RateLimitResult | undefined {
+    const isOver = code === "tooManyRequests";
+    const limits = this.#rateLimit ?? (isOver ? sampleRate : undefined);
+    if (limits === undefined || (code !== undefined && errorsBeforeRate.includes(code))) return undefined;
+    return new RateLimit(limits, this.#shared.now).consume(sandboxCaller, isOver ? limits.burst + 1 : 1);
+  }
+
+  #fail(request: Request, context: RoutedContext, error: ApiError): Promise<Response> {
+    return new Promise((resolve) => {
+      const exchange = new Exchange(request, context.route, this.#shared, context.shouldClose, resolve);
+      if (error.code === "internalError") exchange.fail(new Error("forced by the sandbox"));
+      else exchange.reject(error);
+    });
+  }
+}
+
+function toResponse(shape: ErrorShape, { status, body }: NonNullable<Outcome["response"]>): Response {
+  if ([204, 205, 304].includes(status)) return new Response(null, { status });
+  if (typeof body === "string") return new Response(body, { status });
+  const isError = body === undefined && status >= 400;
+  const message = "The sandbox was told to respond with this status.";
+  const json = isError
+    ? errorMembers(shape, { code: 100 * status, title: `Status ${status}`, message })
+    : body;
+  if (json === undefined) return new Response(null, { status });
+  const headers = { "Content-Type": isError ? shape.contentType : "application/json" };
+  return new Response(toExactJson(json), { status, headers });
+}
