@@ -1,6 +1,6 @@
 // The interface description in OpenAPI 3.0.3, for tools that do not read 3.1.
 
-type Json = Readonly<Record<string, unknown>>;
+import { isObject, type Json } from "../core/contract/schemas.ts";
 
 /**
  * Converts the parts of 3.1 that 3.0 lacks, and leaves out keywords that 3.0 does not know. A
@@ -99,8 +99,4 @@ function fromVersion31(schema: Json): Json {
 function mapMembers(value: unknown, map: (member: unknown, key: string) => unknown): unknown {
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, map(member, key)]));
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
