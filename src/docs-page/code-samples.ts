@@ -38,7 +38,8 @@ function curl({ field, method, url, body }: SampledRequest): string {
   ];
   // A query, or the path of a contract, may have characters of the shell.
   const word = /[^\w.:/%~-]/.test(url) ? `'${url.replaceAll("'", "%27")}'` : url;
-  return `curl -i ${isDefault ? "" : `-X ${method} `}${word} \\\n  ${options.join(" \\\n  ")}\n`;
+  const lines = [`curl -i ${isDefault ? "" : `-X ${method} `}${word}`, ...options];
+  return `${lines.join(" \\\n  ")}\n`;
 }
 
 function typeScript({ field, method, url, body }: SampledRequest): string {

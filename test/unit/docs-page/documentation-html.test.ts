@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import { defineOperation } from "../../../src/collection-operations/define-operation.ts";
 import { int32, int64, optional } from "../../../src/collection-operations/parameters.ts";
 import { sampleBody } from "../../../src/core/contract/plant.ts";
+import { codeSamples } from "../../../src/docs-page/code-samples.ts";
 import { documentationOf } from "../../../src/docs-page/documentation-html.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { plantStore } from "../../support/contracts.ts";
@@ -66,6 +67,11 @@ test("an operation has a form, parameters, samples and the types of its response
   );
   expect(html).toContain(`-d &#x27;${Bun.escapeHTML(sampleBody(plantStore, 1n))}&#x27;`);
   expect(html).toContain('<p class="note">Body: <code>Plant</code></p>');
+});
+
+test("curl without a token and a body is one line", () => {
+  const request = { field: undefined, method: "GET", url: "http://x.example/plants", body: undefined };
+  expect(codeSamples(request)[0]?.source).toBe("curl -i http://x.example/plants\n");
 });
 
 test("a query parameter that is required is in the samples", () => {
