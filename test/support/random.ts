@@ -3,15 +3,16 @@
 import fc from "fast-check";
 import type { Contract, Field, Plant } from "../../src/core/contract/contract.ts";
 import type { FieldValue } from "../../src/core/contract/field-types.ts";
+import { SeededRandom } from "../../src/sandbox/seeded-random.ts";
 import { plantStore } from "./contracts.ts";
 
 export class Random {
-  #state: number;
+  readonly #generator: SeededRandom;
 
   constructor(seed: number) {
-    this.#state = seed >>> 0;
+    this.#generator = new SeededRandom(seed >>> 0);
     // The first numbers of neighbouring seeds are alike.
-    for (let round = 0; round < 4; round++) this.#next();
+    for (let round = 0; round < 4; round++) this.unit();
   }
 
   /** Another generator, independent of later calls of this one. */
@@ -21,7 +22,7 @@ export class Random {
 
   /** A number from 0 up to, but not including, 1. */
   unit(): number {
-    return this.#next() / 2 ** 32;
+    return this.#generator.next();
   }
 
   /** A number from 0 up to, but not including, another. */
@@ -51,13 +52,9 @@ export class Random {
     return BigInt.asIntN(64, (BigInt(this.#next()) << 32n) | BigInt(this.#next()));
   }
 
-  /** Splitmix32. */
+  /** An integer of 32 bits. */
   #next(): number {
-    this.#state = (this.#state + 0x9e3779b9) >>> 0;
-    let mixed = this.#state;
-    mixed = Math.imul(mixed ^ (mixed >>> 16), 0x21f0aaad);
-    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
-    return (mixed ^ (mixed >>> 15)) >>> 0;
+    return this.unit() * 2 ** 32;
   }
 }
 
