@@ -9,9 +9,9 @@ import { RequestBodies } from "../admin-pages/request-bodies.ts";
 import { checkHost, checkOrigin } from "../admin-pages/request-origin.ts";
 import type { AdminRoutes } from "../core/admin/admin-server.ts";
 import { toExactJson } from "../core/contract/exact-json.ts";
-import { int64Max, int64Min, parseInt64 } from "../core/contract/int64.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";
 import { describedJson, type ParseDescribed } from "./described-json.ts";
+import { type DescribedParameter, parseQuery } from "./described-query.ts";
 
 interface ControlRequest {
   /** The parameter in the path, decoded; "" without one. */
@@ -51,18 +51,6 @@ const bodyLimits = { bodyBytesMax: 2 ** 20, inFlightBytesMax: 32 * 2 ** 20, arri
 
 /** The second one is for the page of the console, whose cookie is sent to no other path. */
 const basePaths = ["/sandbox", "/console/api/sandbox"];
-
-/** An integer of the query, or a parameter of the path. */
-interface DescribedParameter {
-  readonly name: string;
-  readonly in: string;
-  readonly schema: {
-    readonly type?: string;
-    readonly minimum?: number;
-    readonly maximum?: number;
-    readonly default?: number;
-  };
-}
 
 /** An operation with what its requests have, as openapi-control.yaml describes it. */
 interface DescribedOperation {
@@ -133,7 +121,7 @@ export class Control implements AdminRoutes {
       this.#app.on(method, pattern, (c) =>
         handle({
           parameter: c.req.param("parameter") ?? "",
-          query: parseQuery(c, inQuery),
+          query: parseQuery(c.req, inQuery),
           signal: c.req.raw.signal,
           body: async () => parse(await this.#bodies.json(c.req.raw, c.env.peer), schema),
         }),
@@ -162,34 +150,6 @@ const allowOtherOrigins = allowOrigins({
   origin: (origin) => origin,
   allowMethods: ["GET", "POST", "PUT", "DELETE"],
 });
-
-/** Throws an AdminError for a name or a value that is not described. */
-function parseQuery(
-  { req }: Context,
-  parameters: readonly DescribedParameter[],
-): Record<string, bigint | string | undefined> {
-  const query = new URLSearchParams(req.url.split("?")[1]);
-  const names = parameters.map(({ name }) => name);
-  const unknown = [...query.keys()].find((name) => !names.includes(name));
-  if (unknown !== undefined)
-    throw new AdminError(
-      400,
-      `${JSON.stringify(unknown)} is not a parameter of ${req.method} ${req.path}; it has ${names.join(", ") || "none"}.`,
-    );
-  const values = parameters.map(({ name, schema }) => {
-    const { minimum = int64Min, maximum = int64Max } = schema;
-    const text = query.get(name) ?? schema.default;
-    // Each part knows the type of a plant's id.
-    if (text === undefined || schema.type === undefined) return [name, text] as const;
-    const value = parseInt64(String(text));
-    if (value !== undefined && value >= minimum && value <= maximum) return [name, value] as const;
-    throw new AdminError(
-      400,
-      `${name} must be an integer from ${minimum} to ${maximum}, but is ${JSON.stringify(text)}.`,
-    );
-  });
-  return Object.fromEntries(values);
-}
 
 /** A response of control with a JSON body, in which a bigint is a number with all of its digits. */
 export function respondControl(value: unknown, status = 200): Response {
