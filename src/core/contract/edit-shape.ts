@@ -2,13 +2,13 @@
 // operation is not served.
 
 import {
-  isAnnotation,
   isObject,
   isReadOnly,
   type Json,
   propertiesOf,
   requiredOf,
   restrictsAlike,
+  unsupportedKeyword,
 } from "./schemas.ts";
 
 /** The members of a body that changes a resource. */
@@ -36,15 +36,11 @@ export function readEditShape(
 ): EditShape | string {
   const [own, others] = [schema, created].map((each) => writtenProperties(each, idName));
   if (own === undefined || others === undefined) return "its body is no object with properties";
-  for (const keyword of Object.keys(schema)) {
-    const isKnown =
-      ["type", "properties", "required"].includes(keyword) ||
-      isAnnotation(keyword) ||
-      (keyword === "additionalProperties" && typeof schema[keyword] === "boolean") ||
-      // Often said of a patch.
-      (keyword === "minProperties" && kind === "change" && schema[keyword] === 1);
-    if (!isKnown) return `the keyword ${keyword} of its body is not supported`;
-  }
+  const { minProperties, ...rest } = schema;
+  // Often said of a patch.
+  const isFilled = kind === "change" && minProperties === 1;
+  const keyword = unsupportedKeyword(isFilled ? rest : schema);
+  if (keyword !== undefined) return `the keyword ${keyword} of its body is not supported`;
   for (const [name, property] of own) {
     const other = others.get(name);
     if (other === undefined) return `its body has "${name}", which that of POST does not have`;
@@ -68,7 +64,7 @@ export function readEditShape(
     members: [...own.keys()],
     required,
     requiresId: requiredOf(schema).includes(idName) && !isReadOnly(propertiesOf(schema)[idName]),
-    isFilled: schema.minProperties === 1,
+    isFilled,
     allowsOthers: schema.additionalProperties !== false,
   };
 }

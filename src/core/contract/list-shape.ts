@@ -82,3 +82,6 @@ function listMembers(schema: Json, paging: ListShape["paging"]): ListShape["memb
   const unknown = required.find((name) => !properties.some(([each]) => each === name));
   return unknown === undefined ? members : `nothing fits the "${unknown}" of its response`;
 }
+
+/** The shape where the contract describes no list. */
+export const ownListShape = readListShape(undefined, new Map()) as ListShape;

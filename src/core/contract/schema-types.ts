@@ -6,6 +6,7 @@ import { scaledDecimal } from "./decimal.ts";
 import { boolean, decimal, type FieldType, integer, json, nullable, oneOf, text } from "./field-types.ts";
 import { int64Max, int64Min } from "./int64.ts";
 import { fractionDigits, numberLimits, scaledInteger } from "./number-schemas.ts";
+import type { Place } from "./place.ts";
 import { isAnnotation, isObject, type Json } from "./schemas.ts";
 import { textFormat, textLimits, textPattern } from "./text-schemas.ts";
 
@@ -15,6 +16,11 @@ export interface TypeContext {
   readonly share: number;
   /** Takes a sentence about something that is not checked, or limited. */
   readonly note: (sentence: string) => void;
+}
+
+/** The context of the property with a name. */
+export function contextAt(place: Place, name: string, share = 1): TypeContext {
+  return { pointer: place.pointer, share, note: (sentence) => place.note(`"${name}": ${sentence}`) };
 }
 
 const limits = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "enum", "format"];

@@ -27,6 +27,11 @@ export function isReadOnly(property: unknown): boolean {
   return isObject(property) && property.readOnly === true;
 }
 
+/** The last name of a chain of references, such as "Plant"; undefined if there is none. */
+export function referencedName(value: unknown): string | undefined {
+  return isObject(value) && typeof value.$ref === "string" ? referencedMembers(value.$ref).at(-1) : undefined;
+}
+
 /** References make a tree of a graph: small files can have trees of any size. */
 const nodesMax = 20_000;
 
@@ -58,13 +63,6 @@ export class Schemas {
     const expanded = this.#expand(schema, pointer, []);
     if (!isObject(expanded)) throw contractError(pointer, "a schema must be an object");
     return expanded;
-  }
-
-  /** The last name of a chain of references, such as "Plant"; undefined if there is none. */
-  nameOf(value: unknown): string | undefined {
-    return isObject(value) && typeof value.$ref === "string"
-      ? referencedMembers(value.$ref).at(-1)
-      : undefined;
   }
 
   #target(reference: string, pointer: string): unknown {
@@ -186,6 +184,15 @@ const annotations: readonly string[] = [
 /** Whether a keyword restricts no values. */
 export function isAnnotation(keyword: string): boolean {
   return keyword.startsWith("x-") || annotations.includes(keyword);
+}
+
+/** The first keyword that the schema of a whole body must not have; undefined if there is none. */
+export function unsupportedKeyword(schema: Json): string | undefined {
+  return Object.keys(schema).find((keyword) => {
+    const isKnown = ["type", "properties", "required"].includes(keyword) || isAnnotation(keyword);
+    const isOpen = keyword === "additionalProperties" && typeof schema[keyword] === "boolean";
+    return !isKnown && !isOpen;
+  });
 }
 
 /** Keywords whose members are named by the author. */

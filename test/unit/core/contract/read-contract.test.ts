@@ -235,7 +235,7 @@ const withId = (
     paths: {
       "/a": {
         post: {
-          requestBody: json({ ...schema, required, properties: { ...(id && { id }), ...name } }),
+          requestBody: json({ ...schema, required, properties: { ...(id !== undefined && { id }), ...name } }),
           responses,
         },
       },
@@ -268,6 +268,7 @@ test.each<[what: string, document: unknown, reason: string]>([
     withId({ type: "boolean" }),
     "an id must be an integer or a string, but is a boolean",
   ],
+  ["an id without a schema", withId(null as never), 'the property "id" must have a schema'],
   ["no id", withId(undefined, []), "the resource of POST /a must have an id, in the body or in the response"],
   [
     "an id that is optional and small",
