@@ -2,10 +2,11 @@
 
 import type { Contract, Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import { pointerTo } from "../core/contract/json-pointer.ts";
+import { mediaExamples } from "../core/contract/operations.ts";
+import { Place } from "../core/contract/place.ts";
 import { parsePlantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
-import { isObject, type Json, Schemas } from "../core/contract/schemas.ts";
+import { isObject, type Json } from "../core/contract/schemas.ts";
 
 interface ExampleSeeds {
   /** Of several with one id the first. Those of bodies, if no response has an example. */
@@ -43,44 +44,24 @@ interface PlacedExample {
 }
 
 /** The resources in the examples of the responses of the create, the list and the get. */
-function examplesOf(contract: Contract): PlacedExample[] {
-  const { document, describedPath: path, list } = contract;
-  const schemas = new Schemas(document);
+function examplesOf({ document, describedPath: path, list }: Contract): PlacedExample[] {
   const listMember = list.members?.find(([, holds]) => holds === "plants")?.[0];
-  const found: PlacedExample[] = [];
-  for (const [each, item] of Object.entries(document.paths ?? {})) {
-    if (each !== path && !each.startsWith(`${path}/{`)) continue;
-    for (const method of ["get", "post"]) {
-      const at = pointerTo("", "paths", each, method, "responses");
-      const operation = schemas.resolve(schemas.resolve(item, at)?.[method], at);
-      for (const [status, response] of Object.entries(
-        isObject(operation?.responses) ? operation.responses : {},
-      )) {
-        const content = status.startsWith("2") ? schemas.resolve(response, at)?.content : undefined;
-        for (const media of Object.values(isObject(content) ? content : {})) {
-          const pointer = pointerTo(at, status);
-          for (const value of valuesOf(schemas, media, pointer)) {
-            const listed = isObject(value) && listMember !== undefined ? value[listMember] : undefined;
-            const resources = Array.isArray(value) ? value : Array.isArray(listed) ? listed : [value];
-            found.push(...resources.filter(isObject).map((resource) => ({ pointer, value: resource })));
-          }
-        }
-      }
-    }
-  }
-  return found;
+  const paths = Place.root(document).at("paths");
+  const items = paths.members.filter(([each]) => each === path || each.startsWith(`${path}/{`));
+  return items
+    .flatMap(([, item]) => ["get", "post"].flatMap((method) => item.at(method, "responses").members))
+    .filter(([status]) => status.startsWith("2"))
+    .flatMap(([, response]) => {
+      const media = response.at("content").members.map(([, each]) => each);
+      const values = media.flatMap((each) => [...mediaExamples(each), ...schemaExamples(each.at("schema"))]);
+      return values.flatMap((value) => {
+        const listed = isObject(value) && listMember !== undefined ? value[listMember] : undefined;
+        const resources = [value, listed].find(Array.isArray) ?? [value];
+        return resources.filter(isObject).map((resource) => ({ pointer: response.pointer, value: resource }));
+      });
+    });
 }
 
-/** The examples of a media type, and those of its schema. */
-function valuesOf(schemas: Schemas, value: unknown, pointer: string): unknown[] {
-  const media = schemas.resolve(value, pointer);
-  const schema = schemas.resolve(media?.schema, pointer);
-  const named = Object.values(isObject(media?.examples) ? media.examples : {});
-  const ofSchema = Array.isArray(schema?.examples) ? schema.examples : [];
-  return [
-    media?.example,
-    ...named.map((each) => schemas.resolve(each, pointer)?.value),
-    schema?.example,
-    ...ofSchema,
-  ].filter((each) => each !== undefined);
+function schemaExamples({ object: schema }: Place): unknown[] {
+  return [schema?.example, ...(Array.isArray(schema?.examples) ? schema.examples : [])];
 }

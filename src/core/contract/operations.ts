@@ -49,6 +49,12 @@ export function jsonOf(place: Place, accepts = isJson): Place | undefined {
   return media?.object && media;
 }
 
+/** The examples of the JSON of a body or a response. */
+export function mediaExamples(media: Place): unknown[] {
+  const named = media.at("examples").members.map(([, example]) => example.at("value").value);
+  return [...named, media.at("example").value];
+}
+
 function isJson(type: string): boolean {
   return /^(?:application\/json\b|\*\/\*)/i.test(type);
 }

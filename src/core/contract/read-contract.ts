@@ -1,14 +1,14 @@
 // Reads an OpenAPI description into the contract. Nothing in it is ignored silently: what is not
 // served or not checked is one of the contract's notes, and what cannot be served is an error.
 
-import { type Collection, findCollection } from "./collection.ts";
+import { findCollection } from "./collection.ts";
 import type { Contract, ContractSource, OpenApiDocument, Plant } from "./contract.ts";
 import { contractError } from "./contract-error.ts";
 import { parseDescription } from "./description-text.ts";
 import { exampleOf } from "./example-values.ts";
 import type { FieldType } from "./field-types.ts";
 import { alwaysReturned, createdNameOf, readFields, textField } from "./fields.ts";
-import { readOperations, requiresKey } from "./operations.ts";
+import { mediaExamples, readOperations, requiresKey } from "./operations.ts";
 import { Place } from "./place.ts";
 import { parsePlantJson } from "./plant.ts";
 import { numberedId, type PlantId } from "./plant-id.ts";
@@ -41,7 +41,7 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
   const { path, operation, body, schema, id, success, returned } = collection;
   if (success.hasContent && returned === undefined)
     success.place.note("it describes no JSON; the response is what is stored");
-  const bodies = bodyExamples(collection);
+  const bodies = mediaExamples(body).filter(isObject);
   const fields = await readFields(collection, bodies);
   const createdName = createdNameOf(collection, fields);
   const returnedMembers = {
@@ -97,11 +97,6 @@ function encodePath(path: string): string {
   } catch {
     return encodeURI(path);
   }
-}
-
-function bodyExamples({ body }: Collection): Json[] {
-  const named = body.at("examples").members.map(([, example]) => example.at("value").value);
-  return [...named, body.at("example").value].filter(isObject);
 }
 
 /** The examples of bodies that are plants, or else one of the fields' examples. */

@@ -224,7 +224,7 @@ test("the parts of an allOf are merged, and refused where they contradict each o
 
 const other = { "/b": description(name).paths["/train-trips"] };
 const withId = (
-  id: Json | undefined,
+  id: Json | null | undefined,
   required = ["id"],
   responses: Json = { 201: { description: "ok" } },
 ) => {
@@ -235,7 +235,11 @@ const withId = (
     paths: {
       "/a": {
         post: {
-          requestBody: json({ ...schema, required, properties: { ...(id !== undefined && { id }), ...name } }),
+          requestBody: json({
+            ...schema,
+            required,
+            properties: { ...(id !== undefined && { id }), ...name },
+          }),
           responses,
         },
       },
@@ -268,7 +272,7 @@ test.each<[what: string, document: unknown, reason: string]>([
     withId({ type: "boolean" }),
     "an id must be an integer or a string, but is a boolean",
   ],
-  ["an id without a schema", withId(null as never), 'the property "id" must have a schema'],
+  ["an id without a schema", withId(null), 'the property "id" must have a schema'],
   ["no id", withId(undefined, []), "the resource of POST /a must have an id, in the body or in the response"],
   [
     "an id that is optional and small",
