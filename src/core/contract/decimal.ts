@@ -1,35 +1,37 @@
 // Decimal numbers as exact texts.
 
+import { parseJsonNumber } from "./json-number.ts";
+
 /** Digits of a decimal number in all, as PostgreSQL's numeric has them. */
 export const decimalDigitsMax = 38;
 
 /**
- * A number (RFC 8259, section 6) in plain digits, without an exponent; undefined if it has more
- * digits than fit.
+ * A number of JSON in plain digits, without an exponent; undefined if it has more digits than fit.
  *
  * @param fractionDigits the digits after the point; undefined for those that it has.
  */
 export function decimalText(number: string, fractionDigits?: number): string | undefined {
-  const [, sign, whole = "", fraction = "", exponent = "0"] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/.exec(number) ?? [];
-  if (sign === undefined) return undefined;
-  const kept = fractionDigits ?? Math.max(0, fraction.length - Number(exponent));
-  if (kept > decimalDigitsMax) return undefined;
-  // The digits of the value times ten to the power of the digits that are kept.
-  const shift = Number(exponent) - fraction.length + kept;
-  const digits = (whole + fraction).replace(/^0+/, "");
-  const cut = shift < 0 ? digits.slice(shift) : "";
-  if (/[1-9]/.test(cut)) return undefined;
-  const scaled = shift < 0 ? digits.slice(0, shift) : digits === "" ? "" : digits + "0".repeat(shift);
-  if (scaled.length > decimalDigitsMax && fractionDigits !== decimalDigitsMax) return undefined;
-  const padded = scaled.padStart(kept + 1, "0");
-  const at = padded.length - kept;
-  const plain = kept === 0 ? padded : `${padded.slice(0, at)}.${padded.slice(at)}`;
-  return /[1-9]/.test(plain) ? sign + plain : plain;
+  const parsed = parseJsonNumber(number);
+  if (parsed === undefined) return undefined;
+  const { sign, digits, exponent } = parsed;
+  const kept = fractionDigits ?? parsed.fractionDigits;
+  const zeros = digits === "0" ? 0 : exponent + kept;
+  if (kept > decimalDigitsMax || zeros < 0 || digits.length + zeros > decimalDigitsMax) return undefined;
+  const padded = (digits + "0".repeat(zeros)).padStart(kept + 1, "0");
+  const point = padded.length - kept;
+  return sign + (kept === 0 ? padded : `${padded.slice(0, point)}.${padded.slice(point)}`);
 }
 
-/** A decimal text times ten to the power of 38, as an integer: exact comparisons. */
-export function scaledDecimal(number: string): bigint | undefined {
-  const text = decimalText(number, decimalDigitsMax);
-  return text === undefined ? undefined : BigInt(text.replace(".", ""));
+/** A number as an integer, times ten to the power of 38: exact comparisons. */
+export type Scaled = bigint;
+
+/** Scales a number of JSON that is at most as large as a double; undefined if digits are lost. */
+export function scaledDecimal(number: string): Scaled | undefined {
+  const parsed = parseJsonNumber(number);
+  if (parsed === undefined || parsed.exponent < -decimalDigitsMax) return undefined;
+  return BigInt(parsed.sign + parsed.digits + "0".repeat(parsed.exponent + decimalDigitsMax));
+}
+
+export function scaledInteger(value: bigint): Scaled {
+  return value * 10n ** BigInt(decimalDigitsMax);
 }

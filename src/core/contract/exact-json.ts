@@ -1,5 +1,7 @@
 // JSON whose numbers keep their exact values, which numbers of JavaScript lose past 2^53.
 
+import { type JsonNumber, parseJsonNumber } from "./json-number.ts";
+
 // https://github.com/tc39/proposal-json-parse-with-source
 declare global {
   interface JSON {
@@ -23,28 +25,14 @@ export function parseExactJson(text: string): unknown {
 const integerDigitsMax = 400;
 
 function exactNumber(value: number, source = String(value)): unknown {
-  const exact = parseNumber(source);
-  const { digits, exponent } = exact;
+  const { sign, digits, exponent } = parseJsonNumber(source) as JsonNumber;
   if (exponent >= 0 && digits.length + exponent <= integerDigitsMax) {
-    const integer = BigInt(digits + "0".repeat(exponent));
+    const integer = BigInt(sign + digits + "0".repeat(exponent));
     return Number.isSafeInteger(Number(integer)) ? Number(integer) : integer;
   }
-  const held = Number.isFinite(value) ? parseNumber(String(value)) : undefined;
+  const held = parseJsonNumber(String(value));
   if (held?.digits === digits && held.exponent === exponent) return value;
-  return JSON.rawJSON(`${digits}e${exponent}`);
-}
-
-/**
- * A number as digits without zeros at the end, with the sign, times ten to the power of an
- * exponent.
- */
-function parseNumber(source: string): { readonly digits: string; readonly exponent: number } {
-  const [, sign = "", whole = "", fraction = "", power = "0"] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? [];
-  const all = (whole + fraction).replace(/^0+/, "");
-  const digits = all.replace(/0+$/, "");
-  if (digits === "") return { digits: "0", exponent: 0 };
-  return { digits: sign + digits, exponent: Number(power) - fraction.length + all.length - digits.length };
+  return JSON.rawJSON(`${sign}${digits}e${exponent}`);
 }
 
 /** Writes JSON; a bigint becomes a number with all of its digits. */

@@ -2,7 +2,7 @@
 // schema.
 
 import { compactJson } from "./compact-json.ts";
-import { decimalText } from "./decimal.ts";
+import { decimalText, scaledDecimal } from "./decimal.ts";
 import { parseInt64, parseJsonInt64 } from "./int64.ts";
 
 /** A value of any type of field. A decimal number and an array or object are their JSON text. */
@@ -157,7 +157,7 @@ export function decimal(
     isPlain: false,
     parse,
     // With digits that were sent, 19.9 and 19.90 are one number.
-    equals: (one, other) => one === other || decimalText(one, 38) === decimalText(other, 38),
+    equals: (one, other) => one === other || scaledDecimal(one) === scaledDecimal(other),
     input: "number",
   };
 }

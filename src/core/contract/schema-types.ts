@@ -2,10 +2,10 @@
 // kept as JSON and validated by ajv.
 
 import { contractError } from "./contract-error.ts";
-import { scaledDecimal } from "./decimal.ts";
+import { scaledDecimal, scaledInteger } from "./decimal.ts";
 import { boolean, decimal, type FieldType, integer, json, nullable, oneOf, text } from "./field-types.ts";
 import { int64Max, int64Min } from "./int64.ts";
-import { fractionDigits, numberLimits, scaledInteger } from "./number-schemas.ts";
+import { fractionDigits, numberLimits } from "./number-schemas.ts";
 import type { Place } from "./place.ts";
 import { isAnnotation, isObject, type Json } from "./schemas.ts";
 import { textFormat, textLimits, textPattern } from "./text-schemas.ts";
