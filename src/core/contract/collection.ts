@@ -12,8 +12,8 @@ import {
 } from "./operations.ts";
 import type { Place } from "./place.ts";
 import { idFormatOf, idTypeOf } from "./plant-id.ts";
-import { contextAt } from "./schema-types.ts";
 import { isObject, isReadOnly, type Json, propertiesOf, requiredOf, unsupportedKeyword } from "./schemas.ts";
+import { contextAt } from "./type-context.ts";
 
 /** The parts of a collection that decide whether it can be served. */
 export interface Collection {

@@ -41,12 +41,13 @@ export function readEditShape(
   const isFilled = kind === "change" && minProperties === 1;
   const keyword = unsupportedKeyword(isFilled ? rest : schema);
   if (keyword !== undefined) return `the keyword ${keyword} of its body is not supported`;
+  // A merge patch has null for what is to be removed.
+  const comparable = (property: Json) => (kind === "change" ? withoutNull(property) : property);
   for (const [name, property] of own) {
     const other = others.get(name);
     if (other === undefined) return `its body has "${name}", which that of POST does not have`;
-    // A merge patch has null for what is to be removed.
-    const [one, another] = [property, other].map((each) => (kind === "change" ? withoutNull(each) : each));
-    if (!restrictsAlike(one, another)) return `the "${name}" of its body is not that of POST`;
+    if (!restrictsAlike(comparable(property), comparable(other)))
+      return `the "${name}" of its body is not that of POST`;
   }
   const required = requiredOf(schema)
     .map(String)

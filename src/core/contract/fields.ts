@@ -5,8 +5,10 @@ import { columnNameOf, quoteColumn } from "./column-names.ts";
 import type { Field } from "./contract.ts";
 import { exampleOf, toFieldValue } from "./example-values.ts";
 import type { FieldType, FieldValue } from "./field-types.ts";
-import { contextAt, fieldTypeOf, hasPatterns } from "./schema-types.ts";
+import { hasPatterns } from "./json-schemas.ts";
+import { fieldTypeOf } from "./schema-types.ts";
 import { isObject, isReadOnly, type Json, propertiesOf, requiredOf } from "./schemas.ts";
+import { contextAt } from "./type-context.ts";
 
 /**
  * Reads the fields. Rejects with an OperatorError.

@@ -3,8 +3,9 @@
 
 import { contractError } from "./contract-error.ts";
 import { type FieldType, isStorable } from "./field-types.ts";
-import { fieldTypeOf, type TypeContext } from "./schema-types.ts";
+import { fieldTypeOf } from "./schema-types.ts";
 import type { Json } from "./schemas.ts";
+import type { TypeContext } from "./type-context.ts";
 
 export type PlantId = bigint | string;
 

@@ -196,26 +196,34 @@ export function unsupportedKeyword(schema: Json): string | undefined {
 }
 
 /** Keywords whose members are named by the author. */
-const maps = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
+const maps = [
+  "properties",
+  "patternProperties",
+  "dependentSchemas",
+  "dependentRequired",
+  "$defs",
+  "definitions",
+];
 
 /** A schema without its annotations. */
-function restrictions(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(restrictions);
-  if (!isObject(value)) return value;
-  const kept = Object.entries(value).filter(([name]) => !isAnnotation(name));
+export function restrictionsOf(schema: Json): Json {
+  const kept = Object.entries(schema).filter(([name]) => !isAnnotation(name));
   return Object.fromEntries(
     kept.map(([name, member]) => {
-      if (maps.includes(name) && isObject(member))
-        return [
-          name,
-          Object.fromEntries(Object.entries(member).map(([key, each]) => [key, restrictions(each)])),
-        ];
-      return [name, name === "enum" || name === "const" ? member : restrictions(member)];
+      if (name === "enum" || name === "const") return [name, member];
+      if (!maps.includes(name) || !isObject(member)) return [name, restrictionsIn(member)];
+      const members = Object.entries(member).map(([key, each]) => [key, restrictionsIn(each)]);
+      return [name, Object.fromEntries(members)];
     }),
   );
 }
 
+function restrictionsIn(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(restrictionsIn);
+  return isObject(value) ? restrictionsOf(value) : value;
+}
+
 /** Whether two schemas restrict values by the same keywords. */
-export function restrictsAlike(one: unknown, other: unknown): boolean {
-  return isDeepStrictEqual(restrictions(one), restrictions(other));
+export function restrictsAlike(one: Json, other: Json): boolean {
+  return isDeepStrictEqual(restrictionsOf(one), restrictionsOf(other));
 }

@@ -3,6 +3,7 @@
 import type { RE2JS } from "re2js";
 import { contractError } from "./contract-error.ts";
 import type { Json } from "./schemas.ts";
+import type { TypeContext } from "./type-context.ts";
 
 /** RFC 3339, section 5.6. The offset is required. */
 const dateTimePattern =
@@ -55,6 +56,14 @@ const formats: Readonly<Record<string, TextFormat>> = {
 /** How a text with a format looks; undefined if the format is not checked. */
 export function textFormat(name: unknown): TextFormat | undefined {
   return typeof name === "string" && Object.hasOwn(formats, name) ? formats[name] : undefined;
+}
+
+/** Formats that say how a text is shown, and restrict nothing. */
+const freeFormats: readonly unknown[] = [undefined, "password", "binary", "byte"];
+
+/** Whether a format restricts texts, but is not checked. */
+export function isUncheckedFormat(format: unknown): boolean {
+  return textFormat(format) === undefined && !freeFormats.includes(format);
 }
 
 /** A pattern that every text fits that can be stored. */
@@ -122,9 +131,7 @@ export interface TextLimits {
 /** The limits of `minLength`, `maxLength`, `pattern` and `format`. */
 export async function textLimits(
   { minLength = 0, maxLength, pattern, format }: Json,
-  share: number,
-  pointer: string,
-  note: (sentence: string) => void,
+  { share, pointer, note }: TypeContext,
 ): Promise<TextLimits> {
   if (!isLength(minLength) || (maxLength !== undefined && !isLength(maxLength)))
     throw contractError(pointer, "minLength and maxLength must be whole numbers");
