@@ -1,7 +1,7 @@
 // Examples of fields: those of the contract, or values that its schema accepts.
 
 import type { FieldType, FieldValue } from "./field-types.ts";
-import type { Json } from "./schemas.ts";
+import { isObject, type Json, propertiesOf, requiredOf } from "./schemas.ts";
 import { textFormat } from "./text-schemas.ts";
 
 /** A value of JSON.parse as a value of a field; undefined if it is none. */
@@ -11,77 +11,52 @@ export function toFieldValue(type: FieldType, value: unknown): FieldValue | unde
 
 /** Finds an example that the type accepts: of the schema, of a body, or one that is made up. */
 export function exampleOf(schema: Json, type: FieldType, ofBody: readonly unknown[]): FieldValue | undefined {
-  const examples = Array.isArray(schema.examples) ? schema.examples : [];
-  const values = Array.isArray(schema.enum) ? schema.enum : [];
-  const given = [schema.example, ...examples, ...ofBody, schema.default, ...values, schema.const];
-  for (const candidate of [...given, ...candidates(schema)]) {
+  for (const candidate of [...examplesIn(schema, ofBody), ...madeUp(schema)]) {
     const value = toFieldValue(type, candidate);
     if (value !== undefined) return value;
   }
   return undefined;
 }
 
-function* candidates(schema: Json): Generator<unknown> {
+/** The values that a schema and bodies have, the most telling first. */
+function examplesIn(schema: Json, ofBody: readonly unknown[] = []): unknown[] {
+  const { example, examples, default: fallback, enum: values, const: constant } = schema;
+  const listed = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+  const all = [example, ...listed(examples), ...ofBody, fallback, ...listed(values), constant];
+  return all.filter((each) => each !== undefined);
+}
+
+/** Values of all types, which fit common limits. */
+function* madeUp(schema: Json): Generator<unknown> {
   const {
     minLength = 0,
     maxLength = 6,
-    minimum,
-    maximum,
-    exclusiveMinimum,
     multipleOf = 1,
-  } = schema as Json & {
-    readonly minLength?: number;
-    readonly maxLength?: number;
-    readonly multipleOf?: number;
-  };
+  } = schema as { readonly [Keyword in "minLength" | "maxLength" | "multipleOf"]?: number };
+  const { minimum, maximum, exclusiveMinimum, items } = schema;
   yield textFormat(schema.format)?.example;
   yield "string".repeat(Math.ceil(minLength / 6) || 1).slice(0, Math.max(minLength, Math.min(6, maxLength)));
-  for (const pattern of [
-    "a",
-    "A",
-    "1",
-    "a".repeat(minLength || 1),
-    "A".repeat(minLength || 1),
-    "1".repeat(minLength || 1),
-  ])
-    yield pattern;
+  for (const length of [1, minLength || 1]) for (const letter of ["a", "A", "1"]) yield letter.repeat(length);
   yield minimum;
   if (typeof exclusiveMinimum === "number") yield exclusiveMinimum + multipleOf;
-  for (const number of [1, 0, multipleOf, maximum, 1.5]) yield number;
-  yield true;
-  yield [];
-  yield {};
-  yield* arrays(schema);
+  for (const value of [1, 0, multipleOf, maximum, 1.5, true, [], {}]) yield value;
+  if (isObject(items)) for (const item of [...examplesIn(items), ...madeUp(items)]) yield [item];
+  yield Object.fromEntries(
+    requiredOf(schema).map((name) => [name, memberOf(propertiesOf(schema)[String(name)])]),
+  );
   yield null;
 }
 
-/** An array with one item, or an object with its required members, one level deep. */
-function* arrays({ items, properties, required }: Json): Generator<unknown> {
-  if (typeof items === "object" && items !== null)
-    for (const item of [
-      ...(((items as Json).examples as unknown[]) ?? []),
-      (items as Json).example,
-      ...candidates(items as Json),
-    ])
-      if (item !== undefined) yield [item];
-  if (typeof properties !== "object" || properties === null || !Array.isArray(required)) return;
-  yield Object.fromEntries(
-    required.map((name: string) => {
-      const schema = (properties as Record<string, Json>)[name] ?? {};
-      const candidates = [
-        schema.example,
-        ...((schema.examples as unknown[]) ?? []),
-        ...((schema.enum as unknown[]) ?? []),
-      ];
-      const byType: Record<string, unknown> = {
-        string: "string",
-        integer: 1,
-        number: 1,
-        boolean: true,
-        array: [],
-        object: {},
-      };
-      return [name, candidates.find((each) => each !== undefined) ?? byType[String(schema.type)]];
-    }),
-  );
+/** A value for a required member of an object. */
+function memberOf(schema: unknown): unknown {
+  if (!isObject(schema)) return undefined;
+  const byType = new Map<unknown, unknown>([
+    ["string", "string"],
+    ["integer", 1],
+    ["number", 1],
+    ["boolean", true],
+    ["array", []],
+    ["object", {}],
+  ]);
+  return examplesIn(schema)[0] ?? byType.get(schema.type);
 }
