@@ -162,15 +162,19 @@ export function decimal(
   };
 }
 
-/** An array or object of any shape, as its JSON text without insignificant white space. */
+/**
+ * An array or object of any shape, as its JSON text without insignificant white space.
+ *
+ * @param fault says what is wrong with a value of JSON.parse; undefined if nothing is.
+ */
 export function json(
   expected: string,
-  accepts: (value: unknown, codeUnits: number) => boolean,
   fault: (value: unknown) => string | undefined,
+  codeUnitsMax = Number.POSITIVE_INFINITY,
 ): FieldType<string> {
   const check = (value: unknown, sent: string) => {
     const compact = compactJson(sent);
-    return accepts(value, compact.length) ? compact : undefined;
+    return compact.length <= codeUnitsMax && fault(value) === undefined ? compact : undefined;
   };
   return {
     ...textual,
@@ -244,15 +248,15 @@ export function typeOfKind(kind: string): FieldType {
   const [name, digits] = kind.split(" ");
   switch (name) {
     case "boolean":
-      return boolean() as FieldType;
+      return boolean();
     case "integer":
-      return integer() as FieldType;
+      return integer();
     case "decimal":
-      return decimal(digits === undefined ? undefined : Number(digits), "a number") as FieldType;
+      return decimal(digits === undefined ? undefined : Number(digits), "a number");
     case "json":
-      return json("JSON", () => true, nothing) as FieldType;
+      return json("JSON", nothing);
     default:
-      return text() as FieldType;
+      return text();
   }
 }
 

@@ -27,11 +27,7 @@ export async function validatedJson(schema: Json, context: TypeContext): Promise
     note(`a value of more than ${codeUnitsMax} UTF-16 code units is refused, as its validation takes long`);
   const fault = await validator(restrictions, compiled, pointer);
   const length = isLimited ? ` of at most ${codeUnitsMax} characters` : "";
-  return json(
-    `${kindOf(schema)} that the contract's schema accepts${length}`,
-    (value, codeUnits) => codeUnits <= codeUnitsMax && fault(value) === undefined,
-    fault,
-  );
+  return json(`${kindOf(schema)} that the contract's schema accepts${length}`, fault, codeUnitsMax);
 }
 
 function kindOf({ type }: Json): string {

@@ -3,11 +3,12 @@
 import type { OperatorError } from "../operator-error.ts";
 import { contractError } from "./contract-error.ts";
 import { pointerTo } from "./json-pointer.ts";
-import { type Json, Schemas } from "./schemas.ts";
+import { References } from "./references.ts";
+import type { Json } from "./schemas.ts";
 
 /** What all places of one description share. */
 interface Shared {
-  readonly schemas: Schemas;
+  readonly references: References;
   readonly notes: Set<string>;
 }
 
@@ -24,12 +25,12 @@ export class Place {
   }
 
   static root(document: Json): Place {
-    return new Place({ schemas: new Schemas(document), notes: new Set() }, document, "");
+    return new Place({ references: new References(document), notes: new Set() }, document, "");
   }
 
   /** The object here, or that a reference here leads to; undefined if it is not an object. */
   get object(): Json | undefined {
-    return this.#shared.schemas.resolve(this.value, this.pointer);
+    return this.#shared.references.resolve(this.value, this.pointer);
   }
 
   /** The members of the object here. */
@@ -54,7 +55,7 @@ export class Place {
 
   /** The schema here, with all its references replaced, in the dialect of OpenAPI 3.1. */
   schema(): Json {
-    return this.#shared.schemas.expand(this.value, this.pointer);
+    return this.#shared.references.expand(this.value, this.pointer);
   }
 
   /** Says of something here that it is not served, or not checked. */

@@ -12,7 +12,8 @@ import { mediaExamples, readOperations, requiresKey } from "./operations.ts";
 import { Place } from "./place.ts";
 import { parsePlantJson } from "./plant.ts";
 import { numberedId, type PlantId } from "./plant-id.ts";
-import { isObject, isReadOnly, type Json, propertiesOf, referencedName } from "./schemas.ts";
+import { referencedName } from "./references.ts";
+import { isObject, isReadOnly, type Json, propertiesOf } from "./schemas.ts";
 import { wordsOf } from "./words.ts";
 
 /** Rejects with an OperatorError that says in one sentence why the description cannot be served. */
