@@ -3,7 +3,7 @@
 
 import { contractError } from "./contract-error.ts";
 import { pointerTo, referencedMembers } from "./json-pointer.ts";
-import { isAnnotation, isObject, type Json } from "./schemas.ts";
+import { isAnnotation, isObject, type Json, mapSubschemas } from "./schemas.ts";
 
 /** The last name of a chain of references, such as "Plant"; undefined if there is none. */
 export function referencedName(value: unknown): string | undefined {
@@ -63,26 +63,23 @@ export class References {
       return value.map((item, index) => this.#expand(item, pointerTo(pointer, String(index)), open));
     if (!isObject(value)) return value;
     if (typeof value.$ref === "string") {
-      if (open.includes(value.$ref)) throw contractError(pointer, `the reference ${value.$ref} is a cycle`);
-      const { $ref, ...beside } = value;
-      const target = this.#expand(this.#target($ref as string, pointer), $ref as string, [
-        ...open,
-        $ref as string,
-      ]);
-      if (!isObject(target) || Object.keys(beside).length === 0) return target;
+      const { $ref, ...beside } = value as Json & { readonly $ref: string };
       // In 3.1 what stands beside a reference counts, too.
-      return this.#isVersion30 ? target : mergeAllOf({ ...beside, allOf: [target] });
+      if (!this.#isVersion30 && Object.keys(beside).length > 0) {
+        const others = Array.isArray(beside.allOf) ? beside.allOf : [];
+        return this.#expand({ ...beside, allOf: [{ $ref }, ...others] }, pointer, open);
+      }
+      if (open.includes($ref)) throw contractError(pointer, `the reference ${$ref} is a cycle`);
+      return this.#expand(this.#target($ref, pointer), $ref, [...open, $ref]);
     }
     if (open.length > 200) throw contractError(pointer, "its schemas are nested too deeply");
     const recursive = Object.keys(value).find((name) => /^\$(?:dynamic|recursive)/.test(name));
     if (recursive !== undefined) throw contractError(pointer, `the keyword ${recursive} is not supported`);
     // Values are compared one by one.
     if (Array.isArray(value.enum)) this.#nodes += value.enum.length;
-    const members = Object.entries(value).map(([name, member]) => {
-      const isData = name === "example" || name === "examples" || name === "default" || name === "enum";
-      return [name, isData ? member : this.#expand(member, pointerTo(pointer, name), open)];
-    });
-    const expanded = Object.fromEntries(members) as Json;
+    const expanded = mapSubschemas(value, (member, ...names) =>
+      this.#expand(member, pointerTo(pointer, ...names), open),
+    );
     return mergeAllOf(this.#isVersion30 ? fromVersion30(expanded) : expanded);
   }
 }
@@ -105,7 +102,7 @@ function fromVersion30(schema: Json): Json {
   if (nullable === true && typeof schema.type === "string") {
     changed.type = [schema.type, "null"];
     if (Array.isArray(schema.enum) && !schema.enum.includes(null)) changed.enum = [...schema.enum, null];
-  } else if (nullable !== undefined && typeof nullable !== "boolean") changed.nullable = nullable;
+  }
   return changed;
 }
 

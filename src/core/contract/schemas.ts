@@ -69,17 +69,28 @@ const maps = [
   "definitions",
 ];
 
-/** A schema without its annotations. */
-export function restrictionsOf(schema: Json): Json {
-  const kept = Object.entries(schema).filter(([name]) => !isAnnotation(name));
+/** Keywords whose values are data, and no schemas. */
+const data = ["enum", "const", "default", "example", "examples"];
+
+/** A schema with the values of its keywords changed, unless they are data. */
+export function mapSubschemas(
+  schema: Json,
+  change: (value: unknown, ...names: readonly string[]) => unknown,
+): Json {
   return Object.fromEntries(
-    kept.map(([name, member]) => {
-      if (name === "enum" || name === "const") return [name, member];
-      if (!maps.includes(name) || !isObject(member)) return [name, restrictionsIn(member)];
-      const members = Object.entries(member).map(([key, each]) => [key, restrictionsIn(each)]);
+    Object.entries(schema).map(([name, value]) => {
+      if (data.includes(name)) return [name, value];
+      if (!maps.includes(name) || !isObject(value)) return [name, change(value, name)];
+      const members = Object.entries(value).map(([key, each]) => [key, change(each, name, key)]);
       return [name, Object.fromEntries(members)];
     }),
   );
+}
+
+/** A schema without its annotations. */
+export function restrictionsOf(schema: Json): Json {
+  const kept = Object.entries(schema).filter(([name]) => !isAnnotation(name));
+  return mapSubschemas(Object.fromEntries(kept), restrictionsIn);
 }
 
 function restrictionsIn(value: unknown): unknown {

@@ -222,6 +222,23 @@ test("the parts of an allOf are merged, and refused where they contradict each o
   );
 });
 
+test("properties may have the names of keywords, and what stands beside a reference counts", async () => {
+  const properties = {
+    default: { $ref: "#/components/schemas/Name" },
+    enum: { $ref: "#/components/schemas/Name", allOf: [{ maxLength: 9 }] },
+    nullable: { type: "object", properties: { $ref: { type: "string" }, default: true } },
+  };
+  const schemas = { Name: { type: "string", minLength: 2 } };
+  const expected = async (openapi: string) =>
+    (await read({ ...description(properties), openapi, components: { schemas } })).fields.map(
+      ({ type }) => type.expected,
+    );
+  const object = "an object that the contract's schema accepts";
+  const long = "a string of at least 2 characters";
+  expect(await expected("3.1.0")).toEqual([long, "a string of 2 to 9 characters", object]);
+  expect(await expected("3.0.0")).toEqual([long, long, object]);
+});
+
 const other = { "/b": description(name).paths["/train-trips"] };
 const withId = (
   id: Json | null | undefined,
