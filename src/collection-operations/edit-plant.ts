@@ -2,8 +2,8 @@
 // 7396).
 
 import type { Contract, EditOperation, Plant } from "../core/contract/contract.ts";
+import { mergePatchType } from "../core/contract/described-operation.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import { mergePatchType } from "../core/contract/operations.ts";
 import { bodyJson, responseJson } from "../core/contract/plant.ts";
 import { withArticle } from "../core/contract/words.ts";
 import type { DescribedOperation } from "../core/http/described-operation.ts";

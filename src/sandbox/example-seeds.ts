@@ -1,8 +1,8 @@
 // The seeds that a contract has itself: the resources in the examples of its responses.
 
 import type { Contract, Plant } from "../core/contract/contract.ts";
+import { mediaExamples } from "../core/contract/described-operation.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import { mediaExamples } from "../core/contract/operations.ts";
 import { Place } from "../core/contract/place.ts";
 import { parsePlantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";

@@ -9,7 +9,7 @@ import {
   operationAt,
   type Success,
   successOf,
-} from "./operations.ts";
+} from "./described-operation.ts";
 import type { Place } from "./place.ts";
 import { idFormatOf, idTypeOf } from "./plant-id.ts";
 import { isObject, isReadOnly, type Json, propertiesOf, requiredOf, unsupportedKeyword } from "./schemas.ts";

@@ -1,5 +1,6 @@
 // The operations of a description: which are served, and what of them is not.
 
+import type { Collection } from "./collection.ts";
 import type {
   Contract,
   EditOperation,
@@ -9,6 +10,18 @@ import type {
   ServedOperation,
   Words,
 } from "./contract.ts";
+import {
+  type DescribedOperation,
+  isItemOf,
+  isJson,
+  isPatchBody,
+  jsonOf,
+  methods,
+  operationAt,
+  type Success,
+  successOf,
+  titleOf,
+} from "./described-operation.ts";
 import { readEditShape } from "./edit-shape.ts";
 import { type ErrorShape, errorShapeOf, isSameShape, ownErrorShape } from "./error-shape.ts";
 import { ownListShape, readListShape } from "./list-shape.ts";
@@ -16,90 +29,6 @@ import type { Place } from "./place.ts";
 import { isObject, type Json, propertiesOf, requiredOf } from "./schemas.ts";
 import { type Access, readSecurity } from "./security.ts";
 import { operationName } from "./words.ts";
-
-export const jsonType = "application/json";
-
-const methods = ["get", "put", "post", "delete", "patch"] as const;
-
-/** RFC 7396. */
-export const mergePatchType = "application/merge-patch+json";
-
-/** An operation of the description. */
-export interface DescribedOperation {
-  readonly method: (typeof methods)[number];
-  readonly path: string;
-  readonly place: Place;
-  /** Its own parameters, and those that all operations of its path have. */
-  readonly parameters: readonly Place[];
-}
-
-export function operationAt(
-  item: Place,
-  path: string,
-  method: DescribedOperation["method"],
-): DescribedOperation {
-  const place = item.at(method);
-  const parameters = [place, item].flatMap((each) => each.at("parameters").items);
-  return { method, path, place, parameters };
-}
-
-/** The JSON of a body or a response. */
-export function jsonOf(place: Place, accepts = isJson): Place | undefined {
-  const media = place.at("content").members.find(([type]) => accepts(type))?.[1];
-  return media?.object && media;
-}
-
-/** The examples of the JSON of a body or a response. */
-export function mediaExamples(media: Place): unknown[] {
-  const named = media.at("examples").members.map(([, example]) => example.at("value").value);
-  return [...named, media.at("example").value];
-}
-
-function isJson(type: string): boolean {
-  return /^(?:application\/json\b|\*\/\*)/i.test(type);
-}
-
-function isPatchBody(type: string): boolean {
-  return isJson(type) || type.startsWith(mergePatchType);
-}
-
-/** A response of an operation that succeeds. */
-export interface Success {
-  readonly status: number;
-  readonly hasContent: boolean;
-  /** The schema of its JSON, or else the response. */
-  readonly place: Place;
-  /** The schema of its JSON; undefined if it is not described. */
-  readonly schema: Place | undefined;
-}
-
-/** The first of some statuses that an operation responds with. */
-export function successOf(
-  { place }: Pick<DescribedOperation, "place">,
-  statuses: readonly string[],
-): Success | undefined {
-  const responses = place.at("responses");
-  const status = statuses.find((each) => responses.at(each).value !== undefined);
-  if (status === undefined) return undefined;
-  const response = responses.at(status);
-  const schema = jsonOf(response)?.at("schema");
-  return {
-    status: Number(status),
-    hasContent: status !== "204" && response.at("content").members.length > 0,
-    place: schema ?? response,
-    schema: isObject(schema?.value) ? schema : undefined,
-  };
-}
-
-/** The POST of a collection. */
-interface DescribedCreate {
-  readonly path: string;
-  readonly operation: DescribedOperation;
-  readonly success: Success;
-  /** The schema of its body, with its references replaced. */
-  readonly schema: Json;
-  readonly id: Pick<Contract["id"], "name" | "isRequired">;
-}
 
 /** The members that every response has, and that some have. */
 interface ReturnedMembers {
@@ -122,7 +51,7 @@ const sentHeaders: readonly string[] = [
 /** Reads all operations, and notes what of them is not served. */
 export function readOperations(
   root: Place,
-  create: DescribedCreate,
+  create: Collection,
   returned: ReturnedMembers,
   { one, many }: Words,
 ): Pick<Contract, "operations" | "list" | "others" | "errorShape"> {
@@ -142,17 +71,15 @@ export function readOperations(
     const name = knownName(operation, create.path);
     const shape = name === "list" ? listShapeOf(operation, returned) : list;
     const found = typeof shape === "string" ? shape : name && readServed(name, operation, create, returned);
-    if (typeof shape === "string" || typeof found !== "object") {
+    if (name === undefined || typeof shape === "string" || typeof found !== "object") {
       const method = operation.method.toUpperCase() as OtherOperation["method"];
       others.push({ method, path: operation.path });
       const reason = found === undefined ? "" : `, as ${found}`;
       operation.place.note(`${titleOf(operation)} is not served${reason}: it responds with 501`);
       continue;
     }
-    const operationId = nameOf(operation, operationName(String(name), name === "list" ? many : one));
-    Object.assign(operations, {
-      [String(name)]: { operationId, access: readAccess(operation, root), ...found },
-    });
+    const operationId = nameOf(operation, operationName(name, name === "list" ? many : one));
+    Object.assign(operations, { [name]: { operationId, access: readAccess(operation, root), ...found } });
     served.push(operation);
     list = shape;
     noteRequest(operation, name === "list" ? ["limit", shape.paging] : ["if-match", "if-none-match"]);
@@ -180,7 +107,7 @@ function* otherOperations(root: Place, collection: string): Generator<DescribedO
 function readServed(
   name: Exclude<OperationName, "create">,
   operation: DescribedOperation,
-  create: DescribedCreate,
+  create: Collection,
   returned: ReturnedMembers,
 ): Pick<ServedOperation, "status"> | string {
   if (name === "replace" || name === "change") return readEdit(name, operation, create, returned);
@@ -195,7 +122,7 @@ function readServed(
 function readEdit(
   name: "replace" | "change",
   operation: DescribedOperation,
-  { schema: created, id }: DescribedCreate,
+  { schema: created, id }: Collection,
   returned: ReturnedMembers,
 ): Omit<EditOperation, "operationId" | "access"> | string {
   const own = successOf(operation, ["200", "204"]);
@@ -304,19 +231,6 @@ function faultOfResource(schema: Json, { always, sometimes }: ReturnedMembers): 
   return isClosed ? `its response may not have "${surplus}"` : undefined;
 }
 
-/** Whether an operation describes the header field Idempotency-Key as required. */
-export function requiresKey({ parameters }: DescribedOperation): boolean {
-  return parameters.some(({ object }) => {
-    const isKey = object?.in === "header" && /^idempotency-key$/i.test(String(object.name));
-    return isKey && object.required === true;
-  });
-}
-
-/** Whether a path is that of one resource of a collection, such as /pets/{petId}. */
-export function isItemOf(collection: string, path: string): boolean {
-  return path.startsWith(`${collection}/`) && /^\{[^/{}]+\}$/.test(path.slice(collection.length + 1));
-}
-
 /** Which operation of the collection one is; undefined for any other. */
 function knownName(
   { method, path }: DescribedOperation,
@@ -325,11 +239,6 @@ function knownName(
   if (path === collection) return method === "get" ? "list" : undefined;
   if (!isItemOf(collection, path) || method === "post") return undefined;
   return ({ get: "get", put: "replace", patch: "change", delete: "delete" } as const)[method];
-}
-
-/** Such as "GET /plants". */
-function titleOf({ method, path }: DescribedOperation): string {
-  return `${method.toUpperCase()} ${path}`;
 }
 
 function nameOf({ place }: DescribedOperation, fallback: string): string {

@@ -4,11 +4,12 @@
 import { findCollection } from "./collection.ts";
 import type { Contract, ContractSource, OpenApiDocument, Plant } from "./contract.ts";
 import { contractError } from "./contract-error.ts";
+import { mediaExamples, requiresKey } from "./described-operation.ts";
 import { parseDescription } from "./description-text.ts";
 import { exampleOf } from "./example-values.ts";
 import type { FieldType } from "./field-types.ts";
 import { alwaysReturned, createdNameOf, readFields, textField } from "./fields.ts";
-import { mediaExamples, readOperations, requiresKey } from "./operations.ts";
+import { readOperations } from "./operations.ts";
 import { Place } from "./place.ts";
 import { parsePlantJson } from "./plant.ts";
 import { numberedId, type PlantId } from "./plant-id.ts";

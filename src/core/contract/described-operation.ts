@@ -1,0 +1,93 @@
+// An operation as a description has it: its parameters, its body, and its responses.
+
+import type { Place } from "./place.ts";
+import { isObject } from "./schemas.ts";
+
+export const jsonType = "application/json";
+
+export const methods = ["get", "put", "post", "delete", "patch"] as const;
+
+/** RFC 7396. */
+export const mergePatchType = "application/merge-patch+json";
+
+/** An operation of the description. */
+export interface DescribedOperation {
+  readonly method: (typeof methods)[number];
+  readonly path: string;
+  readonly place: Place;
+  /** Its own parameters, and those that all operations of its path have. */
+  readonly parameters: readonly Place[];
+}
+
+export function operationAt(
+  item: Place,
+  path: string,
+  method: DescribedOperation["method"],
+): DescribedOperation {
+  const place = item.at(method);
+  const parameters = [place, item].flatMap((each) => each.at("parameters").items);
+  return { method, path, place, parameters };
+}
+
+/** The JSON of a body or a response. */
+export function jsonOf(place: Place, accepts = isJson): Place | undefined {
+  const media = place.at("content").members.find(([type]) => accepts(type))?.[1];
+  return media?.object && media;
+}
+
+/** The examples of the JSON of a body or a response. */
+export function mediaExamples(media: Place): unknown[] {
+  const named = media.at("examples").members.map(([, example]) => example.at("value").value);
+  return [...named, media.at("example").value];
+}
+
+export function isJson(type: string): boolean {
+  return /^(?:application\/json\b|\*\/\*)/i.test(type);
+}
+
+export function isPatchBody(type: string): boolean {
+  return isJson(type) || type.startsWith(mergePatchType);
+}
+
+/** A response of an operation that succeeds. */
+export interface Success {
+  readonly status: number;
+  readonly hasContent: boolean;
+  /** The schema of its JSON, or else the response. */
+  readonly place: Place;
+  /** The schema of its JSON; undefined if it is not described. */
+  readonly schema: Place | undefined;
+}
+
+/** The first of some statuses that an operation responds with. */
+export function successOf({ place }: DescribedOperation, statuses: readonly string[]): Success | undefined {
+  const responses = place.at("responses");
+  const status = statuses.find((each) => responses.at(each).value !== undefined);
+  if (status === undefined) return undefined;
+  const response = responses.at(status);
+  const schema = jsonOf(response)?.at("schema");
+  return {
+    status: Number(status),
+    hasContent: status !== "204" && response.at("content").members.length > 0,
+    place: schema ?? response,
+    schema: isObject(schema?.value) ? schema : undefined,
+  };
+}
+
+/** Whether an operation describes the header field Idempotency-Key as required. */
+export function requiresKey({ parameters }: DescribedOperation): boolean {
+  return parameters.some(({ object }) => {
+    const isKey = object?.in === "header" && /^idempotency-key$/i.test(String(object.name));
+    return isKey && object.required === true;
+  });
+}
+
+/** Whether a path is that of one resource of a collection, such as /pets/{petId}. */
+export function isItemOf(collection: string, path: string): boolean {
+  return path.startsWith(`${collection}/`) && /^\{[^/{}]+\}$/.test(path.slice(collection.length + 1));
+}
+
+/** Such as "GET /plants". */
+export function titleOf({ method, path }: DescribedOperation): string {
+  return `${method.toUpperCase()} ${path}`;
+}
