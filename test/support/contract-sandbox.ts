@@ -10,31 +10,40 @@ export function contractFile(name: string): string {
   return join(import.meta.dir, "../contracts", name);
 }
 
-/**
- * Starts a sandbox with a contract; its requests carry the token in every field that a contract may
- * name.
- */
+/** The token in every field that a contract may name. */
+export function tokenHeaders(token: string): Record<string, string> {
+  return { Authorization: `Bearer ${token}`, "X-API-Key": token };
+}
+
+export function sendJson(
+  url: string,
+  method: string,
+  body: string | object | undefined,
+  headers: Record<string, string>,
+): Promise<Answer> {
+  return send(url, {
+    method,
+    headers: { "Content-Type": "application/json", ...headers },
+    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+}
+
+/** Starts a sandbox with a contract; its requests carry the token unless they have other headers. */
 export async function sandboxOf(path: string, args: readonly string[] = []) {
   const contract = await readContract({ text: await Bun.file(path).text() });
   const sandbox = await RunningSandbox.startInProcess({ args: ["--contract", path, ...args], contract });
   const { url, token } = sandbox;
-  const request = (
-    method: string,
-    at: string,
-    body?: string,
-    headers: Record<string, string> = { Authorization: `Bearer ${token}`, "X-API-Key": token },
-  ): Promise<Answer> =>
-    send(url + at, {
-      method,
-      headers: { "Content-Type": "application/json", ...headers },
-      ...(body !== undefined && { body }),
-    });
   return {
     contract,
     sandbox,
     url,
     token,
-    request,
+    request: (
+      method: string,
+      at: string,
+      body?: string,
+      headers: Record<string, string> = tokenHeaders(token),
+    ): Promise<Answer> => sendJson(url + at, method, body, headers),
     [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
   };
 }

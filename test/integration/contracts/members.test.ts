@@ -1,40 +1,25 @@
 // A collection whose ids are UUIDs, with replacements and merge patches, on every engine.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { clientEditor } from "../../../src/collection-operations/edit-one.ts";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
 import { readContract } from "../../../src/core/contract/read-contract.ts";
-import { openServerStore } from "../../../src/core/store/open-store.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
+import { contractServer } from "../../support/contract-server.ts";
 import { engines } from "../../support/engines.ts";
 import { send } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { TemporaryFolder } from "../../support/server.ts";
+import { openedStore } from "../../support/stored-plants.ts";
 
-const path = contractFile("members.yaml");
-const source = { text: await Bun.file(path).text() };
+const source = { text: await Bun.file(contractFile("members.yaml")).text() };
 const uuid = (version: number) =>
   new RegExp(`^[\\da-f]{8}-[\\da-f]{4}-${version}[\\da-f]{3}-[89ab][\\da-f]{3}-[\\da-f]{12}$`);
 
 for (const engine of engines)
   describe(`${engine.name}: members`, () => {
-    const resources = new AsyncDisposableStack();
-    let server: RunningServer;
-    let token: string;
-    beforeAll(async () => {
-      const { database } = resources.use(await engine.createTestStore(source));
-      server = resources.use(await RunningServer.startInProcess({ database, args: ["--contract", path] }));
-      token = await server.createToken("secretary");
-    });
-    afterAll(() => resources.disposeAsync());
-
-    const request = (method: string, at: string, body?: object, headers: Record<string, string> = {}) =>
-      send(server.url + at, {
-        method,
-        headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json", ...headers },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      });
+    const { request, command } = contractServer(engine, "members.yaml", { tokenName: "secretary" });
     const add = async (body: object, headers: Record<string, string> = {}) => {
       const { status, json, headers: received } = await request("POST", "/members", body, headers);
       expect(status).toBe(201);
@@ -42,7 +27,7 @@ for (const engine of engines)
       return { id, json, etag: received.get("etag") ?? "", location: received.get("location") };
     };
     const historyOf = async (id: string) => {
-      const { stdout } = await server.command("history", id, "--json");
+      const { stdout } = await command("history", id, "--json");
       return stdout
         .trimEnd()
         .split("\n")
@@ -95,10 +80,10 @@ for (const engine of engines)
         { editor: { by: "client", token: "secretary" }, before: null, after: { id, name: "Ada" } },
       ]);
       // The creator is stored, too.
-      expect((await server.command("get", id, "--with-creation")).stdout).toContain('"token":"secretary"');
-      await server.command("history", "--undo", history[0].run);
+      expect((await command("get", id, "--with-creation")).stdout).toContain('"token":"secretary"');
+      await command("history", "--undo", history[0].run);
       expect((await request("GET", `/members/${id}`)).json).toEqual(created.json);
-      await server.command("history", "--undo", history[1].run);
+      await command("history", "--undo", history[1].run);
       expect((await request("GET", `/members/${id}`)).status).toBe(404);
     });
 
@@ -110,11 +95,7 @@ for (const engine of engines)
         address: { city: "London", street: "St James's Square", flat: 12 },
       });
       const patch = (body: string) =>
-        send(`${server.url}/members/${id}`, {
-          method: "PATCH",
-          headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/merge-patch+json" },
-          body,
-        });
+        request("PATCH", `/members/${id}`, body, { "Content-Type": "application/merge-patch+json" });
       const changed = await patch(
         '{"email":null,"level":9007199254740993,"address":{"street":null,"flat":1.10000000000000000001},"id":"x","other":1}',
       );
@@ -133,9 +114,7 @@ for (const engine of engines)
           "nested too deeply to be merged",
         ],
         ['{"name":}', 400, "is not JSON: line 1, column 9"],
-        ['"\xff"', 200, ""],
       ] as const) {
-        if (status === 200) continue;
         const refused = await patch(body);
         expect([body, refused.status, refused.text]).toEqual([
           body,
@@ -221,12 +200,7 @@ for (const engine of engines)
 
 test("bodies of changes that wait for their turn count as memory, and one caller leaves some to others", async () => {
   using folder = new TemporaryFolder();
-  const store = await openServerStore(
-    `sqlite:${folder.file("members.db")}`,
-    "create",
-    { onUnavailable: () => undefined, onFailed: () => undefined },
-    { contract: source },
-  );
+  const store = await openedStore(`sqlite:${folder.file("members.db")}`, undefined, source);
   const limits = { bodyBytesMax: 400_000, inFlightBytesMax: 2_000_000 };
   const operations = collectionOperations(store.contract);
   await using server = await startInProcess({ store, operations, limits });

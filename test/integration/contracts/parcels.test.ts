@@ -2,9 +2,8 @@
 // through the store, the operations, import and export, edits, the console, the sandbox and the
 // rules.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import fc from "fast-check";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
 import { rulesFor } from "../../../src/conformance/all-rules.ts";
@@ -17,14 +16,16 @@ import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { checkConformance, reportText } from "../../support/conformance.ts";
 import { ConsoleClient } from "../../support/console.ts";
+import { contractFile } from "../../support/contract-sandbox.ts";
+import { contractServer } from "../../support/contract-server.ts";
 import { engines } from "../../support/engines.ts";
-import { send, type Target } from "../../support/http.ts";
+import { send } from "../../support/http.ts";
 import { anyPlantOf } from "../../support/random.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
-import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
+import { runCommand, TemporaryFolder } from "../../support/server.ts";
 import { exported, openedStore } from "../../support/stored-plants.ts";
 
-const path = join(import.meta.dir, "../../contracts/parcels.yaml");
+const path = contractFile("parcels.yaml");
 const source = { text: await Bun.file(path).text() };
 const parcels = await readContract(source);
 
@@ -53,27 +54,11 @@ test("everything of the description is read, or noted", () => {
 
 for (const engine of engines)
   describe(`${engine.name}: parcels`, () => {
-    const resources = new AsyncDisposableStack();
-    const folder = resources.use(new TemporaryFolder());
-    let server: RunningServer;
-    let target: Target;
-    let database: string;
-    beforeAll(async () => {
-      ({ database } = resources.use(await engine.createTestStore(source)));
-      server = resources.use(await RunningServer.startInProcess({ database, args: ["--contract", path] }));
-      target = await server.target();
-    });
-    afterAll(() => resources.disposeAsync());
-
-    const request = (method: string, at: string, body?: string) =>
-      send(target.url + at, {
-        method,
-        headers: { Authorization: `Bearer ${target.token}`, "Content-Type": "application/json" },
-        ...(body !== undefined && { body }),
-      });
+    const parcelServer = contractServer(engine, "parcels.yaml");
+    const { request, command } = parcelServer;
 
     test("are created exactly, again, listed, returned and deleted", async () => {
-      expect(target.url).toEndWith("/v2");
+      expect(parcelServer.server.url).toEndWith("/v2");
       for (let time = 0; time < 2; time++)
         expect(await request("POST", "/parcels", full)).toMatchObject({ status: 201, text: returned });
       const changed = full.replace('"secret":"s"', '"secret":"t"');
@@ -98,6 +83,7 @@ for (const engine of engines)
     });
 
     test("of any values come back from the store, NDJSON and CSV, and are unchanged when sent again", async () => {
+      using folder = new TemporaryFolder();
       await using place = await engine.createTestStore(source);
       await using store = await openedStore(place.database, undefined, source);
       const random = fc.sample(
@@ -133,7 +119,6 @@ for (const engine of engines)
 
     test("are changed, undone and found by commands and the console, in their words", async () => {
       await request("POST", "/parcels", full);
-      const command = (...args: string[]) => runCommand([...args, "--database", database]);
       const update = await command(
         "update",
         "9007199254740993",
@@ -156,7 +141,7 @@ for (const engine of engines)
       await command("history", "--undo", run);
       expect((await command("get", "9007199254740993")).stdout).toBe(`${full}\n`);
 
-      const client = await ConsoleClient.of(server);
+      const client = await ConsoleClient.of(parcelServer.server);
       const { json } = await client.read("plants?count=50&word=AB-12&group=sent");
       const { plants } = json as { plants: { id: string; values: (string | null)[]; version: string }[] };
       expect(plants).toMatchObject([{ id: "9007199254740993" }]);
@@ -169,7 +154,7 @@ for (const engine of engines)
       expect((await client.read("session")).json).toMatchObject({
         contract: { service: "Parcel Store", many: "parcels" },
       });
-      const page = await fetch(`${await server.adminUrl()}/console/`);
+      const page = await fetch(`${await parcelServer.server.adminUrl()}/console/`);
       expect(await page.text()).toContain("<title>Parcel Store console</title>");
     });
 
@@ -180,7 +165,7 @@ for (const engine of engines)
       expect(leftOut).toEqual([]);
       expect(rules.length).toBe(71);
       const own = rules.filter(({ id }) => id !== "http.expect-continue-case");
-      const report = await checkConformance(target, { contents, rules: own });
+      const report = await checkConformance(await parcelServer.server.target(), { contents, rules: own });
       const failed = report.results.filter(({ outcome }) => outcome === "fails");
       if (failed.length > 0) throw new Error(reportText(report));
     });

@@ -1,62 +1,43 @@
 // Responses in the shape that contracts describe: lists inside a member, pages by number or offset,
 // times of creation, and properties that clients cannot set.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { readContract } from "../../../src/core/contract/read-contract.ts";
 import type { Description } from "../../../src/docs-page/description.ts";
 import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
+import { contractServer } from "../../support/contract-server.ts";
 import { engines } from "../../support/engines.ts";
-import { type Answer, send } from "../../support/http.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import type { Answer } from "../../support/http.ts";
+import { TemporaryFolder } from "../../support/server.ts";
 
 const path = contractFile("bookings.yaml");
 const text = await Bun.file(path).text();
 
 for (const engine of engines)
   describe(`${engine.name}: bookings`, () => {
-    const resources = new AsyncDisposableStack();
-    let server: RunningServer;
-    let token: string;
-    beforeAll(async () => {
-      const { database } = resources.use(await engine.createTestStore({ text }));
-      server = resources.use(
-        await RunningServer.startInProcess({ database, args: ["--contract", path, "--open"] }),
-      );
-      token = await server.createToken("club");
-    });
-    afterAll(() => resources.disposeAsync());
-
-    const request = (method: string, at: string, body?: string, key?: string): Promise<Answer> =>
-      send(server.url + at, {
-        method,
-        headers: {
-          "X-API-Key": token,
-          "Content-Type": "application/json",
-          ...(key !== undefined && { "Idempotency-Key": key }),
-        },
-        ...(body !== undefined && { body }),
-      });
+    const { request } = contractServer(engine, "bookings.yaml", { args: ["--open"] });
+    const book = (body: string, key: string) =>
+      request("POST", "/bookings", body, { "Idempotency-Key": key });
 
     test("a booking has the time of its creation, which a retry and a GET repeat", async () => {
       const before = Date.now();
       const body = '{"id":7,"cabin":"Beech","guests":2,"created_at":"1999-01-01T00:00:00Z"}';
-      const created = await request("POST", "/bookings", body, "first");
+      const created = await book(body, "first");
       expect(created.status).toBe(201);
       const [, id = "", time = ""] =
         /^\{"id":(\d+),"cabin":"Beech","guests":2,"created_at":"([^"]+)"\}$/.exec(created.text) ?? [];
       expect(id).not.toBe("7");
       expect(Date.parse(time)).toBeWithin(before - 1_000, Date.now() + 1_000);
       await Bun.sleep(20);
-      expect((await request("POST", "/bookings", body, "first")).text).toBe(created.text);
+      expect((await book(body, "first")).text).toBe(created.text);
       expect((await request("GET", `/bookings/${id}`)).text).toBe(created.text);
       const listed = (await request("GET", "/bookings")).text;
       expect(listed).toBe(`{"data":[${created.text}],"page":1,"total":1}`);
     });
 
     test("pages are numbered, and Link has the next", async () => {
-      for (const key of ["second", "third"])
-        expect((await request("POST", "/bookings", '{"cabin":"Larch"}', key)).status).toBe(201);
+      for (const key of ["second", "third"]) expect((await book('{"cabin":"Larch"}', key)).status).toBe(201);
       const found: unknown[] = [];
       let next: string | undefined = "/api/bookings?limit=2";
       while (next !== undefined) {

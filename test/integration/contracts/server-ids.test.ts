@@ -1,46 +1,26 @@
 // Ids that the server chooses, and retries by Idempotency-Key.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
+import { describe, expect, test } from "bun:test";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
-import { makeToken, randomBytes } from "../../../src/core/auth/token.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { readContract } from "../../../src/core/contract/read-contract.ts";
 import { idMaker } from "../../../src/core/http/new-ids.ts";
-import { startServer } from "../../../src/core/server.ts";
-import { openServerStore } from "../../../src/core/store/open-store.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
+import { contractFile } from "../../support/contract-sandbox.ts";
+import { contractServer } from "../../support/contract-server.ts";
 import { engines } from "../../support/engines.ts";
-import { send, type Target } from "../../support/http.ts";
+import { send } from "../../support/http.ts";
+import { startInProcess } from "../../support/in-process-server.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { openedStore } from "../../support/stored-plants.ts";
 
-const path = join(import.meta.dir, "../../contracts/visits.yaml");
-const source = { text: await Bun.file(path).text() };
+const source = { text: await Bun.file(contractFile("visits.yaml")).text() };
 const visits = await readContract(source);
 
 for (const engine of engines)
   describe(`${engine.name}: visits`, () => {
-    const resources = new AsyncDisposableStack();
-    let database: string;
-    let server: RunningServer;
-    let target: Target;
-    beforeAll(async () => {
-      ({ database } = resources.use(await engine.createTestStore(source)));
-      server = resources.use(await RunningServer.startInProcess({ database, args: ["--contract", path] }));
-      target = { url: server.url, token: await server.createToken("guest") };
-    });
-    afterAll(() => resources.disposeAsync());
-
-    const request = (method: string, at: string, body?: string, headers: Record<string, string> = {}) =>
-      send(target.url + at, {
-        method,
-        headers: {
-          Authorization: `Bearer ${target.token}`,
-          "Content-Type": "application/json",
-          ...headers,
-        },
-        ...(body !== undefined && { body }),
-      });
+    const visitServer = contractServer(engine, "visits.yaml", { tokenName: "guest" });
+    const { request, command } = visitServer;
     const book = (body: string, key?: string) =>
       request("POST", "/visits", body, key === undefined ? {} : { "Idempotency-Key": key });
 
@@ -85,18 +65,19 @@ for (const engine of engines)
     });
 
     test("are the same on every server, and for a token that is rotated", async () => {
-      await using other = await RunningServer.startInProcess({ database });
+      const { server, token } = visitServer;
+      await using other = await RunningServer.startInProcess({ database: server.database });
       const first = await book('{"guest":"Bob"}', "k");
-      const rotated = (await server.command("token", "rotate", "guest", "--overlap", "1h")).stdout.trim();
-      for (const [url, token] of [
-        [other.url, target.token],
-        [target.url, rotated],
+      const rotated = (await command("token", "rotate", "guest", "--overlap", "1h")).stdout.trim();
+      for (const [url, used] of [
+        [other.url, token],
+        [server.url, rotated],
         [other.url, rotated],
       ] as const) {
         const again = await send(`${url}/visits`, {
           method: "POST",
           headers: {
-            Authorization: `Bearer ${token}`,
+            Authorization: `Bearer ${used}`,
             "Content-Type": "application/json",
             "Idempotency-Key": "k",
           },
@@ -109,19 +90,15 @@ for (const engine of engines)
 
 test("a taken id is never shown: the create gets another one", async () => {
   using folder = new TemporaryFolder();
-  const events = { onUnavailable: () => undefined, onFailed: () => undefined };
-  const store = await openServerStore(`sqlite:${folder.file("visits.db")}`, "create", events, {
-    contract: source,
-  });
+  const store = await openedStore(`sqlite:${folder.file("visits.db")}`, undefined, source);
   const tried: PlantId[] = [];
   const create = store.create.bind(store);
   store.create = (batch) => {
     tried.push(...batch.map(({ plant }) => plant.id));
     return tried.length < 3 ? Promise.resolve(batch.map(() => "conflict" as const)) : create(batch);
   };
-  const { token, record } = makeToken({ name: "guest", expiresAt: null }, { now: Date.now(), randomBytes });
-  await store.tokens.add(record);
-  const server = await startServer({ store, listener: { port: 0 } });
+  await using server = await startInProcess({ store });
+  const token = await server.createToken("guest");
   const response = await send(`${server.url}/visits`, {
     method: "POST",
     headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
@@ -130,19 +107,14 @@ test("a taken id is never shown: the create gets another one", async () => {
   expect(response.status).toBe(201);
   expect(new Set(tried).size).toBe(3);
   expect(response.text).toBe(`{"visitId":${tried.at(-1)},"guest":"Grace"}`);
-  await server.stop();
 });
 
 test("a create that may be stored under an id of the server is not said to be safe to send again", async () => {
   using folder = new TemporaryFolder();
-  const events = { onUnavailable: () => undefined, onFailed: () => undefined };
-  const store = await openServerStore(`sqlite:${folder.file("visits.db")}`, "create", events, {
-    contract: source,
-  });
+  const store = await openedStore(`sqlite:${folder.file("visits.db")}`, undefined, source);
   store.create = async (batch) => batch.map(() => "unavailable");
-  const { token, record } = makeToken({ name: "guest", expiresAt: null }, { now: Date.now(), randomBytes });
-  await store.tokens.add(record);
-  const server = await startServer({ store, listener: { port: 0 } });
+  await using server = await startInProcess({ store });
+  const token = await server.createToken("guest");
   const book = (headers: Record<string, string>) =>
     send(`${server.url}/visits`, {
       method: "POST",
@@ -154,7 +126,6 @@ test("a create that may be stored under an id of the server is not said to be sa
   expect([unsafe.status, unsafe.headers.get("retry-after")]).toEqual([503, null]);
   expect(unsafe.text).toContain("may be stored; look before you send it again, or send an Idempotency-Key");
   expect([safe.status, safe.text]).toEqual([503, expect.stringContaining("retrying in 1 second is safe")]);
-  await server.stop();
 });
 
 test("the ids of one process are in order, also of one millisecond", () => {

@@ -1,14 +1,14 @@
 // Ids that are any texts and that clients choose: exact, and in the order of their bytes, on every
 // engine.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { idFormatOf } from "../../../src/core/contract/plant-id.ts";
 import { readContract } from "../../../src/core/contract/read-contract.ts";
 import { idMaker, idOfKey } from "../../../src/core/http/new-ids.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
+import { contractServer } from "../../support/contract-server.ts";
 import { engines } from "../../support/engines.ts";
-import { send } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { settled } from "../../support/settled.ts";
 
@@ -52,22 +52,7 @@ const inOrder = codes.toSorted((one, other) => Buffer.compare(Buffer.from(one), 
 
 for (const engine of engines)
   describe(`${engine.name}: parts`, () => {
-    const resources = new AsyncDisposableStack();
-    let server: RunningServer;
-    let token: string;
-    beforeAll(async () => {
-      const { database } = resources.use(await engine.createTestStore(source));
-      server = resources.use(await RunningServer.startInProcess({ database, args: ["--contract", path] }));
-      token = await server.createToken();
-    });
-    afterAll(() => resources.disposeAsync());
-
-    const request = (method: string, at: string, body?: object) =>
-      send(server.url + at, {
-        method,
-        headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      });
+    const { request, command } = contractServer(engine, "codes.yaml");
 
     test("are kept as sent, found by their path, and listed by their bytes", async () => {
       const answers = await Promise.all(
@@ -88,14 +73,14 @@ for (const engine of engines)
         next = /<([^>]+)>/.exec(headers.get("link") ?? "")?.[1];
       }
       expect(listed).toEqual(inOrder);
-      const exported = (await server.command("export")).stdout;
+      const exported = (await command("export")).stdout;
       expect(
         exported
           .trimEnd()
           .split("\n")
           .map((line) => JSON.parse(line).code),
       ).toEqual(inOrder);
-      const after = (await server.command("export", "--since-id", "a")).stdout;
+      const after = (await command("export", "--since-id", "a")).stdout;
       expect(JSON.parse(after.split("\n")[0] ?? "")).toMatchObject({ code: "a\tb" });
     });
 
@@ -130,12 +115,7 @@ for (const engine of engines)
     });
 
     test("of a retry in other words have no ETag, which would not be that of what is stored", async () => {
-      const add = (price: string) =>
-        send(`${server.url}/parts`, {
-          method: "POST",
-          headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
-          body: `{"code":"etag","name":"x","price":${price}}`,
-        });
+      const add = (price: string) => request("POST", "/parts", `{"code":"etag","name":"x","price":${price}}`);
       const created = await add("1.5");
       expect(created.headers.get("etag")).toBe((await request("GET", "/parts/etag")).headers.get("etag"));
       expect((await add("1.50")).headers.get("etag")).toBeNull();
@@ -158,12 +138,12 @@ for (const engine of engines)
     });
 
     test("are edited by commands, and imported and exported as CSV", async () => {
-      const updated = await server.command("update", "z", "--price", "2");
+      const updated = await command("update", "z", "--price", "2");
       expect([updated.exitCode, updated.stderr]).toEqual([0, expect.stringContaining("part z: price")]);
-      expect((await server.command("delete", "\u{1f331}", "not there")).stderr).toContain(
+      expect((await command("delete", "\u{1f331}", "not there")).stderr).toContain(
         "there is no part with the id not there",
       );
-      const csv = (await server.command("export", "--format", "csv")).stdout;
+      const csv = (await command("export", "--format", "csv")).stdout;
       expect(csv).toContain("\na\tb,");
       await using place = await engine.createTestStore(source);
       using folder = new TemporaryFolder();
