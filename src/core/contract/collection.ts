@@ -73,7 +73,7 @@ async function readCollection(root: Place, operation: DescribedOperation): Promi
     throw bodySchema.error(`the body of POST ${path} must be an object`);
   const success = successOf(operation, ["200", "201", "204"]);
   if (success === undefined) throw place.error("its POST must describe a response 200, 201 or 204");
-  const returned = success.schema?.schema();
+  const returned = isObject(success.schema?.value) ? success.schema.schema() : undefined;
   if (returned !== undefined && returned.type !== "object" && !isObject(returned.properties))
     throw success.place.error("the response of the POST must be an object");
   const item = Object.keys(root.at("paths").object ?? {}).find((each) => isItemOf(path, each));

@@ -3,7 +3,7 @@
 import { parseJsonNumber } from "./json-number.ts";
 
 /** Digits of a decimal number in all, as PostgreSQL's numeric has them. */
-export const decimalDigitsMax = 38;
+const decimalDigitsMax = 38;
 
 /**
  * A number of JSON in plain digits, without an exponent; undefined if it has more digits than fit.

@@ -1,7 +1,6 @@
 // An operation as a description has it: its parameters, its body, and its responses.
 
 import type { Place } from "./place.ts";
-import { isObject } from "./schemas.ts";
 
 export const jsonType = "application/json";
 
@@ -70,7 +69,7 @@ export function successOf({ place }: DescribedOperation, statuses: readonly stri
     status: Number(status),
     hasContent: status !== "204" && response.at("content").members.length > 0,
     place: schema ?? response,
-    schema: isObject(schema?.value) ? schema : undefined,
+    schema: schema?.value === undefined ? undefined : schema,
   };
 }
 

@@ -86,8 +86,8 @@ export class References {
 
 /** `nullable` and the booleans of limits, as 3.1 writes them. */
 function fromVersion30(schema: Json): Json {
-  const { nullable, ...rest } = schema;
-  const changed: Record<string, unknown> = { ...rest };
+  const changed: Record<string, unknown> = { ...schema };
+  if (typeof schema.nullable === "boolean") delete changed.nullable;
   for (const [exclusive, limit] of [
     ["exclusiveMinimum", "minimum"],
     ["exclusiveMaximum", "maximum"],
@@ -99,7 +99,7 @@ function fromVersion30(schema: Json): Json {
       delete changed[limit];
     }
   }
-  if (nullable === true && typeof schema.type === "string") {
+  if (schema.nullable === true && typeof schema.type === "string") {
     changed.type = [schema.type, "null"];
     if (Array.isArray(schema.enum) && !schema.enum.includes(null)) changed.enum = [...schema.enum, null];
   }
