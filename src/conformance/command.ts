@@ -9,8 +9,8 @@ import { type ContractRules, rulesFor, selectRules } from "./all-rules.ts";
 import { type Contents, contentsOf } from "./contents.ts";
 import { formatJsonReport } from "./json-report.ts";
 import { type Basis, bases, describeBasis, levels, type Rule } from "./rule.ts";
-import type { Target } from "./rule-context.ts";
 import { type ConformanceReport, conforms, countOutcomes, type LeftOutRule, runConformance } from "./run.ts";
+import type { Target } from "./run-state.ts";
 import { formatTextReport, uncheckedLines } from "./text-report.ts";
 
 export const description = "check any server against the rules of a contract, and print which hold";

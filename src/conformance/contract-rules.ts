@@ -1,7 +1,7 @@
 // Rules of the operation: what is accepted, what is returned, and that a token is required.
 
 import { type Contents, objectJson } from "./contents.ts";
-import { isCreate, ofEveryResponse } from "./every-response.ts";
+import { ofEveryResponse } from "./every-response.ts";
 import {
   expectAccepted,
   expectClientError,
@@ -17,6 +17,7 @@ import {
   shorten,
   textOf,
 } from "./expectations.ts";
+import { isCreate } from "./request-parts.ts";
 import {
   byContract,
   byDecision,

@@ -13,6 +13,7 @@ import {
   expectThat,
   parseObject,
 } from "./expectations.ts";
+import type { RequestParts } from "./request-parts.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import {
   byDecision,
@@ -24,7 +25,7 @@ import {
   rulesOf,
   unfitReasons,
 } from "./rule.ts";
-import type { RequestParts, RuleContext } from "./rule-context.ts";
+import type { RuleContext } from "./rule-context.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 
 const orderOfChecks = decision("Order of checks");

@@ -1,8 +1,9 @@
 // Rules of every response of a run: requests that get responses of each kind, and what is checked.
 
+import type { RequestParts } from "./request-parts.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import type { Rule } from "./rule.ts";
-import type { RequestParts, RuleContext } from "./rule-context.ts";
+import type { RuleContext } from "./rule-context.ts";
 import { RuleViolation } from "./rule-ends.ts";
 
 /** Requests that get a Plant, or an error. */
@@ -35,9 +36,4 @@ export function ofEveryResponse(
   expect: (response: HttpResponse) => void,
 ): Pick<Rule, "run" | "every"> {
   return { every: { concerns, expect }, run: provokeResponses };
-}
-
-/** Whether a request is for the create. */
-export function isCreate({ method = "POST", path }: RequestParts): boolean {
-  return method === "POST" && path === undefined;
 }

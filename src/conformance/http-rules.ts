@@ -3,6 +3,7 @@
 import type { Contents } from "./contents.ts";
 import { ofEveryResponse } from "./every-response.ts";
 import { expectAccepted, expectClientError, expectHeader, expectThat } from "./expectations.ts";
+import type { RequestParts } from "./request-parts.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
 import {
   byDecision,
@@ -14,7 +15,7 @@ import {
   rulesOf,
   unfitReasons,
 } from "./rule.ts";
-import type { RequestParts, RuleContext } from "./rule-context.ts";
+import type { RuleContext } from "./rule-context.ts";
 import type { Connection } from "./tested-connection.ts";
 
 /** A server has this long to close a connection, in milliseconds. */

@@ -14,9 +14,10 @@ import {
   shorten,
   textOf,
 } from "./expectations.ts";
+import type { RequestParts } from "./request-parts.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import { byContract, type DefinedRule, openapi, rfc, rulesOf } from "./rule.ts";
-import type { RequestParts, RuleContext } from "./rule-context.ts";
+import type { RuleContext } from "./rule-context.ts";
 
 export const notDescribed = "the contract does not describe it";
 

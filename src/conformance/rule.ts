@@ -3,7 +3,8 @@
 
 import type { Contract } from "../core/contract/contract.ts";
 import type { Contents } from "./contents.ts";
-import type { ResponseCheck, RuleContext } from "./rule-context.ts";
+import type { RuleContext } from "./rule-context.ts";
+import type { ResponseCheck } from "./watch.ts";
 
 /** The groups of rules, in the order of the report. */
 export const levels = ["contract", "ids", "idempotence", "errors", "http"] as const;

@@ -7,9 +7,12 @@ import type { RuleFailure } from "./failure.ts";
 import { type IdRange, IdSource } from "./ids.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import type { Rule } from "./rule.ts";
-import { RuleContext, type RunState, type Target, type Watch } from "./rule-context.ts";
+import { RuleContext } from "./rule-context.ts";
 import { PlantViolation, RuleSkipped, RuleViolation } from "./rule-ends.ts";
+import type { RunState, Target } from "./run-state.ts";
+import { TestClient } from "./test-client.ts";
 import { reportText } from "./transcript-text.ts";
+import { Watch } from "./watch.ts";
 
 export type Outcome = "holds" | "fails" | "blocked" | "skipped";
 
@@ -66,9 +69,7 @@ const responseBytesMin = 2 ** 20;
 /** Never rejects because of what the server does. */
 export async function runConformance(options: RunOptions): Promise<ConformanceReport | PreflightProblem> {
   const { contents, target, rules, leftOut = [], timeoutMs, seed } = options;
-  const watches = rules.flatMap(({ id, every }): Watch[] =>
-    every === undefined ? [] : [{ id, every, responses: 0, failures: new Map() }],
-  );
+  const watches = rules.flatMap(({ id, every }) => (every === undefined ? [] : [new Watch(id, every)]));
   const state: RunState = {
     contents,
     target,
@@ -97,7 +98,7 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
   const results = ran.map((result) =>
     withWatch(
       result,
-      watches.find(({ id }) => id === result.rule.id),
+      watches.find(({ ruleId }) => ruleId === result.rule.id),
     ),
   );
   return {
@@ -118,14 +119,14 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
  * responses: a rule that builds on plain creates cannot be judged where they go wrong.
  */
 async function preflight(state: RunState): Promise<string | undefined> {
-  const context = new RuleContext(state);
+  const client = new TestClient(state);
   for (const tag of [undefined, "preflight"]) {
-    const id = context.id();
+    const id = client.id();
     const name = `preflight ${id % 1_000n}`;
     const body = state.contents.plantJson(id, name, tag);
     try {
-      let response = await context.create(body);
-      if (response.status >= 500) response = await context.create(body);
+      let response = await client.create(body);
+      if (response.status >= 500) response = await client.create(body);
       if (tag === undefined && response.status >= 300) return describeRejection(response, state);
       expectPlant(state.contents, response, { name, tag });
     } catch (error) {
@@ -156,9 +157,9 @@ const unansweredMax = 5;
 async function findGone(last: RuleResult | undefined, state: RunState): Promise<string | undefined> {
   const hasServerError = last?.failures.some(({ isServerError }) => isServerError) ?? false;
   if (last === undefined || (state.unanswered < unansweredMax && !hasServerError)) return undefined;
-  const context = new RuleContext(state);
+  const client = new TestClient(state);
   try {
-    const { status } = await context.create(context.plant());
+    const { status } = await client.create(client.plant());
     return status < 500 ? undefined : `blocked: since ${last.rule.id} a valid plant gets ${status}`;
   } catch (error) {
     if (error instanceof RuleSkipped) return undefined;

@@ -1,0 +1,29 @@
+// What all rules of a run share: the server under test, the contract, the ids, and what was learnt.
+
+import type { Conflict } from "./conflict.ts";
+import type { Contents } from "./contents.ts";
+import type { IdSource } from "./ids.ts";
+import type { Address, ConnectionLimits } from "./tested-connection.ts";
+import type { Watch } from "./watch.ts";
+
+export interface Target extends Address {
+  readonly token: string;
+  /** The size in bytes above which a body is 41300. */
+  readonly bodyBytesMax: number;
+}
+
+export interface RunState {
+  readonly contents: Contents;
+  readonly target: Target;
+  readonly ids: IdSource;
+  readonly limits: ConnectionLimits;
+  /** Texts that no report may contain: the token, and tokens that were derived from it. */
+  readonly secrets: Set<string>;
+  readonly watches: readonly Watch[];
+  /** The fault of plain creates, which blocks the rules that build on them. */
+  readonly plainFaults: Set<string>;
+  /** Requests without a response since the last response. */
+  unanswered: number;
+  /** Learnt from the server when a rule first needs it. */
+  conflict: Conflict | undefined;
+}
