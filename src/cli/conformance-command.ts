@@ -1,8 +1,7 @@
 // plantstore conformance: checks any server against the rules of the contract, and reports.
 
 import { Command } from "commander";
-import { CommandError, description, help, options, runCommand } from "../conformance/command.ts";
-import { OperatorError } from "../core/operator-error.ts";
+import { description, help, options, runCommand } from "../conformance/command.ts";
 import { host } from "./host.ts";
 import { printLines } from "./output.ts";
 
@@ -15,14 +14,6 @@ export function conformanceCommand(): Command {
       command.options.map((option) => [option.name(), given[option.attributeName()]]),
     );
     const { environment, setExitCode } = host();
-    try {
-      const exitCode = await runCommand(values, {
-        environment,
-        print: printLines,
-      });
-      setExitCode(exitCode);
-    } catch (error) {
-      throw error instanceof CommandError ? new OperatorError(error.message, error.exitCode) : error;
-    }
+    setExitCode(await runCommand(values, { environment, print: printLines }));
   });
 }

@@ -61,21 +61,10 @@ export interface CommandContext {
   readonly print: (lines: readonly string[]) => Promise<void>;
 }
 
-/** The command cannot do what it was asked for. The message is one line. */
-export class CommandError extends Error {
-  /** 2 if the command was called incorrectly, 3 if the server could not be checked. */
-  readonly exitCode: 2 | 3;
-
-  constructor(message: string, exitCode: 2 | 3 = 2) {
-    super(message);
-    this.exitCode = exitCode;
-  }
-}
-
 const standardOutput = "-";
 const tokenVariable = "PLANTSTORE_CONFORMANCE_TOKEN";
 
-/** Runs the command, and returns its exit code. Rejects with a CommandError. */
+/** Runs the command, and returns its exit code. Rejects with an OperatorError. */
 export async function runCommand(given: OptionValues, context: CommandContext): Promise<0 | 1 | 3> {
   const values = withEnvironment(given, context.environment);
   const contents = await contentsFor(values);
@@ -95,10 +84,15 @@ export async function runCommand(given: OptionValues, context: CommandContext): 
     timeoutMs,
     seed: integerOf(values, "seed", randomInt(2 ** 32), 0, 2 ** 32 - 1),
   });
-  if ("problem" in report) throw new CommandError(`${report.problem}${adviceFor(report.problem)}`, 3);
+  if ("problem" in report) throw new OperatorError(`${report.problem}${adviceFor(report.problem)}`, 3);
   await writeReports(report, values, context);
   if (conforms(report)) return 0;
   return countOutcomes(report.results).fails > 0 ? 1 : 3;
+}
+
+/** The command was called incorrectly. */
+function usageError(message: string): OperatorError {
+  return new OperatorError(message, 2);
 }
 
 function withEnvironment(given: OptionValues, environment: CommandContext["environment"]): OptionValues {
@@ -116,7 +110,7 @@ async function contentsFor(values: OptionValues): Promise<Contents> {
     });
     return contentsOf(contract);
   } catch (error) {
-    throw error instanceof OperatorError ? new CommandError(`--contract: ${error.message}`) : error;
+    throw error instanceof OperatorError ? usageError(`--contract: ${error.message}`) : error;
   }
 }
 
@@ -134,7 +128,7 @@ function rulesToRun(
     .map(({ rule: { id }, reason }) => ({ id, reason }));
   if (rules.length > 0) return { rules, leftOut };
   const [first] = leftOut;
-  throw new CommandError(
+  throw usageError(
     first === undefined
       ? "--basis, --rule and --skip leave no rule to check"
       : `${first.id} does not apply to this contract: ${first.reason}`,
@@ -148,7 +142,7 @@ function basesOf(values: OptionValues): readonly Basis[] {
   return names.map((name) => {
     const basis = bases.find((each) => each === name);
     if (basis === undefined)
-      throw new CommandError(`--basis: ${JSON.stringify(name)} is none of ${bases.join(", ")} and all`);
+      throw usageError(`--basis: ${JSON.stringify(name)} is none of ${bases.join(", ")} and all`);
     return basis;
   });
 }
@@ -158,7 +152,7 @@ function namesOf(values: OptionValues, option: "rule" | "skip", all: readonly Ru
   const names = values[option] === undefined ? [] : listOf(values, option);
   const unknown = names.find((name) => !all.some(({ id, level }) => id === name || level === name));
   if (unknown === undefined) return names;
-  throw new CommandError(
+  throw usageError(
     `--${option}: there is no rule ${JSON.stringify(unknown)}, and no such level; --list names them`,
   );
 }
@@ -178,9 +172,7 @@ function integerOf(
 ): number {
   const value = Number(values[name] ?? byDefault);
   if (!Number.isInteger(value) || value < min || value > max)
-    throw new CommandError(
-      `--${name}: ${JSON.stringify(values[name])} is not an integer from ${min} to ${max}`,
-    );
+    throw usageError(`--${name}: ${JSON.stringify(values[name])} is not an integer from ${min} to ${max}`);
   return value;
 }
 
@@ -190,7 +182,7 @@ function targetOf(values: OptionValues, { access }: Contents): Target {
   const token = values.token === undefined && access.isOpen ? crypto.randomUUID() : required(values, "token");
   // The message does not repeat it.
   if (!/^[\x21-\x7e]+$/.test(token))
-    throw new CommandError(
+    throw usageError(
       "--token: the value is not a token: one or more visible ASCII characters without spaces",
     );
   return {
@@ -205,15 +197,13 @@ function targetOf(values: OptionValues, { access }: Contents): Target {
 function required(values: OptionValues, name: OptionName): string {
   const value = values[name];
   if (typeof value !== "string")
-    throw new CommandError(
-      `--${name} is required${name === "token" ? `; give it, or set ${tokenVariable}` : ""}`,
-    );
+    throw usageError(`--${name} is required${name === "token" ? `; give it, or set ${tokenVariable}` : ""}`);
   return value;
 }
 
 function urlOf(text: string): URL {
   if (!/^https?:\/\//i.test(text) || /[?#@]/.test(text) || !URL.canParse(text))
-    throw new CommandError(
+    throw usageError(
       `--url: ${JSON.stringify(text)} is not a base URL such as https://plants.example/v1, without a user, a query and a fragment`,
     );
   return new URL(text);
@@ -230,7 +220,7 @@ function readText(path: string, option: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw new CommandError(`${option}: ${messageOf(error)}`);
+    throw usageError(`${option}: ${(error as Error).message}`);
   }
 }
 
@@ -254,10 +244,9 @@ async function writeReports(
   try {
     writeFileSync(path, `${json}\n`);
   } catch (error) {
-    throw new CommandError(`the report could not be written: ${messageOf(error)}; choose another file`, 3);
+    throw new OperatorError(
+      `the report could not be written: ${(error as Error).message}; choose another file`,
+      3,
+    );
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

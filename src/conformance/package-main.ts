@@ -2,15 +2,8 @@
 
 import { parseArgs } from "node:util";
 import { version } from "../../package.json";
-import {
-  CommandError,
-  description,
-  help,
-  nameOf,
-  type OptionValues,
-  options,
-  runCommand,
-} from "./command.ts";
+import { OperatorError } from "../core/operator-error.ts";
+import { description, help, nameOf, type OptionValues, options, runCommand } from "./command.ts";
 
 const name = "plantstore-conformance";
 
@@ -31,7 +24,7 @@ function parse(): Arguments {
   try {
     return parseArgs({ options: { ...Object.fromEntries(types), ...switches } }).values;
   } catch (error) {
-    throw new CommandError((error as Error).message);
+    throw new OperatorError((error as Error).message, 2);
   }
 }
 
@@ -47,16 +40,13 @@ async function main(): Promise<number> {
     await print([isHelp === true ? helpText() : version]);
     return 0;
   }
-  return runCommand(values, {
-    environment: process.env,
-    print,
-  });
+  return runCommand(values, { environment: process.env, print });
 }
 
 try {
   process.exitCode = await main();
 } catch (error) {
-  if (!(error instanceof CommandError)) throw error;
+  if (!(error instanceof OperatorError)) throw error;
   process.stderr.write(`${name}: ${error.message}\n`);
   process.exitCode = error.exitCode;
 }
