@@ -6,7 +6,7 @@ import { plantStoreSource } from "../core/contract/default-contract.ts";
 import { readContract } from "../core/contract/read-contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { type ContractRules, rulesFor, selectRules } from "./all-rules.ts";
-import { type Contents, contentsOf } from "./contents.ts";
+import { Contents } from "./contents.ts";
 import { formatJsonReport } from "./json-report.ts";
 import { type Basis, bases, describeBasis, levels, type Rule } from "./rule.ts";
 import { type ConformanceReport, conforms, countOutcomes, type LeftOutRule, runConformance } from "./run.ts";
@@ -108,7 +108,7 @@ async function contentsFor(values: OptionValues): Promise<Contents> {
       ...source,
       ...(typeof collection === "string" && { collection }),
     });
-    return contentsOf(contract);
+    return new Contents(contract);
   } catch (error) {
     throw error instanceof OperatorError ? usageError(`--contract: ${error.message}`) : error;
   }

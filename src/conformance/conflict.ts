@@ -1,6 +1,6 @@
 // Learns how a server says that an id is taken, since each has its own response.
 
-import { type Contents, objectJson } from "./contents.ts";
+import type { Contents } from "./contents.ts";
 import { parseObject } from "./expectations.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import { RuleViolation } from "./rule-ends.ts";
@@ -27,9 +27,7 @@ export async function learnConflict(server: Server): Promise<Conflict> {
   await server.create(contents.plantJson(id, "Monstera"));
   const conflict = await server.create(contents.plantJson(id, "Ficus"));
   const invalid = await server.create(
-    contents.isWrong(contents.title, "[5]")
-      ? objectJson(contents.idMembers(server.id()), `${contents.named}[5]`)
-      : "[]",
+    contents.isWrong(contents.title, "[5]") ? contents.plantTitled("[5]", server.id()) : "[]",
   );
   const isAlike = textWithoutNumbers(invalid) === textWithoutNumbers(conflict);
   return {

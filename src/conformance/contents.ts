@@ -3,13 +3,12 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { Contract, Field } from "../core/contract/contract.ts";
-import type { FieldValue } from "../core/contract/field-types.ts";
-import { int64Max, int64Min } from "../core/contract/int64.ts";
 import { scanJson } from "../core/contract/json-scanner.ts";
 import { numberedId, type PlantId } from "../core/contract/plant-id.ts";
 import { type Access, tokenField } from "../core/contract/security.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import { textLimits } from "./text-ids.ts";
+import { type IdLimits, idLimitsOf } from "./id-limits.ts";
+import { sampleValues } from "./sample-values.ts";
 
 /** Texts that the rules send as names and tags. */
 const commonTexts = ["Monstera", "Ficus", "plant 0", "a", "tropical", "without the token"];
@@ -20,25 +19,11 @@ const otherNames = ["Ficus", "without the token", "rejected", "truncated", "firs
 /** Values of another type than most fields have, as JSON. */
 const otherTypes = ["5", "true", "[]", "{}"];
 
-/** A run needs as many ids one after another. */
-const idsMin = 2n ** 22n;
-
-/** The smallest and the largest id that a contract allows. */
-export interface IdLimits {
-  readonly least: bigint;
-  readonly greatest: bigint;
-}
-
-export const allInt64: IdLimits = { least: int64Min, greatest: int64Max };
-
-/** Throws an OperatorError for a contract whose plants the rules cannot make. */
-export function contentsOf(contract: Contract): Contents {
-  return new Contents(contract);
-}
-
 /** A contract as the rules use it. */
 export class Contents {
   readonly contract: Contract;
+  /** Values of each field, as JSON. */
+  readonly #values: ReadonlyMap<Field, readonly string[]>;
   /** The field that the rules vary: "name". A text if there is one that takes common texts. */
   readonly title: Field;
   /** Another text, which plants may have: "tag". */
@@ -51,20 +36,29 @@ export class Contents {
   /** The required fields besides the title, with the JSON of their examples. */
   readonly #others: ReadonlyMap<Field, string>;
 
+  /** Throws an OperatorError for a contract whose plants the rules cannot make. */
   constructor(contract: Contract) {
+    const { fields, titleField, groupField, words } = contract;
     this.contract = contract;
     this.idLimits = idLimitsOf(contract);
-    const texts = contract.fields.filter(takesCommonTexts);
+    this.#values = new Map(fields.map((field) => [field, sampleValues(contract, field)]));
+    const texts = fields.filter(takesCommonTexts);
     const title =
-      texts.find((field) => field === contract.titleField) ??
-      texts.find(({ isRequired }) => isRequired) ??
-      texts[0];
+      texts.find((field) => field === titleField) ?? texts.find(({ isRequired }) => isRequired) ?? texts[0];
     const groups = texts.filter((field) => field !== title && !field.isRequired);
-    this.group = groups.find((field) => field === contract.groupField) ?? groups[0];
-    this.title = title ?? mostVaried(contract);
-    this.#titles = title === undefined ? valuesOf(contract, this.title) : undefined;
-    const others = contract.fields.filter((field) => field !== this.title && field.isRequired);
-    this.#others = new Map(others.map((field) => [field, exampleOf(contract, field)]));
+    this.group = groups.find((field) => field === groupField) ?? groups[0];
+    const varied = title ?? mostVaried(this.#values);
+    if (varied === undefined) throw lacksExample(`a ${words.one}`);
+    this.title = varied;
+    this.#titles = title === undefined ? this.#values.get(varied) : undefined;
+    const others = fields.filter((field) => field !== varied && field.isRequired);
+    this.#others = new Map(others.map((field) => [field, this.#exampleOf(field)]));
+  }
+
+  #exampleOf(field: Field): string {
+    const [example] = this.#values.get(field) ?? [];
+    if (example === undefined) throw lacksExample(`"${field.name}"`);
+    return example;
   }
 
   /** Whether the bodies of the rules have ids. Otherwise the server chooses them. */
@@ -92,11 +86,6 @@ export class Contents {
   /** The member with the id, if the rules send it. */
   idMembers(id: bigint | string): readonly string[] {
     return this.sendsIds ? [this.idMember(id)] : [];
-  }
-
-  /** The start of an object up to the members after the id, if the rules send it. */
-  opening(id: bigint | string = "ID"): string {
-    return this.sendsIds ? `{${this.idMember(id)},` : "{";
   }
 
   /** How a create takes a token. */
@@ -135,19 +124,6 @@ export class Contents {
     return this.#titles === undefined || this.#titles.length > 1;
   }
 
-  get hasNegativeIds(): boolean {
-    return this.idLimits.least <= -this.idLimits.greatest;
-  }
-
-  /** Whether ids may be so large that doubles lose their digits. */
-  get hasWideIds(): boolean {
-    return isWide(this.idLimits);
-  }
-
-  get hasAllIds(): boolean {
-    return this.idLimits.least === int64Min && this.idLimits.greatest === int64Max;
-  }
-
   /** The title of a name, as JSON. */
   titleJson(name: string): string {
     if (this.#titles === undefined) return JSON.stringify(name);
@@ -165,35 +141,47 @@ export class Contents {
     return this.group === undefined ? [] : [asciiJson(this.group.jsonName) + json];
   }
 
-  plantJson(id: bigint, name: string, tag?: string): string {
-    return objectJson(
-      this.idMembers(id),
-      this.titled(name),
-      tag === undefined ? [] : this.grouped(JSON.stringify(tag)),
-    );
+  /** A plant. The id may be wrong JSON, or "ID" for one that is new. */
+  plantJson(id: bigint | string, name: string, tag?: string): string {
+    const tags = tag === undefined ? [] : this.grouped(JSON.stringify(tag));
+    return objectJson(this.idMembers(id), this.titled(name), tags);
+  }
+
+  /** A plant with some JSON as its title, which may be wrong. */
+  plantTitled(json: string, id: bigint | string = "ID"): string {
+    return objectJson(this.idMembers(id), this.named + json);
+  }
+
+  /** A plant with a new id and some more members. */
+  plantWith(...members: readonly (string | readonly string[])[]): string {
+    return objectJson(this.idMembers("ID"), this.titled("Monstera"), ...members);
   }
 
   /** A plant with all required members and one more, which may be wrong. */
   bodyWith(id: bigint | string, field: Field, json: string, name = "Monstera"): string {
-    const others = this.#required(name).filter(([each]) => each !== field);
-    return objectJson(this.idMembers(id), [...others, [field, json] as const].map(memberJson));
+    return objectJson(this.idMembers(id), this.#membersBut(field, name), memberJson([field, json]));
   }
 
   bodyWithout(id: bigint | string, field: Field): string {
-    const others = this.#required("Monstera").filter(([each]) => each !== field);
-    return objectJson(this.idMembers(id), others.map(memberJson));
+    return objectJson(this.idMembers(id), this.#membersBut(field, "Monstera"));
   }
 
-  #required(name: string): (readonly [Field, string])[] {
+  /** The required members but one. */
+  #membersBut(field: Field, name: string): readonly string[] {
+    return this.#required(name)
+      .filter(([each]) => each !== field)
+      .map(memberJson);
+  }
+
+  #required(name: string): readonly (readonly [Field, string])[] {
     return [...this.#others, [this.title, this.titleJson(name)]];
   }
 
   /** A plant with every member, and its members as responses have them. */
   fullPlant(id: bigint): { readonly body: string; readonly returned: ReadonlyMap<string, unknown> } {
-    const members = this.contract.fields.flatMap((field) => {
-      const [json] = valuesOf(this.contract, field);
-      return json === undefined ? [] : [[field, json] as const];
-    });
+    const members = Array.from(this.#values).flatMap(([field, [json]]) =>
+      json === undefined ? [] : [[field, json] as const],
+    );
     const returned = members.filter(([{ isReturned }]) => isReturned);
     return {
       body: objectJson(
@@ -233,7 +221,7 @@ export class Contents {
 
   /** Another value of a field than its plants have, as JSON; undefined if it has no other. */
   anotherValue(field: Field): string | undefined {
-    return valuesOf(this.contract, field).find((json) => json !== this.#others.get(field));
+    return this.#values.get(field)?.find((json) => json !== this.#others.get(field));
   }
 
   /** Whether some JSON is not of the field's type. */
@@ -249,8 +237,7 @@ export class Contents {
   /** Says what would be right for the member of a response; undefined if it is. */
   findFault(text: string, field: Field): string | undefined {
     const { name, type, isRequired } = field;
-    const scan = scanJson(text, [name]);
-    const value = "members" in scan ? scan.members.get(name) : undefined;
+    const value = memberOf(text, name);
     const isFit = value === undefined ? !isRequired : !this.isWrong(field, value);
     return isFit ? undefined : `expected the ${name} to be ${type.expected}`;
   }
@@ -258,8 +245,7 @@ export class Contents {
   /** The id of a response, exact to the last digit. */
   idOf(text: string): PlantId | undefined {
     const { name, type } = this.contract.id;
-    const scan = scanJson(text, [name]);
-    const value = "members" in scan ? scan.members.get(name) : undefined;
+    const value = memberOf(text, name);
     return value === undefined ? undefined : type.fromJson(JSON.parse(value), () => value);
   }
 
@@ -291,8 +277,10 @@ export function objectJson(...members: readonly (string | readonly string[])[]):
   return `{${members.flat().join(",")}}`;
 }
 
-export function isWide({ least, greatest }: IdLimits): boolean {
-  return greatest >= 2n ** 62n && least <= 2n ** 34n;
+/** The JSON of a member of an object, exact to the last digit. */
+function memberOf(text: string, name: string): string | undefined {
+  const scan = scanJson(text, [name]);
+  return "members" in scan ? scan.members.get(name) : undefined;
 }
 
 function memberJson([{ jsonName }, json]: readonly [Field, string]): string {
@@ -312,106 +300,15 @@ function takesCommonTexts({ type, isReturned }: Field): boolean {
 }
 
 /** The field of which most values are known, rather one that is required and returned. */
-function mostVaried(contract: Contract): Field {
-  const weighed = contract.fields.map((field) => {
-    const values = valuesOf(contract, field).length;
-    const weight = (values > 1 ? 4 : 0) + (field.isReturned ? 2 : 0) + (field.isRequired ? 1 : 0);
-    return { field, values, weight: values === 0 ? -1 : weight };
-  });
-  const [first] = weighed.toSorted((one, other) => other.weight - one.weight || other.values - one.values);
-  if (first === undefined || first.values === 0)
-    throw new OperatorError(
-      `the rules need an example of a ${contract.words.one}; add one to the contract`,
-      2,
-    );
-  return first.field;
+function mostVaried(values: ReadonlyMap<Field, readonly string[]>): Field | undefined {
+  const weigh = ([{ isReturned, isRequired }, jsons]: readonly [Field, readonly string[]]) =>
+    (jsons.length > 1 ? 4 : 0) + (isReturned ? 2 : 0) + (isRequired ? 1 : 0);
+  const [first] = Array.from(values)
+    .filter(([, jsons]) => jsons.length > 0)
+    .toSorted((one, other) => weigh(other) - weigh(one) || other[1].length - one[1].length);
+  return first?.[0];
 }
 
-function exampleOf(contract: Contract, field: Field): string {
-  const [example] = valuesOf(contract, field);
-  if (example !== undefined) return example;
-  throw new OperatorError(`the rules need an example of "${field.name}"; add one to the contract`, 2);
-}
-
-const valuesMax = 100;
-const known = new WeakMap<Field, readonly string[]>();
-
-/** Different values of a field, as JSON; those of the contract's examples come first. */
-function valuesOf(contract: Contract, field: Field): readonly string[] {
-  const before = known.get(field);
-  if (before !== undefined) return before;
-  const { type } = field;
-  const values: FieldValue[] = [];
-  for (const candidate of candidates(contract, field)) {
-    if (values.length === valuesMax) break;
-    const value = type.parse(candidate);
-    if (value === undefined || type.unstorable(value) !== undefined) continue;
-    if (!values.some((each) => type.equals(each, value))) values.push(value);
-  }
-  const jsons = values.map((value) => type.toJson(value));
-  known.set(field, jsons);
-  return jsons;
-}
-
-/** Texts that may be values of a field. */
-function* candidates({ fields, examples }: Contract, field: Field): Generator<string> {
-  const { type } = field;
-  const index = fields.indexOf(field);
-  const given = [field.example, ...examples.map(({ values }) => values[index])].flatMap((value) =>
-    value === undefined ? [] : [type.format(value)],
-  );
-  yield* given;
-  if (Array.isArray(type.input)) yield* type.input as string[];
-  const [example = ""] = given;
-  // An array can have its items twice.
-  if (type.input === "json" && example.startsWith("[")) {
-    const items: unknown[] = JSON.parse(example);
-    yield JSON.stringify([...items, ...items]);
-  }
-  for (let number = 0; number < valuesMax; number++) {
-    const digits = String(number).padStart(2, "0");
-    yield String(number);
-    yield String(Number(example) + number);
-    if (number < 60) yield `2026-01-01T00:00:${digits}Z`;
-    if (number > 0 && number < 29) yield `2026-01-${digits}`;
-  }
-  // The last character of a UUID or a code can vary. Letters of the other case, which may mean the
-  // same, come last, as in the Z of a time.
-  for (const last of "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    yield example.slice(0, -1) + last;
-  yield* ["true", "false", "[]", "{}"];
-}
-
-/** Finds the limits of the ids that a contract allows, which are one range. */
-function idLimitsOf({ id, examples, words }: Contract): IdLimits {
-  if (id.type.kind !== "integer") {
-    if (id.format !== undefined) return textLimits;
-    throw new OperatorError(
-      `the rules need ids that they can make, such as UUIDs, but the id of a ${words.one} must be ${id.type.expected}`,
-      2,
-    );
-  }
-  const isAllowed = (value: bigint) => id.type.parse(String(value)) !== undefined;
-  const start = BigInt(examples[0]?.id ?? 1n);
-  const least = furthest(start, int64Min, isAllowed);
-  const greatest = furthest(start, int64Max, isAllowed);
-  const first = least > 0n ? least : 0n;
-  if (greatest - first < idsMin || !isAllowed(greatest - 1n) || !isAllowed(greatest - 12_345n))
-    throw new OperatorError(
-      `the rules need ${idsMin} ids one after another, but the id of a ${words.one} must be ${id.type.expected}`,
-      2,
-    );
-  return { least, greatest };
-}
-
-/** The furthest allowed id from one that is, towards another. */
-function furthest(start: bigint, end: bigint, isAllowed: (id: bigint) => boolean): bigint {
-  if (isAllowed(end)) return end;
-  let [inside, outside] = [start, end];
-  for (;;) {
-    const middle = (inside + outside) / 2n;
-    if (middle === inside || middle === outside) return inside;
-    if (isAllowed(middle)) inside = middle;
-    else outside = middle;
-  }
+function lacksExample(of: string): OperatorError {
+  return new OperatorError(`the rules need an example of ${of}; add one to the contract`, 2);
 }

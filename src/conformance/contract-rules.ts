@@ -162,16 +162,10 @@ export function contractRules(contents: Contents): readonly DefinedRule[] {
             monstera,
           ],
           ...(contents.takesTitle(escapes.name) && {
-            "every escape": [
-              `${contents.opening()}${named}"\\"\\\\\\/\\b\\f\\n\\r\\t\\u002F"}`,
-              escapes,
-            ] as const,
+            "every escape": [contents.plantTitled('"\\"\\\\\\/\\b\\f\\n\\r\\t\\u002F"'), escapes] as const,
           }),
           ...(contents.takesTitle("🌱") && {
-            "an escaped surrogate pair": [
-              `${contents.opening()}${named}"\\ud83c\\udf31"}`,
-              { name: "🌱" },
-            ] as const,
+            "an escaped surrogate pair": [contents.plantTitled('"\\ud83c\\udf31"'), { name: "🌱" }] as const,
           }),
         };
         await check.cases(forms, ([body, plant]) => check.expectCreated(check.withNewId(body), plant));
@@ -194,8 +188,7 @@ export function contractRules(contents: Contents): readonly DefinedRule[] {
           .filter(([member]) => !isTaken(member))
           .map(([member, json]) => [JSON.stringify(member), `${JSON.stringify(member)}:${json}`] as const);
         await check.cases({ none: [], ...Object.fromEntries(members) }, async (member) => {
-          const body = objectJson(contents.idMembers("ID"), contents.titled("Monstera"), member);
-          const response = await check.create(check.withNewId(body));
+          const response = await check.create(check.withNewId(contents.plantWith(member)));
           expectPlant(contents, response, { name: "Monstera" });
           if (!contract.returnsBody) return;
           const others = Object.keys(parseObject(response)).filter((name) => !isReturned(name));
@@ -329,14 +322,13 @@ export function contractRules(contents: Contents): readonly DefinedRule[] {
             const control = field.isRequired ? undefined : field === group ? withTag : withEvery;
             await check.case(`${JSON.stringify(field.name)}: ${wrong}`, send, control);
           }
-        const monstera = contents.titled("Monstera");
         if (!contents.sendsIds) return;
         await check.case('"id": [1]', () =>
-          check.expectInvalid(`${contents.opening(`[${check.id()}]`)}${monstera}}`),
+          check.expectInvalid(contents.plantJson(`[${check.id()}]`, "Monstera")),
         );
         for (const other of ["true", "{}", "null"])
           await check.case(`"id": ${other}`, () =>
-            check.expectInvalidWithoutId(`${contents.opening(other)}${monstera}}`),
+            check.expectInvalidWithoutId(contents.plantJson(other, "Monstera")),
           );
       },
     },
@@ -356,28 +348,25 @@ export function contractRules(contents: Contents): readonly DefinedRule[] {
 
 /** Checked last: what it sends has left servers unable to answer anything. */
 export function robustnessRules(contents: Contents): readonly DefinedRule[] {
-  const { contract, named } = contents;
-  const { operation, newPlantSchema } = placesIn(contract);
-  const monstera = contents.titled("Monstera");
+  const { operation, newPlantSchema } = placesIn(contents.contract);
   return rulesOf(contents, "contract", {
     "no-server-error": {
       title: "No JSON in the body gets a status of 500 or more.",
       required: byContract(openapi(`${operation}.responses`), openapi(newPlantSchema)),
       run: async (check) => {
-        const start = contents.opening();
         const nested = `${"[".repeat(check.longLength / 2)}${"]".repeat(check.longLength / 2)}`;
         const bodies = {
-          "an unpaired surrogate": `${start}${named}"\\ud800"}`,
-          "an unpaired surrogate in the tag": `${start}${[monstera, ...contents.grouped('"\\udc00"')]}}`,
-          "U+0000": `${start}${named}"Monst\\u0000era"}`,
-          "an unpaired surrogate as a member": `${start}${monstera},"\\ud800":1}`,
-          "deep nesting": `${start}${monstera},"x":${nested}}`,
+          "an unpaired surrogate": contents.plantTitled('"\\ud800"'),
+          "an unpaired surrogate in the tag": contents.plantWith(contents.grouped('"\\udc00"')),
+          "U+0000": contents.plantTitled('"Monst\\u0000era"'),
+          "an unpaired surrogate as a member": contents.plantWith('"\\ud800":1'),
+          "deep nesting": contents.plantWith(`"x":${nested}`),
           "nothing but nesting": nested,
           ...(contents.sendsIds && {
-            "an id of many digits": `${contents.opening("9".repeat(check.longLength))}${monstera}}`,
-            "an id with a huge exponent": `${contents.opening("1e999999999")}${monstera}}`,
+            "an id of many digits": contents.plantJson("9".repeat(check.longLength), "Monstera"),
+            "an id with a huge exponent": contents.plantJson("1e999999999", "Monstera"),
           }),
-          "a tag that is null": `${start}${[monstera, ...contents.grouped("null")]}}`,
+          "a tag that is null": contents.plantWith(contents.grouped("null")),
           null: "null",
           "an array": "[]",
           "a string": '"plant"',

@@ -33,33 +33,31 @@ const wrongFields = decision("Missing fields, wrong types, `tag: null`");
 const codes = errorRegistry;
 
 function invalidJson(contents: Contents): Readonly<Record<string, string>> {
-  const { named } = contents;
-  const start = contents.opening();
+  const plant = contents.plantTitled('"Monstera"');
   return {
     "an empty body": "",
-    "a missing value": `${start}${named}}`,
-    "a body cut short": `${start}${named}"Monst`,
+    "a missing value": contents.plantTitled(""),
+    "a body cut short": contents.plantTitled('"Monst').slice(0, -1),
     ...(contents.sendsIds && {
-      "a leading zero": `${contents.opening("0ID")}${named}"Monstera"}`,
-      "a plus sign": `${contents.opening("+ID")}${named}"Monstera"}`,
+      "a leading zero": contents.plantTitled('"Monstera"', "0ID"),
+      "a plus sign": contents.plantTitled('"Monstera"', "+ID"),
     }),
-    "text after the body": `${start}${named}"Monstera"} x`,
+    "text after the body": `${plant} x`,
     "single quotes": "{'id':ID,'name':'Monstera'}",
-    "a comma at the end": `${start}${named}"Monstera",}`,
-    "a comment": `${start}/* */${named}"Monstera"}`,
-    "a raw line feed in a string": `${start}${named}"a\nb"}`,
-    "an unknown escape": `${start}${named}"\\x41"}`,
-    ...(contents.sendsIds && { NaN: `${contents.opening("NaN")}${named}"Monstera"}` }),
+    "a comma at the end": contents.plantTitled('"Monstera",'),
+    "a comment": plant.replace(contents.named, (members) => `/* */${members}`),
+    "a raw line feed in a string": contents.plantTitled('"a\nb"'),
+    "an unknown escape": contents.plantTitled('"\\x41"'),
+    ...(contents.sendsIds && { NaN: contents.plantTitled('"Monstera"', "NaN") }),
   };
 }
 
 function invalidUtf8(contents: Contents): Readonly<Record<string, string>> {
-  const start = contents.opening() + contents.named;
   return {
-    "a lone continuation byte": `${start}"\x80"}`,
-    "Latin-1": `${start}"caf\xe9"}`,
-    "a surrogate": `${start}"\xed\xa0\x80"}`,
-    "an encoding that is longer than necessary": `${start}"\xc0\xaf"}`,
+    "a lone continuation byte": contents.plantTitled('"\x80"'),
+    "Latin-1": contents.plantTitled('"caf\xe9"'),
+    "a surrogate": contents.plantTitled('"\xed\xa0\x80"'),
+    "an encoding that is longer than necessary": contents.plantTitled('"\xc0\xaf"'),
     "UTF-16": "\xff\xfe{\0}\0",
   };
 }
@@ -94,10 +92,7 @@ const invalidPlants = (contents: Contents): Readonly<Record<string, string>> => 
   ...(contents.sendsIds && {
     "no id": objectJson(contents.titled("Monstera")),
     ...Object.fromEntries(
-      wrongIds(contents).map(([label, id]) => [
-        label,
-        `${contents.opening(id)}${contents.titled("Monstera")}}`,
-      ]),
+      wrongIds(contents).map(([label, id]) => [label, contents.plantJson(id, "Monstera")]),
     ),
   }),
   ...wrongMembers(contents),
@@ -231,7 +226,10 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
         ];
         for (const members of all)
           await check.case(members, () =>
-            check.expectRejected(`${contents.opening(check.id())}${members}}`, codes.unstorableText.error),
+            check.expectRejected(
+              objectJson(contents.idMembers(check.id()), members),
+              codes.unstorableText.error,
+            ),
           );
       },
     },

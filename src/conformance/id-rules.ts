@@ -1,6 +1,6 @@
 // Rules of ids: every int64 is a distinct id, exact to the last digit, and nothing else is an id.
 
-import { type Contents, objectJson } from "./contents.ts";
+import type { Contents } from "./contents.ts";
 import {
   createdId,
   expectClientError,
@@ -10,6 +10,7 @@ import {
   parseObject,
   textOf,
 } from "./expectations.ts";
+import { hasNegative, isAllInt64, isWide } from "./id-limits.ts";
 import { sendOperation } from "./operation-rules.ts";
 import {
   byContract,
@@ -35,23 +36,21 @@ function expectRejectedIds(
   ids: readonly string[],
   control = () => check.id(),
 ): Promise<void> {
-  const body = (id: string | bigint) =>
-    `{${check.contents.idMember(id)},${check.contents.titled("Monstera")}}`;
+  const { contents } = check;
   return check.each(
     ids,
-    (id) => check.expectInvalid(body(id)),
-    () => check.create(body(control())),
+    (id) => check.expectInvalid(contents.plantJson(id, "Monstera")),
+    () => check.create(contents.plantJson(control(), "Monstera")),
   );
 }
 
 /** Two notations of an id are one id: what one created, the other cannot replace, and repeats. */
 async function expectSameId(check: RuleContext, one: string, other: string): Promise<void> {
   await check.case(`${one} and ${other}`, async () => {
-    const body = (id: string, name: string) =>
-      `{${check.contents.idMember(id)},${check.contents.titled(name)}}`;
-    await check.expectCreated(body(one, "Monstera"), { name: "Monstera" });
-    expectClientError(await check.create(body(other, "Ficus")));
-    await check.expectCreated(body(other, "Monstera"), { name: "Monstera" });
+    const { contents } = check;
+    await check.expectCreated(contents.plantJson(one, "Monstera"), { name: "Monstera" });
+    expectClientError(await check.create(contents.plantJson(other, "Ficus")));
+    await check.expectCreated(contents.plantJson(other, "Monstera"), { name: "Monstera" });
   });
 }
 
@@ -59,7 +58,7 @@ async function expectSameId(check: RuleContext, one: string, other: string): Pro
 async function expectId(check: RuleContext, id: string): Promise<void> {
   await check.case(id, async () => {
     const name = "Monstera";
-    const response = await check.create(`{${check.contents.idMember(id)},${check.contents.titled(name)}}`);
+    const response = await check.create(check.contents.plantJson(id, name));
     const isTaken = response.status < 300 ? false : await check.isTaken(response);
     if (isTaken === undefined && response.status >= 400 && response.status < 500)
       throw new RuleSkipped(takenOrRejected);
@@ -76,7 +75,10 @@ async function expectDistinct(check: RuleContext, ids: readonly bigint[]): Promi
 }
 
 export function idRules(contents: Contents): readonly DefinedRule[] {
-  const { hasAllIds, hasNegativeIds, hasWideIds, hasTwoTitles, idLimits } = contents;
+  const { hasTwoTitles, idLimits } = contents;
+  const hasAllIds = isAllInt64(idLimits);
+  const hasNegativeIds = hasNegative(idLimits);
+  const hasWideIds = isWide(idLimits);
   const { limitedIds, oneContent } = unfitReasons;
   const isAlike = !hasTwoTitles && oneContent;
   const signs = hasNegativeIds ? { positive: 1n, negative: -1n } : { positive: 1n };
@@ -222,8 +224,7 @@ export function textIdRules(contents: Contents): readonly DefinedRule[] {
   const idOf = (check: RuleContext) => String(contents.idOfNumber(check.id()));
   const accepts = (id: string) => type.parse(id) === id;
   const unread = operations.get === undefined && "the contract does not describe a GET of one";
-  const body = (id: string, name: string) =>
-    objectJson(contents.idMember(type.toJson(id)), contents.titled(name));
+  const body = (id: string, name: string) => contents.plantJson(type.toJson(id), name);
   const get = (check: RuleContext, segment: string) =>
     sendOperation(check, "get", { method: "GET", path: `${path}/${segment}` });
   return rulesOf(contents, "ids", {

@@ -235,7 +235,6 @@ export function idempotenceRules(contents: Contents): readonly DefinedRule[] {
       required: byContract(openapi(success), response400),
       run: async (check) => {
         await check.skipUnlessConflicts();
-        const title = contents.titled("rejected");
         const optional = group ?? contract.fields.find(({ isRequired }) => !isRequired);
         const required = contract.fields.find(({ isRequired }) => isRequired);
         const [wrong] = optional === undefined ? [] : contents.wrongValues(optional);
@@ -244,11 +243,11 @@ export function idempotenceRules(contents: Contents): readonly DefinedRule[] {
             wrong !== undefined && {
               [`a ${optional.name} of another type`]: contents.bodyWith("ID", optional, wrong, "rejected"),
             }),
-          "a text after the body": `{${contents.idMember("ID")},${title}}}`,
+          "a text after the body": `${contents.plantJson("ID", "rejected")}}`,
           ...(required !== undefined && {
             [`a missing ${required.name}`]: contents.bodyWithout("ID", required),
           }),
-          "an id with a fraction": `{${contents.idMember("ID.5")},${title}}`,
+          "an id with a fraction": contents.plantJson("ID.5", "rejected"),
         };
         await check.cases(rejected, async (body) => {
           const [id, next] = [check.id(), check.id()];

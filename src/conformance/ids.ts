@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import type { IdFormat } from "../core/contract/plant-id.ts";
-import { allInt64, type IdLimits, isWide } from "./contents.ts";
+import { hasNegative, type IdLimits, isWide } from "./id-limits.ts";
 import { replaceIds } from "./text-ids.ts";
 
 /** A range of ids, both ends included. */
@@ -38,7 +38,7 @@ export class IdSource {
   #groupsUsed = 0n;
   #distancesUsed = 0n;
 
-  constructor(seed: number, limits: IdLimits = allInt64, format: IdFormat = "int64") {
+  constructor(seed: number, limits: IdLimits, format: IdFormat) {
     this.#format = format;
     const bytes = createHash("sha256").update(String(seed)).digest();
     const [first, second, third] = [0, 8, 16].map((at) => bytes.readBigUInt64LE(at)) as [
@@ -47,7 +47,7 @@ export class IdSource {
       bigint,
     ];
     this.#isWide = isWide(limits);
-    this.#hasNegative = limits.least <= -limits.greatest;
+    this.#hasNegative = hasNegative(limits);
     this.#exact = this.#isWide ? 2n ** 34n + (first % 2n ** 50n) : idWithin(limits, first);
     this.#wide = 2n ** 60n + ((second % 2n ** 61n) / groupSize) * groupSize;
     this.#distance = 2n ** 30n + ((third % 2n ** 40n) / groupSize) * groupSize;

@@ -75,7 +75,7 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     target,
     // JSON may escape each byte as six.
     limits: { timeoutMs, responseBytesMax: responseBytesMin + 6 * target.bodyBytesMax },
-    ids: new IdSource(seed, contents.idLimits, contents.contract.id.format),
+    ids: new IdSource(seed, contents.idLimits, contents.contract.id.format ?? "int64"),
     unanswered: 0,
     secrets: new Set([target.token, encodeURIComponent(target.token)]),
     watches,

@@ -2,14 +2,14 @@
 
 import { randomInt } from "node:crypto";
 import { rulesFor } from "../../src/conformance/all-rules.ts";
-import { type Contents, contentsOf } from "../../src/conformance/contents.ts";
+import { Contents } from "../../src/conformance/contents.ts";
 import type { Level, Rule } from "../../src/conformance/rule.ts";
 import { type ConformanceReport, runConformance } from "../../src/conformance/run.ts";
 import { formatTextReport } from "../../src/conformance/text-report.ts";
 import { plantStore } from "./contracts.ts";
 import type { Target } from "./http.ts";
 
-const plantStoreContents = contentsOf(plantStore);
+const plantStoreContents = new Contents(plantStore);
 const plantStoreRules = rulesFor(plantStoreContents);
 
 /** The rules of the Plant Store. */

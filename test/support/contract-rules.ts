@@ -3,7 +3,7 @@
 import { expect } from "bun:test";
 import { collectionOperations } from "../../src/collection-operations/index.ts";
 import { rulesFor } from "../../src/conformance/all-rules.ts";
-import { contentsOf } from "../../src/conformance/contents.ts";
+import { Contents } from "../../src/conformance/contents.ts";
 import { readContract } from "../../src/core/contract/read-contract.ts";
 import { openServerStore } from "../../src/core/store/open-store.ts";
 import { servedDocument } from "../../src/docs-page/served-document.ts";
@@ -20,7 +20,7 @@ const mayBeSkipped = ["errors.retry-after", "errors.other-method"];
 
 export async function startContractRules(source: { readonly text: string }) {
   const resources = new AsyncDisposableStack();
-  const contents = contentsOf(await readContract(source));
+  const contents = new Contents(await readContract(source));
   const { rules, leftOut } = rulesFor(contents);
   const operations = collectionOperations(contents.contract);
   const folder = resources.use(new TemporaryFolder());

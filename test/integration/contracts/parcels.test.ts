@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
 import { rulesFor } from "../../../src/conformance/all-rules.ts";
-import { contentsOf } from "../../../src/conformance/contents.ts";
+import { Contents } from "../../../src/conformance/contents.ts";
 import type { Plant } from "../../../src/core/contract/contract.ts";
 import { parsePlantJson, plantJson, responseJson } from "../../../src/core/contract/plant.ts";
 import { readContract } from "../../../src/core/contract/read-contract.ts";
@@ -159,7 +159,7 @@ for (const engine of engines)
     });
 
     test("keep the rules that fit them", async () => {
-      const contents = contentsOf(parcels);
+      const contents = new Contents(parcels);
       if (contents === undefined) throw new Error("the rules do not fit");
       const { rules, leftOut } = rulesFor(contents);
       expect(leftOut).toEqual([]);

@@ -1,0 +1,48 @@
+// Values of a field that rules send where it takes no text of their choice.
+
+import type { Contract, Field } from "../core/contract/contract.ts";
+import type { FieldValue } from "../core/contract/field-types.ts";
+
+const valuesMax = 100;
+
+/** Different values of a field, as JSON; those of the contract's examples come first. */
+export function sampleValues(contract: Contract, field: Field): readonly string[] {
+  const { type } = field;
+  const values: FieldValue[] = [];
+  for (const candidate of candidates(contract, field)) {
+    if (values.length === valuesMax) break;
+    const value = type.parse(candidate);
+    if (value === undefined || type.unstorable(value) !== undefined) continue;
+    if (!values.some((each) => type.equals(each, value))) values.push(value);
+  }
+  return values.map((value) => type.toJson(value));
+}
+
+/** Texts that may be values of a field. */
+function* candidates({ fields, examples }: Contract, field: Field): Generator<string> {
+  const { type } = field;
+  const index = fields.indexOf(field);
+  const given = [field.example, ...examples.map(({ values }) => values[index])].flatMap((value) =>
+    value === undefined ? [] : [type.format(value)],
+  );
+  yield* given;
+  if (Array.isArray(type.input)) yield* type.input as string[];
+  const [example = ""] = given;
+  // An array can have its items twice.
+  if (type.input === "json" && example.startsWith("[")) {
+    const items: unknown[] = JSON.parse(example);
+    yield JSON.stringify([...items, ...items]);
+  }
+  for (let number = 0; number < valuesMax; number++) {
+    const digits = String(number).padStart(2, "0");
+    yield String(number);
+    yield String(Number(example) + number);
+    if (number < 60) yield `2026-01-01T00:00:${digits}Z`;
+    if (number > 0 && number < 29) yield `2026-01-${digits}`;
+  }
+  // The last character of a UUID or a code can vary. Letters of the other case, which may mean the
+  // same, come last, as in the Z of a time.
+  for (const last of "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    yield example.slice(0, -1) + last;
+  yield* ["true", "false", "[]", "{}"];
+}
