@@ -12,7 +12,7 @@ import {
   shorten,
   textOf,
 } from "./expectations.ts";
-import { itemPlace, notDescribed, sendOperation } from "./operation-rules.ts";
+import { getById, itemPlace, notDescribed, sendOperation } from "./operation-rules.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import { byContract, byDecision, type DefinedRule, decision, openapi, rfc, rulesOf } from "./rule.ts";
 import type { RuleContext } from "./rule-context.ts";
@@ -21,14 +21,11 @@ const conditional = decision("`ETag`, `If-Match`, `If-None-Match`");
 
 export function editRules(contents: Contents): readonly DefinedRule[] {
   const { contract, title, group } = contents;
-  const { replace, change, get: hasGet } = contract.operations;
-  const pathOf = (id: string) => `${contract.path}/${id}`;
-  const get = (check: RuleContext, id: string) =>
-    sendOperation(check, "get", { method: "GET", path: pathOf(id) });
+  const { replace, change, get } = contract.operations;
   const put = (check: RuleContext, id: string, body: string, headers = {}) =>
-    sendOperation(check, "replace", { method: "PUT", path: pathOf(id), body, headers });
+    sendOperation(check, "replace", `/${id}`, { body, headers });
   const patch = (check: RuleContext, id: string, body: string) =>
-    sendOperation(check, "change", { method: "PATCH", path: pathOf(id), body });
+    sendOperation(check, "change", `/${id}`, { body });
   /** Creates a plant, and makes the body that replaces it. */
   const created = async (check: RuleContext) => {
     const number = check.id();
@@ -43,38 +40,38 @@ export function editRules(contents: Contents): readonly DefinedRule[] {
     );
   };
   const unreadable =
-    (hasGet === undefined && notDescribed) || (!contents.hasTwoTitles && "two plants cannot differ");
+    (get === undefined && notDescribed) || (!contents.hasTwoTitles && "two plants cannot differ");
   const removable = group?.isReturned && change?.members.includes(group.name) ? group : undefined;
   return rulesOf(contents, "contract", {
     replace: {
       unfit: (replace === undefined && notDescribed) || unreadable,
       title: "A plant that was replaced is got as it is now.",
-      required: byContract(openapi(itemPlace(contract, "put"))),
+      required: byContract(openapi(itemPlace(contract, "replace"))),
       run: async (check) => {
         const { id, body } = await created(check);
         expectAccepted(await put(check, id, body("Ficus")));
-        expectTitle(await get(check, id), "Ficus");
+        expectTitle(await getById(check, id), "Ficus");
       },
     },
     "replace-creates": {
       unfit: (replace?.successes[201] === undefined && "its PUT does not create") || unreadable,
       title: "A PUT of a plant that is not there creates it, with 201.",
-      required: byContract(openapi(`${itemPlace(contract, "put")}.responses.201`)),
+      required: byContract(openapi(`${itemPlace(contract, "replace")}.responses.201`)),
       run: async (check) => {
         const number = check.id();
         const id = encodeURIComponent(String(contents.idOfNumber(number)));
         expectStatus(await put(check, id, contents.plantJson(number, "Ficus")), 201);
-        expectTitle(await get(check, id), "Ficus");
+        expectTitle(await getById(check, id), "Ficus");
       },
     },
     change: {
       unfit: (!change?.members.includes(title.name) && notDescribed) || unreadable,
       title: "A merge patch changes the members that it has, and removes those that are null.",
-      required: byContract(openapi(itemPlace(contract, "patch")), rfc(7396, "2")),
+      required: byContract(openapi(itemPlace(contract, "change")), rfc(7396, "2")),
       run: async (check) => {
         const { id } = await created(check);
         expectAccepted(await patch(check, id, `{${title.jsonName}${contents.titleJson("Ficus")}}`));
-        const changed = await get(check, id);
+        const changed = await getById(check, id);
         expectTitle(changed, "Ficus");
         if (removable === undefined) return;
         const groupOf = (response: HttpResponse) => parseObject(response)[removable.name];
@@ -83,7 +80,7 @@ export function editRules(contents: Contents): readonly DefinedRule[] {
           `expected the ${removable.name} as it was, received ${shorten(groupOf(changed))}`,
         );
         expectAccepted(await patch(check, id, `{${removable.jsonName}null}`));
-        const removed = groupOf(await get(check, id));
+        const removed = groupOf(await getById(check, id));
         expectThat(
           removed === undefined || removed === null,
           `expected no ${removable.name}, received ${shorten(removed)}`,
@@ -96,11 +93,11 @@ export function editRules(contents: Contents): readonly DefinedRule[] {
       required: byDecision(conditional, rfc(9110, "13.1.1")),
       run: async (check) => {
         const { id, body } = await created(check);
-        const etag = expectHeader(await get(check, id), "ETag", /^"[^"]*"$/);
+        const etag = expectHeader(await getById(check, id), "ETag", /^"[^"]*"$/);
         expectAccepted(await put(check, id, body("Ficus"), { "If-Match": etag }));
         expectStatus(await put(check, id, body("Monstera"), { "If-Match": etag }), 412);
         expectStatus(await put(check, id, body("Monstera"), { "If-None-Match": "*" }), 412);
-        expectTitle(await get(check, id), "Ficus");
+        expectTitle(await getById(check, id), "Ficus");
       },
     },
   });

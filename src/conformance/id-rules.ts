@@ -11,7 +11,7 @@ import {
   textOf,
 } from "./expectations.ts";
 import { hasNegative, isAllInt64, isWide } from "./id-limits.ts";
-import { sendOperation } from "./operation-rules.ts";
+import { getById } from "./operation-rules.ts";
 import {
   byContract,
   byDecision,
@@ -218,15 +218,12 @@ export function textIdRules(contents: Contents): readonly DefinedRule[] {
   const {
     id: { format, type },
     operations,
-    path,
   } = contract;
   const isUuid = format === "uuid";
   const idOf = (check: RuleContext) => String(contents.idOfNumber(check.id()));
   const accepts = (id: string) => type.parse(id) === id;
   const unread = operations.get === undefined && "the contract does not describe a GET of one";
   const body = (id: string, name: string) => contents.plantJson(type.toJson(id), name);
-  const get = (check: RuleContext, segment: string) =>
-    sendOperation(check, "get", { method: "GET", path: `${path}/${segment}` });
   return rulesOf(contents, "ids", {
     "letter-case": {
       unfit:
@@ -251,7 +248,7 @@ export function textIdRules(contents: Contents): readonly DefinedRule[] {
       required: byDecision(textIdDecision, rfc(9562, "4")),
       run: async (check) => {
         const id = createdId(contents, await check.create(check.plant()));
-        const [lower, upper] = [await get(check, id), await get(check, id.toUpperCase())];
+        const [lower, upper] = [await getById(check, id), await getById(check, id.toUpperCase())];
         expectStatus(upper, 200);
         expectThat(textOf(lower) === textOf(upper), "expected the same plant");
       },
@@ -263,7 +260,7 @@ export function textIdRules(contents: Contents): readonly DefinedRule[] {
       run: async (check) => {
         const id = `${idOf(check)}/b?c%2F \u00e4`;
         await check.expectCreated(body(id, "Monstera"), { name: "Monstera" });
-        const found = await get(check, encodeURIComponent(id));
+        const found = await getById(check, encodeURIComponent(id));
         expectStatus(found, 200);
         expectThat(contents.hasTitle(parseObject(found), "Monstera"), "expected the plant that was created");
       },

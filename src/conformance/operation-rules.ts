@@ -21,29 +21,39 @@ import type { RuleContext } from "./rule-context.ts";
 
 export const notDescribed = "the contract does not describe it";
 
-type Name = Exclude<OperationName, "create">;
+const methods = { list: "GET", get: "GET", replace: "PUT", change: "PATCH", delete: "DELETE" } as const;
+type Operation = Exclude<OperationName, "create">;
 
 /** The place of an operation of one resource in the description. */
-export function itemPlace({ document, describedPath }: Contract, method: string): string {
+export function itemPlace({ document, describedPath }: Contract, operation: Operation): string {
   const item = Object.keys(document.paths ?? {}).find((each) => each.startsWith(`${describedPath}/{`));
-  return `paths.${item}.${method}`;
+  return `paths.${item}.${methods[operation].toLowerCase()}`;
 }
 
-/** Sends a request of an operation with the token where it takes one. */
+/**
+ * Sends a request of an operation, with the token where it takes one.
+ *
+ * @param below what follows the path of the collection: the id of one resource, or a query.
+ */
 export function sendOperation(
   check: RuleContext,
-  name: Name,
-  { headers: own, ...parts }: RequestParts,
+  operation: Operation,
+  below: string,
+  { headers: own, ...parts }: Pick<RequestParts, "headers" | "body"> = {},
 ): Promise<HttpResponse> {
   const { contract } = check.contents;
-  const access = contract.operations[name]?.access;
-  // Not also in the field in which a create takes it.
   const headers = {
+    // Not also in the field in which a create takes it.
     ...check.contents.credentials(null),
-    ...check.contents.credentials(check.target.token, access),
+    ...check.contents.credentials(check.target.token, contract.operations[operation]?.access),
     ...own,
   };
-  return check.send({ ...parts, headers });
+  return check.send({ method: methods[operation], path: contract.path + below, ...parts, headers });
+}
+
+/** Gets a resource by its id as a segment of a path. */
+export function getById(check: RuleContext, id: string): Promise<HttpResponse> {
+  return sendOperation(check, "get", `/${id}`);
 }
 
 /** The plants of a list, each as JSON. */
@@ -63,10 +73,6 @@ function plantsOf(contents: Contents, response: HttpResponse): readonly unknown[
 export function operationRules(contents: Contents): readonly DefinedRule[] {
   const { contract } = contents;
   const { operations, path, list, createdName } = contract;
-  const placeOf = (name: "list" | "get" | "delete") =>
-    openapi(name === "list" ? `paths.${contract.describedPath}.get` : itemPlace(contract, name));
-  const get = (check: RuleContext, id: string) =>
-    sendOperation(check, "get", { method: "GET", path: `${path}/${id}` });
   return rulesOf(contents, "contract", {
     location: {
       unfit: operations.create.status !== 201 && "the success of a create is no 201",
@@ -83,11 +89,11 @@ export function operationRules(contents: Contents): readonly DefinedRule[] {
     get: {
       unfit: operations.get === undefined && notDescribed,
       title: "A plant that was created can be got, with the same members.",
-      required: byContract(placeOf("get")),
+      required: byContract(openapi(itemPlace(contract, "get"))),
       run: async (check) => {
         const created = await check.create(check.plant("Monstera", "tropical"));
         const id = createdId(contents, created);
-        const response = await get(check, id);
+        const response = await getById(check, id);
         expectStatus(response, 200);
         expectJsonType(response);
         if (!contract.returnsBody) return;
@@ -119,12 +125,12 @@ export function operationRules(contents: Contents): readonly DefinedRule[] {
     list: {
       unfit: operations.list === undefined && notDescribed,
       title: "A list has as many plants as limit, and the next page has others.",
-      required: byContract(placeOf("list")),
+      required: byContract(openapi(`paths.${contract.describedPath}.get`)),
       run: async (check) => {
         for (let time = 0; time < 2; time++) expectAccepted(await check.create(check.plant()));
         const { minimum } = list.limit;
         const pageOf = async (query: string) =>
-          plantsOf(contents, await sendOperation(check, "list", { method: "GET", path: `${path}?${query}` }));
+          plantsOf(contents, await sendOperation(check, "list", `?${query}`));
         const first = await pageOf(`limit=${minimum}`);
         expectThat(
           first.length > 0 && first.length <= minimum,
@@ -142,12 +148,12 @@ export function operationRules(contents: Contents): readonly DefinedRule[] {
     delete: {
       unfit: (operations.delete === undefined || operations.get === undefined) && notDescribed,
       title: "A plant that was deleted cannot be got any more.",
-      required: byContract(placeOf("delete")),
+      required: byContract(openapi(itemPlace(contract, "delete"))),
       run: async (check) => {
         const id = createdId(contents, await check.create(check.plant()));
-        expectAccepted(await get(check, id));
-        expectAccepted(await sendOperation(check, "delete", { method: "DELETE", path: `${path}/${id}` }));
-        const gone = await get(check, id);
+        expectAccepted(await getById(check, id));
+        expectAccepted(await sendOperation(check, "delete", `/${id}`));
+        const gone = await getById(check, id);
         expectClientError(gone);
         expectThat(
           gone.status === 404 || gone.status === 410,
