@@ -1,7 +1,7 @@
 // Rules of errors: for each cause its status, its code, and a body that says what was wrong.
 
 import type { Field } from "../core/contract/contract.ts";
-import { errorRegistry } from "../core/contract/errors.ts";
+import type { ErrorCode } from "../core/contract/errors.ts";
 import { tokenField } from "../core/contract/security.ts";
 import { type Contents, objectJson } from "./contents.ts";
 import { ofEveryResponse } from "./every-response.ts";
@@ -13,8 +13,7 @@ import {
   expectThat,
   parseObject,
 } from "./expectations.ts";
-import type { RequestParts } from "./request-parts.ts";
-import type { HttpResponse } from "./response-parser.ts";
+import { chunked, chunkedHeaders, type RequestParts } from "./request-parts.ts";
 import {
   byDecision,
   type DefinedRule,
@@ -30,7 +29,6 @@ import { RuleSkipped } from "./rule-ends.ts";
 
 const orderOfChecks = decision("Order of checks");
 const wrongFields = decision("Missing fields, wrong types, `tag: null`");
-const codes = errorRegistry;
 
 function invalidJson(contents: Contents): Readonly<Record<string, string>> {
   const plant = contents.plantTitled('"Monstera"');
@@ -111,32 +109,21 @@ function wrongIds({ hasTextIds }: Contents): readonly (readonly [label: string, 
 function expectCodes(
   check: RuleContext,
   bodies: Readonly<Record<string, string>>,
-  error: number,
+  code: ErrorCode,
 ): Promise<void> {
   // New ids: a server that accepts a body once would reject its repetition as a conflict.
   return check.cases(bodies, (body) =>
-    check.expectRejected(Buffer.from(check.withNewId(body), "latin1"), error),
+    check.expectRejected(Buffer.from(check.withNewId(body), "latin1"), code),
   );
 }
 
-/** The errors of statuses that no request provokes for certain. */
-const retryLater = new Map([
-  [429, codes.tooManyRequests.error],
-  [503, codes.unavailable.error],
-]);
-
-function sendChunked(check: RuleContext, body: string): Promise<HttpResponse> {
-  const headers = { "Content-Length": null, "Transfer-Encoding": "chunked" };
-  return check.create(`${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`, headers);
-}
-
 export function errorRules(contents: Contents): readonly DefinedRule[] {
-  const { contract, title, group, named } = contents;
+  const { access, contract, title, group, named } = contents;
   const { path } = contract;
-  const { access } = contents;
   const serverIds = !contents.sendsIds && unfitReasons.serverIds;
   const noToken = access.isOpen && unfitReasons.noToken;
-  const responses = `paths.${contract.describedPath}.post.responses`;
+  const { operation, errorCode } = placesIn(contract);
+  const responses = `${operation}.responses`;
   const unauthorized = openapi(`${responses}.401`);
   const escapedTexts = ["Monst\\u0000era", "\\ud800", "🌱\\udc00", "\\udc00\\ud800"];
   const takes = (field: Field | undefined) => (text: string) =>
@@ -149,7 +136,7 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
         "The body of every error is JSON with error, its status times 100 plus a detail, and message only.",
       generalTitle:
         "The body of every error is JSON with the members of the contract's errors; a code is its status times 100 plus a detail.",
-      required: byDecision(openapi(placesIn(contract).errorCode), openapi(`${responses}.default`)),
+      required: byDecision(openapi(errorCode), openapi(`${responses}.default`)),
       ...ofEveryResponse(
         ({ status }, { method }) => status >= 400 && method !== "HEAD",
         (response) => {
@@ -176,18 +163,18 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
       run: (check) => {
         const levels = check.longLength;
         const nested = { "open brackets": "[".repeat(levels), "open braces": '{"a":'.repeat(levels / 5) };
-        return expectCodes(check, { ...invalidJson(contents), ...nested }, codes.invalidJson.error);
+        return expectCodes(check, { ...invalidJson(contents), ...nested }, "invalidJson");
       },
     },
     "invalid-utf8": {
       title: "A body that is not UTF-8 gets 40001.",
       required: byDecision(openapi(`${responses}.400`), rfc(8259, "8.1"), rfc(3629, "3")),
-      run: (check) => expectCodes(check, invalidUtf8(contents), codes.invalidJson.error),
+      run: (check) => expectCodes(check, invalidUtf8(contents), "invalidJson"),
     },
     "invalid-plant": {
       title: "JSON that is not a NewPlant gets 40002.",
       required: byDecision(wrongFields, openapi(`${responses}.400`)),
-      run: (check) => expectCodes(check, invalidPlants(contents), codes.invalidPlant.error),
+      run: (check) => expectCodes(check, invalidPlants(contents), "invalidPlant"),
     },
     "message-names-fields": {
       title: "The message of 40002 names every invalid member.",
@@ -201,7 +188,7 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
         const body = check.withNewId(
           objectJson(contents.idMembers(contents.hasTextIds ? "5" : '"ID"'), members),
         );
-        const { message } = await check.expectRejected(body, codes.invalidPlant.error);
+        const { message } = await check.expectRejected(body, "invalidPlant");
         for (const member of [
           ...(contents.sendsIds ? [contract.id.name] : []),
           ...wrong.map(({ field }) => field.name),
@@ -226,10 +213,7 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
         ];
         for (const members of all)
           await check.case(members, () =>
-            check.expectRejected(
-              objectJson(contents.idMembers(check.id()), members),
-              codes.unstorableText.error,
-            ),
+            check.expectRejected(objectJson(contents.idMembers(check.id()), members), "unstorableText"),
           );
       },
     },
@@ -240,7 +224,7 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
       run: async (check) => {
         const [, id] = check.idGroup();
         await check.expectPlant(id, "Monstera");
-        const { message } = await check.expectRejected(contents.plantJson(id, "Ficus"), codes.conflict.error);
+        const { message } = await check.expectRejected(contents.plantJson(id, "Ficus"), "conflict");
         expectThat(
           message.includes(String(contents.idOfNumber(id))),
           `expected the id in the message: ${JSON.stringify(message)}`,
@@ -273,7 +257,7 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
         };
         await check.cases(requests, async (parts) => {
           const response = await check.send({ ...parts, body: check.plant() });
-          expectError(contents, response, 401, codes.missingToken.error);
+          expectError(contents, response, "missingToken");
           if (!access.bearer) return;
           const challenge = expectHeader(response, "WWW-Authenticate", /^Bearer\b/i);
           expectThat(!/\berror=/i.test(challenge), "expected no error in WWW-Authenticate");
@@ -310,7 +294,7 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
           const [[name, value] = []] = Object.entries(contents.credentials(other));
           const headers = { [name ?? ""]: value?.trim() ?? null };
           const response = await check.create(check.plant(), headers);
-          expectError(contents, response, 401, codes.invalidToken.error);
+          expectError(contents, response, "invalidToken");
           if (access.bearer)
             expectHeader(response, "WWW-Authenticate", /^Bearer\b.*\berror="invalid_token"/i);
         });
@@ -330,7 +314,7 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
           "OPTIONS without an Origin": { method: "OPTIONS", headers },
         };
         await check.cases(requests, async (parts) =>
-          expectError(contents, await check.send(parts), 401, codes.missingToken.error),
+          expectError(contents, await check.send(parts), "missingToken"),
         );
       },
     },
@@ -342,7 +326,7 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
         const other = path === path.toUpperCase() ? path.toLowerCase() : path.toUpperCase();
         const paths = [path.slice(0, -1), `${path}/`, other, `${path}%2f`, `${path};x`];
         await check.each(paths, async (path) =>
-          expectError(contents, await check.send({ path, body: check.plant() }), 404, codes.notFound.error),
+          expectError(contents, await check.send({ path, body: check.plant() }), "notFound"),
         );
       },
     },
@@ -355,7 +339,7 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
           const body = method === "GET" ? {} : { body: check.plant() };
           const response = await check.send({ method, ...body });
           if (response.status < 300) throw new RuleSkipped(`the server offers ${method}`);
-          expectError(contents, response, 405, codes.methodNotAllowed.error);
+          expectError(contents, response, "methodNotAllowed");
           const allow = expectHeader(response, "Allow", /\bPOST\b/);
           expectThat(!allow.split(/[\s,]+/).includes(method), `expected an Allow without ${method}`);
         }),
@@ -375,7 +359,7 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
         ];
         await check.each(contentTypes, async (contentType) => {
           const response = await check.create(check.plant(), { "Content-Type": contentType });
-          expectError(contents, response, 415, codes.unsupportedMediaType.error);
+          expectError(contents, response, "unsupportedMediaType");
         });
       },
     },
@@ -384,15 +368,12 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
       required: byDecision(openapi(`${responses}.413`), rfc(9110, "15.5.14")),
       run: async (check) => {
         const { body } = check.plantOfLength(check.target.bodyBytesMax + 1);
-        await check.case("with a Content-Length", async () => {
-          expectError(contents, await check.create(body), 413, codes.contentTooLarge.error);
-        });
+        const sendChunked = (plant: string) => check.create(chunked([plant]), chunkedHeaders);
+        await check.case("with a Content-Length", () => check.expectRejected(body, "contentTooLarge"));
         await check.case(
           "in chunks",
-          async () => {
-            expectError(contents, await sendChunked(check, body), 413, codes.contentTooLarge.error);
-          },
-          () => sendChunked(check, check.plant()),
+          async () => expectError(contents, await sendChunked(body), "contentTooLarge"),
+          () => sendChunked(check.plant()),
         );
       },
     },
@@ -400,9 +381,9 @@ export function errorRules(contents: Contents): readonly DefinedRule[] {
       title: "429 has the error 42900, 503 the error 50300, and both have Retry-After.",
       required: byDecision(openapi(`${responses}.429`), openapi(`${responses}.503`), rfc(6585, "4")),
       every: {
-        concerns: ({ status }) => retryLater.has(status),
+        concerns: ({ status }) => status === 429 || status === 503,
         expect: (response) => {
-          expectError(contents, response, response.status, retryLater.get(response.status));
+          expectError(contents, response, response.status === 429 ? "tooManyRequests" : "unavailable");
           expectHeader(response, "Retry-After", /^\d+$/);
         },
       },

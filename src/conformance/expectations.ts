@@ -1,6 +1,7 @@
 // The expectations of rules. Each throws a RuleViolation that says what was received.
 
 import { isDeepStrictEqual } from "node:util";
+import { type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import type { Contents } from "./contents.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
@@ -26,25 +27,25 @@ export function expectStatus(response: HttpResponse, status: number): void {
   expectThat(response.status === status, `expected the status ${status}, received ${response.status}`);
 }
 
-/** Describes a create that was not accepted, or returned another Plant, with or without a tag. */
-function faultOf(fault: "rejected" | "altered", { tag }: PlantFields): string {
-  return `${fault} ${tag === undefined ? "without" : "with"} a tag`;
-}
-
 /** A response that accepts a plant, and returns it. */
 export function expectPlant(
   contents: Contents,
   response: HttpResponse,
-  plant: PlantFields,
+  { name, tag }: PlantFields,
   rejected?: string,
 ): void {
-  const { status } = response;
-  if (status < 200 || status >= 300)
-    throw new PlantViolation(rejectedMessage(status, rejected), faultOf("rejected", plant));
-  if (!contents.contract.returnsBody) return;
-  const body = plantOf(response, plant);
-  for (const [member, value] of contents.expectedMembers(plant.name, plant.tag))
-    expectMember(body, member, value, plant);
+  const kind = `${tag === undefined ? "without" : "with"} a tag`;
+  asFault(`rejected ${kind}`, () => expectAccepted(response, rejected));
+  asFault(`altered ${kind}`, () => expectMembers(contents, response, contents.expectedMembers(name, tag)));
+}
+
+/** Makes every violation of an expectation one fault of plants. */
+function asFault(fault: string, expect: () => void): void {
+  try {
+    expect();
+  } catch (error) {
+    throw error instanceof RuleViolation ? new PlantViolation(error.message, fault) : error;
+  }
 }
 
 /** A response that accepts a plant, and returns these members. */
@@ -56,7 +57,14 @@ export function expectMembers(
   expectAccepted(response);
   if (!contract.returnsBody) return;
   const body = parseObject(response);
-  for (const [member, value] of members) expectMember(body, member, value, { name: "", tag: "" });
+  for (const [name, value] of members) {
+    const received = body[name];
+    const expected = value === undefined ? `no ${name}` : `the ${name} ${withCodePoints(value)}`;
+    expectThat(
+      isDeepStrictEqual(received, value),
+      `expected ${expected}, received ${withCodePoints(received)}`,
+    );
+  }
 }
 
 /**
@@ -87,48 +95,18 @@ export function createdId(contents: Contents, response: HttpResponse): string {
   return found;
 }
 
-function plantOf(response: HttpResponse, plant: PlantFields): Readonly<Record<string, unknown>> {
-  try {
-    return parseObject(response);
-  } catch (error) {
-    if (error instanceof RuleViolation) throw new PlantViolation(error.message, faultOf("altered", plant));
-    throw error;
-  }
-}
-
-function expectMember(
-  body: Readonly<Record<string, unknown>>,
-  field: string,
-  value: unknown,
-  plant: PlantFields,
-): void {
-  const received = body[field];
-  if (isDeepStrictEqual(received, value)) return;
-  const expected = value === undefined ? `no ${field}` : `the ${field} ${withCodePoints(value)}`;
-  throw new PlantViolation(
-    `expected ${expected}, received ${withCodePoints(received)}`,
-    faultOf("altered", plant),
-  );
-}
-
 /** Texts that differ may look alike. */
 function withCodePoints(text: unknown): string {
   return shorten(text).replaceAll(/[^ -~]/gu, escapeCharacter);
 }
 
-/**
- * An Error with this status, and, if one is given and the contract's errors have codes, this code.
- */
-export function expectError(
-  contents: Contents,
-  response: HttpResponse,
-  status: number,
-  error?: number,
-): ErrorFields {
+/** An Error with the status of a code, and with the code itself if the contract's errors have codes. */
+export function expectError(contents: Contents, response: HttpResponse, code: ErrorCode): ErrorFields {
+  const { error } = errorRegistry[code];
   if (response.status < 400) expectClientError(response);
-  expectStatus(response, status);
+  expectStatus(response, statusOf(code));
   const fields = expectErrorBody(contents, response);
-  if (error !== undefined && fields.error !== undefined)
+  if (fields.error !== undefined)
     expectThat(fields.error === error, `expected the error ${error}, received ${fields.error}`);
   return fields;
 }
@@ -162,12 +140,9 @@ export function expectErrorBody({ contract }: Contents, response: HttpResponse):
   return { error, message };
 }
 
-const rejectedMessage = (status: number, rejected = "a valid request is rejected") =>
-  `${rejected}: received the status ${status}`;
-
 /** @param rejected what it means if the request is rejected. */
-export function expectAccepted({ status }: HttpResponse, rejected?: string): void {
-  expectThat(status >= 200 && status < 300, rejectedMessage(status, rejected));
+export function expectAccepted({ status }: HttpResponse, rejected = "a valid request is rejected"): void {
+  expectThat(status >= 200 && status < 300, `${rejected}: received the status ${status}`);
 }
 
 export function expectClientError({ status }: HttpResponse): void {

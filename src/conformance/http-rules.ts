@@ -3,7 +3,7 @@
 import type { Contents } from "./contents.ts";
 import { ofEveryResponse } from "./every-response.ts";
 import { expectAccepted, expectClientError, expectHeader, expectThat } from "./expectations.ts";
-import type { RequestParts } from "./request-parts.ts";
+import { chunked, chunkedHeaders, type RequestParts } from "./request-parts.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
 import {
   byDecision,
@@ -11,6 +11,7 @@ import {
   type DefinedRule,
   decision,
   openapi,
+  placesIn,
   rfc,
   rulesOf,
   unfitReasons,
@@ -21,14 +22,8 @@ import type { Connection } from "./tested-connection.ts";
 /** A server has this long to close a connection, in milliseconds. */
 const closeMsMax = 2_000;
 
-function chunked(chunks: readonly string[]): string {
-  return [...chunks, ""].map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join("");
-}
-
 /** In place of `Connection: close`. */
 const keptOpen = { Connection: null };
-
-const chunkedHeaders = { "Content-Length": null, "Transfer-Encoding": "chunked" };
 
 /** A server may close any connection after a response that says so (RFC 9112, section 9.6). */
 function saysClose(response: HttpResponse): boolean {
@@ -92,8 +87,7 @@ function altered(check: RuleContext, change: (text: string) => string): Uint8Arr
 }
 
 export function httpRules(contents: Contents): readonly DefinedRule[] {
-  const { contract } = contents;
-  const operation = `paths.${contract.describedPath}.post`;
+  const { operation } = placesIn(contents.contract);
   return rulesOf(contents, "http", {
     "keep-alive": {
       title: "A connection stays open after any response that does not say close.",
@@ -175,7 +169,7 @@ export function httpRules(contents: Contents): readonly DefinedRule[] {
       title: "A query string does not change the operation.",
       required: byDecision(openapi(`${operation}.operationId`), rfc(3986, "3.4")),
       run: async (check) => {
-        expectAccepted(await check.send({ path: `${contract.path}?x=1&id=2`, body: check.plant() }));
+        expectAccepted(await check.send({ path: `${contents.contract.path}?x=1&id=2`, body: check.plant() }));
       },
     },
     "http-1.0": {

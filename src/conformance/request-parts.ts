@@ -17,3 +17,11 @@ export function isCreate({ method = "POST", path }: RequestParts): boolean {
 export function isRaw({ headers = {} }: RequestParts): boolean {
   return ["Transfer-Encoding", "Content-Length", "Expect", "Host"].some((name) => name in headers);
 }
+
+/** The fields of a body in chunks. */
+export const chunkedHeaders = { "Content-Length": null, "Transfer-Encoding": "chunked" };
+
+/** A body in chunks (RFC 9112, section 7.1). */
+export function chunked(chunks: readonly string[]): string {
+  return [...chunks, ""].map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join("");
+}

@@ -1,6 +1,7 @@
 // The context of a rule: what rules use to make ids and plants, and to send creates of which they
 // expect something.
 
+import type { ErrorCode } from "../core/contract/errors.ts";
 import { type Conflict, learnConflict } from "./conflict.ts";
 import {
   type ErrorFields,
@@ -83,10 +84,11 @@ export class RuleContext extends RuleCases {
   }
 
   /** Creates a plant, which must be accepted. */
-  async expectPlant(id: bigint, name: string, tag?: string, rejected?: string): Promise<void> {
+  async expectPlant(id: bigint, name: string, tag?: string, rejected?: string): Promise<HttpResponse> {
     const response = await this.create(this.contents.plantJson(id, name, tag));
     expectPlant(this.contents, response, { name, tag }, rejected);
     expectReturnedId(this.contents, response, id);
+    return response;
   }
 
   /** Creates another plant, which must be accepted with these header fields. */
@@ -115,8 +117,8 @@ export class RuleContext extends RuleCases {
     if ((await this.expectInvalid(body)) === undefined) throw new RuleSkipped(takenOrRejected);
   }
 
-  async expectRejected(body: string | Uint8Array, error: number): Promise<ErrorFields> {
-    return expectError(this.contents, await this.create(body), 400, error);
+  async expectRejected(body: string | Uint8Array, code: ErrorCode): Promise<ErrorFields> {
+    return expectError(this.contents, await this.create(body), code);
   }
 }
 
