@@ -9,7 +9,7 @@ import { idRules, textIdRules } from "./id-rules.ts";
 import { idempotenceRules } from "./idempotence-rules.ts";
 import { keyRules } from "./key-rules.ts";
 import { operationRules } from "./operation-rules.ts";
-import { type Basis, choosingIds, type DefinedRule, type Rule } from "./rule.ts";
+import { allUnfit, type Basis, type DefinedRule, type Rule, unfitReasons } from "./rule.ts";
 
 /** A rule that has nothing to try with a contract. */
 interface UnfitRule {
@@ -23,14 +23,16 @@ export interface ContractRules {
 }
 
 export function rulesFor(contents: Contents): ContractRules {
+  const serverIds = !contents.sendsIds && unfitReasons.serverIds;
+  const textIds = contents.hasTextIds && unfitReasons.textIds;
   const all: readonly DefinedRule[] = [
     ...contractRules(contents),
-    ...ofContract(operationRules(contents)),
-    ...ofContract(editRules(contents)),
-    ...ofContract(textIdRules(contents)),
-    ...choosingIds(contents, idRules(contents)),
-    ...choosingIds(contents, idempotenceRules(contents)),
-    ...ofContract(keyRules(contents)),
+    ...operationRules(contents),
+    ...editRules(contents),
+    ...textIdRules(contents),
+    ...allUnfit(serverIds || textIds, idRules(contents)),
+    ...allUnfit(serverIds, idempotenceRules(contents)),
+    ...keyRules(contents),
     ...errorRules(contents),
     ...httpRules(contents),
     ...robustnessRules(contents),
@@ -39,11 +41,6 @@ export function rulesFor(contents: Contents): ContractRules {
     rules: all.flatMap(({ rule, unfit }) => (unfit === undefined ? [rule] : [])),
     leftOut: all.flatMap(({ rule, unfit }) => (unfit === undefined ? [] : [{ rule, reason: unfit }])),
   };
-}
-
-/** Rules of what only some contracts have: nobody misses them elsewhere. */
-function ofContract(rules: readonly DefinedRule[]): readonly DefinedRule[] {
-  return rules.filter(({ unfit }) => unfit === undefined);
 }
 
 export interface Selection {

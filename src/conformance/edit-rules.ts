@@ -12,7 +12,7 @@ import {
   shorten,
   textOf,
 } from "./expectations.ts";
-import { getById, itemPlace, notDescribed, sendOperation } from "./operation-rules.ts";
+import { getById, itemPlace, sendOperation } from "./operation-rules.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import { byContract, byDecision, type DefinedRule, decision, openapi, rfc, rulesOf } from "./rule.ts";
 import type { RuleContext } from "./rule-context.ts";
@@ -39,12 +39,11 @@ export function editRules(contents: Contents): readonly DefinedRule[] {
       `expected the ${title.name} ${contents.titleJson(name)}, received ${shorten(textOf(response))}`,
     );
   };
-  const unreadable =
-    (get === undefined && notDescribed) || (!contents.hasTwoTitles && "two plants cannot differ");
+  const isVisible = get !== undefined && contents.hasTwoTitles;
   const removable = group?.isReturned && change?.members.includes(group.name) ? group : undefined;
   return rulesOf(contents, "contract", {
     replace: {
-      unfit: (replace === undefined && notDescribed) || unreadable,
+      applies: isVisible && replace !== undefined,
       title: "A plant that was replaced is got as it is now.",
       required: byContract(openapi(itemPlace(contract, "replace"))),
       run: async (check) => {
@@ -54,7 +53,7 @@ export function editRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     "replace-creates": {
-      unfit: (replace?.successes[201] === undefined && "its PUT does not create") || unreadable,
+      applies: isVisible && replace?.successes[201] !== undefined,
       title: "A PUT of a plant that is not there creates it, with 201.",
       required: byContract(openapi(`${itemPlace(contract, "replace")}.responses.201`)),
       run: async (check) => {
@@ -65,7 +64,7 @@ export function editRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     change: {
-      unfit: (!change?.members.includes(title.name) && notDescribed) || unreadable,
+      applies: isVisible && change?.members.includes(title.name) === true,
       title: "A merge patch changes the members that it has, and removes those that are null.",
       required: byContract(openapi(itemPlace(contract, "change")), rfc(7396, "2")),
       run: async (check) => {
@@ -88,7 +87,7 @@ export function editRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     "edit-conditions": {
-      unfit: (replace === undefined && notDescribed) || unreadable,
+      applies: isVisible && replace !== undefined,
       title: "A PUT with the ETag of an earlier content gets 412, and replaces nothing.",
       required: byDecision(conditional, rfc(9110, "13.1.1")),
       run: async (check) => {

@@ -17,9 +17,9 @@ import {
   byDecision,
   type DefinedRule,
   decision,
-  ofIntegers,
   openapi,
   placesIn,
+  type Rule,
   rfc,
   rulesOf,
   unfitReasons,
@@ -74,6 +74,14 @@ async function expectDistinct(check: RuleContext, ids: readonly bigint[]): Promi
   }
 }
 
+/** Creates plants with ids that are made of a new one. */
+function distinct(idsOf: (id: bigint) => readonly bigint[]): Rule["run"] {
+  return async (check) => {
+    await check.skipUnlessConflicts();
+    await expectDistinct(check, idsOf(check.id()));
+  };
+}
+
 export function idRules(contents: Contents): readonly DefinedRule[] {
   const { hasTwoTitles, idLimits } = contents;
   const hasAllIds = isAllInt64(idLimits);
@@ -83,7 +91,7 @@ export function idRules(contents: Contents): readonly DefinedRule[] {
   const isAlike = !hasTwoTitles && oneContent;
   const signs = hasNegativeIds ? { positive: 1n, negative: -1n } : { positive: 1n };
   const idSchema = openapi(placesIn(contents.contract).newPlantSchema);
-  const rules = rulesOf(contents, "ids", {
+  return rulesOf(contents, "ids", {
     limits: {
       unfit: !hasAllIds && limitedIds,
       title: "The smallest and largest int64, their neighbours, and 0 are ids.",
@@ -99,21 +107,13 @@ export function idRules(contents: Contents): readonly DefinedRule[] {
       unfit: (!hasNegativeIds && limitedIds) || isAlike,
       title: "An id may be negative, and differs from its absolute value.",
       required: byContract(idSchema),
-      run: async (check) => {
-        await check.skipUnlessConflicts();
-        const id = check.id();
-        await expectDistinct(check, [id, -id]);
-      },
+      run: distinct((id) => [id, -id]),
     },
     "beyond-32-bits": {
       unfit: (!hasWideIds && limitedIds) || isAlike,
       title: "Ids with equal lower 32 bits are different plants.",
       required: byContract(idSchema),
-      run: async (check) => {
-        await check.skipUnlessConflicts();
-        const id = check.id();
-        await expectDistinct(check, [id, id + 2n ** 32n]);
-      },
+      run: distinct((id) => [id, id + 2n ** 32n]),
     },
     "beyond-53-bits": {
       unfit: (!hasWideIds && limitedIds) || isAlike,
@@ -207,33 +207,26 @@ export function idRules(contents: Contents): readonly DefinedRule[] {
         expectRejectedIds(check, [`"${check.id()}"`, `"${check.idGroup()[1]}"`, `"-${check.id()}"`]),
     },
   });
-  return ofIntegers(contents, rules);
 }
 
 const textIdDecision = decision("An id that is a text");
 
 /** Rules of ids that are texts: each is what was sent, to the last byte. */
 export function textIdRules(contents: Contents): readonly DefinedRule[] {
-  const { contract, hasTextIds, hasTwoTitles, sendsIds } = contents;
-  const {
-    id: { format, type },
-    operations,
-  } = contract;
+  const { format, type } = contents.contract.id;
+  const { get } = contents.contract.operations;
   const isUuid = format === "uuid";
+  const isChosenText = contents.hasTextIds && contents.sendsIds;
   const idOf = (check: RuleContext) => String(contents.idOfNumber(check.id()));
   const accepts = (id: string) => type.parse(id) === id;
-  const unread = operations.get === undefined && "the contract does not describe a GET of one";
   const body = (id: string, name: string) => contents.plantJson(type.toJson(id), name);
   return rulesOf(contents, "ids", {
     "letter-case": {
-      unfit:
-        !hasTextIds ||
-        isUuid ||
-        !sendsIds ||
-        !hasTwoTitles ||
-        !accepts(String(contents.idOfNumber(1n)).toLowerCase())
-          ? "the contract has no such ids"
-          : undefined,
+      applies:
+        isChosenText &&
+        !isUuid &&
+        contents.hasTwoTitles &&
+        accepts(String(contents.idOfNumber(1n)).toLowerCase()),
       title: "Ids that differ in the case of a letter are two plants.",
       required: byDecision(textIdDecision),
       run: async (check) => {
@@ -243,7 +236,7 @@ export function textIdRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     "uuid-case": {
-      unfit: !hasTextIds || !isUuid ? "the contract has no such ids" : unread,
+      applies: isUuid && get !== undefined,
       title: "A UUID in upper case is the same id.",
       required: byDecision(textIdDecision, rfc(9562, "4")),
       run: async (check) => {
@@ -254,7 +247,7 @@ export function textIdRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     "path-encoding": {
-      unfit: !hasTextIds || !sendsIds || !accepts("a/b?c%2F") ? "the contract has no such ids" : unread,
+      applies: isChosenText && accepts("a/b?c%2F") && get !== undefined,
       title: "An id with characters of a path is found by its percent-encoding.",
       required: byDecision(textIdDecision, rfc(3986, "2.1")),
       run: async (check) => {

@@ -11,18 +11,16 @@ const raceRequests = 20;
 
 const keyed = decision("`Idempotency-Key`");
 
-const clientIds = "the contract has clients choose the ids";
-
 /** A key that no other request has. */
 const newKey = (check: RuleContext) => `conformance-${check.id()}`;
 
 export function keyRules(contents: Contents): readonly DefinedRule[] {
   const { operation, success } = placesIn(contents.contract);
-  const unfit = contents.sendsIds && clientIds;
+  const applies = !contents.sendsIds;
   const withKey = (key: string) => ({ "Idempotency-Key": key });
   return rulesOf(contents, "idempotence", {
     "new-id-each": {
-      unfit: unfit || (contents.contract.requiresKey && "the contract requires an Idempotency-Key"),
+      applies: applies && !contents.contract.requiresKey,
       title: "Two creates without a key are two plants.",
       required: byContract(openapi(operation), openapi(success)),
       run: async (check) => {
@@ -32,7 +30,7 @@ export function keyRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     "same-key": {
-      unfit,
+      applies,
       title: "The same plant with the same Idempotency-Key gets the same response again.",
       required: byDecision(keyed),
       run: async (check) => {
@@ -51,7 +49,7 @@ export function keyRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     "key-of-another": {
-      unfit: unfit || (!contents.hasTwoTitles && "two plants cannot differ"),
+      applies: applies && contents.hasTwoTitles,
       title: "Another plant with an Idempotency-Key that was used is rejected.",
       required: byDecision(keyed),
       run: async (check) => {
@@ -61,13 +59,13 @@ export function keyRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     "key-required": {
-      unfit: unfit || (!contents.contract.requiresKey && "the contract requires no Idempotency-Key"),
+      applies: applies && contents.contract.requiresKey,
       title: "A create without the Idempotency-Key that the contract requires is rejected.",
       required: byContract(openapi(`${operation}.parameters`)),
       run: async (check) => expectClientError(await check.create(check.plant(), { "Idempotency-Key": null })),
     },
     "key-race": {
-      unfit,
+      applies,
       title: "Concurrent creates of the same plant with one Idempotency-Key are one plant.",
       required: byDecision(keyed),
       run: async (check) => {

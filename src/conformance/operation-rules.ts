@@ -16,10 +16,8 @@ import {
 } from "./expectations.ts";
 import type { RequestParts } from "./request-parts.ts";
 import type { HttpResponse } from "./response-parser.ts";
-import { byContract, type DefinedRule, openapi, rfc, rulesOf } from "./rule.ts";
+import { byContract, byStandard, type DefinedRule, openapi, rfc, rulesOf } from "./rule.ts";
 import type { RuleContext } from "./rule-context.ts";
-
-export const notDescribed = "the contract does not describe it";
 
 const methods = { list: "GET", get: "GET", replace: "PUT", change: "PATCH", delete: "DELETE" } as const;
 type Operation = Exclude<OperationName, "create">;
@@ -75,9 +73,9 @@ export function operationRules(contents: Contents): readonly DefinedRule[] {
   const { operations, path, list, createdName } = contract;
   return rulesOf(contents, "contract", {
     location: {
-      unfit: operations.create.status !== 201 && "the success of a create is no 201",
+      applies: operations.create.status === 201,
       title: "A create that gets 201 has the plant's path as its Location.",
-      required: { basis: "standard", sources: [rfc(9110, "15.3.2")] },
+      required: byStandard(rfc(9110, "15.3.2")),
       run: async (check) => {
         const response = await check.create(check.plant());
         expectAccepted(response);
@@ -87,7 +85,7 @@ export function operationRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     get: {
-      unfit: operations.get === undefined && notDescribed,
+      applies: operations.get !== undefined,
       title: "A plant that was created can be got, with the same members.",
       required: byContract(openapi(itemPlace(contract, "get"))),
       run: async (check) => {
@@ -107,7 +105,7 @@ export function operationRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     "created-time": {
-      unfit: (createdName === undefined || !contract.returnsBody) && "the contract has no time of creation",
+      applies: createdName !== undefined && contract.returnsBody,
       title: "The time of creation is that of the server's Date, give or take a minute.",
       required: byContract(openapi(`paths.${contract.describedPath}.post.responses`)),
       run: async (check) => {
@@ -123,7 +121,7 @@ export function operationRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     list: {
-      unfit: operations.list === undefined && notDescribed,
+      applies: operations.list !== undefined,
       title: "A list has as many plants as limit, and the next page has others.",
       required: byContract(openapi(`paths.${contract.describedPath}.get`)),
       run: async (check) => {
@@ -146,7 +144,7 @@ export function operationRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     delete: {
-      unfit: (operations.delete === undefined || operations.get === undefined) && notDescribed,
+      applies: operations.delete !== undefined && operations.get !== undefined,
       title: "A plant that was deleted cannot be got any more.",
       required: byContract(openapi(itemPlace(contract, "delete"))),
       run: async (check) => {
@@ -162,7 +160,7 @@ export function operationRules(contents: Contents): readonly DefinedRule[] {
       },
     },
     "readonly-ignored": {
-      unfit: contract.ignored.length === 0 && "the contract has no readOnly property in its body",
+      applies: contract.ignored.length > 0,
       title: "A readOnly property is not taken from a client.",
       required: byContract(openapi(`paths.${contract.describedPath}.post.requestBody`)),
       run: async (check) => {

@@ -39,8 +39,10 @@ interface RuleDefinition extends Pick<Rule, "title" | "run" | "every"> {
   readonly required: Requirement;
   /** The title for a contract with other fields than a required and an optional text. */
   readonly generalTitle?: string;
-  /** Why the rule has nothing to try with this contract; false or undefined if it has. */
-  readonly unfit?: string | false | undefined;
+  /** Whether the contract has what the rule is about. Nobody misses the rule elsewhere. */
+  readonly applies?: boolean;
+  /** Why the rule has nothing to try with this contract, for the report; false if it has. */
+  readonly unfit?: string | false;
 }
 
 /** A rule, or why it does not apply to the contract. */
@@ -57,28 +59,24 @@ export function rulesOf(
   level: Level,
   named: Readonly<Record<string, RuleDefinition>>,
 ): readonly DefinedRule[] {
-  return Object.entries(named).map(([name, { required, title, generalTitle, unfit, ...definition }]) => ({
-    rule: {
-      id: `${level}.${name}`,
-      level,
-      title: contents.inItsWords(contents.isNameAndTag ? title : (generalTitle ?? title)),
-      ...required,
-      ...definition,
-    },
-    unfit: unfit || undefined,
-  }));
+  return Object.entries(named)
+    .filter(([, { applies = true }]) => applies)
+    .map(([name, { required, title, generalTitle = title, unfit, run, every }]) => ({
+      rule: {
+        id: `${level}.${name}`,
+        level,
+        title: contents.inItsWords(contents.isNameAndTag ? title : generalTitle),
+        ...required,
+        run,
+        every,
+      },
+      unfit: unfit || undefined,
+    }));
 }
 
-/** Rules that choose ids, which do not apply where the server does. */
-export function choosingIds(contents: Contents, rules: readonly DefinedRule[]): readonly DefinedRule[] {
-  if (contents.sendsIds) return rules;
-  return rules.map(({ rule }) => ({ rule, unfit: unfitReasons.serverIds }));
-}
-
-/** Rules that need ids that are integers. */
-export function ofIntegers(contents: Contents, rules: readonly DefinedRule[]): readonly DefinedRule[] {
-  if (!contents.hasTextIds) return rules;
-  return rules.map(({ rule }) => ({ rule, unfit: unfitReasons.textIds }));
+/** Rules that all have nothing to try with a contract, if there is a reason. */
+export function allUnfit(reason: string | false, rules: readonly DefinedRule[]): readonly DefinedRule[] {
+  return reason === false ? rules : rules.map(({ rule }) => ({ rule, unfit: reason }));
 }
 
 /** Why rules do not apply. */
