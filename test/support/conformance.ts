@@ -60,3 +60,25 @@ export function rulesNamed(...ids: readonly string[]): Rule[] {
     return rule;
   });
 }
+
+/** Why rules do not apply to a contract, by their ids. */
+export function leftOutOf(contents: Contents): Readonly<Record<string, string>> {
+  return Object.fromEntries(rulesFor(contents).leftOut.map(({ rule, reason }) => [rule.id, reason]));
+}
+
+/** The paths in the sources of rules that lead to no member of a description. */
+export function deadPaths(rules: readonly Rule[], description: unknown): string[] {
+  const paths = rules.flatMap(({ sources }) =>
+    sources.flatMap((source) => /^openapi\.json, (.*)/.exec(source)?.[1] ?? []),
+  );
+  return paths.filter((path) => memberAt(description, path) === undefined);
+}
+
+/** The value at a path of member names, which may contain points. */
+function memberAt(value: unknown, path: string): unknown {
+  if (path === "" || typeof value !== "object" || value === null) return path === "" ? value : undefined;
+  const found = Object.entries(value).filter(([name]) => path === name || path.startsWith(`${name}.`));
+  return found
+    .map(([name, member]) => memberAt(member, path.slice(name.length + 1)))
+    .find((each) => each !== undefined);
+}

@@ -1,6 +1,6 @@
 // A server of a contract, with or without a bug, and the rules of that contract.
 
-import { expect } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { collectionOperations } from "../../src/collection-operations/index.ts";
 import { rulesFor } from "../../src/conformance/all-rules.ts";
 import { Contents } from "../../src/conformance/contents.ts";
@@ -8,7 +8,7 @@ import { readContract } from "../../src/core/contract/read-contract.ts";
 import { openServerStore } from "../../src/core/store/open-store.ts";
 import { servedDocument } from "../../src/docs-page/served-document.ts";
 import { type Bug, startBuggyServer } from "../integration/conformance/buggy-server.ts";
-import { checkConformance, reportText } from "./conformance.ts";
+import { checkConformance, deadPaths, leftOutOf, reportText } from "./conformance.ts";
 import { startInProcess } from "./in-process-server.ts";
 import { TemporaryFolder } from "./server.ts";
 
@@ -21,7 +21,7 @@ const mayBeSkipped = ["errors.retry-after", "errors.other-method"];
 export async function startContractRules(source: { readonly text: string }) {
   const resources = new AsyncDisposableStack();
   const contents = new Contents(await readContract(source));
-  const { rules, leftOut } = rulesFor(contents);
+  const { rules } = rulesFor(contents);
   const operations = collectionOperations(contents.contract);
   const folder = resources.use(new TemporaryFolder());
   const store = await openServerStore(
@@ -33,16 +33,11 @@ export async function startContractRules(source: { readonly text: string }) {
   const service = resources.use(await startInProcess({ store, basePath: "", operations }));
   const target = await service.target();
   return {
-    /** Why rules do not apply, by their ids. */
-    leftOut: Object.fromEntries(leftOut.map(({ rule, reason }) => [rule.id, reason])),
+    leftOut: leftOutOf(contents),
 
     /** Checks that the sources of all rules are in the served description. */
     expectSources() {
-      const served = servedDocument(contents.contract, operations);
-      const paths = rules.flatMap(({ sources: all }) =>
-        all.flatMap((each) => /^openapi\.json, (.*)/.exec(each)?.[1] ?? []),
-      );
-      expect(paths.filter((path) => memberAt(served, path) === undefined)).toEqual([]);
+      expect(deadPaths(rules, servedDocument(contents.contract, operations))).toEqual([]);
     },
 
     /** Checks that the server keeps all rules. */
@@ -69,11 +64,25 @@ export async function startContractRules(source: { readonly text: string }) {
   };
 }
 
-/** The value at a path of member names, which may contain points. */
-function memberAt(value: unknown, path: string): unknown {
-  if (path === "" || typeof value !== "object" || value === null) return path === "" ? value : undefined;
-  const found = Object.entries(value).filter(([name]) => path === name || path.startsWith(`${name}.`));
-  return found
-    .map(([name, member]) => memberAt(member, path.slice(name.length + 1)))
-    .find((each) => each !== undefined);
+/** Tests that a server of a contract keeps its rules, and that they find bugs. */
+export function describeContractRules(
+  name: string,
+  source: { readonly text: string },
+  bugs: Readonly<Record<string, Bug>>,
+  leftOut?: Readonly<Record<string, string>>,
+): void {
+  describe(name, () => {
+    let contract: Awaited<ReturnType<typeof startContractRules>>;
+    beforeAll(async () => {
+      contract = await startContractRules(source);
+    });
+    afterAll(() => contract[Symbol.asyncDispose]());
+
+    test("every path into the served description leads to a member", () => contract.expectSources());
+    test("a server keeps the rules, except those that do not apply", async () => {
+      if (leftOut !== undefined) expect(contract.leftOut).toEqual(leftOut);
+      await contract.expectKept();
+    });
+    test.each(Object.entries(bugs))("%s: it is found", (_, bug) => contract.expectFound(bug));
+  });
 }

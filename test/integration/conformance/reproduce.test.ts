@@ -2,25 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { reproduce } from "../../../src/conformance/reproduce.ts";
-
-const bytesOf = (text: string) => Buffer.from(text, "latin1");
-const token = "pst_secret";
-const target = {
-  url: new URL("http://127.0.0.1:8080/v1"),
-  token,
-  secrets: new Set([token, "secret"]),
-  ranges: [],
-};
-
-const transcript = (sent: string, more = {}) => ({
-  sent: bytesOf(sent),
-  received: new Uint8Array(),
-  isRaw: false,
-  isConcurrent: false,
-  ...more,
-});
-const post = (body: string) =>
-  `POST /v1/plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+import { bytesOf, post, target, token, transcript } from "../../support/transcripts.ts";
 
 const shell = async (line: string, environment: Record<string, string> = {}) =>
   await new Response(
@@ -42,13 +24,13 @@ test.each([
 
 test("commands for bytes that curl would not send, for a race, and without secrets", async () => {
   const raw = post("{}").replace("Host: x", "Host : 50%\t\x80");
-  const [line = ""] = reproduce([transcript(raw, { isRaw: true })], target);
+  const [line = ""] = reproduce([transcript(raw, "", { isRaw: true })], target);
   expect(line).toEndWith(" | curl -s -m 5 telnet://127.0.0.1:8080");
   expect(line).not.toContain("secret");
   const bytes = await shell(line.replace(/ \| curl.*/, ""), { TOKEN: token });
   expect(Buffer.from(bytes).toString("latin1")).toBe(raw);
   const race = reproduce(
-    [1, 2].map(() => transcript(post("{}"), { isConcurrent: true })),
+    [1, 2].map(() => transcript(post("{}"), "", { isConcurrent: true })),
     target,
   );
   expect(race).toEqual([expect.stringMatching(/^curl .* & curl .* & wait$/)]);

@@ -2,8 +2,8 @@
 // security of other shapes, lists, pages and single resources. Each rule of these has a server that
 // breaks it.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startContractRules } from "../../support/contract-rules.ts";
+import { expect, test } from "bun:test";
+import { describeContractRules, startContractRules } from "../../support/contract-rules.ts";
 import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
 import { runCommand } from "../../support/server.ts";
 import { type Bug, headerValues, type Message, setHeader, setText, textOf } from "./buggy-server.ts";
@@ -83,7 +83,7 @@ const editBugs: Readonly<Record<string, Bug>> = {
   },
 };
 
-describe.each<[file: string, bugs: Readonly<Record<string, Bug>>]>([
+const samples: readonly (readonly [file: string, bugs: Readonly<Record<string, Bug>>])[] = [
   [
     "bookings.yaml",
     {
@@ -201,31 +201,8 @@ describe.each<[file: string, bugs: Readonly<Record<string, Bug>>]>([
       },
     },
   ],
-])("%s", (file, bugs) => {
-  let contract: Awaited<ReturnType<typeof startContractRules>>;
-  beforeAll(async () => {
-    contract = await startContractRules({ text: await read(file) });
-  });
-  afterAll(() => contract[Symbol.asyncDispose]());
-
-  test("every path into the served description leads to a member", () => contract.expectSources());
-  test("a server keeps the rules", () => contract.expectKept());
-  test.each(Object.entries(bugs))("%s: it is found", (_, bug) => contract.expectFound(bug));
-});
-
-test("rules that choose ids, and those of tokens, do not apply where there are none", async () => {
-  await using bookings = await startContractRules({ text: await read("bookings.yaml") });
-  await using pets = await startContractRules({ text: await read("pets.yaml") });
-  expect(bookings.leftOut).toMatchObject({
-    "ids.limits": "the server chooses the ids",
-    "idempotence.same-again": "the server chooses the ids",
-    "contract.scheme-case": "the contract takes no bearer token",
-  });
-  expect(pets.leftOut).toMatchObject({
-    "contract.token-required": "the contract takes requests without a token",
-    "contract.plant-members": "the contract has no body in its response",
-  });
-});
+];
+for (const [file, bugs] of samples) describeContractRules(file, { text: await read(file) }, bugs);
 
 test("a create that needs a key is sent with one, and rejected without", async () => {
   const keyed = (await read("visits.yaml")).replace(

@@ -6,22 +6,7 @@ import { formatJsonReport } from "../../../src/conformance/json-report.ts";
 import { decision, openapi, type Rule, rfc } from "../../../src/conformance/rule.ts";
 import { type ConformanceReport, conforms, type RuleResult } from "../../../src/conformance/run.ts";
 import { formatTextReport, uncheckedLines } from "../../../src/conformance/text-report.ts";
-
-const bytesOf = (text: string) => Buffer.from(text, "latin1");
-const token = "pst_secret";
-const secrets = new Set([token, "secret", ""]);
-const ranges = [{ from: 10_000_000_000n, to: 10_000_000_999n, unused: 500n, format: "int64" as const }];
-const target = { url: new URL("http://127.0.0.1:8080/v1"), token, secrets, ranges };
-
-const transcript = (sent: string, received: string, more = {}) => ({
-  sent: bytesOf(sent),
-  received: bytesOf(received),
-  isRaw: false,
-  isConcurrent: false,
-  ...more,
-});
-const post = (body: string) =>
-  `POST /v1/plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+import { post, target, token, transcript } from "../../support/transcripts.ts";
 
 function resultOf(
   id: string,
@@ -52,7 +37,7 @@ const report: ConformanceReport = {
   seed: 7,
   startedAt: "2026-11-22T10:00:00.000Z",
   durationMs: 1_234,
-  ids: ranges,
+  ids: target.ranges,
   results: [
     resultOf("contract.one", "contract", [openapi("paths./plants.post")], {}),
     resultOf("errors.two", "standard", [rfc(9110, "15.5"), decision("Errors")], {

@@ -3,23 +3,18 @@
 
 import { expect, test } from "bun:test";
 import { type Selection, selectRules } from "../../../src/conformance/all-rules.ts";
+import { Contents } from "../../../src/conformance/contents.ts";
 import { bases } from "../../../src/conformance/rule.ts";
+import { readContract } from "../../../src/core/contract/read-contract.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
-import { allRules as rules } from "../../support/conformance.ts";
+import { deadPaths, leftOutOf, allRules as rules } from "../../support/conformance.ts";
+import { contractFile } from "../../support/contract-sandbox.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { rowsOf } from "../../support/markdown.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const page = await Bun.file(`${root}/docs/conformance.md`).text();
 const decisions = await Bun.file(`${root}/docs/decisions.md`).text();
-
-const openapi = servedDocument(plantStore, []);
-
-/** What follows a prefix, in those sources of rules that have it. */
-const sourcesWith = (prefix: string) =>
-  rules.flatMap(({ sources }) =>
-    sources.filter((source) => source.startsWith(prefix)).map((source) => source.slice(prefix.length)),
-  );
 
 test("docs/conformance.md lists every rule of the contract with its sentence", () => {
   const ofContract = rules.filter(({ basis }) => basis === "contract");
@@ -38,25 +33,14 @@ test("ids of rules are unique, and start with their level; titles are sentences"
   }
 });
 
-/** The value at a path of member names; undefined if there is none. Names may contain points. */
-function resolve(value: unknown, path: string): unknown {
-  if (path === "" || typeof value !== "object" || value === null) return path === "" ? value : undefined;
-  for (const [name, member] of Object.entries(value)) {
-    if (path !== name && !path.startsWith(`${name}.`)) continue;
-    const found = resolve(member, path.slice(name.length + 1));
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
 test("every path into the description that is served leads to a member", () => {
-  const dead = sourcesWith("openapi.json, ").filter((path) => resolve(openapi, path) === undefined);
-  expect(dead).toEqual([]);
+  expect(deadPaths(rules, servedDocument(plantStore, []))).toEqual([]);
 });
 
 test("every decision is a row of docs/decisions.md", () => {
-  const questions = rowsOf(decisions, /./).map(([question]) => `"${question}"`);
-  expect(sourcesWith("docs/decisions.md, ").filter((source) => !questions.includes(source))).toEqual([]);
+  const rows = rowsOf(decisions, /./).map(([question]) => `docs/decisions.md, "${question}"`);
+  const sources = rules.flatMap((rule) => rule.sources.filter((source) => source.startsWith("docs/")));
+  expect(sources.filter((source) => !rows.includes(source))).toEqual([]);
 });
 
 test("a rule that the contract requires has a source in the description, one of a standard an RFC, and a decision a row or the description", () => {
@@ -77,4 +61,18 @@ test("rules are selected by their bases, ids and levels, in their order", () => 
     rules.filter(({ id, level }) => level === "ids" && id !== "ids.limits").map(({ id }) => id),
   );
   expect(select({ only: ["ids.limits"], skip: ["ids"] })).toEqual([]);
+});
+
+test("rules that choose ids, and those of tokens, do not apply where there are none", async () => {
+  const leftOut = async (name: string) =>
+    leftOutOf(new Contents(await readContract({ text: await Bun.file(contractFile(name)).text() })));
+  expect(await leftOut("bookings.yaml")).toMatchObject({
+    "ids.limits": "the server chooses the ids",
+    "idempotence.same-again": "the server chooses the ids",
+    "contract.scheme-case": "the contract takes no bearer token",
+  });
+  expect(await leftOut("pets.yaml")).toMatchObject({
+    "contract.token-required": "the contract takes requests without a token",
+    "contract.plant-members": "the contract has no body in its response",
+  });
 });
