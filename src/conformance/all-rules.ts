@@ -9,23 +9,13 @@ import { idRules, textIdRules } from "./id-rules.ts";
 import { idempotenceRules } from "./idempotence-rules.ts";
 import { keyRules } from "./key-rules.ts";
 import { operationRules } from "./operation-rules.ts";
-import { allUnfit, type Basis, type DefinedRule, type Rule, unfitReasons } from "./rule.ts";
+import { allUnfit, type Basis, type Rule, unfitReasons } from "./rule.ts";
 
-/** A rule that has nothing to try with a contract. */
-interface UnfitRule {
-  readonly rule: Rule;
-  readonly reason: string;
-}
-
-export interface ContractRules {
-  readonly rules: readonly Rule[];
-  readonly leftOut: readonly UnfitRule[];
-}
-
-export function rulesFor(contents: Contents): ContractRules {
+/** The rules that apply to a contract, and those that have nothing to try with it. */
+export function rulesFor(contents: Contents): readonly Rule[] {
   const serverIds = !contents.sendsIds && unfitReasons.serverIds;
   const textIds = contents.hasTextIds && unfitReasons.textIds;
-  const all: readonly DefinedRule[] = [
+  return [
     ...contractRules(contents),
     ...operationRules(contents),
     ...editRules(contents),
@@ -37,10 +27,6 @@ export function rulesFor(contents: Contents): ContractRules {
     ...httpRules(contents),
     ...robustnessRules(contents),
   ];
-  return {
-    rules: all.flatMap(({ rule, unfit }) => (unfit === undefined ? [rule] : [])),
-    leftOut: all.flatMap(({ rule, unfit }) => (unfit === undefined ? [] : [{ rule, reason: unfit }])),
-  };
 }
 
 export interface Selection {

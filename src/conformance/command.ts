@@ -5,11 +5,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { plantStoreSource } from "../core/contract/default-contract.ts";
 import { readContract } from "../core/contract/read-contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import { type ContractRules, rulesFor, selectRules } from "./all-rules.ts";
+import { rulesFor, selectRules } from "./all-rules.ts";
 import { Contents } from "./contents.ts";
 import { formatJsonReport } from "./json-report.ts";
 import { type Basis, bases, describeBasis, levels, type Rule } from "./rule.ts";
-import { type ConformanceReport, conforms, countOutcomes, type LeftOutRule, runConformance } from "./run.ts";
+import { type ConformanceReport, conforms, countOutcomes, runConformance } from "./run.ts";
 import type { Target } from "./run-state.ts";
 import { formatTextReport, uncheckedLines } from "./text-report.ts";
 
@@ -68,7 +68,7 @@ const tokenVariable = "PLANTSTORE_CONFORMANCE_TOKEN";
 export async function runCommand(given: OptionValues, context: CommandContext): Promise<0 | 1 | 3> {
   const values = withEnvironment(given, context.environment);
   const contents = await contentsFor(values);
-  const { rules, leftOut } = rulesToRun(values, rulesFor(contents));
+  const rules = rulesToRun(values, rulesFor(contents));
   if (values.list !== undefined) {
     await context.print(listLines(rules));
     return 0;
@@ -80,7 +80,6 @@ export async function runCommand(given: OptionValues, context: CommandContext): 
     contents,
     target,
     rules,
-    leftOut,
     timeoutMs,
     seed: integerOf(values, "seed", randomInt(2 ** 32), 0, 2 ** 32 - 1),
   });
@@ -114,24 +113,17 @@ async function contentsFor(values: OptionValues): Promise<Contents> {
   }
 }
 
-function rulesToRun(
-  values: OptionValues,
-  { rules: fitting, leftOut: unfit }: ContractRules,
-): { readonly rules: readonly Rule[]; readonly leftOut: readonly LeftOutRule[] } {
-  const all = [...fitting, ...unfit.map(({ rule }) => rule)];
+/** The rules that are chosen, of which at least one fits the contract. */
+function rulesToRun(values: OptionValues, all: readonly Rule[]): readonly Rule[] {
   const only = namesOf(values, "rule", all);
   const skip = namesOf(values, "skip", all);
-  const selected = selectRules(all, { bases: basesOf(values), only, skip });
-  const rules = selected.filter((rule) => fitting.includes(rule));
-  const leftOut = unfit
-    .filter(({ rule }) => selected.includes(rule))
-    .map(({ rule: { id }, reason }) => ({ id, reason }));
-  if (rules.length > 0) return { rules, leftOut };
-  const [first] = leftOut;
+  const rules = selectRules(all, { bases: basesOf(values), only, skip });
+  if (rules.some(({ unfit }) => unfit === undefined)) return rules;
+  const [first] = rules;
   throw usageError(
     first === undefined
       ? "--basis, --rule and --skip leave no rule to check"
-      : `${first.id} does not apply to this contract: ${first.reason}`,
+      : `${first.id} does not apply to this contract: ${first.unfit}`,
   );
 }
 
@@ -209,7 +201,8 @@ function urlOf(text: string): URL {
   return new URL(text);
 }
 
-function listLines(rules: readonly Rule[]): string[] {
+function listLines(chosen: readonly Rule[]): string[] {
+  const rules = chosen.filter(({ unfit }) => unfit === undefined);
   const width = Math.max(...rules.map(({ id }) => id.length));
   return rules.map(
     ({ id, basis, title }) => `${id.padEnd(width)}  ${describeBasis(basis).padEnd(12)}  ${title}`,

@@ -22,10 +22,10 @@ import {
   byContract,
   byDecision,
   byStandard,
-  type DefinedRule,
   decision,
   openapi,
   placesIn,
+  type Rule,
   rfc,
   rulesOf,
   unfitReasons,
@@ -52,7 +52,7 @@ const texts: Readonly<Record<string, string>> = {
 
 const escapeLetter = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-export function contractRules(contents: Contents): readonly DefinedRule[] {
+export function contractRules(contents: Contents): readonly Rule[] {
   const { contract, title, group, named } = contents;
   const { operation, success, security, errorSchema, plantSchema, newPlantSchema } = placesIn(contract);
   const { status: created } = contract.operations.create;
@@ -343,7 +343,7 @@ export function contractRules(contents: Contents): readonly DefinedRule[] {
 }
 
 /** Checked last: what it sends has left servers unable to answer anything. */
-export function robustnessRules(contents: Contents): readonly DefinedRule[] {
+export function robustnessRules(contents: Contents): readonly Rule[] {
   const { operation, newPlantSchema } = placesIn(contents.contract);
   return rulesOf(contents, "contract", {
     "no-server-error": {

@@ -14,12 +14,12 @@ import {
 } from "./expectations.ts";
 import { getById, itemPlace, sendOperation } from "./operation-rules.ts";
 import type { HttpResponse } from "./response-parser.ts";
-import { byContract, byDecision, type DefinedRule, decision, openapi, rfc, rulesOf } from "./rule.ts";
+import { byContract, byDecision, decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
 import type { RuleContext } from "./rule-context.ts";
 
 const conditional = decision("`ETag`, `If-Match`, `If-None-Match`");
 
-export function editRules(contents: Contents): readonly DefinedRule[] {
+export function editRules(contents: Contents): readonly Rule[] {
   const { contract, title, group } = contents;
   const { replace, change, get } = contract.operations;
   const put = (check: RuleContext, id: string, body: string, headers = {}) =>

@@ -14,16 +14,7 @@ import {
   parseObject,
 } from "./expectations.ts";
 import { chunked, chunkedHeaders, type RequestParts } from "./request-parts.ts";
-import {
-  byDecision,
-  type DefinedRule,
-  decision,
-  openapi,
-  placesIn,
-  rfc,
-  rulesOf,
-  unfitReasons,
-} from "./rule.ts";
+import { byDecision, decision, openapi, placesIn, type Rule, rfc, rulesOf, unfitReasons } from "./rule.ts";
 import type { RuleContext } from "./rule-context.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 
@@ -117,7 +108,7 @@ function expectCodes(
   );
 }
 
-export function errorRules(contents: Contents): readonly DefinedRule[] {
+export function errorRules(contents: Contents): readonly Rule[] {
   const { access, contract, title, group, named } = contents;
   const { path } = contract;
   const serverIds = !contents.sendsIds && unfitReasons.serverIds;

@@ -8,10 +8,10 @@ import { type HttpResponse, headerOf } from "./response-parser.ts";
 import {
   byDecision,
   byStandard,
-  type DefinedRule,
   decision,
   openapi,
   placesIn,
+  type Rule,
   rfc,
   rulesOf,
   unfitReasons,
@@ -86,7 +86,7 @@ function altered(check: RuleContext, change: (text: string) => string): Uint8Arr
   return Buffer.from(change(text), "latin1");
 }
 
-export function httpRules(contents: Contents): readonly DefinedRule[] {
+export function httpRules(contents: Contents): readonly Rule[] {
   const { operation } = placesIn(contents.contract);
   return rulesOf(contents, "http", {
     "keep-alive": {

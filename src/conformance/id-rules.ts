@@ -15,7 +15,6 @@ import { getById } from "./operation-rules.ts";
 import {
   byContract,
   byDecision,
-  type DefinedRule,
   decision,
   openapi,
   placesIn,
@@ -82,7 +81,7 @@ function distinct(idsOf: (id: bigint) => readonly bigint[]): Rule["run"] {
   };
 }
 
-export function idRules(contents: Contents): readonly DefinedRule[] {
+export function idRules(contents: Contents): readonly Rule[] {
   const { hasTwoTitles, idLimits } = contents;
   const hasAllIds = isAllInt64(idLimits);
   const hasNegativeIds = hasNegative(idLimits);
@@ -212,7 +211,7 @@ export function idRules(contents: Contents): readonly DefinedRule[] {
 const textIdDecision = decision("An id that is a text");
 
 /** Rules of ids that are texts: each is what was sent, to the last byte. */
-export function textIdRules(contents: Contents): readonly DefinedRule[] {
+export function textIdRules(contents: Contents): readonly Rule[] {
   const { format, type } = contents.contract.id;
   const { get } = contents.contract.operations;
   const isUuid = format === "uuid";

@@ -13,10 +13,10 @@ import {
 import {
   byContract,
   byDecision,
-  type DefinedRule,
   decision,
   openapi,
   placesIn,
+  type Rule,
   rfc,
   rulesOf,
   unfitReasons,
@@ -58,7 +58,7 @@ const similarTexts: Readonly<Record<string, (long: string) => readonly [string, 
   "the end of a long text": (long) => [`${long}a`, `${long}b`],
 };
 
-export function idempotenceRules(contents: Contents): readonly DefinedRule[] {
+export function idempotenceRules(contents: Contents): readonly Rule[] {
   const { contract, group, otherFields } = contents;
   const oneContent = !contents.hasTwoTitles && unfitReasons.oneContent;
   const others = otherFields.flatMap((field) => {

@@ -3,7 +3,7 @@
 
 import type { Contents } from "./contents.ts";
 import { createdId, expectClientError, expectThat, textOf } from "./expectations.ts";
-import { byContract, byDecision, type DefinedRule, decision, openapi, placesIn, rulesOf } from "./rule.ts";
+import { byContract, byDecision, decision, openapi, placesIn, type Rule, rulesOf } from "./rule.ts";
 import type { RuleContext } from "./rule-context.ts";
 
 /** Enough races to hit a gap of 20 µs between a check and an insert. */
@@ -14,7 +14,7 @@ const keyed = decision("`Idempotency-Key`");
 /** A key that no other request has. */
 const newKey = (check: RuleContext) => `conformance-${check.id()}`;
 
-export function keyRules(contents: Contents): readonly DefinedRule[] {
+export function keyRules(contents: Contents): readonly Rule[] {
   const { operation, success } = placesIn(contents.contract);
   const applies = !contents.sendsIds;
   const withKey = (key: string) => ({ "Idempotency-Key": key });

@@ -16,7 +16,7 @@ import {
 } from "./expectations.ts";
 import type { RequestParts } from "./request-parts.ts";
 import type { HttpResponse } from "./response-parser.ts";
-import { byContract, byStandard, type DefinedRule, openapi, rfc, rulesOf } from "./rule.ts";
+import { byContract, byStandard, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
 import type { RuleContext } from "./rule-context.ts";
 
 const methods = { list: "GET", get: "GET", replace: "PUT", change: "PATCH", delete: "DELETE" } as const;
@@ -68,7 +68,7 @@ function plantsOf(contents: Contents, response: HttpResponse): readonly unknown[
   return found;
 }
 
-export function operationRules(contents: Contents): readonly DefinedRule[] {
+export function operationRules(contents: Contents): readonly Rule[] {
   const { contract } = contents;
   const { operations, path, list, createdName } = contract;
   return rulesOf(contents, "contract", {

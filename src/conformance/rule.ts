@@ -30,6 +30,8 @@ export interface Rule {
   /** Resolves if the rule holds, else rejects with a RuleViolation or a RuleSkipped. */
   readonly run: (context: RuleContext) => Promise<unknown>;
   readonly every?: ResponseCheck | undefined;
+  /** Why it has nothing to try with the contract; undefined if it has. */
+  readonly unfit: string | undefined;
 }
 
 type Requirement = Pick<Rule, "basis" | "sources">;
@@ -45,12 +47,6 @@ interface RuleDefinition extends Pick<Rule, "title" | "run" | "every"> {
   readonly unfit?: string | false;
 }
 
-/** A rule, or why it does not apply to the contract. */
-export interface DefinedRule {
-  readonly rule: Rule;
-  readonly unfit: string | undefined;
-}
-
 /**
  * @param named titles are about plants with a name and a tag, and get the words of the contract.
  */
@@ -58,25 +54,23 @@ export function rulesOf(
   contents: Contents,
   level: Level,
   named: Readonly<Record<string, RuleDefinition>>,
-): readonly DefinedRule[] {
+): readonly Rule[] {
   return Object.entries(named)
     .filter(([, { applies = true }]) => applies)
     .map(([name, { required, title, generalTitle = title, unfit, run, every }]) => ({
-      rule: {
-        id: `${level}.${name}`,
-        level,
-        title: contents.inItsWords(contents.isNameAndTag ? title : generalTitle),
-        ...required,
-        run,
-        every,
-      },
+      id: `${level}.${name}`,
+      level,
+      title: contents.inItsWords(contents.isNameAndTag ? title : generalTitle),
+      ...required,
+      run,
+      every,
       unfit: unfit || undefined,
     }));
 }
 
 /** Rules that all have nothing to try with a contract, if there is a reason. */
-export function allUnfit(reason: string | false, rules: readonly DefinedRule[]): readonly DefinedRule[] {
-  return reason === false ? rules : rules.map(({ rule }) => ({ rule, unfit: reason }));
+export function allUnfit(reason: string | false, rules: readonly Rule[]): readonly Rule[] {
+  return reason === false ? rules : rules.map((rule) => ({ ...rule, unfit: reason }));
 }
 
 /** Why rules do not apply. */

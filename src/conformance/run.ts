@@ -38,20 +38,14 @@ export interface ConformanceReport {
   /** The service of the contract, such as "Plant Store". */
   readonly service: string;
   /** Rules that do not apply to the contract. */
-  readonly leftOut: readonly LeftOutRule[];
-}
-
-export interface LeftOutRule {
-  readonly id: string;
-  readonly reason: string;
+  readonly leftOut: readonly { readonly id: string; readonly reason: string }[];
 }
 
 export interface RunOptions {
   readonly contents: Contents;
   readonly target: Target;
+  /** Those that are unfit are named in the report, and not checked. */
   readonly rules: readonly Rule[];
-  /** Rules that the report names as not applying. */
-  readonly leftOut?: readonly LeftOutRule[];
   /** Time to connect, and for each response, in milliseconds. */
   readonly timeoutMs: number;
   /** Chooses the ids. */
@@ -68,7 +62,8 @@ const responseBytesMin = 2 ** 20;
 
 /** Never rejects because of what the server does. */
 export async function runConformance(options: RunOptions): Promise<ConformanceReport | PreflightProblem> {
-  const { contents, target, rules, leftOut = [], timeoutMs, seed } = options;
+  const { contents, target, timeoutMs, seed } = options;
+  const rules = options.rules.filter(({ unfit }) => unfit === undefined);
   const watches = rules.flatMap(({ id, every }) => (every === undefined ? [] : [new Watch(id, every)]));
   const state: RunState = {
     contents,
@@ -105,7 +100,7 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     url: reportText(target.url.href.replace(/\/$/, ""), state.secrets),
     version,
     service: contents.contract.words.service,
-    leftOut,
+    leftOut: options.rules.flatMap(({ id, unfit }) => (unfit === undefined ? [] : [{ id, reason: unfit }])),
     seed,
     ids: contents.sendsIds ? state.ids.ranges : [],
     results,

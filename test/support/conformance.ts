@@ -10,10 +10,9 @@ import { plantStore } from "./contracts.ts";
 import type { Target } from "./http.ts";
 
 const plantStoreContents = new Contents(plantStore);
-const plantStoreRules = rulesFor(plantStoreContents);
 
 /** The rules of the Plant Store. */
-export const allRules = plantStoreRules.rules;
+export const allRules = rulesFor(plantStoreContents);
 
 /** The rules of one level: the test of one takes less than 3 seconds, that of all more. */
 export const rulesOf = (level: Level) => allRules.filter((rule) => rule.level === level);
@@ -63,7 +62,9 @@ export function rulesNamed(...ids: readonly string[]): Rule[] {
 
 /** Why rules do not apply to a contract, by their ids. */
 export function leftOutOf(contents: Contents): Readonly<Record<string, string>> {
-  return Object.fromEntries(rulesFor(contents).leftOut.map(({ rule, reason }) => [rule.id, reason]));
+  return Object.fromEntries(
+    rulesFor(contents).flatMap(({ id, unfit }) => (unfit === undefined ? [] : [[id, unfit]])),
+  );
 }
 
 /** The paths in the sources of rules that lead to no member of a description. */

@@ -15,7 +15,7 @@ function resultOf(
   result: Partial<RuleResult>,
 ): RuleResult {
   const level = id.split(".")[0] as Rule["level"];
-  const rule = { id, level, title: "It <is>.", basis, sources, run: async () => undefined };
+  const rule = { id, level, title: "It <is>.", basis, sources, run: async () => undefined, unfit: undefined };
   return { rule, outcome: "holds", reason: undefined, failures: [], ...result };
 }
 
