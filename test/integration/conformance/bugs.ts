@@ -2,31 +2,28 @@
 // found in real services.
 
 import { type Bug, headerValues, type Message, setHeader, setText, textOf } from "./buggy-server.ts";
+import {
+  altersErrors,
+  altersHeader,
+  altersPlants,
+  altersRequestHeader,
+  altersStatus,
+  altersText,
+  fieldOf,
+  headerOf,
+  misreadStart,
+  misreadText,
+  parse,
+  rejection,
+  rejects,
+  statusOf,
+} from "./kinds-of-bugs.ts";
 
 const idPattern = /("id"\s*:\s*)(-?[\d.]+(?:[eE][+-]?\d+)?)(?=\s*[,}])/;
 
-const rejection = (error: number) =>
-  Response.json({ error, message: "an error" }, { status: Math.trunc(error / 100) });
 const isCreate = ({ start }: Message) => /^POST \S*\/plants(?:\?\S*)? /.test(start);
-const statusOf = ({ start }: Message) => Number(start.split(" ")[1]);
 const idOf = (message: Message) => idPattern.exec(textOf(message))?.[2];
 const plantOf = (request: Message) => ({ ...parse(textOf(request)), id: undefined });
-const headerOf = (message: Message, name: string) => headerValues(message, name)[0];
-const fieldOf = (message: Message, name: string): unknown => parse(textOf(message))?.[name];
-
-function parse(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ""));
-    return typeof value === "object" && value !== null ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** A bug in the text of a request. */
-function misreadText(breaks: readonly string[], read: (text: string) => string): Bug {
-  return { breaks, request: (request) => setText(request, read(textOf(request))) };
-}
 
 /** A bug in the id that is read from a body. */
 function misreadId(breaks: readonly string[], read: (id: string) => string): Bug {
@@ -35,81 +32,17 @@ function misreadId(breaks: readonly string[], read: (id: string) => string): Bug
   );
 }
 
-/** A bug in the first line of a request. */
-function misreadStart(breaks: readonly string[], read: (start: string) => string): Bug {
-  return {
-    breaks,
-    request: (request) => {
-      request.start = read(request.start);
-    },
-  };
-}
-
 /** Remembers the body of each create that was accepted. */
 const remembersAccepted: Bug["response"] = (response, request, { seen }) => {
   const id = idOfCreate(request);
   if (id !== undefined && statusOf(response) === 200) seen.set(id, seen.get(id) ?? request.body);
 };
 
-/** Requests that are rejected without the server. */
-function rejects(breaks: readonly string[], error: number, isRejected: (request: Message) => boolean): Bug {
-  return { breaks, request: (request) => (isRejected(request) ? rejection(error) : undefined) };
-}
-
 /** Bodies and ids that are rejected by their text. */
 const rejectsText = (breaks: readonly string[], error: number, text: RegExp) =>
   rejects(breaks, error, (request) => text.test(textOf(request)));
 const rejectsIds = (breaks: readonly string[], id: RegExp) =>
   rejects(breaks, 40002, (request) => id.test(idOf(request) ?? ""));
-
-type AlterBody = (body: Record<string, unknown>, request: Message) => unknown;
-
-/** A bug in the body of responses with the status 200, or with another one. */
-const altersPlants = (breaks: readonly string[], alter: AlterBody) => altersBody(breaks, true, alter);
-const altersErrors = (breaks: readonly string[], alter: AlterBody) => altersBody(breaks, false, alter);
-
-function altersBody(breaks: readonly string[], isOfPlants: boolean, alter: AlterBody): Bug {
-  return {
-    breaks,
-    response: (response, request) => {
-      const body = parse(textOf(response));
-      if ((statusOf(response) === 200) === isOfPlants && body !== undefined)
-        setText(response, JSON.stringify(alter(body, request)));
-    },
-  };
-}
-
-/** A bug in the text of all responses. */
-function altersText(breaks: readonly string[], alter: (text: string) => string): Bug {
-  return { breaks, response: (response) => setText(response, alter(textOf(response))) };
-}
-
-/** Another status for responses with a status or an error. */
-function altersStatus(breaks: readonly string[], before: number, status: string): Bug {
-  return {
-    breaks,
-    response: (response) => {
-      if (statusOf(response) === before || fieldOf(response, "error") === before)
-        response.start = `HTTP/1.1 ${status}`;
-    },
-  };
-}
-
-function altersHeader(breaks: readonly string[], name: string, value?: string): Bug {
-  return { breaks, response: (response) => setHeader(response, name, value) };
-}
-
-function altersRequestHeader(
-  breaks: readonly string[],
-  name: string,
-  alter: (values: readonly string[], token: string) => string | undefined,
-): Bug {
-  return {
-    breaks,
-    request: (request, { token }) =>
-      setHeader(request, name, alter(headerValues(request, name.toLowerCase()), token)),
-  };
-}
 
 const withoutToken = (request: Message) => !headerOf(request, "authorization")?.match(/^bearer ./i);
 /** The id of a create with a token. */

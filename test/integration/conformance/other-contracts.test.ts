@@ -6,7 +6,8 @@ import { writeFileSync } from "node:fs";
 import { describeContractRules } from "../../support/contract-rules.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { runCommand, TemporaryFolder } from "../../support/server.ts";
-import { type Bug, setText, textOf } from "./buggy-server.ts";
+import type { Bug } from "./buggy-server.ts";
+import { altersText, misreadText } from "./kinds-of-bugs.ts";
 
 const parcelsFile = new URL("../../contracts/parcels.yaml", import.meta.url).pathname;
 
@@ -82,52 +83,32 @@ const bugsOf = (member: string, value: string): Readonly<Record<string, Bug>> =>
       );
     },
   },
-  "another id in the response": {
-    breaks: ["contract.create"],
-    response(response) {
-      setText(response, textOf(response).replace(/"id":(\d+)\d/, '"id":$19999'));
-    },
-  },
-  "a member of another type is accepted": {
-    breaks: ["contract.member-types"],
-    request(request) {
-      const text = textOf(request)
-        .replace(/"fragile":(?:5|\[\]|\{\})/, '"fragile":true')
-        .replace(/"unit":(?:5|true|\[\]|\{\})/, '"unit":"kWh"');
-      setText(request, text);
-    },
-  },
-  "a required member may be missing": {
-    breaks: ["contract.required-members", "errors.invalid-plant"],
-    request(request) {
-      const text = textOf(request);
-      if (/"id":\d+/.test(text) && !text.includes(`"${member}"`))
-        setText(request, text.replace(/("id":\d+)/, `$1,"${member}":${value}`));
-    },
-  },
+  "another id in the response": altersText(["contract.create"], (text) =>
+    text.replace(/"id":(\d+)\d/, '"id":$19999'),
+  ),
+  "a member of another type is accepted": misreadText(["contract.member-types"], (text) =>
+    text.replace(new RegExp(`("${member}"):(?:5|true|\\[\\]|\\{\\})`), `$1:${value}`),
+  ),
+  "a required member may be missing": misreadText(
+    ["contract.required-members", "errors.invalid-plant"],
+    (text) => (text.includes(`"${member}"`) ? text : text.replace(/("id":\d+)/, `$1,"${member}":${value}`)),
+  ),
 });
 
 const parcelBugs: Readonly<Record<string, Bug>> = {
-  "a required member is not returned": {
-    breaks: ["contract.plant-members"],
-    response: (response) => setText(response, textOf(response).replace(/,?"fragile":\w+/, "")),
-  },
-  "a number is rounded": {
-    breaks: ["contract.create"],
-    response: (response) => setText(response, textOf(response).replace(/"weight":[\d.]+/, '"weight":1')),
-  },
-  "an optional member is forgotten when a plant is sent again": {
-    breaks: ["idempotence.different-content"],
-    request: (request) => setText(request, textOf(request).replace(/,"count":\d+/, "")),
-  },
-  "ids are doubles": {
-    breaks: ["ids.beyond-53-bits"],
-    request: (request) =>
-      setText(
-        request,
-        textOf(request).replace(/"id":(\d{17,19})\b(?![.eE])/, (_, id) => `"id":${BigInt(Number(id))}`),
-      ),
-  },
+  "a required member is not returned": altersText(["contract.plant-members"], (text) =>
+    text.replace(/,?"fragile":\w+/, ""),
+  ),
+  "a number is rounded": altersText(["contract.create"], (text) =>
+    text.replace(/"weight":[\d.]+/, '"weight":1'),
+  ),
+  "an optional member is forgotten when a plant is sent again": misreadText(
+    ["idempotence.different-content"],
+    (text) => text.replace(/,"count":\d+/, ""),
+  ),
+  "ids are doubles": misreadText(["ids.beyond-53-bits"], (text) =>
+    text.replace(/"id":(\d{17,19})\b(?![.eE])/, (_, id) => `"id":${BigInt(Number(id))}`),
+  ),
 };
 
 const ofUnits = bugsOf("unit", '"kWh"');

@@ -7,6 +7,14 @@ import { describeContractRules, startContractRules } from "../../support/contrac
 import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
 import { runCommand } from "../../support/server.ts";
 import { type Bug, headerValues, type Message, setHeader, setText, textOf } from "./buggy-server.ts";
+import {
+  altersHeader,
+  altersRequestHeader,
+  altersText,
+  answers,
+  misreadStart,
+  misreadText,
+} from "./kinds-of-bugs.ts";
 
 const read = (name: string) => Bun.file(contractFile(name)).text();
 
@@ -17,14 +25,16 @@ const isError = ({ start }: Message) => / [45]\d\d /.test(start);
 
 /** Bugs of a server that chooses its ids. */
 const keyBugs: Readonly<Record<string, Bug>> = {
-  "keys are forgotten": {
-    breaks: ["idempotence.same-key", "idempotence.key-race"],
-    request: (request) => setHeader(request, "Idempotency-Key"),
-  },
-  "every create has one key": {
-    breaks: ["idempotence.new-id-each"],
-    request: (request) => setHeader(request, "Idempotency-Key", "one"),
-  },
+  "keys are forgotten": altersRequestHeader(
+    ["idempotence.same-key", "idempotence.key-race"],
+    "Idempotency-Key",
+    () => undefined,
+  ),
+  "every create has one key": altersRequestHeader(
+    ["idempotence.new-id-each"],
+    "Idempotency-Key",
+    () => "one",
+  ),
   "another content with a key is another plant": {
     breaks: ["idempotence.key-of-another"],
     request(request) {
@@ -32,48 +42,31 @@ const keyBugs: Readonly<Record<string, Bug>> = {
       if (key !== undefined) setHeader(request, "Idempotency-Key", key + Bun.hash(request.body));
     },
   },
-  "the response has no id": {
-    breaks: ["contract.create"],
-    response(response, request) {
-      if (isCreate(request))
-        setText(response, textOf(response).replace(/"(?:id|visitId)":(?:\d+|"[^"]*"),/, ""));
-    },
-  },
+  "the response has no id": altersText(
+    ["contract.create"],
+    (text) => text.replace(/"(?:id|visitId)":(?:\d+|"[^"]*"),/, ""),
+    (_, request) => isCreate(request),
+  ),
 };
 
+const noLocation = altersHeader(["contract.location"], "Location");
+
 const operationBugs: Readonly<Record<string, Bug>> = {
-  "no Location": {
-    breaks: ["contract.location"],
-    response: (response) => setHeader(response, "Location"),
-  },
-  "a GET has another content": {
-    breaks: ["contract.get"],
-    response(response, request) {
-      if (isItem(request)) setText(response, textOf(response).replace("Monstera", "Ficus"));
-    },
-  },
-  "a list ignores its limit": {
-    breaks: ["contract.list"],
-    request(request) {
-      if (isList(request)) request.start = request.start.replace("limit=1", "limit=50");
-    },
-  },
-  "a deletion does nothing": {
-    breaks: ["contract.delete"],
-    request(request) {
-      return request.start.startsWith("DELETE ") ? new Response(null, { status: 204 }) : undefined;
-    },
-  },
+  "no Location": noLocation,
+  "a GET has another content": altersText(
+    ["contract.get"],
+    (text) => text.replace("Monstera", "Ficus"),
+    (_, request) => isItem(request),
+  ),
+  "a list ignores its limit": misreadStart(["contract.list"], (start) =>
+    start.replace("limit=1", "limit=50"),
+  ),
+  "a deletion does nothing": answers(["contract.delete"], 204, ({ start }) => start.startsWith("DELETE ")),
 };
 
 /** Bugs of a server whose resources can be replaced. */
 const editBugs: Readonly<Record<string, Bug>> = {
-  "a replacement does nothing": {
-    breaks: ["contract.replace"],
-    request(request) {
-      return request.start.startsWith("PUT ") ? new Response(null, { status: 204 }) : undefined;
-    },
-  },
+  "a replacement does nothing": answers(["contract.replace"], 204, ({ start }) => start.startsWith("PUT ")),
   "conditions are ignored": {
     breaks: ["contract.edit-conditions"],
     request(request) {
@@ -89,23 +82,15 @@ const samples: readonly (readonly [file: string, bugs: Readonly<Record<string, B
     {
       ...keyBugs,
       ...operationBugs,
-      "every page is the first": {
-        breaks: ["contract.list"],
-        request: (request) => {
-          request.start = request.start.replace(/&page=\d+/, "");
-        },
-      },
-      "a list is an array": {
-        breaks: ["contract.list"],
-        response(response, request) {
-          if (isList(request)) setText(response, textOf(response).replace(/^\{"data":(\[.*\]).*$/, "$1"));
-        },
-      },
-      "the time of creation is another": {
-        breaks: ["contract.created-time"],
-        response: (response) =>
-          setText(response, textOf(response).replace(/"created_at":"\d{4}/, '"created_at":"1999')),
-      },
+      "every page is the first": misreadStart(["contract.list"], (start) => start.replace(/&page=\d+/, "")),
+      "a list is an array": altersText(
+        ["contract.list"],
+        (text) => text.replace(/^\{"data":(\[.*\]).*$/, "$1"),
+        (_, request) => isList(request),
+      ),
+      "the time of creation is another": altersText(["contract.created-time"], (text) =>
+        text.replace(/"created_at":"\d{4}/, '"created_at":"1999'),
+      ),
       "the time of creation is that of the client": {
         breaks: ["contract.readonly-ignored"],
         request(request, state) {
@@ -117,22 +102,22 @@ const samples: readonly (readonly [file: string, bugs: Readonly<Record<string, B
             setText(response, textOf(response).replace(/"created_at":"[^"]*"/, `"created_at":"${sent}"`));
         },
       },
-      "the key is not checked": {
-        breaks: ["contract.token-required", "contract.token-of-each-request", "errors.missing-token"],
-        request: (request, { token }) => setHeader(request, "X-API-Key", token),
-      },
+      "the key is not checked": altersRequestHeader(
+        ["contract.token-required", "contract.token-of-each-request", "errors.missing-token"],
+        "X-API-Key",
+        (_, token) => token,
+      ),
       "problems are plain JSON": {
         breaks: ["contract.error-members", "errors.body-members"],
         response(response) {
           if (isError(response)) setHeader(response, "Content-Type", "application/json");
         },
       },
-      "problems have another status": {
-        breaks: ["contract.error-members", "errors.invalid-json"],
-        response(response) {
-          if (isError(response)) setText(response, textOf(response).replace(/"status":\d+/, '"status":499'));
-        },
-      },
+      "problems have another status": altersText(
+        ["contract.error-members", "errors.invalid-json"],
+        (text) => text.replace(/"status":\d+/, '"status":499'),
+        isError,
+      ),
     },
   ],
   ["visits.yaml", { ...keyBugs, ...operationBugs }],
@@ -155,50 +140,35 @@ const samples: readonly (readonly [file: string, bugs: Readonly<Record<string, B
           setText(request, textOf(request).replace("Ficus", "Monstera"));
         },
       },
-      "a UUID in upper case is another one": {
-        breaks: ["ids.uuid-case"],
-        request: ({ start }) =>
-          /^GET \S*[A-F]/.test(start.slice(0, 60)) ? new Response(null, { status: 404 }) : undefined,
-      },
+      "a UUID in upper case is another one": answers(["ids.uuid-case"], 404, ({ start }) =>
+        /^GET \S*[A-F]/.test(start.slice(0, 60)),
+      ),
     },
   ],
   [
     "codes.yaml",
     {
       ...editBugs,
-      "ids are compared without case": {
-        breaks: ["ids.letter-case"],
-        request: (request) =>
-          setText(
-            request,
-            textOf(request).replace(
-              /"code":"([^"]*)"/,
-              (_, code: string) => `"code":"${code.toUpperCase()}"`,
-            ),
-          ),
-      },
-      "paths are not decoded": {
-        breaks: ["ids.path-encoding"],
-        request: (request) => {
-          request.start = request.start.replace(/%(?=[\dA-F]{2})/g, "%25");
-        },
-      },
-      "an id may be a number": {
-        breaks: ["errors.invalid-plant"],
-        request: (request) => setText(request, textOf(request).replace(/"code":(\d+)/, '"code":"$1"')),
-      },
+      "ids are compared without case": misreadText(["ids.letter-case"], (text) =>
+        text.replace(/"code":"([^"]*)"/, (_, code: string) => `"code":"${code.toUpperCase()}"`),
+      ),
+      "paths are not decoded": misreadStart(["ids.path-encoding"], (start) =>
+        start.replace(/%(?=[\dA-F]{2})/g, "%25"),
+      ),
+      "an id may be a number": misreadText(["errors.invalid-plant"], (text) =>
+        text.replace(/"code":(\d+)/, '"code":"$1"'),
+      ),
     },
   ],
   [
     "pets.yaml",
     {
-      "no Location": operationBugs["no Location"] as Bug,
-      "codes are texts": {
-        breaks: ["contract.error-members"],
-        response(response) {
-          if (isError(response)) setText(response, textOf(response).replace(/"code":(\d+)/, '"code":"$1"'));
-        },
-      },
+      "no Location": noLocation,
+      "codes are texts": altersText(
+        ["contract.error-members"],
+        (text) => text.replace(/"code":(\d+)/, '"code":"$1"'),
+        isError,
+      ),
     },
   ],
 ];
