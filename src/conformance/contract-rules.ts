@@ -23,7 +23,6 @@ import {
   byDecision,
   byStandard,
   decision,
-  openapi,
   placesIn,
   type Rule,
   rfc,
@@ -73,7 +72,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
     create: {
       title: "A valid plant gets 200, and a Plant with its name, and its tag if it has one.",
       generalTitle: "A valid plant gets 200, and a Plant with its members.",
-      required: byContract(openapi(success), openapi(newPlantSchema)),
+      required: byContract(success, newPlantSchema),
       run: async (check) => {
         const tags = { "without a tag": undefined, ...(group && { "with a tag": "tropical" }) };
         for (const [label, tag] of Object.entries(tags))
@@ -98,7 +97,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
       title: "The body of every 200 is JSON and a Plant: `name`, a string, and `tag`, a string, or none.",
       generalTitle:
         "The body of every 200 is JSON and a Plant: its members have their types, and none is missing.",
-      required: byContract(openapi(`${success}.content.application/json`), openapi(plantSchema)),
+      required: byContract(`${success}.content.application/json`, plantSchema),
       ...ofEveryResponse(
         ({ status }, request) => status === created && isCreate(request),
         (response) => {
@@ -117,7 +116,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
       unfit: Object.keys(fittingTexts).length === 0 && unfitReasons.limitedTexts,
       title: "Any text may be a name or a tag, and is returned unchanged.",
       generalTitle: "Any text that may be a name is returned unchanged.",
-      required: byContract(openapi(plantSchema), rfc(8259, "8.3"), decision("`name`, `tag`")),
+      required: byContract(plantSchema, rfc(8259, "8.3"), decision("`name`, `tag`")),
       run: (check) =>
         check.cases(fittingTexts, (text) =>
           check.expectPlant(check.id(), text, contents.takesGroup(text) ? text : undefined),
@@ -125,7 +124,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
     },
     "largest-body": {
       title: "A body of exactly the limit, 1 MiB by default, is accepted.",
-      required: byDecision(openapi(`${operation}.responses.413`)),
+      required: byDecision(`${operation}.responses.413`),
       run: async (check) => {
         const { body, name } = check.plantOfLength(check.target.bodyBytesMax);
         await check.expectCreated(body, { name });
@@ -224,7 +223,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
     },
     "media-type-forms": {
       title: "application/json is recognized in any case, and with parameters such as charset=utf-8.",
-      required: byStandard(rfc(9110, "8.3.1"), openapi(`${operation}.requestBody`)),
+      required: byStandard(rfc(9110, "8.3.1"), `${operation}.requestBody`),
       run: async (check) => {
         const forms = [
           "application/json",
@@ -291,7 +290,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
     "required-members": {
       title: "A body without an id or without a name is rejected.",
       generalTitle: "A body without an id or another required member is rejected.",
-      required: byContract(openapi(newPlantSchema), openapi(plantSchema)),
+      required: byContract(newPlantSchema, plantSchema),
       run: async (check) => {
         for (const field of contract.fields.filter(({ isRequired }) => isRequired))
           await check.case(`no ${field.name}`, () =>
@@ -307,7 +306,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
     "member-types": {
       title: "An id, a name or a tag of another type is rejected.",
       generalTitle: "An id or another member of another type is rejected.",
-      required: byContract(openapi(newPlantSchema), openapi(plantSchema)),
+      required: byContract(newPlantSchema, plantSchema),
       run: async (check) => {
         const withTag = () => check.create(check.plant("Monstera", "tropical"));
         const withEvery = () => check.create(contents.fullPlant(check.id()).body);
@@ -330,7 +329,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
     },
     "error-members": {
       title: "The body of every 400 is JSON and an Error: `error`, an int32, and `message`, a string.",
-      required: byContract(openapi(`${operation}.responses.400`), openapi(errorSchema)),
+      required: byContract(`${operation}.responses.400`, errorSchema),
       ...ofEveryResponse(
         ({ status }, request) => status === 400 && isCreate(request),
         (response) => {
@@ -348,7 +347,7 @@ export function robustnessRules(contents: Contents): readonly Rule[] {
   return rulesOf(contents, "contract", {
     "no-server-error": {
       title: "No JSON in the body gets a status of 500 or more.",
-      required: byContract(openapi(`${operation}.responses`), openapi(newPlantSchema)),
+      required: byContract(`${operation}.responses`, newPlantSchema),
       run: async (check) => {
         const nested = `${"[".repeat(check.longLength / 2)}${"]".repeat(check.longLength / 2)}`;
         const bodies = {

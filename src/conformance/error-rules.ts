@@ -14,7 +14,7 @@ import {
   parseObject,
 } from "./expectations.ts";
 import { chunked, chunkedHeaders, type RequestParts } from "./request-parts.ts";
-import { byDecision, decision, openapi, placesIn, type Rule, rfc, rulesOf, unfitReasons } from "./rule.ts";
+import { byDecision, decision, placesIn, type Rule, rfc, rulesOf, unfitReasons } from "./rule.ts";
 import type { RuleContext } from "./rule-context.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 
@@ -115,7 +115,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
   const noToken = access.isOpen && unfitReasons.noToken;
   const { operation, errorCode } = placesIn(contract);
   const responses = `${operation}.responses`;
-  const unauthorized = openapi(`${responses}.401`);
+  const unauthorized = `${responses}.401`;
   const escapedTexts = ["Monst\\u0000era", "\\ud800", "🌱\\udc00", "\\udc00\\ud800"];
   const takes = (field: Field | undefined) => (text: string) =>
     field?.type.kind === "text" && field.type.parse(JSON.parse(`"${text}"`)) !== undefined;
@@ -127,7 +127,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
         "The body of every error is JSON with error, its status times 100 plus a detail, and message only.",
       generalTitle:
         "The body of every error is JSON with the members of the contract's errors; a code is its status times 100 plus a detail.",
-      required: byDecision(openapi(errorCode), openapi(`${responses}.default`)),
+      required: byDecision(errorCode, `${responses}.default`),
       ...ofEveryResponse(
         ({ status }, { method }) => status >= 400 && method !== "HEAD",
         (response) => {
@@ -150,7 +150,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
     },
     "invalid-json": {
       title: "A body that is not JSON gets 40001.",
-      required: byDecision(openapi(`${responses}.400`), rfc(8259, "2")),
+      required: byDecision(`${responses}.400`, rfc(8259, "2")),
       run: (check) => {
         const levels = check.longLength;
         const nested = { "open brackets": "[".repeat(levels), "open braces": '{"a":'.repeat(levels / 5) };
@@ -159,12 +159,12 @@ export function errorRules(contents: Contents): readonly Rule[] {
     },
     "invalid-utf8": {
       title: "A body that is not UTF-8 gets 40001.",
-      required: byDecision(openapi(`${responses}.400`), rfc(8259, "8.1"), rfc(3629, "3")),
+      required: byDecision(`${responses}.400`, rfc(8259, "8.1"), rfc(3629, "3")),
       run: (check) => expectCodes(check, invalidUtf8(contents), "invalidJson"),
     },
     "invalid-plant": {
       title: "JSON that is not a NewPlant gets 40002.",
-      required: byDecision(wrongFields, openapi(`${responses}.400`)),
+      required: byDecision(wrongFields, `${responses}.400`),
       run: (check) => expectCodes(check, invalidPlants(contents), "invalidPlant"),
     },
     "message-names-fields": {
@@ -211,7 +211,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
     conflict: {
       unfit: serverIds || (!contents.hasTwoTitles && unfitReasons.oneContent),
       title: "The message of 40009 names the id, exact to the last digit.",
-      required: byDecision(decision("The same id with different content"), openapi(`${responses}.400`)),
+      required: byDecision(decision("The same id with different content"), `${responses}.400`),
       run: async (check) => {
         const [, id] = check.idGroup();
         await check.expectPlant(id, "Monstera");
@@ -311,7 +311,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
     },
     "unknown-path": {
       title: "With a token, an unknown path gets 40400.",
-      required: byDecision(openapi(`${responses}.404`), orderOfChecks),
+      required: byDecision(`${responses}.404`, orderOfChecks),
       run: async (check) => {
         // Not /plants/1: a server may offer more operations than this one.
         const other = path === path.toUpperCase() ? path.toLowerCase() : path.toUpperCase();
@@ -323,7 +323,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
     },
     "other-method": {
       title: "A method that is not offered gets 40500, and an Allow with POST.",
-      required: byDecision(openapi(`${responses}.405`), rfc(9110, "15.5.6")),
+      required: byDecision(`${responses}.405`, rfc(9110, "15.5.6")),
       // Neither PUT nor DELETE: a service that has more operations may lose its plants.
       run: (check) =>
         check.each(["GET", "PATCH"], async (method) => {
@@ -337,7 +337,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
     },
     "media-type": {
       title: "A Content-Type that is missing or not application/json in UTF-8 gets 41500.",
-      required: byDecision(openapi(`${responses}.415`), rfc(9110, "15.5.16")),
+      required: byDecision(`${responses}.415`, rfc(9110, "15.5.16")),
       run: async (check) => {
         const contentTypes = [
           null,
@@ -356,7 +356,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
     },
     "too-large": {
       title: "A body over the limit, 1 MiB by default, gets 41300, also in chunks.",
-      required: byDecision(openapi(`${responses}.413`), rfc(9110, "15.5.14")),
+      required: byDecision(`${responses}.413`, rfc(9110, "15.5.14")),
       run: async (check) => {
         const { body } = check.plantOfLength(check.target.bodyBytesMax + 1);
         const sendChunked = (plant: string) => check.create(chunked([plant]), chunkedHeaders);
@@ -370,7 +370,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
     },
     "retry-after": {
       title: "429 has the error 42900, 503 the error 50300, and both have Retry-After.",
-      required: byDecision(openapi(`${responses}.429`), openapi(`${responses}.503`), rfc(6585, "4")),
+      required: byDecision(`${responses}.429`, `${responses}.503`, rfc(6585, "4")),
       every: {
         concerns: ({ status }) => status === 429 || status === 503,
         expect: (response) => {

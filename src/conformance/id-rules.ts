@@ -12,17 +12,7 @@ import {
 } from "./expectations.ts";
 import { hasNegative, isAllInt64, isWide } from "./id-limits.ts";
 import { getById } from "./operation-rules.ts";
-import {
-  byContract,
-  byDecision,
-  decision,
-  openapi,
-  placesIn,
-  type Rule,
-  rfc,
-  rulesOf,
-  unfitReasons,
-} from "./rule.ts";
+import { byContract, byDecision, decision, placesIn, type Rule, rfc, rulesOf, unfitReasons } from "./rule.ts";
 import { type RuleContext, takenOrRejected } from "./rule-context.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 
@@ -89,7 +79,7 @@ export function idRules(contents: Contents): readonly Rule[] {
   const { limitedIds, oneContent } = unfitReasons;
   const isAlike = !hasTwoTitles && oneContent;
   const signs = hasNegativeIds ? { positive: 1n, negative: -1n } : { positive: 1n };
-  const idSchema = openapi(placesIn(contents.contract).newPlantSchema);
+  const idSchema = placesIn(contents.contract).newPlantSchema;
   return rulesOf(contents, "ids", {
     limits: {
       unfit: !hasAllIds && limitedIds,

@@ -10,17 +10,7 @@ import {
   type PlantFields,
   parseObject,
 } from "./expectations.ts";
-import {
-  byContract,
-  byDecision,
-  decision,
-  openapi,
-  placesIn,
-  type Rule,
-  rfc,
-  rulesOf,
-  unfitReasons,
-} from "./rule.ts";
+import { byContract, byDecision, decision, placesIn, type Rule, rfc, rulesOf, unfitReasons } from "./rule.ts";
 import type { RuleContext } from "./rule-context.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 
@@ -72,7 +62,7 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
         .filter(([, pair]) => pair.every((text) => contents.takesTitle(text))),
     );
   const { operation, success, newPlantSchema } = placesIn(contract);
-  const response400 = openapi(`${operation}.responses.400`);
+  const response400 = `${operation}.responses.400`;
   return rulesOf(contents, "idempotence", {
     "same-again": {
       title: "The same plant again gets 200 and the same Plant, also if the first response was lost.",
@@ -164,7 +154,7 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
     "race-of-different": {
       unfit: oneContent || (!contract.returnsBody && unfitReasons.noBody),
       title: "Of concurrent creates with one id one content is accepted, where a taken id is rejected.",
-      required: byContract(openapi(newPlantSchema), race),
+      required: byContract(newPlantSchema, race),
       run: async (check) => {
         await check.skipUnlessConflicts();
         for (let round = 0; round < raceRounds; round++) {
@@ -213,7 +203,7 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
     "concurrent-stored": {
       unfit: oneContent,
       title: "Concurrent creates that are accepted are stored: their ids are taken afterwards.",
-      required: byContract(openapi(newPlantSchema), decision("When 200 is sent")),
+      required: byContract(newPlantSchema, decision("When 200 is sent")),
       run: async (check) => {
         await check.skipUnlessConflicts();
         const ids = Array.from({ length: raceRequests }, () => check.id());
@@ -230,7 +220,7 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
     "rejected-not-stored": {
       unfit: oneContent,
       title: "A rejected plant is not stored: its id, and those around it, are free afterwards.",
-      required: byContract(openapi(success), response400),
+      required: byContract(success, response400),
       run: async (check) => {
         await check.skipUnlessConflicts();
         const optional = group ?? contract.fields.find(({ isRequired }) => !isRequired);

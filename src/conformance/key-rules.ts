@@ -3,7 +3,7 @@
 
 import type { Contents } from "./contents.ts";
 import { createdId, expectClientError, expectThat, textOf } from "./expectations.ts";
-import { byContract, byDecision, decision, openapi, placesIn, type Rule, rulesOf } from "./rule.ts";
+import { byContract, byDecision, decision, placesIn, type Rule, rulesOf } from "./rule.ts";
 import type { RuleContext } from "./rule-context.ts";
 
 /** Enough races to hit a gap of 20 µs between a check and an insert. */
@@ -22,7 +22,7 @@ export function keyRules(contents: Contents): readonly Rule[] {
     "new-id-each": {
       applies: applies && !contents.contract.requiresKey,
       title: "Two creates without a key are two plants.",
-      required: byContract(openapi(operation), openapi(success)),
+      required: byContract(operation, success),
       run: async (check) => {
         const ids = new Set<string>();
         for (let time = 0; time < 5; time++) ids.add(createdId(contents, await check.create(check.plant())));
@@ -61,7 +61,7 @@ export function keyRules(contents: Contents): readonly Rule[] {
     "key-required": {
       applies: applies && contents.contract.requiresKey,
       title: "A create without the Idempotency-Key that the contract requires is rejected.",
-      required: byContract(openapi(`${operation}.parameters`)),
+      required: byContract(`${operation}.parameters`),
       run: async (check) => expectClientError(await check.create(check.plant(), { "Idempotency-Key": null })),
     },
     "key-race": {

@@ -16,7 +16,7 @@ import {
 } from "./expectations.ts";
 import type { RequestParts } from "./request-parts.ts";
 import type { HttpResponse } from "./response-parser.ts";
-import { byContract, byStandard, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+import { byContract, byStandard, openapi, placesIn, type Rule, rfc, rulesOf } from "./rule.ts";
 import type { RuleContext } from "./rule-context.ts";
 
 const methods = { list: "GET", get: "GET", replace: "PUT", change: "PATCH", delete: "DELETE" } as const;
@@ -25,7 +25,7 @@ type Operation = Exclude<OperationName, "create">;
 /** The place of an operation of one resource in the description. */
 export function itemPlace({ document, describedPath }: Contract, operation: Operation): string {
   const item = Object.keys(document.paths ?? {}).find((each) => each.startsWith(`${describedPath}/{`));
-  return `paths.${item}.${methods[operation].toLowerCase()}`;
+  return openapi(`paths.${item}.${methods[operation].toLowerCase()}`);
 }
 
 /**
@@ -71,6 +71,7 @@ function plantsOf(contents: Contents, response: HttpResponse): readonly unknown[
 export function operationRules(contents: Contents): readonly Rule[] {
   const { contract } = contents;
   const { operations, path, list, createdName } = contract;
+  const { operation } = placesIn(contract);
   return rulesOf(contents, "contract", {
     location: {
       applies: operations.create.status === 201,
@@ -87,7 +88,7 @@ export function operationRules(contents: Contents): readonly Rule[] {
     get: {
       applies: operations.get !== undefined,
       title: "A plant that was created can be got, with the same members.",
-      required: byContract(openapi(itemPlace(contract, "get"))),
+      required: byContract(itemPlace(contract, "get")),
       run: async (check) => {
         const created = await check.create(check.plant("Monstera", "tropical"));
         const id = createdId(contents, created);
@@ -107,7 +108,7 @@ export function operationRules(contents: Contents): readonly Rule[] {
     "created-time": {
       applies: createdName !== undefined && contract.returnsBody,
       title: "The time of creation is that of the server's Date, give or take a minute.",
-      required: byContract(openapi(`paths.${contract.describedPath}.post.responses`)),
+      required: byContract(`${operation}.responses`),
       run: async (check) => {
         const response = await check.create(check.plant());
         expectAccepted(response);
@@ -146,7 +147,7 @@ export function operationRules(contents: Contents): readonly Rule[] {
     delete: {
       applies: operations.delete !== undefined && operations.get !== undefined,
       title: "A plant that was deleted cannot be got any more.",
-      required: byContract(openapi(itemPlace(contract, "delete"))),
+      required: byContract(itemPlace(contract, "delete")),
       run: async (check) => {
         const id = createdId(contents, await check.create(check.plant()));
         expectAccepted(await getById(check, id));
@@ -162,7 +163,7 @@ export function operationRules(contents: Contents): readonly Rule[] {
     "readonly-ignored": {
       applies: contract.ignored.length > 0,
       title: "A readOnly property is not taken from a client.",
-      required: byContract(openapi(`paths.${contract.describedPath}.post.requestBody`)),
+      required: byContract(`${operation}.requestBody`),
       run: async (check) => {
         const plain = check.plant();
         const response = await check.create(

@@ -94,26 +94,27 @@ export const openapi = (path: string) => `openapi.json, ${path}`;
 export const decision = (question: string) => `docs/decisions.md, "${question}"`;
 export const rfc = (number: number, section: string) => `RFC ${number}, section ${section}`;
 
-/** Where a contract says what, as paths of member names. */
+/** Where a contract says what. A path of member names may be added to each. */
 export function placesIn({ describedPath, document, errorShape, operations, words }: Contract) {
-  const operation = `paths.${describedPath}.post`;
+  const operation = openapi(`paths.${describedPath}.post`);
   const success = `${operation}.responses.${operations.create.status}`;
   const components = (document.components ?? {}) as Readonly<Record<string, object | undefined>>;
   /** A schema by its name, or the place of one that has none. */
   const schemaAt = (name: string, place: string) =>
-    Object.hasOwn(components.schemas ?? {}, name) ? `components.schemas.${name}` : place;
+    Object.hasOwn(components.schemas ?? {}, name) ? openapi(`components.schemas.${name}`) : place;
   const schemes = Object.keys(components.securitySchemes ?? {});
   const errorName =
     String(errorShape.schema?.$ref ?? "")
       .split("/")
       .at(-1) || "Error";
+  const errorSchema = openapi(`components.schemas.${errorName}`);
   const code = errorShape.members.find(([, holds]) => holds === "code")?.[0];
   return {
     operation,
     success,
     security: [...schemes.map((name) => `components.securitySchemes.${name}`), "security"].map(openapi),
-    errorSchema: `components.schemas.${errorName}`,
-    errorCode: `components.schemas.${errorName}${code === undefined ? "" : `.properties.${code}`}`,
+    errorSchema,
+    errorCode: code === undefined ? errorSchema : `${errorSchema}.properties.${code}`,
     plantSchema: schemaAt(words.one.slice(0, 1).toUpperCase() + words.one.slice(1), success),
     newPlantSchema: schemaAt(words.body, `${operation}.requestBody`),
   };
