@@ -4,30 +4,17 @@ import type { Contents } from "./contents.ts";
 import { parseObject } from "./expectations.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import { RuleViolation } from "./rule-ends.ts";
-
-/** How a server responds to another plant with an id that is taken. */
-export interface Conflict {
-  /** Whether it accepts the other plant, as a mock does, and does not return the stored one. */
-  readonly isAccepted: boolean;
-  /** Whether a response is a conflict; undefined if an invalid body gets the same. */
-  readonly recognize: (response: HttpResponse) => boolean | undefined;
-}
-
-interface Server {
-  readonly contents: Contents;
-  /** An id that no other request has. */
-  id(): bigint;
-  create(body: string): Promise<HttpResponse>;
-}
+import type { Conflict } from "./run-state.ts";
+import type { TestClient } from "./test-client.ts";
 
 /** Recognizes a conflict by its status, and its body without numbers. */
-export async function learnConflict(server: Server): Promise<Conflict> {
-  const { contents } = server;
-  const id = server.id();
-  await server.create(contents.plantJson(id, "Monstera"));
-  const conflict = await server.create(contents.plantJson(id, "Ficus"));
-  const invalid = await server.create(
-    contents.isWrong(contents.title, "[5]") ? contents.plantTitled("[5]", server.id()) : "[]",
+export async function learnConflict(client: TestClient): Promise<Conflict> {
+  const { contents } = client;
+  const id = client.id();
+  await client.create(contents.plantJson(id, "Monstera"));
+  const conflict = await client.create(contents.plantJson(id, "Ficus"));
+  const invalid = await client.create(
+    contents.isWrong(contents.title, "[5]") ? contents.plantTitled("[5]", client.id()) : "[]",
   );
   const isAlike = textWithoutNumbers(invalid) === textWithoutNumbers(conflict);
   return {

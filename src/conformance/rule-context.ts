@@ -2,7 +2,7 @@
 // expect something.
 
 import type { ErrorCode } from "../core/contract/errors.ts";
-import { type Conflict, learnConflict } from "./conflict.ts";
+import { learnConflict } from "./conflict.ts";
 import {
   type ErrorFields,
   expectClientError,
@@ -16,6 +16,7 @@ import type { RequestParts } from "./request-parts.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import { RuleCases } from "./rule-cases.ts";
 import { RuleSkipped } from "./rule-ends.ts";
+import type { Conflict } from "./run-state.ts";
 import { TestClient } from "./test-client.ts";
 
 export class RuleContext extends RuleCases {

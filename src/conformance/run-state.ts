@@ -1,8 +1,8 @@
 // What all rules of a run share: the server under test, the contract, the ids, and what was learnt.
 
-import type { Conflict } from "./conflict.ts";
 import type { Contents } from "./contents.ts";
 import type { IdSource } from "./ids.ts";
+import type { HttpResponse } from "./response-parser.ts";
 import type { Address, ConnectionLimits } from "./tested-connection.ts";
 import type { Watch } from "./watch.ts";
 
@@ -10,6 +10,14 @@ export interface Target extends Address {
   readonly token: string;
   /** The size in bytes above which a body is 41300. */
   readonly bodyBytesMax: number;
+}
+
+/** How a server responds to another plant with an id that is taken. */
+export interface Conflict {
+  /** Whether it accepts the other plant, as a mock does, and does not return the stored one. */
+  readonly isAccepted: boolean;
+  /** Whether a response is a conflict; undefined if an invalid body gets the same. */
+  readonly recognize: (response: HttpResponse) => boolean | undefined;
 }
 
 export interface RunState {

@@ -104,13 +104,12 @@ export class TestClient {
       const { status } = response;
       if (status !== 429 && status !== 503) return response;
       const waitMs = retryAfterMs(response);
-      if (retries < busyRetriesMax && waitMs <= retryMsMax) {
-        await wait(waitMs);
-        continue;
+      if (retries === busyRetriesMax || waitMs > retryMsMax) {
+        // A server may always be over its limits, but a rate is a setting of its operator.
+        if (status === 503) return response;
+        throw new RuleSkipped("the server limits the rate: it responded with 429");
       }
-      // A server may always be over its limits, but a rate is a setting of its operator.
-      if (status === 503) return response;
-      throw new RuleSkipped("the server limits the rate: it responded with 429");
+      await wait(waitMs);
     }
   }
 
