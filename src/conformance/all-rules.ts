@@ -5,11 +5,12 @@ import { contractRules, robustnessRules } from "./contract-rules.ts";
 import { editRules } from "./edit-rules.ts";
 import { errorRules } from "./error-rules.ts";
 import { httpRules } from "./http-rules.ts";
-import { idRules, textIdRules } from "./id-rules.ts";
+import { idRules } from "./id-rules.ts";
 import { idempotenceRules } from "./idempotence-rules.ts";
 import { keyRules } from "./key-rules.ts";
 import { operationRules } from "./operation-rules.ts";
 import { allUnfit, type Basis, type Rule, unfitReasons } from "./rule.ts";
+import { textIdRules } from "./text-id-rules.ts";
 
 /** The rules that apply to a contract, and those that have nothing to try with it. */
 export function rulesFor(contents: Contents): readonly Rule[] {
