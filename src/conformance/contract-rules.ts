@@ -271,8 +271,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
             const accepted = await check.exchange(connection, { body: check.plant(), headers });
             expectAccepted(accepted);
             const other = { ...headers, ...contents.credentials(sent) };
-            connection.write(check.requestBytes({ body: check.plant(), headers: other }));
-            const response = await check.responseOrClose(connection);
+            const response = await check.exchangeOrClose(connection, { body: check.plant(), headers: other });
             if (response !== undefined) expectClientError(response);
           }),
         );

@@ -96,8 +96,7 @@ export function httpRules(contents: Contents): readonly Rule[] {
             body: `{"x":"${"x".repeat(5_000)}"}`,
             headers: { ...keptOpen, ...contents.credentials(null) },
           });
-          connection.write(check.requestBytes({ body: check.plant(), headers: keptOpen }));
-          const next = await check.responseOrClose(connection);
+          const next = await check.exchangeOrClose(connection, { body: check.plant(), headers: keptOpen });
           if (next !== undefined) expectAccepted(next);
         }),
     },
@@ -204,8 +203,7 @@ export function httpRules(contents: Contents): readonly Rule[] {
         check.connected(async (connection) => {
           const body = chunked([check.plant()]);
           const headers = { ...keptOpen, ...chunkedHeaders, "Content-Length": "5" };
-          connection.write(check.requestBytes({ body, headers }));
-          const response = await check.responseOrClose(connection);
+          const response = await check.exchangeOrClose(connection, { body, headers });
           if (response !== undefined && response.status !== 400) expectAccepted(response);
           expectThat(
             await connection.closesWithin(closeMsMax),
@@ -246,8 +244,7 @@ export function httpRules(contents: Contents): readonly Rule[] {
       required: byStandard(rfc(9110, "9.1"), rfc(9110, "15.6.2")),
       run: (check) =>
         check.connected(async (connection) => {
-          connection.write(check.requestBytes({ method: "BREW" }));
-          const response = await check.responseOrClose(connection, "BREW");
+          const response = await check.exchangeOrClose(connection, { method: "BREW" });
           if (response !== undefined && response.status !== 501) expectClientError(response);
         }),
     },

@@ -132,6 +132,12 @@ export class TestClient {
     return this.response(connection, parts);
   }
 
+  /** Sends a request, and returns its response; undefined if the server closes the connection instead. */
+  exchangeOrClose(connection: Connection, parts: RequestParts): Promise<HttpResponse | undefined> {
+    connection.write(this.requestBytes(parts));
+    return this.responseOrClose(connection, parts.method);
+  }
+
   /** The next response on a connection. Throws a RuleViolation if there is none. */
   async response(connection: Connection, parts?: RequestParts): Promise<HttpResponse> {
     const response = await this.#receive(connection, parts);
