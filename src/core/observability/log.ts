@@ -1,9 +1,10 @@
 // The log: events as lines on standard error, without tokens and fields of plants.
 
 import { SonicBoom } from "sonic-boom";
-import { errorRegistry, isErrorCode } from "../contract/errors.ts";
 import { FixedWindowLimiter } from "./fixed-window-limiter.ts";
-import { formatEvent, formatRequest } from "./readable-lines.ts";
+import { jsonFormat } from "./json-lines.ts";
+import { type LineFormat, type LoggedEvent, type LogLevel, lineOf, logLevels } from "./log-lines.ts";
+import { readableFormat } from "./readable-lines.ts";
 import type { Clock, RequestRecord, ServerEvent } from "./server-event.ts";
 
 export interface LogOptions {
@@ -11,7 +12,7 @@ export interface LogOptions {
   /** Whether readable lines have colours. */
   readonly colours: boolean;
   /** Less severe lines are not logged. */
-  readonly level: (typeof levels)[number];
+  readonly level: LogLevel;
   /** At most this many lines of requests in a second; 0 for none. */
   readonly accessLinesPerSecond: number;
   readonly now: Clock;
@@ -29,12 +30,9 @@ const pathCharactersMax = 200;
 
 const endMsMax = 1_000;
 
-/** The most severe first. */
-const levels = ["error", "warn", "info"] as const;
-
 export class Log {
   readonly #format: LineFormat;
-  readonly #levels: readonly LogOptions["level"][];
+  readonly #levels: readonly LogLevel[];
   readonly #accessLimiter: FixedWindowLimiter;
   /** Keyed by the message of a line. */
   readonly #throttles = new Map<string, FixedWindowLimiter>();
@@ -46,9 +44,8 @@ export class Log {
   constructor(options: LogOptions) {
     const { format, level, accessLinesPerSecond, now } = options;
     this.#output = options.output ?? openStandardError();
-    const { stream } = this.#output;
-    this.#format = format === "json" ? jsonFormat(stream) : readableFormat(options, stream);
-    this.#levels = levels.slice(0, levels.indexOf(level) + 1);
+    this.#format = format === "json" ? jsonFormat : readableFormat(options.colours);
+    this.#levels = logLevels.slice(0, logLevels.indexOf(level) + 1);
     this.#now = now;
     this.#accessLimiter = new FixedWindowLimiter(accessLinesPerSecond, 1_000);
   }
@@ -56,7 +53,7 @@ export class Log {
   handle(event: ServerEvent): void {
     if (this.#ending !== undefined) return;
     if (event.kind === "requestCompleted") this.#logRequest(event.request);
-    else if (event.kind !== "batchCommitted") this.#write(event);
+    else if (event.kind !== "batchCommitted") this.#logEvent(event);
   }
 
   /**
@@ -73,15 +70,20 @@ export class Log {
     const suppressed = this.#accessLimiter.tryAcquire(request.endedAt);
     if (suppressed === undefined) return;
     const path = request.path.slice(0, pathCharactersMax);
-    this.#format.writeRequest({ ...request, path }, suppressed || undefined);
+    this.#write(this.#format.request({ ...request, path }, suppressed || undefined, new Date()));
   }
 
-  #write(event: LoggedEvent): void {
-    const { level, message, fields } = toLine(event);
+  #logEvent(event: LoggedEvent): void {
+    const { level, message, fields } = lineOf(event);
     if (!this.#levels.includes(level)) return;
     const suppressed = level === "info" ? 0 : this.#throttle(message);
     if (suppressed === undefined) return;
-    this.#format.write({ level, message, fields: { ...fields, suppressed: suppressed || undefined } });
+    const line = { level, message, fields: { ...fields, suppressed: suppressed || undefined } };
+    this.#write(this.#format.event(line, new Date()));
+  }
+
+  #write(line: string): void {
+    this.#output.stream.write(`${line}\n`);
   }
 
   /** Returns how many lines with this message were suppressed, or undefined if this one is too. */
@@ -90,84 +92,6 @@ export class Log {
     this.#throttles.set(message, limiter);
     return limiter.tryAcquire(this.#now());
   }
-}
-
-interface Line {
-  readonly level: LogOptions["level"];
-  readonly message: string;
-  readonly fields: Readonly<Record<string, unknown>>;
-}
-
-type LoggedEvent = Exclude<ServerEvent, { readonly kind: "requestCompleted" | "batchCommitted" }>;
-
-const lines: {
-  readonly [Kind in LoggedEvent["kind"]]: (event: Extract<LoggedEvent, { readonly kind: Kind }>) => Line;
-} = {
-  storeUnavailable: ({ reason }) =>
-    line("warn", "store unavailable; creates get 503 until it can commit again", { reason }),
-  operationFailed: ({ operation, reason }) =>
-    line("warn", "the store failed an operation", { operation, reason }),
-  storeWaiting: ({ waitingFor }) => line("warn", "waiting for the store", { reason: waitingFor }),
-  tokenReloadFailed: ({ reason }) =>
-    line("warn", "the tokens cannot be read; those that are known stay accepted", { reason }),
-  traceExportFailed: ({ reason }) => line("warn", "trace export failed; the spans are lost", { reason }),
-  connectionsShed: ({ open }) =>
-    line("warn", "too many connections; idle ones are closed, others after their next response", {
-      reason: `${open} are open`,
-    }),
-  jwksRefreshFailed: ({ reason }) => line("warn", "JWKS refresh failed; cached keys stay in use", { reason }),
-  storeFailed: ({ reason }) => line("error", "store failed, the server exits", { reason }),
-  notice: ({ message, fields }) => line("info", message, fields),
-  internalError: ({ requestId, error }) =>
-    line("error", "internal error", { requestId, ...errorFields(error) }),
-};
-
-function toLine(event: LoggedEvent): Line {
-  const render = lines[event.kind] as (event: LoggedEvent) => Line;
-  return render(event);
-}
-
-function line(level: Line["level"], message: string, fields: Line["fields"]): Line {
-  return { level, message, fields };
-}
-
-interface LineFormat {
-  writeRequest(request: Readonly<RequestRecord>, suppressed: number | undefined): void;
-  write(line: Line): void;
-}
-
-function jsonFormat(stream: LogOutput["stream"]): LineFormat {
-  const write = ({ level, fields, message: msg }: Line) =>
-    stream.write(`${JSON.stringify({ level, time: new Date(), ...fields, msg })}\n`);
-  return {
-    writeRequest(request, suppressed) {
-      const { requestId, method, path, status, result, message, caller, startedAt, endedAt } = request;
-      const fields = {
-        requestId,
-        method,
-        path,
-        status,
-        ...(isErrorCode(result) ? { error: errorRegistry[result].error, message } : { result }),
-        token: caller,
-        ms: Number((endedAt - startedAt).toFixed(3)),
-        suppressed,
-      };
-      write(line("info", `${method} ${path} ${status}`, fields));
-    },
-    write,
-  };
-}
-
-/** For people, in local time. */
-function readableFormat({ colours }: LogOptions, stream: LogOutput["stream"]): LineFormat {
-  return {
-    writeRequest(request, suppressed) {
-      stream.write(`${formatRequest(request, suppressed, new Date(), colours)}\n`);
-    },
-    write({ level, message, fields }) {
-      stream.write(`${formatEvent(level, message, fields, new Date(), colours)}\n`);
-    },
-  };
 }
 
 export interface LogOutput {
@@ -195,11 +119,4 @@ function openStandardError(): LogOutput {
     return isWritten;
   };
   return { stream, end };
-}
-
-/** Only message and stack: a database's error also has the row that it failed on. */
-function errorFields(error: unknown): { error: string; stack: string | undefined } {
-  return error instanceof Error
-    ? { error: error.message, stack: error.stack }
-    : { error: String(error), stack: undefined };
 }

@@ -1,51 +1,41 @@
-// The lines of the log for people: `22:43:50 POST /plants 200 created 33 ms token=ci`.
+// The lines of the log for people, in local time: `22:43:50 POST /plants 200 created 33 ms token=ci`.
 
 import { errorRegistry, isErrorCode } from "../contract/errors.ts";
-import type { RequestRecord } from "./server-event.ts";
+import type { LineFormat } from "./log-lines.ts";
 import { type Colour, paint, printable } from "./terminal.ts";
 
-/** @param suppressed the requests before this one that have no line. */
-export function formatRequest(
-  request: Readonly<RequestRecord>,
-  suppressed: number | undefined,
-  time: Date,
-  colours: boolean,
-): string {
-  const { method, path, status, result, message, caller: token, startedAt, endedAt } = request;
-  const outcome = isErrorCode(result) ? errorRegistry[result].error : result;
-  const parts = [
-    `${method} ${printable(path)}`,
-    result === "clientAborted"
-      ? paint("client aborted", "yellow", colours)
-      : paint(`${status} ${outcome}`, colourOf(status), colours),
-    formatMs(endedAt - startedAt),
-    ...formatFields({ token, suppressed }),
-  ].join(" ");
-  return withTime(message === undefined ? parts : `${parts}: ${printable(message)}`, time, colours);
-}
-
-/** A line of another event. A stack follows, indented. */
-export function formatEvent(
-  level: "info" | "warn" | "error",
-  message: string,
-  { stack, ...fields }: Readonly<Record<string, unknown>>,
-  time: Date,
-  colours: boolean,
-): string {
+export function readableFormat(colours: boolean): LineFormat {
+  const withTime = (text: string, time: Date) => {
+    const numbers = [time.getHours(), time.getMinutes(), time.getSeconds()];
+    const clock = numbers.map((number) => String(number).padStart(2, "0")).join(":");
+    return `${paint(clock, "dim", colours)} ${text}`;
+  };
   const prefix = {
     info: "",
     warn: paint("warning: ", "yellow", colours),
     error: paint("error: ", "red", colours),
   };
-  const line = [prefix[level] + message, ...formatFields(fields)].join(" ");
-  const frames = typeof stack === "string" ? stack.split("\n").map((frame) => `  ${printable(frame)}`) : [];
-  return [withTime(line, time, colours), ...frames].join("\n");
-}
-
-function withTime(text: string, time: Date, colours: boolean): string {
-  const numbers = [time.getHours(), time.getMinutes(), time.getSeconds()];
-  const clock = numbers.map((number) => String(number).padStart(2, "0")).join(":");
-  return `${paint(clock, "dim", colours)} ${text}`;
+  return {
+    request({ method, path, status, result, message, caller: token, startedAt, endedAt }, suppressed, time) {
+      const outcome = isErrorCode(result) ? errorRegistry[result].error : result;
+      const parts = [
+        `${method} ${printable(path)}`,
+        result === "clientAborted"
+          ? paint("client aborted", "yellow", colours)
+          : paint(`${status} ${outcome}`, colourOf(status), colours),
+        formatMs(endedAt - startedAt),
+        ...formatFields({ token, suppressed }),
+      ].join(" ");
+      return withTime(message === undefined ? parts : `${parts}: ${printable(message)}`, time);
+    },
+    /** A stack follows its line, indented. */
+    event({ level, message, fields: { stack, ...fields } }, time) {
+      const line = [prefix[level] + message, ...formatFields(fields)].join(" ");
+      const frames =
+        typeof stack === "string" ? stack.split("\n").map((frame) => `  ${printable(frame)}`) : [];
+      return [withTime(line, time), ...frames].join("\n");
+    },
+  };
 }
 
 /** `name=value` for each field with a value, in quotes if it has a space or a quote. */

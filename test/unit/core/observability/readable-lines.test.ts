@@ -1,7 +1,8 @@
 // The lines of the log for people, without a server.
 
 import { expect, test } from "bun:test";
-import { formatEvent, formatRequest } from "../../../../src/core/observability/readable-lines.ts";
+import type { LogLine } from "../../../../src/core/observability/log-lines.ts";
+import { readableFormat } from "../../../../src/core/observability/readable-lines.ts";
 import type { RequestRecord } from "../../../../src/core/observability/server-event.ts";
 
 const time = new Date(2026, 10, 21, 22, 43, 5);
@@ -18,7 +19,11 @@ const request: RequestRecord = {
 };
 
 function lineOf(differing: Partial<RequestRecord> = {}, colours = false, suppressed?: number): string {
-  return formatRequest({ ...request, ...differing }, suppressed, time, colours);
+  return readableFormat(colours).request({ ...request, ...differing }, suppressed, time);
+}
+
+function eventLine(line: LogLine, colours = false): string {
+  return readableFormat(colours).event(line, time);
 }
 
 test("a request is one line: time, request, status, result, duration, token", () => {
@@ -52,17 +57,19 @@ test("colours are the status's, and only where they are allowed", () => {
   ] as const)
     expect(lineOf({ status }, true)).toContain(`\x1b[${code}m${status} created\x1b[0m`);
   expect(Bun.stripANSI(lineOf({}, true))).toBe(lineOf());
-  expect(formatEvent("warn", "slow", {}, time, true)).toContain("\x1b[33mwarning: \x1b[0mslow");
+  expect(eventLine({ level: "warn", message: "slow", fields: {} }, true)).toContain(
+    "\x1b[33mwarning: \x1b[0mslow",
+  );
 });
 
 test("an event has its severity where it is one, its fields, and a stack below it", () => {
-  expect(formatEvent("info", "stopped", {}, time, false)).toBe("22:43:05 stopped");
+  expect(eventLine({ level: "info", message: "stopped", fields: {} })).toBe("22:43:05 stopped");
   const fields = { reason: 'no "disk"', limit: 7, absent: undefined };
-  expect(formatEvent("warn", "store unavailable", fields, time, false)).toBe(
+  expect(eventLine({ level: "warn", message: "store unavailable", fields })).toBe(
     String.raw`22:43:05 warning: store unavailable reason="no \"disk\"" limit=7`,
   );
   const failed = { requestId: "a-1", error: "x", stack: "Error: x\n    at y" };
-  expect(formatEvent("error", "internal error", failed, time, false).split("\n")).toEqual([
+  expect(eventLine({ level: "error", message: "internal error", fields: failed }).split("\n")).toEqual([
     "22:43:05 error: internal error requestId=a-1 error=x",
     "  Error: x",
     "      at y",
