@@ -8,7 +8,7 @@ import { decodePercent } from "../core/contract/percent-encoding.ts";
 import { parsePlantJson, plantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { withArticle } from "../core/contract/words.ts";
-import { errorOfOutcome } from "../core/http/exchange.ts";
+import { errorOfOutcome } from "../core/http/create-errors.ts";
 import type { Notice } from "../core/observability/server-event.ts";
 import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import { type EditCounts, EditRun, type HistoryEntry, listEdits, undoRun } from "../operations/edits.ts";

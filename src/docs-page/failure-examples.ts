@@ -4,13 +4,19 @@ import { invalidTokenError, missingTokenError } from "../core/auth/authenticator
 import { unknownToken } from "../core/auth/token-cache.ts";
 import { type Contract, type Plant, withValue } from "../core/contract/contract.ts";
 import { apiErrorMembers } from "../core/contract/error-shape.ts";
-import { ApiError, type ErrorCode, errorRegistry, isErrorCode } from "../core/contract/errors.ts";
+import {
+  ApiError,
+  type ErrorCode,
+  errorRegistry,
+  internalError,
+  isErrorCode,
+} from "../core/contract/errors.ts";
 import { bodyJson, conflictError, parsePlantJson } from "../core/contract/plant.ts";
 import type { Access } from "../core/contract/security.ts";
 import { uncapitalized } from "../core/contract/words.ts";
+import { overloaded } from "../core/http/create-errors.ts";
 import { createOperation } from "../core/http/create-plant.ts";
 import { checkPreconditions, entityTag } from "../core/http/entity-tag.ts";
-import { internalError, overloaded } from "../core/http/exchange.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { type Route, routerOf } from "../core/http/router.ts";
 import { notServed, unservedOperations } from "../core/http/unserved-operations.ts";

@@ -77,3 +77,13 @@ export function unavailable(failedAction: string): ApiError {
   const message = `${failedAction}; retrying in ${retryAfterSeconds} second is safe.`;
   return new ApiError("unavailable", message, { retryAfterSeconds });
 }
+
+/**
+ * `internalError`, of a request that has met an exception.
+ *
+ * @param isRepeatable whether sending it again cannot do the same twice.
+ */
+export function internalError(isRepeatable = true): ApiError {
+  const advice = isRepeatable ? " Sending the request again is safe." : "";
+  return new ApiError("internalError", `Internal error; the server's log has the details.${advice}`);
+}

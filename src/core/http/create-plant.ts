@@ -6,7 +6,8 @@ import { ApiError } from "../contract/errors.ts";
 import { parsePlant, sampleBody } from "../contract/plant.ts";
 import type { IdFormat, PlantId } from "../contract/plant-id.ts";
 import { checkMediaType } from "./body-reader.ts";
-import { type Exchange, overloaded } from "./exchange.ts";
+import { overloaded } from "./create-errors.ts";
+import type { Exchange } from "./exchange.ts";
 import { idempotencyKey, idOfKey } from "./new-ids.ts";
 import type { Operation, OperationServices } from "./operation.ts";
 

@@ -3,15 +3,16 @@
 
 import type { Caller } from "../auth/caller.ts";
 import type { Contract, Plant } from "../contract/contract.ts";
-import { ApiError, statusOf, unavailable } from "../contract/errors.ts";
-import { conflictError } from "../contract/plant.ts";
+import { type ApiError, internalError, statusOf, unavailable } from "../contract/errors.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { hasLongBody } from "../long-body.ts";
 import type { Clock, Emit, RequestRecord, Result } from "../observability/server-event.ts";
 import type { CreateOutcome, PendingCreate } from "../store/group-commit.ts";
 import { type BodyOwner, noSlot } from "./body-reader.ts";
+import { errorOfOutcome, type IdSource, unreadable } from "./create-errors.ts";
 import { entityTag } from "./entity-tag.ts";
 import type { RateLimitResult } from "./rate-limit.ts";
+import { requestIdOf, traceIdOf } from "./request-id.ts";
 import { errorResponse, plantResponse } from "./responses.ts";
 import type { TickBudget } from "./tick-budget.ts";
 
@@ -39,16 +40,8 @@ export interface ExchangeDependencies {
   readonly emit: Emit;
 }
 
-/** The ids that are accepted from clients: without spaces, quotes and control characters. */
-const wellFormedId = /^[\w.~:+/=@-]{1,128}$/;
-
-/** W3C Trace Context, section 3.2: version, trace id, parent id, flags; ids are not all zeros. */
-const wellFormedTraceparent =
-  /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
-
 export class Exchange implements PendingCreate, BodyOwner {
   readonly request: Request;
-  /** The client's X-Request-Id, or the id of its trace, if well-formed; otherwise a new one. */
   readonly requestId: string;
   /** The client, once it is authenticated. */
   caller: Caller | undefined = undefined;
@@ -56,8 +49,7 @@ export class Exchange implements PendingCreate, BodyOwner {
   rateLimit: RateLimitResult | undefined = undefined;
   /** Set before the create is queued. */
   plant!: Plant;
-  /** Where the id of the plant is from. */
-  idSource: "body" | "key" | "server" = "body";
+  idSource: IdSource = "body";
   /** Set where the server has chosen the id: creates the plant again with another one. */
   onTakenId: (() => void) | undefined = undefined;
   reservedBytes = 0;
@@ -88,11 +80,10 @@ export class Exchange implements PendingCreate, BodyOwner {
     this.#resolve = resolve;
     this.#startedAt = shared.now();
     const { headers } = request;
-    const id = headers.get("x-request-id");
     const traceparent = headers.get("traceparent");
-    const traceId = traceparent === null ? undefined : wellFormedTraceparent.exec(traceparent)?.[1];
+    const traceId = traceIdOf(traceparent);
     this.#traceparent = traceId === undefined ? null : traceparent;
-    this.requestId = id !== null && wellFormedId.test(id) ? id : (traceId ?? shared.makeRequestId());
+    this.requestId = requestIdOf(headers.get("x-request-id"), traceId, shared.makeRequestId);
   }
 
   /** Whether the response is decided, so that no further work is needed. */
@@ -232,63 +223,4 @@ export class Exchange implements PendingCreate, BodyOwner {
     if (this.#shouldClose()) response.headers.set("Connection", "close");
     this.#resolve(response);
   }
-}
-
-/** Makes ids of a prefix and a number: 0.04 µs, against 0.06 µs for a random UUID. */
-export function requestIdMaker(): () => string {
-  const prefix = crypto.randomUUID().slice(0, 8);
-  let requests = 0;
-  return () => `${prefix}-${(++requests).toString(36)}`;
-}
-
-/** The error of a plant that was not stored, or may not be. */
-export function errorOfOutcome(
-  outcome: Exclude<CreateOutcome, "created" | "unchanged">,
-  contract: Contract,
-  plant: Plant,
-  idSource: Exchange["idSource"] = "body",
-): ApiError {
-  const { one } = contract.words;
-  switch (outcome) {
-    case "conflict":
-      return conflictError(contract, plant, idSource === "key");
-    case "overloaded":
-      return overloaded(contract);
-    case "closed":
-      return unavailable(`The server is stopping and did not store the ${one}`);
-    case "unavailable":
-      // Sent again, it would get another id.
-      if (idSource === "server")
-        return new ApiError(
-          "unavailable",
-          `The store cannot be written now, and the ${one} may be stored; look before you send it again, or send an Idempotency-Key.`,
-        );
-      return unavailable(`The store cannot be written now, and the ${one} may not be stored`);
-  }
-}
-
-/** The error of a create that finds the queue full, or its caller's share of it. */
-export function overloaded({ words }: Contract): ApiError {
-  return unavailable(`The server is overloaded and did not store the ${words.one}`);
-}
-
-/**
- * The error of a create whose time cannot be read. The plant is stored: a second create could store
- * another one.
- */
-function unreadable({ words }: Contract, { id }: Plant): ApiError {
-  return new ApiError(
-    "unavailable",
-    `The ${words.one} ${id} is stored, but the time of its creation cannot be read now; do not send it again.`,
-  );
-}
-
-/**
- * The error of a request that has met an exception.
- *
- * @param isRepeatable whether sending it again cannot do the same twice.
- */
-export function internalError(isRepeatable = true): ApiError {
-  const advice = isRepeatable ? " Sending the request again is safe." : "";
-  return new ApiError("internalError", `Internal error; the server's log has the details.${advice}`);
 }

@@ -1,0 +1,51 @@
+// The errors with which the queue and the store end a create.
+
+import type { Contract, Plant } from "../contract/contract.ts";
+import { ApiError, unavailable } from "../contract/errors.ts";
+import { conflictError } from "../contract/plant.ts";
+import type { CreateOutcome } from "../store/group-commit.ts";
+
+/** Where the id of a plant is from: its body, an Idempotency-Key, or the server. */
+export type IdSource = "body" | "key" | "server";
+
+/** The error of a plant that was not stored, or may not be. */
+export function errorOfOutcome(
+  outcome: Exclude<CreateOutcome, "created" | "unchanged">,
+  contract: Contract,
+  plant: Plant,
+  idSource: IdSource = "body",
+): ApiError {
+  const { one } = contract.words;
+  switch (outcome) {
+    case "conflict":
+      return conflictError(contract, plant, idSource === "key");
+    case "overloaded":
+      return overloaded(contract);
+    case "closed":
+      return unavailable(`The server is stopping and did not store the ${one}`);
+    case "unavailable":
+      // Sent again, it would get another id.
+      if (idSource === "server")
+        return new ApiError(
+          "unavailable",
+          `The store cannot be written now, and the ${one} may be stored; look before you send it again, or send an Idempotency-Key.`,
+        );
+      return unavailable(`The store cannot be written now, and the ${one} may not be stored`);
+  }
+}
+
+/** The error of a create that finds the queue full, or its caller's share of it. */
+export function overloaded({ words }: Contract): ApiError {
+  return unavailable(`The server is overloaded and did not store the ${words.one}`);
+}
+
+/**
+ * The error of a create whose time cannot be read. The plant is stored: a second create could store
+ * another one.
+ */
+export function unreadable({ words }: Contract, { id }: Plant): ApiError {
+  return new ApiError(
+    "unavailable",
+    `The ${words.one} ${id} is stored, but the time of its creation cannot be read now; do not send it again.`,
+  );
+}
