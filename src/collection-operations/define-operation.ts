@@ -9,8 +9,9 @@ import { toExactJson } from "../core/contract/exact-json.ts";
 import { checkMediaType } from "../core/http/body-reader.ts";
 import type { DescribedOperation } from "../core/http/described-operation.ts";
 import type { Exchange } from "../core/http/exchange.ts";
-import type { Operation, OperationServices, OperationStore } from "../core/http/operation.ts";
+import type { Operation, OperationServices } from "../core/http/operation.ts";
 import { OperatorError } from "../core/operator-error.ts";
+import type { OperationStore } from "../core/store/operation-store.ts";
 import { TurnTimeout } from "../core/store/turns.ts";
 import { type Parameters, type ParameterValues, parseParameters } from "./parameters.ts";
 

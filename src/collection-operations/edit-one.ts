@@ -7,7 +7,7 @@ import { type Contract, type Plant, valuesEqual } from "../core/contract/contrac
 import { ApiError, unavailable } from "../core/contract/errors.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { checkPreconditions } from "../core/http/entity-tag.ts";
-import type { ChangeAccess, OperationStore } from "../core/http/operation.ts";
+import type { ChangeAccess, OperationStore } from "../core/store/operation-store.ts";
 import { type Editor, EditRun } from "../operations/edits.ts";
 import { readOne, type StoredOne, toStored } from "./read-one.ts";
 

@@ -18,7 +18,7 @@ import { createOperation } from "./http/create-plant.ts";
 import { createHandler, type Handler, inProcess, withTickBudget } from "./http/handler.ts";
 import { type Certificate, PublicListener } from "./http/listener.ts";
 import { idMaker } from "./http/new-ids.ts";
-import type { Operation, OperationServices } from "./http/operation.ts";
+import type { Operation } from "./http/operation.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { requestIdMaker } from "./http/request-id.ts";
 import { errorResponse } from "./http/responses.ts";
@@ -26,8 +26,8 @@ import { unservedOperations } from "./http/unserved-operations.ts";
 import { Metrics } from "./observability/metrics.ts";
 import { type Clock, ServerEvents } from "./observability/server-event.ts";
 import { openCreateQueue, type ServerStore } from "./store/group-commit.ts";
+import { openOperationStore } from "./store/operation-store.ts";
 import type { SqlConnection } from "./store/sql-connection.ts";
-import { Turns } from "./store/turns.ts";
 
 export interface ServerOptions {
   /** An open store. The caller closes it, after `stop`. */
@@ -270,31 +270,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     stop,
     [Symbol.asyncDispose]: stop,
   };
-}
-
-/** How long a read or an edit of an operation waits for its turn. */
-const turnMsMax = 10_000;
-
-/** Opens the connections for operations' SQL, which are closed with the resources. */
-async function openOperationStore(
-  store: ServerStore,
-  single: SqlConnection,
-  resources: AsyncDisposableStack,
-): Promise<OperationServices["storeOf"]> {
-  const sql = resources.use(await store.openSql());
-  const [reads, edits] = [new Turns(turnMsMax), new Turns(turnMsMax)];
-  return (caller) => ({
-    read: {
-      dialect: sql.dialect,
-      inTime: sql.inTime,
-      query: (...query: Parameters<SqlConnection["query"]>) =>
-        reads.run(caller, () => sql.query(...query)) as Promise<never[]>,
-    },
-    // One after the other: on SQLite the batches of creates wait for edits that are queued.
-    edit: (some, run) => edits.run(caller, () => store.edit(some, run)),
-    change: (work) =>
-      edits.run(caller, () => work({ read: single, edit: (some, run) => store.edit(some, run) })),
-  });
 }
 
 /** Reads when a plant was created. */

@@ -7,8 +7,7 @@ import { ApiError } from "../contract/errors.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { Access } from "../contract/security.ts";
 import type { CreateQueue } from "../store/group-commit.ts";
-import type { PlantStore } from "../store/plant-store.ts";
-import type { SqlConnection } from "../store/sql-connection.ts";
+import type { OperationStore } from "../store/operation-store.ts";
 import type { BodyReader } from "./body-reader.ts";
 import type { DescribedOperation } from "./described-operation.ts";
 import type { Exchange } from "./exchange.ts";
@@ -55,18 +54,6 @@ export interface OperationServices {
   readonly groupCommit: Pick<CreateQueue, "create" | "isFullFor">;
   /** Reads and edits for a caller; undefined if nothing needs them. */
   readonly storeOf: ((callerKey: string) => OperationStore) | undefined;
-}
-
-/** The store as an operation uses it: callers take turns. */
-export interface OperationStore extends Pick<PlantStore, "edit"> {
-  /** Never delays creates. */
-  readonly read: Pick<SqlConnection, "dialect" | "inTime" | "query">;
-  /** Runs work that reads single plants, which waits for no list, and then edits them. */
-  change<Result>(work: (access: ChangeAccess) => Promise<Result>): Promise<Result>;
-}
-
-export interface ChangeAccess extends Pick<PlantStore, "edit"> {
-  readonly read: Pick<SqlConnection, "query">;
 }
 
 /** Responds with an error to callers with credentials, and with theirs to others. Never rejects. */

@@ -1,0 +1,46 @@
+// The store as operations besides the create use it: callers take turns, and lists delay nobody.
+
+import type { PlantStore } from "./plant-store.ts";
+import type { SqlConnection } from "./sql-connection.ts";
+import { Turns } from "./turns.ts";
+
+export interface OperationStore extends Pick<PlantStore, "edit"> {
+  /** Never delays creates. */
+  readonly read: Pick<SqlConnection, "dialect" | "inTime" | "query">;
+  /** Runs work that reads single plants, which waits for no list, and then edits them. */
+  change<Result>(work: (access: ChangeAccess) => Promise<Result>): Promise<Result>;
+}
+
+export interface ChangeAccess extends Pick<PlantStore, "edit"> {
+  readonly read: Pick<SqlConnection, "query">;
+}
+
+/** How long a read or an edit of an operation waits for its turn. */
+const turnMsMax = 10_000;
+
+/**
+ * Opens the store for the operations of each caller.
+ *
+ * @param single reads single plants; lists get a connection of their own.
+ * @param resources close that connection.
+ */
+export async function openOperationStore(
+  store: PlantStore,
+  single: SqlConnection,
+  resources: AsyncDisposableStack,
+): Promise<(callerKey: string) => OperationStore> {
+  const sql = resources.use(await store.openSql());
+  const [reads, edits] = [new Turns(turnMsMax), new Turns(turnMsMax)];
+  return (caller) => ({
+    read: {
+      dialect: sql.dialect,
+      inTime: sql.inTime,
+      query: (...query: Parameters<SqlConnection["query"]>) =>
+        reads.run(caller, () => sql.query(...query)) as Promise<never[]>,
+    },
+    // One after the other: on SQLite the batches of creates wait for edits that are queued.
+    edit: (some, run) => edits.run(caller, () => store.edit(some, run)),
+    change: (work) =>
+      edits.run(caller, () => work({ read: single, edit: (some, run) => store.edit(some, run) })),
+  });
+}
