@@ -11,6 +11,7 @@ import type { DescribedOperation } from "../core/http/described-operation.ts";
 import type { Exchange } from "../core/http/exchange.ts";
 import type { Operation, OperationServices } from "../core/http/operation.ts";
 import { OperatorError } from "../core/operator-error.ts";
+import type { SharedBudget } from "../core/store/fair-share.ts";
 import type { OperationStore } from "../core/store/operation-store.ts";
 import { TurnTimeout } from "../core/store/turns.ts";
 import { type Parameters, type ParameterValues, parseParameters } from "./parameters.ts";
@@ -128,23 +129,21 @@ async function respond<Declared extends Parameters, Body>(
     resolveCreator,
     checkSize: (json) => bodyReader.checkSize(Buffer.byteLength(json)),
   }).finally(() => bodyReader.memory.release(caller.key, heldBytes));
-  if (reply instanceof ApiError) return reply;
+  return reply instanceof ApiError ? reply : send(exchange, caller, bodyReader.memory, reply);
+}
+
+/** Sends a reply, or returns the error of one for which there is no memory. */
+function send(exchange: Exchange, { key }: Caller, memory: SharedBudget, reply: Reply): ApiError | undefined {
   const json = reply.jsonText ?? (reply.json === undefined ? undefined : toExactJson(reply.json));
   const contentType = json === undefined ? undefined : { "Content-Type": "application/json" };
   const headers = { ...contentType, "Cache-Control": "no-store", ...reply.headers };
-  const init = { status: reply.status, headers };
-  if (json === undefined) {
-    exchange.reply(new Response(null, init));
-    return undefined;
+  const bytes = json === undefined ? null : new TextEncoder().encode(json);
+  let body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null = bytes;
+  if (bytes !== null && bytes.length > unheldBytesMax && exchange.request.method !== "HEAD") {
+    if (!memory.acquire(key, bytes.length)) return overloaded();
+    body = untilReceived(bytes, () => memory.release(key, bytes.length));
   }
-  const bytes = new TextEncoder().encode(json);
-  if (bytes.length <= unheldBytesMax || request.method === "HEAD") {
-    exchange.reply(new Response(bytes, init));
-    return undefined;
-  }
-  if (!bodyReader.memory.acquire(caller.key, bytes.length)) return overloaded();
-  const release = () => bodyReader.memory.release(caller.key, bytes.length);
-  exchange.reply(new Response(untilReceived(bytes, release), init));
+  exchange.reply(new Response(body, { status: reply.status, headers }));
   return undefined;
 }
 
