@@ -16,7 +16,7 @@ import { ConnectionLimit } from "./http/connection-limit.ts";
 import { type CorsOrigins, withCors } from "./http/cors.ts";
 import { createOperation } from "./http/create-plant.ts";
 import { createHandler, type Handler, inProcess, withTickBudget } from "./http/handler.ts";
-import { type Certificate, PublicListener } from "./http/listener.ts";
+import { type Certificate, startPublicListener, stopListener } from "./http/listener.ts";
 import { idMaker } from "./http/new-ids.ts";
 import type { Operation } from "./http/operation.ts";
 import { RateLimit } from "./http/rate-limit.ts";
@@ -203,7 +203,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const connectionLimit = new ConnectionLimit({
     connectionsMax: limits.connectionsMax,
     closeIdle() {
-      listener?.closeIdle();
+      listener?.closeIdleConnections();
       admin?.closeIdleConnections();
     },
     onExceeded: (open) => emit({ kind: "connectionsShed", open }),
@@ -239,13 +239,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   if (admin !== undefined) resources.defer(() => admin.stop(true));
 
   const startPublic = (address: ListenerAddress) =>
-    new PublicListener(handle, {
+    startPublicListener(handle, {
       ...address,
       certificate,
       operations,
       basePath,
       idleSecondsMax: Math.max(limits.idleSecondsMax, limits.arrivalSecondsMax + 10),
-      connectionLimit,
+      shouldClose: () => isStopping || connectionLimit.isExceeded,
       onException(error) {
         const requestId = makeRequestId();
         emit({ kind: "internalError", requestId, error });
@@ -253,7 +253,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       },
     });
   const listener = options.listener === false ? undefined : listen("public", { host, port }, startPublic);
-  resources.defer(() => listener?.stop(limits.drainSecondsMax * 1_000));
+  if (listener !== undefined) resources.defer(() => stopListener(listener, limits.drainSecondsMax * 1_000));
 
   const running = resources.move();
   let stopped: Promise<void> | undefined;
@@ -263,7 +263,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     return stopped;
   };
   return {
-    url: (listener ?? inProcess).origin + basePath,
+    url: (listener?.url ?? inProcess).origin + basePath,
     adminUrl: admin?.url.origin,
     fetch: (request) => handle(request, inProcess),
     reloadTokens: (change) => tokens.reload(change),

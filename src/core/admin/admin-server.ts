@@ -1,6 +1,7 @@
 // The admin listener: liveness, readiness, metrics, and the routes of others.
 
 import { CoalescedWork } from "../coalesced-work.ts";
+import { serveOptions } from "../http/listener.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import { prometheusContentType } from "../observability/prometheus-text.ts";
 import { errorMessage } from "../operator-error.ts";
@@ -35,9 +36,6 @@ const idleSecondsMax = 60;
 /** Longer than a database takes to respond, shorter than probes wait. */
 const readinessMsMax = 5_000;
 
-/** The routes limit what they read; an imported file may have any size. */
-const requestBytesMax = Number.MAX_SAFE_INTEGER;
-
 /** Opens the admin listener. Throws what Bun.serve throws if the address cannot be bound. */
 export function startAdminServer({
   host,
@@ -61,14 +59,10 @@ export function startAdminServer({
     extra.handle(request, server.requestIP(request)?.address ?? "");
   const notFound = () => respond(404, "not found; there are GET /livez, GET /readyz and GET /metrics\n");
   return Bun.serve({
+    ...serveOptions,
     hostname: host,
     port,
-    // In development mode Bun sends the stack of an exception to the client.
-    development: false,
-    // Outside of it Bun would share the port with any other process that does the same.
-    reusePort: false,
     idleTimeout: idleSecondsMax,
-    maxRequestBodySize: requestBytesMax,
     routes: {
       ...Object.fromEntries(
         routes.flatMap((extra) => extra.paths.map((path) => [path, handlerOf(extra)] as const)),
