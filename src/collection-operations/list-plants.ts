@@ -1,31 +1,18 @@
 // GET of the collection, such as {base}/plants: a page of plants in the order of their ids.
 
-import type { Contract, ListPart, PlantColumns } from "../core/contract/contract.ts";
+import type { Contract, ListPart } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { pagePlantsMax } from "../core/contract/list-shape.ts";
-import { responseJson, toValues } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { operationName } from "../core/contract/words.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { defineOperation } from "./define-operation.ts";
 import { int32, optional, type Parameters, plantId } from "./parameters.ts";
-
-/** The JSON of a page, unless it is one plant; a page that is cut short has a Link. */
-export const pageBytesMax = 2 ** 20;
-
-/** The text of a number, a boolean or null, at most. */
-const scalarBytesMax = 41;
+import { pageBytesMax, pageReader } from "./read-page.ts";
 
 export function listOperation(contract: Contract): Operation {
-  const { path: collection, fields, words, operations, list: shape } = contract;
-  const texts = fields.filter(({ type }) => type.column.postgres === "text");
-  // The size of a text is in the header of its row; to read all texts took 0.3 ms a megabyte.
-  const bytes = [
-    ...texts.map(({ column }) => `coalesce(octet_length(${column}), 0)`),
-    scalarBytesMax * (fields.length - texts.length),
-  ].join(" + ");
-  const columns = ["id", "created_at", ...fields.map(({ column }) => column)].join(", ");
-
+  const { path: collection, words, operations, list: shape } = contract;
+  const readPage = pageReader(contract);
   const paging = pagingParameters(contract);
   const isByAfter = shape.paging === "after";
 
@@ -63,43 +50,17 @@ export function listOperation(contract: Contract): Operation {
       const { limit, after, offset: given = 0, page = shape.firstPage } = parameters as PageParameters;
       const size = Math.min(limit, pagePlantsMax);
       const offset = shape.paging === "page" ? (page - shape.firstPage) * size : given;
-      const [from, bound] = after === undefined ? ["", []] : ["AND id > $1", [after]];
-      // One more than the page, which shows whether there is a next one.
-      const sizes = await read.query<{ id: PlantId; bytes: bigint | number }>(
-        `SELECT id, ${bytes} AS bytes FROM plants WHERE ${read.inTime} ${from}
-         ORDER BY id LIMIT ${size + 1} OFFSET ${offset}`,
-        bound,
-      );
-      if (!isByAfter && limit > size && sizes.length > size)
+      const { plants, last, hasMore, isFull, isCutShort } = await readPage(read, { after, offset, size });
+      if (!isByAfter && limit > size && isFull)
         return new ApiError(
           "invalidParameter",
           `A page has at most ${pagePlantsMax} ${words.many}, and there are more; ask for fewer with limit.`,
         );
-      const wanted = sizes.slice(0, size);
-      const count = countWithin(wanted.map(({ bytes }) => Number(bytes)));
-      const [start, end] = [sizes[0]?.id, sizes[count - 1]?.id];
-      // Up to that id: a plant with a smaller one, created meanwhile, would push the last one off.
-      const rows =
-        start === undefined || end === undefined
-          ? []
-          : await read.query<PlantColumns & { id: PlantId; created_at: bigint }>(
-              `SELECT ${columns} FROM plants
-               WHERE ${read.inTime} AND id >= $1 AND id <= $2 ORDER BY id LIMIT ${size}`,
-              [start, end],
-            );
-      const plants = rows.map((row) =>
-        responseJson(contract, { id: row.id, values: toValues(contract, row) }, row.created_at),
-      );
-      // Escaped, a text is up to six times as long.
-      const sent = countWithin(plants.map((plant) => Buffer.byteLength(plant)));
-      if (!isByAfter && (count < wanted.length || sent < rows.length))
+      if (!isByAfter && isCutShort)
         return new ApiError(
           "invalidParameter",
           `A page of ${size} would be over ${pageBytesMax} bytes; ask for fewer ${words.many} with limit.`,
         );
-      const isCut = sent < rows.length || rows.length === size;
-      const last = isCut ? rows[sent - 1]?.id : end;
-      const hasMore = sizes.length > count || (last !== undefined && end !== undefined && last !== end);
       const next = {
         after: last === undefined ? "" : encodeURIComponent(String(last)),
         offset: offset + size,
@@ -110,7 +71,7 @@ export function listOperation(contract: Contract): Operation {
             `SELECT count(*) AS total FROM plants WHERE ${read.inTime}`,
           )
         : [];
-      const json = `[${plants.slice(0, sent).join(",")}]`;
+      const json = `[${plants.join(",")}]`;
       const parts: Record<ListPart, unknown> = {
         plants: json,
         limit,
@@ -157,15 +118,4 @@ function pagingParameters(contract: Contract): Parameters {
         }),
       };
   }
-}
-
-/** How many of the first plants make a page: at least one if there is one. */
-function countWithin(sizes: readonly number[]): number {
-  // The brackets, and after each plant a comma.
-  let bytes = 2;
-  const beyond = sizes.findIndex((size, index) => {
-    bytes += size + 1;
-    return index > 0 && bytes > pageBytesMax;
-  });
-  return beyond === -1 ? sizes.length : beyond;
 }
