@@ -1,9 +1,15 @@
-// Every rule of src/conformance holds on every engine: what any server of the contract must do. The
-// other suites of this folder check what only this server does: its messages, limits and settings.
+// Every rule of src/conformance holds on every engine, and in a sandbox: what any server of the
+// contract must do. The other suites of this folder check what only this server does: its messages,
+// limits and settings.
 
-import { expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { documentation } from "../../../../src/docs-page/documentation.ts";
 import { checkConformance, reportText, allRules as rules } from "../../../support/conformance.ts";
-import { describeConformance } from "./targets.ts";
+import { plantStore } from "../../../support/contracts.ts";
+import { engines } from "../../../support/engines.ts";
+import type { Target } from "../../../support/http.ts";
+import { startInProcess } from "../../../support/in-process-server.ts";
+import { RunningSandbox } from "../../../support/sandbox.ts";
 
 /** No request to a server that is not overloaded provokes it; limits.test.ts does with settings. */
 const notProvoked = "errors.retry-after";
@@ -11,11 +17,34 @@ const notProvoked = "errors.retry-after";
 /** Bun.serve compares Expect exactly, see docs/decisions.md. Once it does not, this fails. */
 const notHeld = "http.expect-continue-case";
 
-describeConformance("conformance", (target, isSandbox) => {
+const docs = { contract: plantStore, basePath: "", publicUrl: undefined, hasPage: true };
+
+const resources = new AsyncDisposableStack();
+afterAll(() => resources.disposeAsync());
+
+const servers = engines.map(({ name, createTestStore }) => ({
+  name,
+  async start(): Promise<Target> {
+    const { database } = resources.use(await createTestStore());
+    return resources.use(await startInProcess({ database, wrapHandler: documentation(docs) })).target();
+  },
+}));
+const sandbox = {
+  name: "sandbox",
+  start: async (): Promise<Target> => resources.use(await RunningSandbox.startInProcess()),
+};
+const hasSandbox = engines.some(({ name }) => name === "sqlite");
+
+describe.each(hasSandbox ? [...servers, sandbox] : servers)("$name: conformance", ({ name, start }) => {
+  let target: Target;
+  beforeAll(async () => {
+    target = await start();
+  });
+
   test.each(rules.map((rule) => [rule.id, rule] as const))("%s", async (id, rule) => {
-    const report = await checkConformance(target(), { rules: [rule] });
+    const report = await checkConformance(target, { rules: [rule] });
     const [result] = report.results;
-    const isHeld = id !== notHeld || isSandbox;
+    const isHeld = id !== notHeld || name === "sandbox";
     if (result?.outcome === "fails" && isHeld) throw new Error(reportText(report));
     expect(result?.outcome).toBe(id === notProvoked ? "skipped" : isHeld ? "holds" : "fails");
   });
