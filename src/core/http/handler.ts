@@ -38,17 +38,9 @@ export const inProcess: RequestContext = {
 };
 
 export function createHandler(dependencies: HandlerDependencies): Handler {
-  const { operations, basePath, contract, createdAt, makeRequestId, now, emit } = dependencies;
-  const findRoute = routerOf(operations, basePath, contract);
-  const shared: ExchangeDependencies = {
-    contract,
-    itemPath: itemPathOf(dependencies),
-    createdAt,
-    makeRequestId,
-    tickBudget: new TickBudget(),
-    now,
-    emit,
-  };
+  const findRoute = routerOf(dependencies.operations, dependencies.basePath, dependencies.contract);
+  const tickBudget = new TickBudget();
+  const shared: ExchangeDependencies = { ...dependencies, itemPath: itemPathOf(dependencies), tickBudget };
 
   return (request, context) =>
     new Promise((resolve) => {

@@ -49,8 +49,8 @@ export interface OperationServices {
   readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly resolveCreator: ResolveCreator;
   /** Undefined where callers have no rate. */
-  readonly rateLimit: Pick<RateLimit, "consume"> | undefined;
-  readonly bodyReader: Pick<BodyReader, "start" | "end" | "read" | "checkSize" | "memory">;
+  readonly rateLimit: RateLimit | undefined;
+  readonly bodyReader: BodyReader;
   readonly groupCommit: Pick<CreateQueue, "create" | "isFullFor">;
   /** Reads and edits for a caller; undefined if nothing needs them. */
   readonly storeOf: ((callerKey: string) => OperationStore) | undefined;

@@ -1,7 +1,6 @@
 // The handler without a socket: the response to each kind of request, and its one record.
 
 import { expect, test } from "bun:test";
-import type { Authenticator } from "../../../../src/core/auth/authenticator.ts";
 import { ApiError } from "../../../../src/core/contract/errors.ts";
 import { BodyReader } from "../../../../src/core/http/body-reader.ts";
 import { withCors } from "../../../../src/core/http/cors.ts";
@@ -32,7 +31,7 @@ function handlerWith(createOutcome: CreateOutcome | Error, arrivalMsMax = 20_000
       operations: [createOperation(plantStore)],
       storeOf: undefined,
       createdAt: undefined,
-      authenticator: { authenticate } as unknown as Authenticator,
+      authenticator: { authenticate },
       resolveCreator: async () => undefined,
       rateLimit: undefined,
       bodyReader: new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 10_000, arrivalMsMax }),
