@@ -26,42 +26,37 @@ export function withCors(origins: CorsOrigins, operations: readonly Operation[],
     Object.values(described?.responses ?? {}).flatMap(({ headers = {} }) => Object.keys(headers)),
   );
   const exposed = [...exposedHeaders, ...ownHeaders].join(", ");
+
+  const allowOrigin = (origin: string, { headers }: Response) => {
+    if (origins === "off") return;
+    if (origins !== "*") headers.append("Vary", "Origin");
+    if (origins !== "*" && !origins.includes(origin)) return;
+    headers.set("Access-Control-Allow-Origin", origins === "*" ? "*" : origin);
+    headers.set("Access-Control-Expose-Headers", exposed);
+  };
+
+  const preflightResponse = (origin: string, request: Request) => {
+    const response = new Response(null, { status: 204 });
+    if (origins === "off") return response;
+    allowOrigin(origin, response);
+    const { headers } = response;
+    headers.set("Access-Control-Allow-Methods", methods);
+    // The wildcard does not cover Authorization, so the requested names are returned.
+    const requested = request.headers.get("access-control-request-headers");
+    headers.set("Access-Control-Allow-Headers", requested ?? "Authorization, Content-Type");
+    headers.set("Access-Control-Max-Age", String(preflightMaxAgeSeconds));
+    return response;
+  };
+
   return (request, context) => {
     const origin = request.headers.get("origin");
     if (origin === null) return next(request, context);
     // A preflight carries no credentials.
     if (request.method === "OPTIONS" && request.headers.has("access-control-request-method"))
-      return Promise.resolve(preflightResponse(origins, origin, { methods, exposed }, request));
+      return Promise.resolve(preflightResponse(origin, request));
     return next(request, context).then((response) => {
-      allowOrigin(origins, origin, exposed, response);
+      allowOrigin(origin, response);
       return response;
     });
   };
-}
-
-function allowOrigin(origins: CorsOrigins, origin: string, exposed: string, { headers }: Response): void {
-  if (origins === "off") return;
-  if (origins !== "*") headers.append("Vary", "Origin");
-  if (origins !== "*" && !origins.includes(origin)) return;
-  headers.set("Access-Control-Allow-Origin", origins === "*" ? "*" : origin);
-  headers.set("Access-Control-Expose-Headers", exposed);
-}
-
-/** The response to a preflight: the methods and header fields that a page may send. */
-function preflightResponse(
-  origins: CorsOrigins,
-  origin: string,
-  { methods, exposed }: { readonly methods: string; readonly exposed: string },
-  { headers: requestHeaders }: Request,
-): Response {
-  const response = new Response(null, { status: 204 });
-  if (origins === "off") return response;
-  allowOrigin(origins, origin, exposed, response);
-  const { headers } = response;
-  headers.set("Access-Control-Allow-Methods", methods);
-  // The wildcard does not cover Authorization, so the requested names are returned.
-  const requested = requestHeaders.get("access-control-request-headers");
-  headers.set("Access-Control-Allow-Headers", requested ?? "Authorization, Content-Type");
-  headers.set("Access-Control-Max-Age", String(preflightMaxAgeSeconds));
-  return response;
 }
