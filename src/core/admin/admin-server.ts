@@ -21,7 +21,7 @@ export interface AdminOptions {
   readonly port: number;
   /** See CreateQueue. */
   readonly assertReady: () => Promise<readonly string[]>;
-  readonly metrics: Metrics;
+  readonly metrics: Pick<Metrics, "text">;
   readonly routes: readonly AdminRoutes[];
   /** Called with an exception of a route: otherwise Bun prints it and the process exits with 1. */
   readonly onInternalError: (error: unknown) => void;
