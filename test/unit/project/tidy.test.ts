@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { dirname, join, normalize } from "node:path";
 import { Glob } from "bun";
+import { rowsOf } from "../../support/markdown.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 
@@ -149,6 +150,16 @@ test("unit tests open no socket, start no process, and do not sleep", async () =
     .filter(({ text }) => integration.test(text))
     .map(({ path }) => path);
   expect(strays).toEqual([]);
+});
+
+test("the text that a mutant replaces is once in its file", async () => {
+  const table = await Bun.file(join(root, "test/long/mutants/mutants.md")).text();
+  const rows = rowsOf(table, /^\| `/).map((cells) => cells.map((cell) => cell.replace(/^`|`$/g, "")));
+  const lost = rows.filter(([file, text = ""]) => {
+    const source = sources.find(({ path }) => path === `src/core/${file}`)?.text ?? "";
+    return source.split(text).length !== 2;
+  });
+  expect(lost).toEqual([]);
 });
 
 test("a file has a header sentence, and no TODO", () => {
