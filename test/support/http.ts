@@ -28,6 +28,16 @@ export async function send(url: string, init: RequestInit = {}): Promise<Answer>
   };
 }
 
+/** Sends a request without a body, with the target's token. */
+export function sendTo(
+  { url, token }: Target,
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return send(url + path, { method, headers: { Authorization: `Bearer ${token}`, ...headers } });
+}
+
 /** POST {base}/plants with a body; an empty value of a header leaves that header out. */
 export function post(
   target: Target,

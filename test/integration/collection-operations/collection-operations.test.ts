@@ -4,14 +4,14 @@ import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
 import { OperatorError } from "../../../src/core/operator-error.ts";
 import type { ServerStore } from "../../../src/core/store/group-commit.ts";
-import { openServerStore } from "../../../src/core/store/open-store.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
 import { listEdits } from "../../../src/operations/edits.ts";
 import { plant, plantStore } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
-import { type Answer, plantJson, post, send, type Target } from "../../support/http.ts";
+import { type Answer, plantJson, post, send, sendTo, type Target } from "../../support/http.ts";
 import { type InProcessServer, startInProcess } from "../../support/in-process-server.ts";
+import { openedStore } from "../../support/stored-plants.ts";
 import { differences } from "../core/http/described-responses.ts";
 
 const operations = collectionOperations(plantStore, ["list", "delete"]);
@@ -35,18 +35,17 @@ for (const engine of engines) {
       path: string,
       headers: Record<string, string> = {},
     ): Promise<Answer> {
-      const authorization = { Authorization: `Bearer ${target.token}` };
-      const answer = await send(target.url + path, { method, headers: { ...authorization, ...headers } });
+      const answer = await sendTo(target, method, path, headers);
       const [pathOnly = ""] = path.split("?");
       if (method !== "HEAD") expect(differences(answer, { method, path: pathOnly })).toEqual([]);
       return answer;
     }
 
     /** All pages of a list, by following its links. */
-    async function pages(query: string): Promise<unknown[][]> {
+    async function pages(query: string, get = (path: string) => request("GET", path)): Promise<unknown[][]> {
       const found: unknown[][] = [];
       for (let path: string | undefined = `/plants${query}`; path !== undefined; ) {
-        const { status, json, headers } = await request("GET", path);
+        const { status, json, headers } = await get(path);
         expect(status).toBe(200);
         found.push(json as unknown[]);
         path = /^<(.+)>; rel="next"$/.exec(headers.get("link") ?? "")?.[1];
@@ -82,7 +81,7 @@ for (const engine of engines) {
 
     test("a plant that is created during a list pushes none off its page", async () => {
       const { database } = resources.use(await engine.createTestStore());
-      const store = await openServerStore(database, "create", { onUnavailable() {}, onFailed() {} });
+      const store = await openedStore(database, () => undefined);
       let created = 1_000n;
       const racing: ServerStore = Object.create(store, {
         create: { value: store.create.bind(store) },
@@ -106,26 +105,19 @@ for (const engine of engines) {
         contract: { value: store.contract },
       });
       await using own = await startInProcess({ store: racing, operations });
-      const { url, token } = await own.target();
+      const ownTarget = await own.target();
       const names = ["a", "b", "c"];
       await store.create(toEntries(names.map((name, index) => plant({ id: 2_000n + BigInt(index), name }))));
-      const found: unknown[] = [];
-      for (let path: string | undefined = "/plants?limit=3"; path !== undefined; ) {
-        const { json, headers } = await send(url + path, { headers: { Authorization: `Bearer ${token}` } });
-        found.push(...(json as object[]));
-        path = /^<(.+)>; rel="next"$/.exec(headers.get("link") ?? "")?.[1];
-      }
+      const found = (await pages("?limit=3", (path) => sendTo(ownTarget, "GET", path))).flat();
       expect(found).toEqual(expect.arrayContaining(names.map((name) => ({ name }))));
     });
 
     test("a list or a deletion that the store fails is logged and counted", async () => {
       const { database } = resources.use(await engine.createTestStore());
-      const store = await openServerStore(database, "create", { onUnavailable() {}, onFailed() {} });
+      const store = await openedStore(database, () => undefined);
       await using own = await startInProcess({ store, operations });
-      const { url, token } = await own.target();
       using _ = spyOn(store, "edit").mockRejectedValue(new OperatorError("the disk is gone"));
-      const init = { method: "DELETE", headers: { Authorization: `Bearer ${token}` } };
-      expect((await send(`${url}/plants/1`, init)).status).toBe(503);
+      expect((await sendTo(await own.target(), "DELETE", "/plants/1")).status).toBe(503);
       expect(own.events).toContainEqual({
         kind: "operationFailed",
         operation: "deletePlant",

@@ -11,7 +11,7 @@ import { createOperation } from "../../../../src/core/http/create-plant.ts";
 import { servedDocument } from "../../../../src/docs-page/served-document.ts";
 import { placeholder } from "../../../../src/docs-page/server-address.ts";
 import { plantStore } from "../../../support/contracts.ts";
-import { type Answer, plantJson, post, send, type Target } from "../../../support/http.ts";
+import { type Answer, plantJson, post, send, sendTo, type Target } from "../../../support/http.ts";
 import { startInProcess } from "../../../support/in-process-server.ts";
 import { anyPlant, anyString } from "../../../support/random.ts";
 import { createHead, rawAnswers, sendRaw } from "../../../support/raw-connection.ts";
@@ -107,11 +107,9 @@ const provoke: Record<string, () => Promise<Answer>> = {
   },
   missing: () => post(target, "{}", { Authorization: "" }),
   notAccepted: () => post(target, "{}", { Authorization: "Bearer unknown" }),
-  notFound: () => send(`${target.url}/plant`, { headers: { Authorization: `Bearer ${target.token}` } }),
-  methodNotAllowed: async () => {
-    const { url, token } = await targetOf(["--operations", "create,list,delete"]);
-    return send(`${url}/plants`, { method: "PUT", headers: { Authorization: `Bearer ${token}` } });
-  },
+  notFound: () => sendTo(target, "GET", "/plant"),
+  methodNotAllowed: async () =>
+    sendTo(await targetOf(["--operations", "create,list,delete"]), "PUT", "/plants"),
   tooLarge: () => post(target, "x".repeat(2 ** 20 + 1)),
   requestTimeout: async () => {
     const impatient = await targetOf(["--arrival-seconds-max", "1"]);
@@ -180,8 +178,8 @@ test("where a rate is set, the RateLimit fields are sent where they are declared
     post(limited, "x".repeat(2 ** 20 + 1)),
     post(limited, "{}", { "Content-Type": "text/plain" }),
     post(limited, "{}", { Authorization: "" }),
-    send(`${limited.url}/plant`, { headers: { Authorization: `Bearer ${limited.token}` } }),
-    send(`${limited.url}/plants`, { headers: { Authorization: `Bearer ${limited.token}` } }),
+    sendTo(limited, "GET", "/plant"),
+    sendTo(limited, "GET", "/plants"),
     firstRefusal(await targetOf(["--token-rate", "10"]), 429),
     firstRefusal(await targetOf(["--token-rate", "1000", "--queue-plants-max", "1"]), 503),
   ]);

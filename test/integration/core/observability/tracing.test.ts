@@ -1,7 +1,7 @@
 // Traces as a collector receives them over OTLP.
 
 import { expect, test } from "bun:test";
-import { plantJson, post, send } from "../../../support/http.ts";
+import { plantJson, post, send, sendTo } from "../../../support/http.ts";
 import { RunningServer } from "../../../support/server.ts";
 
 interface Span {
@@ -58,7 +58,7 @@ test("a create is a span with a child span for its commit, in the caller's trace
   const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
   await post(target, plantJson(1n, "Monstera"), { traceparent: `00-${trace}-00f067aa0ba902b7-01` });
   await post(target, plantJson(1n, "Ficus"));
-  await send(`${server.url}/any/thing`, { headers: { Authorization: `Bearer ${target.token}` } });
+  await sendTo(target, "GET", "/any/thing");
   await send(`${server.url}/made/up`);
   // Its caller does not sample it, so it is not exported.
   await post(target, plantJson(2n, "Ficus"), { traceparent: `00-${trace}-00f067aa0ba902b7-00` });
