@@ -5,18 +5,7 @@ import { expect, test } from "bun:test";
 import { Log, type LogOptions } from "../../../../src/core/observability/log.ts";
 import type { RequestRecord } from "../../../../src/core/observability/server-event.ts";
 import { logLines } from "../../../support/output.ts";
-
-const request: RequestRecord = {
-  requestId: "a-1",
-  traceparent: null,
-  method: "POST",
-  path: "/plants",
-  startedAt: 0,
-  endedAt: 1.23456,
-  status: 200,
-  result: "created",
-  caller: "ci",
-};
+import { request } from "./request-record.ts";
 
 /** A log, its clock, and the lines that it has written. */
 function startLog(options: Partial<LogOptions> = {}) {
@@ -42,7 +31,7 @@ test("a request has a line with its id, its token's name, its status, and its re
   logRequest();
   const message = "The id 1 already holds a plant.";
   logRequest({ requestId: "a-2", status: 400, result: "conflict", message, path: `/${"x".repeat(300)}` });
-  const common = { level: "info", method: "POST", token: "ci", ms: 1.235, time: expect.any(String) };
+  const common = { level: "info", method: "POST", token: "ci", ms: 33.457, time: expect.any(String) };
   const path = `/${"x".repeat(199)}`;
   expect(lines()).toEqual([
     { ...common, requestId: "a-1", path: "/plants", status: 200, result: "created", msg: "POST /plants 200" },

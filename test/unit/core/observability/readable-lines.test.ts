@@ -4,19 +4,9 @@ import { expect, test } from "bun:test";
 import type { LogLine } from "../../../../src/core/observability/log-lines.ts";
 import { readableFormat } from "../../../../src/core/observability/readable-lines.ts";
 import type { RequestRecord } from "../../../../src/core/observability/server-event.ts";
+import { request } from "./request-record.ts";
 
 const time = new Date(2026, 10, 21, 22, 43, 5);
-const request: RequestRecord = {
-  requestId: "a-1",
-  traceparent: null,
-  method: "POST",
-  path: "/plants",
-  startedAt: 0,
-  endedAt: 33.4,
-  status: 200,
-  result: "created",
-  caller: "ci",
-};
 
 function lineOf(differing: Partial<RequestRecord> = {}, colours = false, suppressed?: number): string {
   return readableFormat(colours).request({ ...request, ...differing }, suppressed, time);
