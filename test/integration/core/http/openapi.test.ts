@@ -3,7 +3,6 @@
 // sends, and nothing undeclared is sent.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type SchemaObject, validate } from "@hyperjump/json-schema/openapi-3-0";
 import fc from "fast-check";
 import { type ErrorCode, errorRegistry, statusOf } from "../../../../src/core/contract/errors.ts";
 import { plantJson as bodyOf } from "../../../../src/core/contract/plant.ts";
@@ -268,12 +267,10 @@ describe("the forms of the description", () => {
     expect(Bun.YAML.parse(text)).toEqual((await send(`${target.url}/openapi.json`)).json as object);
   });
 
-  test("openapi-3.0.json is valid OpenAPI 3.0, and describes the same", async () => {
+  // That it is valid is in test/unit/docs-page/served-document.test.ts.
+  test("openapi-3.0.json is OpenAPI 3.0, and describes the same", async () => {
     const { json, headers } = await send(`${target.url}/openapi-3.0.json`);
     expect(headers.get("content-type")).toBe("application/json");
-    expect((await validate("https://spec.openapis.org/oas/3.0/schema", json as SchemaObject)).valid).toBe(
-      true,
-    );
     expect(json).toMatchObject({
       openapi: "3.0.3",
       info: { version: "1.0.0", license: { name: "MIT", url: "https://opensource.org/license/mit" } },
