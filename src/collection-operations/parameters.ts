@@ -5,12 +5,10 @@ import { ApiError } from "../core/contract/errors.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
 import { shorten } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
+import type { DescribedParameter } from "../core/http/described-operation.ts";
 
-/** A parameter: one of the path if the path names it in braces, otherwise one of the query. */
-export interface Parameter<Value> {
-  readonly description: string;
-  /** The schema of OpenAPI. */
-  readonly schema: Readonly<Record<string, unknown>>;
+/** A parameter whose values a handler gets. */
+export interface Parameter<Value> extends DescribedParameter {
   /** The end of a message, such as "an integer from 1 to 1000". */
   readonly expected: string;
   /** Parses the decoded text; undefined if the text is not valid. */

@@ -1,6 +1,5 @@
-// The OpenAPI description of an operation.
+// The description of an operation, in the terms of OpenAPI.
 
-/** The description of an operation, in the terms of OpenAPI. */
 export interface DescribedOperation {
   readonly summary: string;
   readonly description: string;
@@ -13,18 +12,17 @@ export interface DescribedOperation {
   readonly responses: Readonly<Record<string, DescribedResponse>>;
 }
 
-/** Keyed by name: of the path if the path names it in braces, otherwise of the query. */
-export type DescribedParameters = Readonly<
-  Record<
-    string,
-    {
-      readonly description: string;
-      readonly schema: Readonly<Record<string, unknown>>;
-      /** Undefined if the parameter is required. */
-      readonly whenAbsent?: object;
-    }
-  >
->;
+/** Keyed by name. */
+export type DescribedParameters = Readonly<Record<string, DescribedParameter>>;
+
+/** A parameter: one of the path if the path names it in braces, otherwise one of the query. */
+export interface DescribedParameter {
+  readonly description: string;
+  /** The schema of OpenAPI. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** Undefined if the parameter is required. */
+  readonly whenAbsent?: object;
+}
 
 interface DescribedResponse {
   readonly description: string;
