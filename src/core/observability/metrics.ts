@@ -6,7 +6,7 @@ import { type ErrorCode, errorRegistry } from "../contract/errors.ts";
 import { withinTime } from "../time-limit.ts";
 import { ProcessMetrics } from "./process-metrics.ts";
 import { counter, gauge, labels, type Metric, renderMetrics, type Sample } from "./prometheus-text.ts";
-import type { BatchCommitted, RequestRecord, Result, ServerEvent } from "./server-event.ts";
+import type { RequestRecord, Result, ServerEvent } from "./server-event.ts";
 
 export interface Gauges {
   readonly queuedPlants: () => number;
@@ -22,13 +22,6 @@ export interface Gauges {
   readonly walBytes: () => number | undefined;
 }
 
-/** The labels of plantstore_build_info. */
-export interface BuildInfo {
-  readonly version: string;
-  readonly bun: string;
-  readonly engine: string;
-}
-
 const secondsBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const plantsBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024];
 
@@ -37,7 +30,7 @@ const storeBytesMsMax = 1_000;
 
 export class Metrics {
   readonly #gauges: Gauges;
-  readonly #buildInfo: BuildInfo;
+  readonly #buildInfo: Readonly<Record<string, string>>;
   /** Never runs twice at the same time: a scrape does not wait for a database that hangs. */
   readonly #storeBytes: CoalescedWork<number | undefined>;
   readonly #process = new ProcessMetrics();
@@ -50,7 +43,8 @@ export class Metrics {
   #storeFailures = 0;
   #internalErrors = 0;
 
-  constructor(gauges: Gauges, buildInfo: BuildInfo) {
+  /** @param buildInfo the labels of plantstore_build_info. */
+  constructor(gauges: Gauges, buildInfo: Readonly<Record<string, string>>) {
     this.#gauges = gauges;
     this.#buildInfo = buildInfo;
     this.#storeBytes = new CoalescedWork(gauges.storeBytes);
@@ -62,7 +56,8 @@ export class Metrics {
         this.#countRequest(event.request);
         break;
       case "batchCommitted":
-        this.#countBatch(event);
+        this.#commitSeconds.add((event.endedAt - event.startedAt) / 1_000);
+        this.#batchPlants.add(event.plants);
         break;
       case "storeUnavailable":
       case "operationFailed":
@@ -156,7 +151,7 @@ export class Metrics {
         this.#gauges.walBytes(),
       ),
       gauge("plantstore_build_info", "Always 1; the versions and the engine are labels.", [
-        [labels({ ...this.#buildInfo }), 1],
+        [labels(this.#buildInfo), 1],
       ]),
       ...this.#process.read(),
     ]);
@@ -172,11 +167,6 @@ export class Metrics {
       this.#operations.set(operation.operationId, (this.#operations.get(operation.operationId) ?? 0) + 1);
     if (result === "created" || result === "unchanged")
       this.#createSeconds.add((endedAt - startedAt) / 1_000);
-  }
-
-  #countBatch({ plants, startedAt, endedAt }: BatchCommitted): void {
-    this.#commitSeconds.add((endedAt - startedAt) / 1_000);
-    this.#batchPlants.add(plants);
   }
 }
 
