@@ -7,7 +7,7 @@ import { type Contract, type Plant, valuesEqual } from "../core/contract/contrac
 import { ApiError, unavailable } from "../core/contract/errors.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { checkPreconditions } from "../core/http/entity-tag.ts";
-import type { ChangeAccess, OperationStore } from "../core/store/operation-store.ts";
+import type { OperationStore } from "../core/store/operation-store.ts";
 import { type Editor, EditRun } from "../operations/edits.ts";
 import { readOne, type StoredOne, toStored } from "./read-one.ts";
 
@@ -36,42 +36,36 @@ export interface Edited {
  * @param decide returns what to store instead, or undefined to delete; it is called again if the
  *   plant has changed.
  */
-export async function editOne(
-  call: EditCall,
+export function editOne(
+  { contract, id, headers, caller, resolveCreator, store }: EditCall,
   decide: (stored: Plant | undefined) => Plant | undefined | ApiError,
 ): Promise<Edited | ApiError> {
-  return call.store.change((access) => tryEdits(call, access, decide));
-}
-
-async function tryEdits(
-  { contract, id, headers, caller, resolveCreator }: EditCall,
-  { read, edit }: ChangeAccess,
-  decide: (stored: Plant | undefined) => Plant | undefined | ApiError,
-): Promise<Edited | ApiError> {
-  const run = new EditRun({ edit }, clientEditor(caller));
-  for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const stored = await readOne(contract, read, id);
-    const plant = decide(stored?.plant);
-    if (plant instanceof ApiError) return plant;
-    const failed = checkPreconditions(headers, stored?.entityTag);
-    if (failed !== undefined) return failed;
-    const isSame =
-      stored === undefined
-        ? plant === undefined
-        : plant !== undefined && valuesEqual(contract, stored.plant.values, plant.values);
-    if (isSame) return { stored, isCreated: false };
-    const unknown = plant && caller.creator === undefined ? await resolveCreator(caller) : undefined;
-    if (unknown !== undefined) return unknown;
-    const createdAt = stored === undefined ? BigInt(Date.now()) : stored.createdAt;
-    const creation = { createdAt, creator: caller.creator === undefined ? null : BigInt(caller.creator) };
-    const change = { id, expected: stored?.plant.values, replacement: plant?.values, creation };
-    const [outcome] = await run.edit([change]);
-    if (outcome === "done") {
-      const edited = plant && toStored(contract, plant, createdAt);
-      return { stored: edited, isCreated: stored === undefined };
+  return store.change(async ({ read, edit }) => {
+    const run = new EditRun({ edit }, clientEditor(caller));
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const stored = await readOne(contract, read, id);
+      const plant = decide(stored?.plant);
+      if (plant instanceof ApiError) return plant;
+      const failed = checkPreconditions(headers, stored?.entityTag);
+      if (failed !== undefined) return failed;
+      const isSame =
+        stored === undefined
+          ? plant === undefined
+          : plant !== undefined && valuesEqual(contract, stored.plant.values, plant.values);
+      if (isSame) return { stored, isCreated: false };
+      const unknown = plant && caller.creator === undefined ? await resolveCreator(caller) : undefined;
+      if (unknown !== undefined) return unknown;
+      const createdAt = stored === undefined ? BigInt(Date.now()) : stored.createdAt;
+      const creation = { createdAt, creator: caller.creator === undefined ? null : BigInt(caller.creator) };
+      const change = { id, expected: stored?.plant.values, replacement: plant?.values, creation };
+      const [outcome] = await run.edit([change]);
+      if (outcome === "done") {
+        const edited = plant && toStored(contract, plant, createdAt);
+        return { stored: edited, isCreated: stored === undefined };
+      }
     }
-  }
-  return unavailable(`The ${contract.words.one} is being changed by others`);
+    return unavailable(`The ${contract.words.one} is being changed by others`);
+  });
 }
 
 /** The client in the history: a subject of an identity provider is not the token of that name. */

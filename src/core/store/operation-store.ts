@@ -11,7 +11,7 @@ export interface OperationStore extends Pick<PlantStore, "edit"> {
   change<Result>(work: (access: ChangeAccess) => Promise<Result>): Promise<Result>;
 }
 
-export interface ChangeAccess extends Pick<PlantStore, "edit"> {
+interface ChangeAccess extends Pick<PlantStore, "edit"> {
   readonly read: Pick<SqlConnection, "query">;
 }
 
