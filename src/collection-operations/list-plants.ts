@@ -13,7 +13,6 @@ import { pageBytesMax, pageReader } from "./read-page.ts";
 export function listOperation(contract: Contract): Operation {
   const { path: collection, words, operations, list: shape } = contract;
   const readPage = pageReader(contract);
-  const paging = pagingParameters(contract);
   const isByAfter = shape.paging === "after";
 
   return defineOperation({
@@ -27,7 +26,7 @@ export function listOperation(contract: Contract): Operation {
 (RFC 8288). ${isByAfter ? `A page of long texts may have fewer ${words.many} than \`limit\`.` : ""}`.trim(),
     parameters: {
       limit: int32({ description: `At most this many ${words.many}.`, ...shape.limit }),
-      ...paging,
+      ...pagingParameters(contract),
     },
     responses: {
       200: {
@@ -66,20 +65,12 @@ export function listOperation(contract: Contract): Operation {
         offset: offset + size,
         page: page + 1,
       }[shape.paging];
-      const total = shape.members?.some(([, holds]) => holds === "total")
-        ? await read.query<{ total: bigint | number }>(
-            `SELECT count(*) AS total FROM plants WHERE ${read.inTime}`,
-          )
-        : [];
+      const hasTotal = shape.members?.some(([, holds]) => holds === "total");
+      const count = `SELECT count(*) AS total FROM plants WHERE ${read.inTime}`;
+      const [counted] = hasTotal ? await read.query<{ total: bigint | number }>(count) : [];
       const json = `[${plants.join(",")}]`;
-      const parts: Record<ListPart, unknown> = {
-        plants: json,
-        limit,
-        offset,
-        page,
-        total: total[0]?.total,
-        hasMore,
-      };
+      const { total } = counted ?? {};
+      const parts: Record<ListPart, unknown> = { plants: json, limit, offset, page, total, hasMore };
       const members = shape.members?.map(([name, holds]) => `${JSON.stringify(name)}:${parts[holds]}`);
       return {
         status: 200,
