@@ -119,6 +119,19 @@ export async function sendRaw(url: string, bytes: string, ca?: string): Promise<
   return connection.closed;
 }
 
+/**
+ * Sends bytes until there is a complete response, and returns all that arrived up to the close.
+ * Ends its side after the response, so that a server that reads the rest of a request does not wait
+ * for it.
+ */
+export async function exchangeRaw(url: string, bytes: string, ca?: string): Promise<string> {
+  const connection = await RawConnection.open(url, ca);
+  connection.write(bytes);
+  await connection.until((received) => (rawAnswers(received).answers.length > 0 ? true : undefined));
+  connection.end();
+  return connection.closed;
+}
+
 /** A create's request line and headers, with the framing that is given. */
 export function createHead({ token }: Pick<Target, "token">, framing: string): string {
   return (

@@ -6,7 +6,7 @@ import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { plantJson, post as postPlant } from "../../support/http.ts";
 import { type Nginx, startNginx } from "../../support/nginx.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
-import { rawAnswers, sendRaw } from "../../support/raw-connection.ts";
+import { exchangeRaw, rawAnswers } from "../../support/raw-connection.ts";
 import { RunningServer } from "../../support/server.ts";
 import { matchesSchema } from "../core/http/described-responses.ts";
 
@@ -37,7 +37,7 @@ function siteSuite(): void {
     await server[Symbol.asyncDispose]();
   });
 
-  const sent = (bytes: string) => sendRaw(nginx.url, bytes, nginx.ca);
+  const sent = (bytes: string) => exchangeRaw(nginx.url, bytes, nginx.ca);
 
   /** Asserts a complete Error that was not sent by a server behind nginx. */
   function expectError(response: ReturnType<typeof parseResponse>, status: number, error: number): void {
@@ -73,7 +73,9 @@ function siteSuite(): void {
   });
 
   test("HTTP on the port of HTTPS is rejected with an Error that names HTTPS", async () => {
-    const response = parseResponse(await sendRaw(nginx.url, `POST /plants HTTP/1.1\r\nHost: a\r\n${end}`));
+    const response = parseResponse(
+      await exchangeRaw(nginx.url, `POST /plants HTTP/1.1\r\nHost: a\r\n${end}`),
+    );
     expectError(response, 400, 40000);
     expect(response.text).toContain("https://");
   });

@@ -3,7 +3,7 @@
 import { type ErrorCode, errorRegistry } from "../../../src/core/contract/errors.ts";
 import type { Target } from "../../support/http.ts";
 import type { Load } from "../../support/load.ts";
-import { type RawAnswer, RawConnection, rawAnswers } from "../../support/raw-connection.ts";
+import { exchangeRaw, type RawAnswer, rawAnswers } from "../../support/raw-connection.ts";
 import { bodyOf, createdPlant, fill, firstId, type HostileRequest, smuggledId } from "./requests.ts";
 
 export class HostileClient {
@@ -55,12 +55,8 @@ export class HostileClient {
  * outcomes; one that is never allowed as its status and text.
  */
 export async function exchange(url: string, bytes: string): Promise<string[]> {
-  const connection = await RawConnection.open(url);
-  connection.write(bytes);
-  await connection.until((received) => (rawAnswers(received).answers.length > 0 ? true : undefined));
-  // Bytes after the first request have been read by now, as they were sent with it.
-  connection.end();
-  const { answers, rest } = rawAnswers(await connection.closed);
+  // Bytes after the first request have been read when it is answered, as they were sent with it.
+  const { answers, rest } = rawAnswers(await exchangeRaw(url, bytes));
   if (rest !== "") return [`a broken answer: ${rest.slice(0, 100)}`];
   return answers.length === 0 ? ["bare"] : answers.map(outcomeOf);
 }
