@@ -8,7 +8,7 @@ import { controlDocument } from "../../src/sandbox/control-document.ts";
 import { plantStore } from "./contracts.ts";
 import type { Target } from "./http.ts";
 import { InProcessCommand } from "./in-process-command.ts";
-import { environment, plantstore, type RunningProgram, startProgram } from "./server.ts";
+import { environment, plantstore, type RunningProgram, resultOf, startProgram } from "./server.ts";
 
 export interface SandboxSetup {
   readonly args?: readonly string[];
@@ -144,13 +144,13 @@ export class RunningSandbox implements Target {
     await this.#program.endInput();
   }
 
-  /** Waits for its end; the exit code, and the text on standard error. */
-  async ended(): Promise<{ exitCode: number | null; stderr: string }> {
-    const exitCode = await this.#program.exited;
-    return { exitCode, stderr: await this.#program.stderr.ended };
+  /** Waits for its end. */
+  ended() {
+    return resultOf(this.#program);
   }
 
-  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<{ exitCode: number | null; stderr: string }> {
+  /** Sends a signal, and waits for the end. */
+  stop(signal: NodeJS.Signals = "SIGTERM") {
     this.#program.kill(signal);
     return this.ended();
   }

@@ -14,6 +14,7 @@ import { type LogLine, logLines, Output } from "./output.ts";
 /** The command, as a shell runs it. */
 export const plantstore = new URL("../../bin/plantstore", import.meta.url).pathname;
 
+/** The end of a program, and everything that it has printed. */
 export interface CommandResult {
   readonly exitCode: number;
   readonly stdout: string;
@@ -26,9 +27,7 @@ export async function runCommand(
   env: Record<string, string> = {},
   input = "",
 ): Promise<CommandResult> {
-  const command = new InProcessCommand(args, environment(env), input);
-  const exitCode = await command.exited;
-  return { exitCode, stdout: await command.stdout.ended, stderr: await command.stderr.ended };
+  return resultOf(new InProcessCommand(args, environment(env), input));
 }
 
 /** Runs one command in a new process. Its environment is `env` and the caller's PATH. */
@@ -109,13 +108,6 @@ export interface ServerSetup {
   readonly under?: readonly string[];
   /** The command to run instead of `plantstore`. */
   readonly program?: string;
-}
-
-/** The exit code of a server, and its whole output. */
-export interface ServerEnd {
-  readonly exitCode: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
 }
 
 /** A running server, killed when it goes out of scope; call stop() first where its end matters. */
@@ -221,14 +213,12 @@ export class RunningServer {
   }
 
   /** Waits for the server to end. */
-  async ended(): Promise<ServerEnd> {
-    const exitCode = await this.#program.exited;
-    const [stdout, stderr] = await Promise.all([this.#program.stdout.ended, this.#program.stderr.ended]);
-    return { exitCode, stdout, stderr };
+  ended(): Promise<CommandResult> {
+    return resultOf(this.#program);
   }
 
   /** Sends a signal, and waits for the end. */
-  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<ServerEnd> {
+  stop(signal: NodeJS.Signals = "SIGTERM"): Promise<CommandResult> {
     this.#program.kill(signal);
     return this.ended();
   }
@@ -249,7 +239,7 @@ export interface RunningProgram {
   readonly pid?: number;
   readonly stdout: Output;
   readonly stderr: Output;
-  readonly exited: Promise<number | null>;
+  readonly exited: Promise<number>;
   kill(signal: NodeJS.Signals): void;
   endInput(): Promise<void>;
 }
@@ -264,10 +254,16 @@ export function startProgram(
     pid: child.pid,
     stdout: new Output(child.stdout),
     stderr: new Output(child.stderr),
-    exited: child.exited.then(() => child.exitCode),
+    exited: child.exited,
     kill: (signal) => child.kill(signal),
     endInput: async () => void (await child.stdin.end()),
   };
+}
+
+/** Waits for a program to end. */
+export async function resultOf({ exited, stdout, stderr }: RunningProgram): Promise<CommandResult> {
+  const exitCode = await exited;
+  return { exitCode, stdout: await stdout.ended, stderr: await stderr.ended };
 }
 
 /** Adds a new token to a store. It expires after `lifetimeMs`, or never. */

@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { RunningServer, runCommand, type ServerEnd, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { describeIfStrace, injecting, injectingInto, storeThreads } from "./strace.ts";
 
 /** Makes a store whose server was killed under load: its WAL is there. */
@@ -25,7 +25,7 @@ async function killStore() {
      * Runs a server on a copy under load, with faults in its system calls, until it ends or has
      * acknowledged enough.
      */
-    async underLoad(path: string, fault: string, enough: number): Promise<{ load: Load; end: ServerEnd }> {
+    async underLoad(path: string, fault: string, enough: number) {
       cpSync(folder.path, dirname(path), { recursive: true });
       const load = loaded.continued();
       await using server = await RunningServer.start({

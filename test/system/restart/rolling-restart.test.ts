@@ -18,7 +18,7 @@ const both = [0, 1] as const;
 /** How each server ends, with its exit code. */
 const signals = [
   ["SIGTERM", 0],
-  ["SIGKILL", null],
+  ["SIGKILL", 128 + 9],
 ] as const;
 
 /** Starts two servers on ports that stay theirs, and nginx in front of them. */
