@@ -38,7 +38,7 @@ test.each(["the new store cannot be reached", "the new store has another plant"]
     const [old, other] = [folder.file("plants.db"), folder.file("new.db")].map((file) => `sqlite:${file}`);
     await storeLines(old ?? "", ['{"id":1,"name":"Ficus"}']);
     await storeLines(other ?? "", ['{"id":2,"name":"Ficus"}']);
-    const unreachable = `postgres://plantstore@127.0.0.1:${reservePort()}/plants?connect_timeout=1`;
+    const unreachable = `postgres://plantstore@127.0.0.1:${reservePort()}/plants?retry_timeout=1`;
     const address = fault.includes("reached") ? unreachable : (other ?? "");
     const env = {
       PATH: `${dirname(plantstore)}:${process.env.PATH}`,
