@@ -56,8 +56,11 @@ export class ServerProcess implements AsyncDisposable {
     this.events.subscribe((event) => this.#log.handle(event));
     this.resources.defer(async () => {
       if (this.#isInOrder) emit(notice("stopped"));
-      // Log lines that are not read would keep the process running.
-      if (!(await this.#log.end())) exit(this.#isInOrder ? 0 : 1);
+      const isLogRead = await this.#log.end();
+      // What was given up would keep the process running: an export of traces, log lines that are
+      // not read. The error of a failed start has still to be printed.
+      if (this.#isInOrder) exit(0);
+      else if (!isLogRead) exit(1);
     });
     this.stopSignal = waitForStopSignal(signals, now, (signal) =>
       this.#exit(notice("second signal, exiting immediately", { signal })),

@@ -111,3 +111,16 @@ test("a collector that cannot be reached causes a warning, and delays neither re
   expect(warning.reason).toMatch(/^http:\/\/127\.0\.0\.1:1\/v1\/traces: [^{\n]+$/);
   expect((await server.stop()).exitCode).toBe(0);
 });
+
+test("an export that a collector does not answer does not keep the process from ending", async () => {
+  const unanswered = Promise.withResolvers<Response>();
+  const collector = Bun.serve({ port: 0, idleTimeout: 0, fetch: () => unanswered.promise });
+  await using server = await RunningServer.start({
+    args: ["--otlp-endpoint", collector.url.origin],
+    env: { OTEL_EXPORTER_OTLP_TIMEOUT: "600000" },
+  });
+  expect((await post(await server.target(), plantJson(1n, "Monstera"))).status).toBe(200);
+  expect((await server.stop()).exitCode).toBe(0);
+  unanswered.resolve(Response.json({}));
+  await collector.stop(true);
+});
