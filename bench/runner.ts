@@ -198,16 +198,18 @@ function seriesOf({ subjects, loads }: Scenario, samples: readonly Sample[]): Se
 
 function claimResults(scenario: Scenario, samples: readonly Sample[]): ClaimResult[] {
   const claims = [...scenario.claims, ...againstClaims(scenario)];
-  return claims.flatMap((claim) =>
-    (claim.loads ?? scenario.loads.map(({ name }) => name)).flatMap((load) => {
-      const { subject, metric, over, thresholds } = claim;
+  const all = scenario.loads.map(({ name }) => name);
+  return claims.flatMap((claim) => {
+    const { subject, metric, over, thresholds } = claim;
+    const loads = claim.loads ?? (thresholds && Object.keys(thresholds)) ?? all;
+    return loads.flatMap((load) => {
       const values = claimValues(claim, load, samples);
       if (values.length === 0) return [];
       const name = `${subject}, ${load}: ${metric}${over === undefined ? "" : `, times that of ${over}`}`;
       const threshold = thresholds?.[load];
       return [{ name, ...(threshold === undefined ? {} : { threshold }), ...summarize(values) }];
-    }),
-  );
+    });
+  });
 }
 
 /** Ratios are taken per round, so that noise affects both sides. Empty if one was not measured. */

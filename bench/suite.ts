@@ -117,7 +117,7 @@ export interface Claim {
   readonly metric: string;
   /** The other subject. */
   readonly over?: string;
-  /** All loads of the scenario if left out. */
+  /** If left out, those with a threshold, or all where there is none. */
   readonly loads?: readonly string[];
   /** By load. */
   readonly thresholds?: Readonly<Record<string, Threshold>>;

@@ -1,7 +1,7 @@
 // The PostgreSQL server that the subjects of a scenario share.
 
 import { readFileSync } from "node:fs";
-import type { PostgresDatabases, PostgresServer } from "../../test/support/postgres.ts";
+import type { PostgresDatabases } from "../../test/support/postgres.ts";
 import type { BaselineDatabase } from "../baselines.ts";
 import { readGroups } from "../cpu-usage.ts";
 import type { Load, Setup, Subject } from "../suite.ts";
@@ -30,69 +30,54 @@ export async function postmasterPid(server: PostgresDatabases): Promise<number> 
   return Number(readFileSync(`${row?.data_directory}/postmaster.pid`, "utf8").split("\n")[0]);
 }
 
-/** A server that runs until the scenario ends. */
-export class BenchPostgres {
-  readonly server: PostgresServer;
-  /** The process from which all others of the server descend. */
-  readonly pid: number;
-  /** The effective durability settings. */
-  readonly durability: string;
+export type BenchPostgres = Awaited<ReturnType<typeof startBenchPostgres>>;
 
-  private constructor(server: PostgresServer, pid: number, durability: string) {
-    this.server = server;
-    this.pid = pid;
-    this.durability = durability;
-  }
-
-  static async start({ stack, recordVersion }: Setup): Promise<BenchPostgres> {
-    // Where PostgreSQL's binaries are not installed, all other suites run.
-    const { PostgresServer } = await import("../../test/support/postgres.ts");
-    const server = stack.use(await PostgresServer.start(postgresSettings));
-    const show = async (name: string) =>
-      String(Object.values((await server.query("postgres", `SHOW ${name}`))[0] ?? {})[0]);
-    recordVersion("PostgreSQL", await show("server_version"));
-    const effective = await Promise.all(
-      Object.keys(postgresSettings).map(async (name) => `${name} ${await show(name)}`),
-    );
-    return new BenchPostgres(server, await postmasterPid(server), effective.join(", "));
-  }
+/** Starts a server that runs until the scenario ends. */
+export async function startBenchPostgres({ stack, recordVersion }: Setup) {
+  // Where PostgreSQL's binaries are not installed, all other suites run.
+  const { PostgresServer } = await import("../../test/support/postgres.ts");
+  const server = stack.use(await PostgresServer.start(postgresSettings));
+  const show = async (name: string) =>
+    String(Object.values((await server.query("postgres", `SHOW ${name}`))[0] ?? {})[0]);
+  recordVersion("PostgreSQL", await show("server_version"));
+  const effective = await Promise.all(
+    Object.keys(postgresSettings).map(async (name) => `${name} ${await show(name)}`),
+  );
+  const durability = effective.join(", ");
+  const pid = await postmasterPid(server);
 
   /** Creates an empty database. */
-  async createDatabase(name: string): Promise<Required<BaselineDatabase>> {
-    await this.server.query("postgres", `CREATE DATABASE ${name}`);
-    const countRows = () => countPostgresRows(this.server, name);
-    return { address: this.server.address(name), countRows, durability: this.durability };
+  async function createDatabase(name: string): Promise<Required<BaselineDatabase>> {
+    await server.query("postgres", `CREATE DATABASE ${name}`);
+    return { address: server.address(name), countRows: () => countPostgresRows(server, name), durability };
   }
 
-  /** A database with a table of plants and no server in front of it. */
-  async plainTable(database: string): Promise<HttpSubject> {
-    const { address: url, ...rest } = await this.createDatabase(database);
-    await this.server.query(
-      database,
-      "CREATE TABLE plants (id bigint PRIMARY KEY, name text NOT NULL, tag text)",
-    );
-    const readCpu = () => readGroups({ postgres: [this.pid] });
-    return { name: database, url, token: "", ...rest, readCpu };
+  /** Creates a database with a table of plants and no server in front of it. */
+  async function plainTable(database: string): Promise<HttpSubject> {
+    const { address: url, ...rest } = await createDatabase(database);
+    await server.query(database, "CREATE TABLE plants (id bigint PRIMARY KEY, name text NOT NULL, tag text)");
+    return { name: database, url, token: "", ...rest, readCpu: () => readGroups({ postgres: [pid] }) };
   }
 
-  /**
-   * A load that also computes the creates of a transaction. Each that writes takes an id of its
-   * own.
-   */
-  countTransactions<S extends Subject>(load: Load<S>): Load<S> {
-    const written = async () => {
-      const sql = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xid";
-      return Number((await this.server.query("postgres", sql))[0]?.xid);
-    };
+  /** The transactions so far: each that writes takes an id of its own. */
+  async function transactions(): Promise<number> {
+    const sql = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xid";
+    return Number((await server.query("postgres", sql))[0]?.xid);
+  }
+
+  /** A load that also computes the creates of a transaction. */
+  function countTransactions<S extends Subject>(load: Load<S>): Load<S> {
     return {
       ...load,
       run: async (subject, trial) => {
-        const before = await written();
+        const before = await transactions();
         const run = await load.run(subject, trial);
-        const transactions = (await written()) - before;
-        const perTransaction = (run.requests ?? 0) / transactions;
+        const perTransaction = (run.requests ?? 0) / ((await transactions()) - before);
         return { ...run, figures: { ...run.figures, "creates/transaction": perTransaction } };
       },
     };
   }
+
+  /** `pid` is the process from which all others of the server descend. */
+  return { server, pid, createDatabase, plainTable, countTransactions };
 }

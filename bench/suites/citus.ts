@@ -48,24 +48,21 @@ async function creates(setup: Setup): Promise<Scenario<NodesSubject> | undefined
         subject,
         metric: metrics.creates,
         over: routed.name,
-        loads: [most],
         thresholds: { [most]: { atLeast: 2 } },
       },
       {
         subject,
         metric: metrics.creates,
         over: plain.name,
-        loads: [most],
         thresholds: { [most]: { atLeast: 0.95 } },
       },
       {
         subject,
         metric: nodeMetrics.all,
         over: plain.name,
-        loads: [most],
         thresholds: { [most]: { atMost: 1.8 } },
       },
-      { subject, metric: nodeMetrics.share, loads: [most], thresholds: { [most]: { atMost: 0.05 } } },
+      { subject, metric: nodeMetrics.share, thresholds: { [most]: { atMost: 0.05 } } },
     ],
   };
 }

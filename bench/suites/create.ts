@@ -47,7 +47,6 @@ async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
         subject,
         metric: metrics.creates,
         over: "nginx",
-        loads: [many, most],
         thresholds: { [many]: { atLeast: 0.45 }, [most]: { atLeast: 0.65 } },
       },
       { subject, metric: metrics.cpu, loads: [most] },
@@ -55,11 +54,10 @@ async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
         subject,
         metric: metrics.cpu,
         over: "bun-bare",
-        loads: [most],
         thresholds: { [most]: { atMost: 1.2 } },
       },
-      { subject, metric: metrics.cpu, over: "nginx", loads: [most], thresholds: { [most]: { atMost: 2.2 } } },
-      { subject, metric: metrics.memory, loads: [most], thresholds: { [most]: { atMost: 140 } } },
+      { subject, metric: metrics.cpu, over: "nginx", thresholds: { [most]: { atMost: 2.2 } } },
+      { subject, metric: metrics.memory, thresholds: { [most]: { atMost: 140 } } },
     ],
   };
 }

@@ -64,7 +64,6 @@ async function imports({ folder, versions, plants, recordVersion }: Setup): Prom
         subject,
         metric: speed,
         over: shell,
-        loads: [load],
         thresholds: { [load]: { atLeast: 0.8 } },
       },
     ],

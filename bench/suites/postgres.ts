@@ -6,7 +6,7 @@ import { runPgbench } from "../loads/pgbench.ts";
 import { wrkLoads } from "../loads/wrk.ts";
 import type { HttpSubject } from "../subjects/http.ts";
 import { startPlantstore } from "../subjects/plantstore.ts";
-import { BenchPostgres } from "../subjects/postgres.ts";
+import { type BenchPostgres, startBenchPostgres } from "../subjects/postgres.ts";
 import { metrics, type Scenario, type Setup, type Suite, type Trial } from "../suite.ts";
 
 export const postgresSuite: Suite = {
@@ -22,7 +22,7 @@ export const postgresSuite: Suite = {
 const shown = [metrics.creates, metrics.p50, metrics.p99, metrics.cpu, "creates/transaction"];
 
 async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
-  const postgres = await BenchPostgres.start(setup);
+  const postgres = await startBenchPostgres(setup);
   const servers: HttpSubject[] = [];
   for (const [index, version] of setup.versions.entries()) {
     const { address, ...rest } = await postgres.createDatabase(`plantstore_${index}`);
@@ -51,13 +51,7 @@ async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
     metrics: shown,
     claims: [
       { subject, metric },
-      ...baselines.map(({ name, thresholds }) => ({
-        subject,
-        metric,
-        over: name,
-        thresholds,
-        loads: Object.keys(thresholds),
-      })),
+      ...baselines.map(({ name, thresholds }) => ({ subject, metric, over: name, thresholds })),
       { subject, metric, over: pgbench.name, thresholds: ofPgbench },
     ],
   };
