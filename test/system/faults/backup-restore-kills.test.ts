@@ -12,6 +12,7 @@ import {
   commandNames,
   createStoreFolders,
   execute,
+  expectSuccess,
   leaveLog,
   plantsIn,
   plantsWritten,
@@ -67,10 +68,9 @@ describeIfStrace("under strace", () => {
           using folder = stores.newFolder();
           const file = folder.file("file.db");
           if (isThere) copyFileSync(folder.file("other.db"), file);
-          const args = argumentsOf(command, folder, "file.db");
-          const force = isThere ? ["--force"] : [];
+          const args = argumentsOf(command, folder, "file.db", { force: isThere });
           const before = readdirSync(folder.path);
-          expect((await killedAt(moment, [...args, ...force])).exitCode).toBe(128 + 9);
+          expect((await killedAt(moment, args)).exitCode).toBe(128 + 9);
           if (isThere) expect(existsSync(file)).toBe(true);
           if (existsSync(file)) {
             using database = new Database(file);
@@ -78,7 +78,7 @@ describeIfStrace("under strace", () => {
             expect([plants, ...(isThere ? [1] : [])]).toContain(Number(left));
           }
           if (command === "backup") rmSync(file, { force: true });
-          expect(await execute(command, folder, "file.db", { force: existsSync(file) })).toBeUndefined();
+          expectSuccess(await execute(command, folder, "file.db", { force: existsSync(file) }));
           expect(plantsIn(file)).toBe(plants);
           const added = readdirSync(folder.path).filter(
             (name) => name !== "file.db" && !before.includes(name) && !name.startsWith("plants.db-"),
@@ -93,7 +93,7 @@ describeIfStrace("under strace", () => {
     for (const moment of ["fsync:1", "fsync:2", "fsync:3", "unlink:1", "unlink:2", "rename:1"]) {
       using folder = stores.newFolder();
       leaveLog(folder.file("other.db"));
-      await killedAt(moment, [...argumentsOf("restore", folder, "other.db"), "--force"]);
+      await killedAt(moment, argumentsOf("restore", folder, "other.db", { force: true }));
       const stdout = await exported(`sqlite:${folder.file("other.db")}`);
       const old = `${plantJson(0n, "plant 0")}\n${plantJson(1000n, "in the log")}\n`;
       const restored = `${plantJson(0n, "plant 0")}\n${plantJson(1n, "plant 1")}\n`;

@@ -14,9 +14,7 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname } from "node:path";
-import { OperatorError } from "../../../src/core/operator-error.ts";
-import { backUp, restore } from "../../../src/operations/backup.ts";
-import { TemporaryFolder } from "../../support/server.ts";
+import { type CommandResult, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { storePlants } from "../../support/stored-plants.ts";
 
 export const commandNames = ["backup", "restore"] as const;
@@ -44,7 +42,7 @@ export async function createStoreFolders() {
     const plants = Array.from({ length: count }, (_, id) => ({ id: BigInt(id), name: `plant ${id}` }));
     await storePlants(`sqlite:${template.file(name)}`, plants);
   }
-  expect(await execute("backup", template, "backup.db", { source: "two.db", force: false })).toBeUndefined();
+  expectSuccess(await execute("backup", template, "backup.db", { source: "two.db" }));
   return {
     newFolder(): TemporaryFolder {
       const folder = new TemporaryFolder();
@@ -56,39 +54,36 @@ export async function createStoreFolders() {
   };
 }
 
-/**
- * The arguments with which a command writes the target from the source, both by their names in the
- * folder.
- */
+interface Given {
+  /** The name of the file that is read: by default plants.db for backup, backup.db for restore. */
+  readonly source?: string | undefined;
+  /** Whether restore has --force. */
+  readonly force?: boolean;
+}
+
+/** The arguments with which a command writes the target, a name in the folder. */
 export function argumentsOf(
   command: CommandName,
   folder: TemporaryFolder,
   target: string,
-  source = command === "backup" ? "plants.db" : "backup.db",
+  { source = command === "backup" ? "plants.db" : "backup.db", force = false }: Given = {},
 ): string[] {
   const [file, store] = command === "backup" ? [target, source] : [source, target];
-  return [command, folder.file(file), "--database", `sqlite:${folder.file(store)}`];
+  const args = [command, folder.file(file), "--database", `sqlite:${folder.file(store)}`];
+  return command === "restore" && force ? [...args, "--force"] : args;
 }
 
-/**
- * Does what a command does, in this process: a process takes 0.1 s, and few cases are about it.
- * Returns the error that the command would print.
- */
-export async function execute(
-  command: CommandName,
-  folder: TemporaryFolder,
-  target: string,
-  { source, force }: { readonly source?: string | undefined; readonly force: boolean },
-): Promise<OperatorError | undefined> {
-  const [, file = "", , database = ""] = argumentsOf(command, folder, target, source);
-  try {
-    if (command === "backup") backUp(database, file);
-    else restore(database, file, force);
-    return undefined;
-  } catch (error) {
-    if (error instanceof OperatorError) return error;
-    throw error;
-  }
+/** Runs a command in this process: another takes 0.1 s, and few cases are about it. */
+export function execute(...args: Parameters<typeof argumentsOf>): Promise<CommandResult> {
+  return runCommand(argumentsOf(...args));
+}
+
+/** The command has done its work, and says so. */
+export function expectSuccess({ exitCode, stderr }: CommandResult): void {
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 0,
+    stderr: expect.stringMatching(/^[^\n]*(?:, verified|were revoked since)\.\n$/),
+  });
 }
 
 export function setModes(folder: TemporaryFolder, mode: number): void {
@@ -109,25 +104,19 @@ export function leaveLog(path: string): void {
 
 /** The names of all entries below a folder; links are not followed. */
 function entriesOf(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
-    entry.isDirectory()
-      ? [entry.name, ...entriesOf(`${folder}/${entry.name}`).map((name) => `${entry.name}/${name}`)]
-      : [entry.name],
-  );
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).toSorted();
 }
 
 /** Every entry below a folder: its kind, its mode, and its bytes or its target. */
 export function snapshot(folder: string): Record<string, string> {
   return Object.fromEntries(
-    entriesOf(folder)
-      .toSorted()
-      .map((name) => {
-        const path = `${folder}/${name}`;
-        const stat = lstatSync(path);
-        const bytes = stat.isFile() ? Bun.hash(readFileSync(path)) : "";
-        const link = stat.isSymbolicLink() ? readlinkSync(path) : "";
-        return [name, `${stat.mode.toString(8)} ${bytes}${link}`];
-      }),
+    entriesOf(folder).map((name) => {
+      const path = `${folder}/${name}`;
+      const stat = lstatSync(path);
+      const bytes = stat.isFile() ? Bun.hash(readFileSync(path)) : "";
+      const link = stat.isSymbolicLink() ? readlinkSync(path) : "";
+      return [name, `${stat.mode.toString(8)} ${bytes}${link}`];
+    }),
   );
 }
 

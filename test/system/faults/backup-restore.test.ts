@@ -19,10 +19,16 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import type { OperatorError } from "../../../src/core/operator-error.ts";
 import { Load } from "../../support/load.ts";
 import { describeUnless, programPath } from "../../support/programs.ts";
-import { plantstore, RunningServer, run, runProgram, type TemporaryFolder } from "../../support/server.ts";
+import {
+  type CommandResult,
+  plantstore,
+  RunningServer,
+  run,
+  runProgram,
+  type TemporaryFolder,
+} from "../../support/server.ts";
 import { exported, storePlants } from "../../support/stored-plants.ts";
 import {
   argumentsOf,
@@ -30,6 +36,7 @@ import {
   commandNames,
   createStoreFolders,
   execute,
+  expectSuccess,
   fileNames,
   leaveLog,
   plantsIn,
@@ -200,11 +207,10 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** The error has one line. */
-function expectRefusal(error: OperatorError | undefined, message: RegExp, exitCode = 1): void {
-  expect(error?.message).toMatch(message);
-  expect(error?.message).toMatch(/^[^\n]+$/);
-  expect<number | undefined>(error?.exitCode).toBe(exitCode);
+function expectRefusal({ exitCode, stderr }: CommandResult, refusal: RegExp, expectedCode = 1): void {
+  expect(stderr).toMatch(refusal);
+  expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+  expect(exitCode).toBe(expectedCode);
 }
 
 let stores: StoreFolders;
@@ -213,41 +219,31 @@ beforeAll(async () => {
 });
 afterAll(() => stores[Symbol.dispose]());
 
-/**
- * Runs a case in this process, or in a shell if it is about the umask. Returns
- * the error, if any.
- */
-async function executeCase(
+/** Runs a case in this process, or in a shell if it is about the umask. */
+function executeCase(
   command: CommandName,
   folder: TemporaryFolder,
   { target = "new.db", source, keep, umask }: Case,
-): Promise<OperatorError | undefined> {
-  const force = keep !== true;
-  if (umask === undefined) return execute(command, folder, target, { source, force });
-  const args = argumentsOf(command, folder, target, source);
-  const shell = `umask ${umask}; exec "$0" "$@"`;
-  const { exitCode, stderr } = await runProgram(["sh", "-c", shell, plantstore, ...args]);
-  expect({ exitCode, stderr: stderr.replace(/^.*(?:verified|revoked since)\.\n$/, "") }).toEqual({
-    exitCode: 0,
-    stderr: "",
-  });
-  return undefined;
+): Promise<CommandResult> {
+  const args = [command, folder, target, { source, force: keep !== true }] as const;
+  if (umask === undefined) return execute(...args);
+  return runProgram(["sh", "-c", `umask ${umask}; exec "$0" "$@"`, plantstore, ...argumentsOf(...args)]);
 }
 
 for (const command of commandNames) {
   describe(command, () => {
-    test.each(cases.map((each) => [each.name, each] as const))("%s", async (_, each) => {
+    test.each(cases)("$name", async (each) => {
       using folder = stores.newFolder();
       each.arrange?.(folder);
       const before = snapshot(folder.path);
-      const error = await executeCase(command, folder, each);
+      const result = await executeCase(command, folder, each);
       const outcome = each[command];
       if ("refusal" in outcome) {
-        expectRefusal(error, outcome.refusal, outcome.exitCode);
+        expectRefusal(result, outcome.refusal, outcome.exitCode);
         expect(snapshot(folder.path)).toEqual(before);
         return;
       }
-      expect(error).toBeUndefined();
+      expectSuccess(result);
       const { target = "new.db" } = each;
       const file = folder.file(target);
       expect(plantsIn(file)).toBe(outcome.plants);
@@ -271,12 +267,10 @@ for (const command of commandNames) {
       symlinkSync("plants.db", folder.file("link.db"));
       linkSync(folder.file("plants.db"), folder.file("hard.db"));
       for (const name of ["plants.db", "link.db", "hard.db", "plants.db-wal"])
-        for (const store of ["plants.db", "other.db"]) {
-          const force = command === "restore" ? ["--force"] : [];
-          const { exitCode, stderr } = await run([...argumentsOf(command, folder, name, store), ...force]);
+        for (const source of ["plants.db", "other.db"]) {
+          const result = await run(argumentsOf(command, folder, name, { source, force: true }));
           // 2: a value of --database that no store can have.
-          expect(exitCode).toBe(command === "restore" && name === "plants.db-wal" ? 2 : 1);
-          expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+          expectRefusal(result, /./, command === "restore" && name === "plants.db-wal" ? 2 : 1);
         }
       await load.acknowledgedMore(50);
       await load.stop();
@@ -377,7 +371,7 @@ describeUnless(notRoot, "owners", () => {
     const file = folder.file("other.db");
     chmodSync(file, 0o640);
     chownSync(file, 61_234, 61_234);
-    expect(await execute("restore", folder, "other.db", { force: true })).toBeUndefined();
+    expectSuccess(await execute("restore", folder, "other.db", { force: true }));
     const { uid, gid, mode } = statSync(file);
     expect([uid, gid, mode & 0o777]).toEqual([61_234, 61_234, 0o640]);
   });
@@ -389,7 +383,7 @@ describeUnless(notMounted, "a file system", () => {
     using disk = mounted(folder.file("disk"));
     copyFileSync(folder.file("other.db"), folder.file("disk/other.db"));
     disk?.makeReadOnly();
-    expectRefusal(await execute(command, folder, "disk/new.db", { force: false }), /EROFS/);
+    expectRefusal(await execute(command, folder, "disk/new.db"), /EROFS/);
     expect(readdirSync(folder.file("disk"))).toEqual(["other.db"]);
   });
 
@@ -406,8 +400,8 @@ describeUnless(notMounted, "a file system", () => {
     copyFileSync(folder.file(old), folder.file("disk/old.db"));
     const before = snapshot(folder.file("disk"));
     for (const name of command === "backup" ? ["new.db"] : ["old.db", "new.db"]) {
-      const error = await execute(command, folder, `disk/${name}`, { source: "large.db", force: true });
-      expectRefusal(error, /full|ENOSPC/);
+      const given = { source: "large.db", force: true };
+      expectRefusal(await execute(command, folder, `disk/${name}`, given), /full|ENOSPC/);
       expect(snapshot(folder.file("disk"))).toEqual(before);
     }
   });
