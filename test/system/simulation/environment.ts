@@ -11,7 +11,6 @@ export interface ProcessStore extends Pick<PlantStore, "create" | "batchesInFlig
   readonly tokens: TokenStore;
   /** The process has ended: nothing that it began continues, except what it has already sent. */
   kill(): void;
-  close(): Promise<void>;
 }
 
 export interface SimulationParts {
@@ -27,14 +26,11 @@ export type GroupCommitCalls = Pick<GroupCommit, "create" | "isFullFor">;
 /** A planted bug, which the simulation must find. The empty one is none. */
 export interface Mutation {
   /** Wraps the engine of each server. */
-  readonly store?: (store: ProcessStore, parts: { time: VirtualTime; random: Random }) => ProcessStore;
+  readonly store?: (store: ProcessStore, random: Random) => ProcessStore;
   /** Replaces limits of the group commits. */
   readonly limits?: Partial<GroupCommitLimits>;
   /** Wraps the group commit of each server. */
-  readonly groupCommit?: (
-    groupCommit: GroupCommit,
-    parts: { time: VirtualTime; random: Random },
-  ) => GroupCommitCalls;
+  readonly groupCommit?: (groupCommit: GroupCommit, random: Random) => GroupCommitCalls;
   /** Rewrites the SQL that SQLite executes. */
   readonly sqliteSql?: (sql: string) => string;
   /** Reports a failed fsync as another error. */

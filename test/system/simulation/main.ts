@@ -25,29 +25,26 @@ const failuresMax = 20;
 // The simulation replaces the clock.
 const now = performance.now.bind(performance);
 const print = (line: string) => process.stdout.write(`${line}\n`);
-const options = mutations[values.mutation];
+const mutation = mutations[values.mutation];
 
-if (values.help || options === undefined) {
+if (values.help || mutation === undefined) {
   print(usage);
   process.exitCode = values.help ? 0 : 2;
 } else if (values.seed !== undefined) {
-  const result = await simulate(Number(values.seed), {
-    ...options,
-    ...(values.trace ? { trace: print } : {}),
-  });
+  const result = await simulate(Number(values.seed), { mutation, ...(values.trace && { trace: print }) });
   print(JSON.stringify(result, null, 2));
   process.exitCode = result.violations.length === 0 ? 0 : 1;
 } else {
   const end = values.minutes === undefined ? undefined : now() + Number(values.minutes) * 60_000;
   let [seeds, failed, acknowledged] = [0, 0, 0];
   while (failed < failuresMax && (end === undefined ? seeds < Number(values.seeds) : now() < end)) {
-    const { seed, violations, counts } = await simulate(Number(values.from) + seeds++, options);
+    const { seed, violations, counts } = await simulate(Number(values.from) + seeds++, { mutation });
     acknowledged += counts.acknowledged;
     if (violations.length === 0) continue;
     failed++;
     print(`seed ${seed} failed: ${violations[0]}`);
-    const mutation = values.mutation === "none" ? "" : ` --mutation ${values.mutation}`;
-    print(`  again: npm run simulate -- --seed ${seed} --trace${mutation}`);
+    const flag = values.mutation === "none" ? "" : ` --mutation ${values.mutation}`;
+    print(`  again: npm run simulate -- --seed ${seed} --trace${flag}`);
   }
   print(`${failed} of ${seeds} seeds failed; ${acknowledged} plants acknowledged`);
   process.exitCode = failed === 0 ? 0 : 1;

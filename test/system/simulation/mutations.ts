@@ -1,9 +1,9 @@
 // Planted bugs, each of which the simulation must find.
 
+import type { Plant } from "../../../src/core/contract/contract.ts";
 import type { CreateOutcome, GroupCommit, PendingCreate } from "../../../src/core/store/group-commit.ts";
 import { type Outcome, toEntries } from "../../../src/core/store/plant-store.ts";
 import type { GroupCommitCalls, Mutation, ProcessStore } from "./environment.ts";
-import type { SimulationOptions } from "./simulation.ts";
 
 type Create = ProcessStore["create"];
 
@@ -38,97 +38,69 @@ function outcomes(change: (outcomes: Outcome[]) => Outcome[]): Mutation {
   return { store: (store) => withCreate(store, async (batch) => change(await store.create(batch))) };
 }
 
+/** Maps the plants of every batch. */
+function plants(change: (plant: Plant) => Plant): Mutation {
+  return {
+    store: (store) =>
+      withCreate(store, (batch) => store.create(toEntries(batch.map(({ plant }) => change(plant))))),
+  };
+}
+
 const instead = (from: Outcome, to: Outcome) =>
   outcomes((all) => all.map((outcome) => (outcome === from ? to : outcome)));
 
-export const mutations: Readonly<Record<string, SimulationOptions>> = {
+export const mutations: Readonly<Record<string, Mutation>> = {
   none: {},
 
   acknowledgesBeforeTheCommit: {
-    mutation: {
-      store: (store) =>
-        withCreate(store, async (batch) => {
-          void store.create(batch).catch(() => undefined);
-          return batch.map(() => "created");
-        }),
-    },
+    store: (store) =>
+      withCreate(store, async (batch) => {
+        void store.create(batch).catch(() => undefined);
+        return batch.map(() => "created");
+      }),
   },
-  answersAConflictAsUnchanged: { mutation: instead("conflict", "unchanged") },
-  answersAReplayAsAConflict: { mutation: instead("unchanged", "conflict") },
-  treatsUnavailableAsNotStored: { mutation: instead("unavailable", "conflict") },
-  treatsUnavailableAsStored: { mutation: instead("unavailable", "created") },
-  mixesUpABatch: { mutation: outcomes((all) => all.toReversed()) },
-  forgetsTheLastOfABatch: {
-    mutation: outcomes((all) => (all.length > 1 ? all.slice(0, -1) : all)),
-  },
+  answersAConflictAsUnchanged: instead("conflict", "unchanged"),
+  answersAReplayAsAConflict: instead("unchanged", "conflict"),
+  treatsUnavailableAsNotStored: instead("unavailable", "conflict"),
+  treatsUnavailableAsStored: instead("unavailable", "created"),
+  mixesUpABatch: outcomes((all) => all.toReversed()),
+  forgetsTheLastOfABatch: outcomes((all) => (all.length > 1 ? all.slice(0, -1) : all)),
   neverEndsSomeBatches: {
-    mutation: {
-      store: (store, { random }) =>
-        withCreate(store, async (batch) =>
-          random.chance(0.02) ? new Promise(() => undefined) : store.create(batch),
-        ),
-    },
+    store: (store, random) =>
+      withCreate(store, async (batch) =>
+        random.chance(0.02) ? new Promise(() => undefined) : store.create(batch),
+      ),
   },
   acknowledgesWhatTheEngineFailedOn: {
-    mutation: {
-      groupCommit: (groupCommit) =>
-        withGroupCommitCreate(
-          groupCommit,
-          (create) => (pending) => create(pending).catch(() => "created" as const),
-        ),
-    },
+    groupCommit: (groupCommit) =>
+      withGroupCommitCreate(
+        groupCommit,
+        (create) => (pending) => create(pending).catch(() => "created" as const),
+      ),
   },
   dropsAPlant: {
-    mutation: {
-      groupCommit: (groupCommit, { random }) =>
-        withGroupCommitCreate(
-          groupCommit,
-          (create) => (pending) => (random.chance(0.02) ? new Promise(() => undefined) : create(pending)),
-        ),
-    },
+    groupCommit: (groupCommit, random) =>
+      withGroupCommitCreate(
+        groupCommit,
+        (create) => (pending) => (random.chance(0.02) ? new Promise(() => undefined) : create(pending)),
+      ),
   },
   storesWhatItRefuses: {
-    mutation: {
-      groupCommit: (groupCommit, { random }) =>
-        withGroupCommitCreate(groupCommit, (create) => async (pending) => {
-          const outcome = create(pending);
-          if (!random.chance(0.02)) return outcome;
-          // The request has ended, and does not wait for it.
-          outcome.catch(() => undefined);
-          return "overloaded";
-        }),
-    },
+    groupCommit: (groupCommit, random) =>
+      withGroupCommitCreate(groupCommit, (create) => async (pending) => {
+        const outcome = create(pending);
+        if (!random.chance(0.02)) return outcome;
+        // The request has ended, and does not wait for it.
+        outcome.catch(() => undefined);
+        return "overloaded";
+      }),
   },
-  queuesWithoutEnd: { mutation: { limits: { queuePlantsMax: 1_000_000 } } },
-  dropsTags: {
-    mutation: {
-      store: (store) =>
-        withCreate(store, (batch) =>
-          store.create(
-            toEntries(batch.map(({ plant: { id, values } }) => ({ id, values: values.with(1, undefined) }))),
-          ),
-        ),
-    },
-  },
-  losesDigits: {
-    mutation: {
-      store: (store) =>
-        withCreate(store, (batch) =>
-          store.create(
-            toEntries(
-              batch.map(({ plant }) => ({ ...plant, id: BigInt.asIntN(64, BigInt(Number(plant.id))) })),
-            ),
-          ),
-        ),
-    },
-  },
+  queuesWithoutEnd: { limits: { queuePlantsMax: 1_000_000 } },
+  dropsTags: plants(({ id, values }) => ({ id, values: values.with(1, undefined) })),
+  losesDigits: plants(({ id, values }) => ({ id: BigInt.asIntN(64, BigInt(Number(id))), values })),
   overwrites: {
-    mutation: {
-      sqliteSql: (sql) => sql.replace("DO NOTHING", "DO UPDATE SET name = excluded.name, tag = excluded.tag"),
-    },
+    sqliteSql: (sql) => sql.replace("DO NOTHING", "DO UPDATE SET name = excluded.name, tag = excluded.tag"),
   },
-  neverRollsBack: {
-    mutation: { sqliteSql: (sql) => sql.replace("ROLLBACK", "SELECT 1") },
-  },
-  goesOnAfterAFailedFsync: { mutation: { hidesFsync: true } },
+  neverRollsBack: { sqliteSql: (sql) => sql.replace("ROLLBACK", "SELECT 1") },
+  goesOnAfterAFailedFsync: { hidesFsync: true },
 };

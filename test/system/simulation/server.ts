@@ -49,7 +49,7 @@ export class SimulatedServer {
     const { time, random, mutation } = parts;
     this.#parts = parts;
     const store = environment.start(() => this.kill());
-    this.#store = mutation.store?.(store, { time, random }) ?? store;
+    this.#store = mutation.store?.(store, random) ?? store;
     this.#groupCommit = new GroupCommit(
       {
         create: (batch) => this.#create(batch, environment),
@@ -59,7 +59,7 @@ export class SimulatedServer {
       { ...limits, ...mutation.limits, batchesInFlightMax: store.batchesInFlightMax },
       { now: time.now, emit: () => undefined },
     );
-    this.#creating = mutation.groupCommit?.(this.#groupCommit, { time, random }) ?? this.#groupCommit;
+    this.#creating = mutation.groupCommit?.(this.#groupCommit, random) ?? this.#groupCommit;
     this.#tokens = new TokenCache(store.tokens, time.wallNow, () => undefined);
     this.#handler = createHandler({
       contract: plantStore,
@@ -124,7 +124,6 @@ export class SimulatedServer {
     await this.#parts.time.sleep(bodyLimits.arrivalMsMax + 1_000);
     if (this.#hasEnded()) return [];
     this.#state = "ended";
-    await this.#store.close();
     const left = [
       this.#groupCommit.queuedPlants,
       this.#unanswered,

@@ -41,10 +41,10 @@ test("the same seed gives the same events", async () => {
 
 describe("a planted bug is found", () => {
   const bugs = Object.entries(mutations).filter(([name]) => name !== "none");
-  test.each(bugs)("%s", async (_, options) => {
+  test.each(bugs)("%s", async (_, mutation) => {
     let found: string | undefined;
     for (let seed = 1; seed <= seedsToFind && found === undefined; seed++)
-      found = (await simulate(seed, options)).violations[0];
+      found = (await simulate(seed, { mutation })).violations[0];
     expect(found).toBeDefined();
   });
 });

@@ -89,7 +89,6 @@ export class SqliteEnvironment {
         return hasEnded ? never() : memory.readResult();
       },
       kill: end,
-      close: async () => undefined,
     };
   }
 
