@@ -1,11 +1,10 @@
 // A sandbox, its control interface, and its log of requests.
 
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { parse } from "lossless-json";
 import type { RecordedRequest } from "../../packages/sandbox/src/index.ts";
 import type { Contract } from "../../src/core/contract/contract.ts";
-import { controlDocument } from "../../src/sandbox/control-document.ts";
 import { plantStore } from "./contracts.ts";
+import { controlDifferences } from "./control-description.ts";
 import type { Target } from "./http.ts";
 import { InProcessCommand } from "./in-process-command.ts";
 import { environment, plantstore, type RunningProgram, resultOf, startProgram } from "./server.ts";
@@ -162,79 +161,6 @@ export class RunningSandbox implements Target {
 
 function parseNumber(text: string): bigint | number {
   return /^-?\d+$/.test(text) ? BigInt(text) : Number(text);
-}
-
-interface DescribedResponse {
-  readonly $ref?: string;
-  readonly content?: Readonly<Record<string, { readonly schema: object }>>;
-}
-
-interface DescribedOperation {
-  readonly responses: Readonly<Record<string, DescribedResponse>>;
-}
-
-const { paths, components } = controlDocument(plantStore) as unknown as {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
-  readonly components: { readonly responses: Readonly<Record<string, DescribedResponse>> };
-};
-
-function newSchemas(contract: Contract): Ajv2020 {
-  const ajv = new Ajv2020({ strict: false, validateSchema: false, logger: false, ownProperties: true });
-  ajv.addFormat("int64", {
-    type: "number",
-    validate: (value) => Number.isInteger(value) && Math.abs(value) <= 2 ** 63,
-  });
-  ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/);
-  ajv.addFormat("regex", true);
-  ajv.addFormat("uri", (text) => URL.canParse(text));
-  return ajv.addSchema({ ...controlDocument(contract), $id: "control:" });
-}
-
-const schemas = new Map([[plantStore, newSchemas(plantStore)]]);
-
-function schemasOf(contract: Contract): Ajv2020 {
-  const ajv = schemas.get(contract) ?? newSchemas(contract);
-  schemas.set(contract, ajv);
-  return ajv;
-}
-
-/** The operations, each as its method and its path: `GET /sandbox/plants/{id}`. */
-export const describedOperations = Object.entries(paths).flatMap(([path, operations]) =>
-  Object.keys(operations)
-    .filter((method) => method !== "parameters")
-    .map((method) => `${method.toUpperCase()} ${path}`),
-);
-
-/** The operation of a request; undefined if none is described. */
-function findOperation(method: string, path: string): DescribedOperation | undefined {
-  const match = Object.entries(paths).find(
-    ([template, operations]) =>
-      method.toLowerCase() in operations &&
-      new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(path),
-  );
-  return match?.[1][method.toLowerCase()];
-}
-
-/** The differences of a response from its description. An undescribed request must get an error. */
-function controlDifferences(
-  contract: Contract,
-  method: string,
-  path: string,
-  { status, headers, text }: { readonly status: number; readonly headers: Headers; readonly text: string },
-): string[] {
-  const { responses } = findOperation(method, path) ?? { responses: {} };
-  const named = responses[status] ?? (status >= 400 ? components.responses.Error : undefined);
-  if (named === undefined) return [`${method} ${path}: the status ${status} is not described`];
-  const { content } = components.responses[named.$ref?.split("/").at(-1) ?? ""] ?? named;
-  const type = headers.get("content-type");
-  if (content === undefined)
-    return text === "" && type === null ? [] : [`${method} ${path}: a ${status} has a body`];
-  const schema = content[type ?? ""]?.schema;
-  if (schema === undefined) return [`${method} ${path}: the Content-Type is ${type}`];
-  if (type !== "application/json") return [];
-  const pointed = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"control:#/'));
-  const ajv = schemasOf(contract);
-  return ajv.validate(pointed, JSON.parse(text)) ? [] : [`${method} ${path}: ${ajv.errorsText()} in ${text}`];
 }
 
 interface Page {

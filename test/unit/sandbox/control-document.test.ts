@@ -6,7 +6,7 @@ import { controlDocument } from "../../../src/sandbox/control-document.ts";
 import { Examples, errorCodes } from "../../../src/sandbox/response-examples.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
 import { plantStore } from "../../support/contracts.ts";
-import { describedOperations } from "../../support/sandbox.ts";
+import { describedOperations } from "../../support/control-description.ts";
 
 test("the document describes every route, and nothing else", async () => {
   const options = {
