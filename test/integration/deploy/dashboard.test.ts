@@ -1,11 +1,32 @@
 // The Grafana dashboard and the alerts: the data source and the metrics that they query.
 
 import { expect, test } from "bun:test";
-import { deployed, metricsOfClusters, queriesOf, readDashboard } from "../../support/prometheus.ts";
 import { RunningServer } from "../../support/server.ts";
 
-test("every panel but a row has an id of its own and queries the chosen data source", async () => {
-  const { panels, templating } = await readDashboard();
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly datasource?: object;
+  readonly targets?: readonly {
+    readonly refId: string;
+    readonly expr: string;
+    readonly datasource: { readonly uid: string };
+  }[];
+}
+
+interface Dashboard {
+  readonly templating: { readonly list: readonly { readonly name: string }[] };
+  readonly panels: readonly Panel[];
+}
+
+const deploy = new URL("../../../deploy/", import.meta.url).pathname;
+const { panels, templating } = (await Bun.file(`${deploy}grafana/plantstore.json`).json()) as Dashboard;
+
+/** Metrics that only a server on a cluster has. */
+const metricsOfClusters = ["plantstore_node_up"];
+
+test("every panel but a row has an id of its own and queries the chosen data source", () => {
   const [chosen] = templating.list;
   expect(chosen).toMatchObject({ type: "datasource", query: "prometheus" });
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
@@ -30,8 +51,9 @@ test("the server has every metric that is queried, and the dashboard shows every
   const samples = new Set([...(metrics.match(/^[a-z]\w+(?=[ {])/gm) ?? []), ...metricsOfClusters]);
   const own: readonly string[] = metrics.match(/(?<=^# TYPE )plantstore_\w+/gm) ?? [];
 
-  const shown = findMetricNames(queriesOf(await readDashboard()).join("\n"));
-  const alerting = findMetricNames(await Bun.file(deployed("plantstore-rules.yml")).text());
+  const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+  const shown = findMetricNames(queries.join("\n"));
+  const alerting = findMetricNames(await Bun.file(`${deploy}prometheus/plantstore-rules.yml`).text());
   const missing = [...shown, ...alerting].filter((name) => !samples.has(name));
   // The text of an alert may have the name of a histogram without a suffix.
   expect(missing.filter((name) => !own.includes(name))).toEqual([]);

@@ -4,7 +4,8 @@
 import { expect, test } from "bun:test";
 import { YAML } from "bun";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
-import { deployed } from "../../support/prometheus.ts";
+
+const deployed = (name: string) => new URL(`../../../deploy/prometheus/${name}`, import.meta.url).pathname;
 
 interface RuleFile {
   readonly groups: readonly { readonly rules: readonly { readonly alert: string }[] }[];
