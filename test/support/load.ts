@@ -1,7 +1,5 @@
 // Creates over many connections, with a record of the plants that were sent and acknowledged.
 
-import { plantJson as lineOf } from "../../src/core/contract/plant.ts";
-import { plant as plantOf, plantStore } from "./contracts.ts";
 import { eventually } from "./eventually.ts";
 import { plantJson, post, type Target } from "./http.ts";
 
@@ -89,10 +87,10 @@ export class Load {
   async #createOne(target: Target): Promise<boolean> {
     // Spread over all of int64, so that pages are split and rewritten, not only appended.
     const id = BigInt.asIntN(64, this.#nextId++ * 0x9e37_79b9_7f4a_7c15n);
-    const plant = { id, name: `plant ${id}`.repeat(1 + Number(id & 7n)), tag: `tag ${id}` };
-    this.sent.set(id, lineOf(plantStore, plantOf(plant)));
+    const plant = plantJson(id, `plant ${id}`.repeat(1 + Number(id & 7n)), `tag ${id}`);
+    this.sent.set(id, plant);
     try {
-      const { status } = await post(target, plantJson(id, plant.name, plant.tag));
+      const { status } = await post(target, plant);
       this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
       if (status === 200) this.acknowledged.add(id);
       return true;

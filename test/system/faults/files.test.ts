@@ -3,9 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { parseFilter, searchPlants } from "../../../src/console/plant-search.ts";
-import { plantJson as lineOf } from "../../../src/core/contract/plant.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
-import { plant as plantOf, plantStore } from "../../support/contracts.ts";
+import { plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, runCommand, TemporaryFolder, withStore } from "../../support/server.ts";
@@ -37,9 +36,7 @@ test("a store removed under a running server: plants get 503 until it is back, a
 
   renameSync(folder.file("away"), path);
   expect((await post(target, plantJson(4n, "after"))).status).toBe(200);
-  expect(await exported(`sqlite:${path}`)).toBe(
-    `${lineOf(plantStore, plantOf({ id: 1n, name: "before" }))}\n${lineOf(plantStore, plantOf({ id: 4n, name: "after" }))}\n`,
-  );
+  expect(await exported(`sqlite:${path}`)).toBe(`${plantJson(1n, "before")}\n${plantJson(4n, "after")}\n`);
 });
 
 test("damaged pages: their plants get 503, never a wrong response, and all others 200", async () => {
@@ -57,7 +54,7 @@ test("damaged pages: their plants get 503, never a wrong response, and all other
   const target = await server.target();
   const statuses = new Map<number, number>();
   for (const plant of plants) {
-    const { status } = await post(target, lineOf(plantStore, plantOf(plant)));
+    const { status } = await post(target, plantJson(plant.id, plant.name));
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
     // The same id with other content must not be acknowledged.
     if (status === 503) expect((await post(target, plantJson(plant.id, "other"))).status).not.toBe(200);
@@ -89,15 +86,19 @@ describe("a write-ahead log beside a file that it does not belong to", () => {
     ["backup", "copy.db"],
   ];
 
+  async function expectRefusals(path: string, reason: RegExp): Promise<void> {
+    for (const command of commands) {
+      const { exitCode, stderr } = await runCommand([...command, "--database", `sqlite:${path}`]);
+      expect([command, exitCode]).toEqual([command, 1]);
+      expect(stderr).toMatch(reason);
+    }
+  }
+
   test("without its file or beside an empty one every command refuses, and loses nothing", async () => {
     using folder = new TemporaryFolder();
     const path = await killedStore(folder);
     renameSync(path, folder.file("away.db"));
-    for (const command of commands) {
-      const { exitCode, stderr } = await runCommand([...command, "--database", `sqlite:${path}`]);
-      expect([command, exitCode]).toEqual([command, 1]);
-      expect(stderr).toMatch(/plants\.db-wal holds commits of another database|there is no store at/);
-    }
+    await expectRefusals(path, /plants\.db-wal holds commits of another database|there is no store at/);
     const backup = folder.file("backup.db");
     await storePlants(`sqlite:${backup}`, []);
     const restored = await runCommand(["restore", backup, "--force", "--database", `sqlite:${path}`]);
@@ -116,11 +117,7 @@ describe("a write-ahead log beside a file that it does not belong to", () => {
     await runCommand(["backup", backup, "--database", `sqlite:${folder.file("other.db")}`]);
     renameSync(path, folder.file("away.db"));
     renameSync(backup, path);
-    for (const command of commands) {
-      const { exitCode, stderr } = await runCommand([...command, "--database", `sqlite:${path}`]);
-      expect([command, exitCode]).toEqual([command, 1]);
-      expect(stderr).toContain('is a backup, which "plantstore restore" puts in place');
-    }
+    await expectRefusals(path, /is a backup, which "plantstore restore" puts in place/);
     renameSync(folder.file("away.db"), path);
     expect(await exported(`sqlite:${path}`)).toContain("in the log");
   });
@@ -140,9 +137,7 @@ describe("a write-ahead log beside a file that it does not belong to", () => {
       expect(line.reason).toContain('bring a backup back with "plantstore restore"');
       await server.stop();
     }
-    expect(await exported(`sqlite:${path}`)).toBe(
-      `${lineOf(plantStore, plantOf({ id: 2n, name: "other" }))}\n`,
-    );
+    expect(await exported(`sqlite:${path}`)).toBe(`${plantJson(2n, "other")}\n`);
     renameSync(folder.file("plants.db.replaced-wal"), folder.file("away.db-wal"));
     expect(await exported(`sqlite:${folder.file("away.db")}`)).toContain("in the log");
   });
