@@ -103,17 +103,27 @@ test("it takes less than 130 MB with Bun, and is enough to run the server and a 
 
   const { stdout } = await runIn(folder.path, [program, "--version"]);
   expect(stdout).toBe(`${packageJson.version} (Bun ${Bun.version}, SQLite ${process.versions.sqlite})\n`);
+  const exported: string[] = [];
+  await using collector = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    async fetch(request) {
+      exported.push(await request.text());
+      return Response.json({});
+    },
+  });
   await using server = await RunningServer.start({
     program,
     database: `sqlite:${folder.file("plants.db")}`,
-    // Loads tracing, of which no package is installed.
-    args: ["--otlp-endpoint", "http://127.0.0.1:1"],
+    // Tracing, of which no package is installed.
+    args: ["--otlp-endpoint", collector.url.origin],
   });
   const target = await server.target();
   expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
   for (const path of ["", "app.js", "uplot.css"])
     expect((await fetch(`${await server.adminUrl()}/console/${path}`)).status).toBe(200);
   expect((await server.stop()).exitCode).toBe(0);
+  expect(exported.join()).toContain("POST /plants");
 
   await using sandbox = await RunningSandbox.start({ program });
   expect((await post(sandbox, plantJson(freshId(), "Monstera"))).status).toBe(200);
