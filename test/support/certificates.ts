@@ -17,23 +17,12 @@ export function makeCertificate(
   names?: string,
 ): CertificateFiles {
   const files = { certificate: folder.file(`${name}.crt`), key: folder.file(`${name}.key`) };
+  const request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2";
   const made = Bun.spawnSync([
     programPath("openssl"),
-    ...[
-      "req",
-      "-x509",
-      "-newkey",
-      "ec",
-      "-pkeyopt",
-      "ec_paramgen_curve:prime256v1",
-      "-nodes",
-      "-days",
-      "2",
-      "-subj",
-      subject,
-    ],
+    ...request.split(" "),
+    ...["-subj", subject, "-keyout", files.key, "-out", files.certificate],
     ...(names === undefined ? [] : ["-addext", `subjectAltName=${names}`]),
-    ...["-keyout", files.key, "-out", files.certificate],
   ]);
   if (made.exitCode !== 0) throw new Error(made.stderr.toString());
   return files;
