@@ -1,6 +1,10 @@
 // What the parts of a simulation share: time, randomness, the trace, and the planted bug.
 
-import type { GroupCommit, GroupCommitLimits } from "../../../src/core/store/group-commit.ts";
+import type {
+  CreateOutcome,
+  GroupCommitLimits,
+  PendingCreate,
+} from "../../../src/core/store/group-commit.ts";
 import type { PlantStore } from "../../../src/core/store/plant-store.ts";
 import type { TokenStore } from "../../../src/core/store/sql-tokens.ts";
 import type { Random } from "../../support/random.ts";
@@ -20,17 +24,19 @@ export interface SimulationParts {
   readonly mutation: Mutation;
 }
 
-/** The methods of the group commit that requests call. */
-export type GroupCommitCalls = Pick<GroupCommit, "create" | "isFullFor">;
+export type CreateBatch = ProcessStore["create"];
+
+/** A create as a request makes it of the group commit. */
+export type CreateOne = (pending: PendingCreate) => Promise<CreateOutcome>;
 
 /** A planted bug, which the simulation must find. The empty one is none. */
 export interface Mutation {
-  /** Wraps the engine of each server. */
-  readonly store?: (store: ProcessStore, random: Random) => ProcessStore;
+  /** Wraps the creates of the engine of each server. */
+  readonly createBatch?: (create: CreateBatch, random: Random) => CreateBatch;
   /** Replaces limits of the group commits. */
   readonly limits?: Partial<GroupCommitLimits>;
-  /** Wraps the group commit of each server. */
-  readonly groupCommit?: (groupCommit: GroupCommit, random: Random) => GroupCommitCalls;
+  /** Wraps the creates of the group commit of each server. */
+  readonly createOne?: (create: CreateOne, random: Random) => CreateOne;
   /** Rewrites the SQL that SQLite executes. */
   readonly sqliteSql?: (sql: string) => string;
   /** Reports a failed fsync as another error. */

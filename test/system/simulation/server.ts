@@ -10,7 +10,7 @@ import { requestIdMaker } from "../../../src/core/http/request-id.ts";
 import { GroupCommit } from "../../../src/core/store/group-commit.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import { plantStore } from "../../support/contracts.ts";
-import type { GroupCommitCalls, ProcessStore, SimulationParts } from "./environment.ts";
+import type { CreateBatch, CreateOne, ProcessStore, SimulationParts } from "./environment.ts";
 import type { SqliteEnvironment } from "./sqlite-environment.ts";
 
 /** Small, so that they are reached. */
@@ -29,9 +29,9 @@ export type Reply = { readonly status: number; readonly text: string } | "discon
 export class SimulatedServer {
   readonly #parts: SimulationParts;
   readonly #store: ProcessStore;
+  /** Its creates, or those with a planted bug. */
+  readonly #createBatch: CreateBatch;
   readonly #groupCommit: GroupCommit;
-  /** The same, or with a bug that was put in. */
-  readonly #creating: GroupCommitCalls;
   readonly #tokens: TokenCache;
   readonly #bodyReader = new BodyReader(bodyLimits);
   readonly #handler: Handler;
@@ -48,19 +48,18 @@ export class SimulatedServer {
   constructor(environment: SqliteEnvironment, parts: SimulationParts) {
     const { time, random, mutation } = parts;
     this.#parts = parts;
-    const store = environment.start(() => this.kill());
-    this.#store = mutation.store?.(store, random) ?? store;
+    this.#store = environment.start(() => this.kill());
+    this.#createBatch = mutation.createBatch?.(this.#store.create, random) ?? this.#store.create;
     this.#groupCommit = new GroupCommit(
       {
         create: (batch) => this.#create(batch, environment),
         assertWritable: async () => undefined,
         contract: plantStore,
       },
-      { ...limits, ...mutation.limits, batchesInFlightMax: store.batchesInFlightMax },
+      { ...limits, ...mutation.limits, batchesInFlightMax: this.#store.batchesInFlightMax },
       { now: time.now, emit: () => undefined },
     );
-    this.#creating = mutation.groupCommit?.(this.#groupCommit, random) ?? this.#groupCommit;
-    this.#tokens = new TokenCache(store.tokens, time.wallNow, () => undefined);
+    this.#tokens = new TokenCache(this.#store.tokens, time.wallNow, () => undefined);
     this.#handler = createHandler({
       contract: plantStore,
       newId: () => 1n,
@@ -69,7 +68,7 @@ export class SimulatedServer {
       createdAt: undefined,
       authenticator: new Authenticator(this.#tokens, undefined),
       resolveCreator: async () => undefined,
-      groupCommit: this.#creating,
+      groupCommit: this.#mutated(this.#groupCommit),
       bodyReader: this.#bodyReader,
       rateLimit: undefined,
       basePath: "",
@@ -142,6 +141,24 @@ export class SimulatedServer {
     return this.#state === "ended";
   }
 
+  /** A group commit, or its creates with a planted bug. */
+  #mutated(groupCommit: GroupCommit): Pick<GroupCommit, "create" | "isFullFor"> {
+    const { mutation, random } = this.#parts;
+    const createOne: CreateOne = ({ plant, creator, callerKey }) =>
+      new Promise((settle, fail) => groupCommit.create({ plant, creator, callerKey, settle, fail }));
+    const create = mutation.createOne?.(createOne, random);
+    if (create === undefined) return groupCommit;
+    return {
+      create: (pending) => {
+        create(pending).then(
+          (outcome) => pending.settle(outcome),
+          (error) => pending.fail(error),
+        );
+      },
+      isFullFor: (caller) => groupCommit.isFullFor(caller),
+    };
+  }
+
   /** The engine, which may throw before its commit, or after it. */
   async #create(batch: readonly NewEntry[], environment: SqliteEnvironment): Promise<Outcome[]> {
     const { random, trace } = this.#parts;
@@ -149,7 +166,7 @@ export class SimulatedServer {
     const throwsAt = environment.engineThrows ? random.pick(["before", "after", "never"] as const) : "never";
     if (throwsAt !== "never") trace(`the engine throws ${throwsAt} its commit`);
     if (throwsAt === "before") throw new EngineThrew();
-    const outcomes = await this.#store.create(batch);
+    const outcomes = await this.#createBatch(batch);
     if (throwsAt === "after") throw new EngineThrew();
     return outcomes;
   }
