@@ -1,29 +1,34 @@
-// Debian programs that some tests need: their paths, and suites that are skipped without them.
+// Programs that some tests need: their paths, and suites that are skipped without them.
 
 import { describe, test } from "bun:test";
 
 /** Debian installs servers and mount here; not every user has these on PATH. */
 const systemFolders = "/usr/local/sbin:/usr/sbin:/sbin";
 
+/** How programs are installed: by Debian's package of their name, if they are not here. */
+const packages: Readonly<Record<string, string>> = {
+  helm: "helm.sh/helm/v3/cmd/helm with go",
+  nginx: "nginx-light",
+  promtool: "prometheus",
+  psql: "postgresql-client",
+  "systemd-analyze": "systemd",
+};
+
+/** Why tests that need a program are skipped: what to install; undefined if it is there. */
+function programMissing(program: string): string | undefined {
+  return pathOf(program) === null ? `install ${packages[program] ?? program}` : undefined;
+}
+
 /** A suite that is skipped if a program is missing; its name then says which package to install. */
-export function describeIfInstalled(
-  program: string,
-  name: string,
-  suite: () => void,
-  debianPackage: string = program,
-): void {
-  describeUnless(pathOf(program) === null ? `install ${debianPackage}` : undefined, name, suite);
+export function describeIfInstalled(program: string, name: string, suite: () => void): void {
+  describeUnless(programMissing(program), name, suite);
 }
 
 /** A test that is skipped if a program is missing; its name then says which package to install. */
-export function testIfInstalled(
-  program: string,
-  name: string,
-  run: () => Promise<void>,
-  debianPackage: string = program,
-): void {
-  if (pathOf(program) === null) test.skip(`${name} (skipped: install ${debianPackage})`, run);
-  else test(name, run);
+export function testIfInstalled(program: string, name: string, run: () => Promise<void>): void {
+  const reason = programMissing(program);
+  if (reason === undefined) test(name, run);
+  else test.skip(`${name} (skipped: ${reason})`, run);
 }
 
 /** A suite, or a skipped one whose name has the reason. */

@@ -9,29 +9,24 @@ import { startNginx } from "../../support/nginx.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
-describeIfInstalled(
-  "nginx",
-  "behind nginx",
-  () => {
-    const resources = new AsyncDisposableStack();
-    let target: Target;
-    beforeAll(async () => {
-      const folder = resources.use(new TemporaryFolder());
-      const database = `sqlite:${folder.file("plants.db")}`;
-      const server = resources.use(await RunningServer.startInProcess({ database }));
-      const port = Number(new URL(server.url).port);
-      const nginx = resources.use(await startNginx([port, port]));
-      target = { url: nginx.url, token: await server.createToken(), ca: nginx.ca };
-    });
-    afterAll(() => resources.disposeAsync());
+describeIfInstalled("nginx", "behind nginx", () => {
+  const resources = new AsyncDisposableStack();
+  let target: Target;
+  beforeAll(async () => {
+    const folder = resources.use(new TemporaryFolder());
+    const database = `sqlite:${folder.file("plants.db")}`;
+    const server = resources.use(await RunningServer.startInProcess({ database }));
+    const port = Number(new URL(server.url).port);
+    const nginx = resources.use(await startNginx([port, port]));
+    target = { url: nginx.url, token: await server.createToken(), ca: nginx.ca };
+  });
+  afterAll(() => resources.disposeAsync());
 
-    test.each(levels)("the rules of %s hold", async (level) => {
-      const report = await checkConformance(target, { rules: rulesOf(level) });
-      if (report.results.some(({ outcome }) => outcome === "fails")) throw new Error(reportText(report));
-    });
-  },
-  "nginx-light",
-);
+  test.each(levels)("the rules of %s hold", async (level) => {
+    const report = await checkConformance(target, { rules: rulesOf(level) });
+    if (report.results.some(({ outcome }) => outcome === "fails")) throw new Error(reportText(report));
+  });
+});
 
 test.each<[behaviour: string, outcome: Outcome, ids: readonly string[]]>([
   ["is waited for, and checked where it was met", "holds", ["contract.create", "errors.retry-after"]],

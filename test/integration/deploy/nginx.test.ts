@@ -115,9 +115,4 @@ function siteSuite(): void {
   });
 }
 
-describeIfInstalled(
-  "nginx",
-  "nginx",
-  () => describeIfInstalled("openssl", "with TLS", siteSuite),
-  "nginx-light",
-);
+describeIfInstalled("nginx", "nginx", () => describeIfInstalled("openssl", "with TLS", siteSuite));

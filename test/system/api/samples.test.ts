@@ -1,7 +1,7 @@
 // The code samples of the interface description, run as they stand: each creates, lists or deletes
 // the plant, or prints the Error.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { RunningServer, runProgram, TemporaryFolder } from "../../support/server.ts";
@@ -20,30 +20,23 @@ interface Described {
   readonly "x-codeSamples": readonly Sample[];
 }
 
-/**
- * How the sample of each language is run: what it needs, in which package that is, the file, and
- * the command.
- */
-const languages: Readonly<
-  Record<string, readonly [program: string, debianPackage: string, file: string, ...string[]]>
-> = {
-  curl: ["curl", "curl", "sample.sh", "sh"],
-  TypeScript: [process.execPath, "bun", "sample.ts", process.execPath],
-  Python: ["python3", "python3", "sample.py", "python3"],
+/** How the sample of each language is run: what it needs, the file, and the command. */
+const languages: Readonly<Record<string, readonly [program: string, file: string, command: string]>> = {
+  curl: ["curl", "sample.sh", "sh"],
+  TypeScript: [process.execPath, "sample.ts", process.execPath],
+  Python: ["python3", "sample.py", "python3"],
 };
 
 const resources = new AsyncDisposableStack();
 const folder = resources.use(new TemporaryFolder());
-let server: RunningServer;
-let samples: Readonly<Record<string, readonly Sample[]>>;
-beforeAll(async () => {
-  server = resources.use(
-    await RunningServer.startInProcess({ args: ["--operations", "create,list,delete"] }),
-  );
-  const description = (await (await fetch(`${server.url}/openapi.json`)).json()) as Description;
-  const operations = Object.values(description.paths).flatMap((path) => Object.values(path));
-  samples = Object.fromEntries(operations.map((each) => [each.operationId, each["x-codeSamples"]]));
-});
+const server = resources.use(
+  await RunningServer.startInProcess({ args: ["--operations", "create,list,delete"] }),
+);
+const description = (await (await fetch(`${server.url}/openapi.json`)).json()) as Description;
+const operations = Object.values(description.paths).flatMap((path) => Object.values(path));
+const samples: Readonly<Record<string, readonly Sample[]>> = Object.fromEntries(
+  operations.map((each) => [each.operationId, each["x-codeSamples"]]),
+);
 afterAll(() => resources.disposeAsync());
 
 test("every operation has a sample in every language that is run, and no other", () => {
@@ -54,18 +47,18 @@ test("every operation has a sample in every language that is run, and no other",
 
 /** What a sample prints with a token in its environment. */
 async function runSample(operationId: string, label: string, token: string): Promise<string> {
-  const [, , file = "", program = "", ...options] = languages[label] ?? [];
+  const [, file = "", program = ""] = languages[label] ?? [];
   const source = samples[operationId]?.find((sample) => sample.label === label)?.source;
   writeFileSync(folder.file(file), source ?? "");
-  const command = [programPath(program), ...options, folder.file(file)];
+  const command = [programPath(program), folder.file(file)];
   const env = { ...process.env, ACCESS_TOKEN: token };
   const { exitCode, stdout, stderr } = await runProgram(command, { env });
   if (exitCode !== 0) throw new Error(stderr);
   return stdout;
 }
 
-for (const [label, [program, debianPackage]] of Object.entries(languages)) {
-  const suite = () => {
+for (const [label, [program]] of Object.entries(languages)) {
+  describeIfInstalled(program, label, () => {
     test("creates the plant, lists it and deletes it", async () => {
       const token = await server.createToken();
       const output = await runSample("createPlant", label, token);
@@ -88,6 +81,5 @@ for (const [label, [program, debianPackage]] of Object.entries(languages)) {
         expect(output).toContain("40101");
       },
     );
-  };
-  describeIfInstalled(program, label, suite, debianPackage);
+  });
 }

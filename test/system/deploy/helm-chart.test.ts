@@ -104,4 +104,4 @@ function suite(): void {
   }
 }
 
-describeIfInstalled("helm", "chart", suite, "helm.sh/helm/v3/cmd/helm with go");
+describeIfInstalled("helm", "chart", suite);

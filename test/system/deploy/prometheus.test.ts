@@ -41,23 +41,18 @@ test("every alert has a test where it fires and a test where it does not", async
   expect([...new Set(expected(false))].toSorted()).toEqual(names.toSorted());
 });
 
-describeIfInstalled(
-  "promtool",
-  "promtool",
-  () => {
-    test.each([
-      ["check", "config", "prometheus.yml"],
-      ["check", "rules", "plantstore-rules.yml"],
-      ["test", "rules", "plantstore-rules.test.yml"],
-    ])("%s %s %s", (verb, object, name) => {
-      const { exitCode, stdout, stderr } = Bun.spawnSync([
-        programPath("promtool"),
-        verb,
-        object,
-        deployed(name),
-      ]);
-      expect({ exitCode, stderr: stderr.toString() }, stdout.toString()).toEqual({ exitCode: 0, stderr: "" });
-    });
-  },
-  "prometheus",
-);
+describeIfInstalled("promtool", "promtool", () => {
+  test.each([
+    ["check", "config", "prometheus.yml"],
+    ["check", "rules", "plantstore-rules.yml"],
+    ["test", "rules", "plantstore-rules.test.yml"],
+  ])("%s %s %s", (verb, object, name) => {
+    const { exitCode, stdout, stderr } = Bun.spawnSync([
+      programPath("promtool"),
+      verb,
+      object,
+      deployed(name),
+    ]);
+    expect({ exitCode, stderr: stderr.toString() }, stdout.toString()).toEqual({ exitCode: 0, stderr: "" });
+  });
+});

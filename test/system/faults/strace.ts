@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { Output } from "../../support/output.ts";
-import { describeIfInstalled, pathOf, programPath } from "../../support/programs.ts";
+import { describeIfInstalled, describeUnless, pathOf, programPath } from "../../support/programs.ts";
 
 /** strace may be there and not be allowed to trace, as in many containers. */
 const mayTrace =
@@ -15,7 +15,7 @@ const mayTrace =
  */
 export function describeIfStrace(name: string, suite: () => void): void {
   if (mayTrace) describeIfInstalled("strace", name, suite);
-  else describeIfInstalled("ptrace", name, suite, "strace, and allow ptrace");
+  else describeUnless("install strace, and allow ptrace", name, suite);
 }
 
 /**

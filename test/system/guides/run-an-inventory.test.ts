@@ -101,4 +101,4 @@ function suite(): void {
   });
 }
 
-describeIfInstalled("psql", "the commands of the guide", suite, "postgresql-client");
+describeIfInstalled("psql", "the commands of the guide", suite);

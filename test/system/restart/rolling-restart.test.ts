@@ -98,9 +98,4 @@ function siteSuite(): void {
   );
 }
 
-describeIfInstalled(
-  "nginx",
-  "behind nginx",
-  () => describeIfInstalled("openssl", "with TLS", siteSuite),
-  "nginx-light",
-);
+describeIfInstalled("nginx", "behind nginx", () => describeIfInstalled("openssl", "with TLS", siteSuite));

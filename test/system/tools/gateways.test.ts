@@ -1,6 +1,6 @@
 // The first commands of docs/guides/test-your-api-tool.md, and its gateways in front of a sandbox.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import {
   addressesOf,
@@ -21,10 +21,7 @@ const guide = await readGuide("docs/guides/test-your-api-tool.md");
 
 const resources = new AsyncDisposableStack();
 const folder = resources.use(new TemporaryFolder());
-let sandbox: RunningSandbox;
-beforeAll(async () => {
-  sandbox = resources.use(await RunningSandbox.start());
-});
+const sandbox = resources.use(await RunningSandbox.start());
 afterAll(() => resources.disposeAsync());
 
 test("the commands of the guide's first section create a plant, read it back and reset the sandbox", async () => {
@@ -45,29 +42,24 @@ test("the commands about forced outcomes and requests get 503, and the request",
   expect(await sandbox.plants()).toEqual([]);
 });
 
-describeIfInstalled(
-  "nginx",
-  "nginx",
-  () => {
-    test("passes the conformance rules through", async () => {
-      const port = reservePort();
-      const place = folder.file("nginx");
-      mkdirSync(place);
-      const replacements = [...addressesOf(sandbox), ["127.0.0.1:8000", `127.0.0.1:${port}`]] as const;
-      await copyExample("nginx.conf", place, replacements);
-      const command = guide.block("sh", "nginx -p", [["nginx -p", `exec ${programPath("nginx")} -p`]]);
-      await using nginx = new BackgroundScript(command, place);
-      await nginx.listens(port);
-      const conformance = guide.block("sh", "plantstore conformance", [
-        ["http://127.0.0.1:8000", `http://127.0.0.1:${port}`],
-        ["plantstore conformance", `${plantstore} conformance`],
-      ]);
-      const { exitCode, output } = await runScript(conformance, folder.path);
-      if (exitCode !== 0) throw new Error(output);
-    });
-  },
-  "nginx-light",
-);
+describeIfInstalled("nginx", "nginx", () => {
+  test("passes the conformance rules through", async () => {
+    const port = reservePort();
+    const place = folder.file("nginx");
+    mkdirSync(place);
+    const replacements = [...addressesOf(sandbox), ["127.0.0.1:8000", `127.0.0.1:${port}`]] as const;
+    await copyExample("nginx.conf", place, replacements);
+    const command = guide.block("sh", "nginx -p", [["nginx -p", `exec ${programPath("nginx")} -p`]]);
+    await using nginx = new BackgroundScript(command, place);
+    await nginx.listens(port);
+    const conformance = guide.block("sh", "plantstore conformance", [
+      ["http://127.0.0.1:8000", `http://127.0.0.1:${port}`],
+      ["plantstore conformance", `${plantstore} conformance`],
+    ]);
+    const { exitCode, output } = await runScript(conformance, folder.path);
+    if (exitCode !== 0) throw new Error(output);
+  });
+});
 
 const prism = "@stoplight/prism-cli@5.14.2";
 describeUnless(toolsMissing ?? (await npxMissing(prism)), "Prism as a proxy", () => {

@@ -68,17 +68,12 @@ test("a client that disconnects before its response is counted", async () => {
   expect(await server.metric("plantstore_internal_errors_total")).toBe(0);
 });
 
-testIfInstalled(
-  "promtool",
-  "promtool accepts the metrics",
-  async () => {
-    await post(await shared.target(), plantJson(freshId(), "Monstera"));
-    const text = await scrape(shared);
-    const check = Bun.spawnSync([programPath("promtool"), "check", "metrics"], {
-      stdin: Buffer.from(text),
-    });
-    expect(check.stdout.toString() + check.stderr.toString()).toBe("");
-    expect(check.exitCode).toBe(0);
-  },
-  "prometheus",
-);
+testIfInstalled("promtool", "promtool accepts the metrics", async () => {
+  await post(await shared.target(), plantJson(freshId(), "Monstera"));
+  const text = await scrape(shared);
+  const check = Bun.spawnSync([programPath("promtool"), "check", "metrics"], {
+    stdin: Buffer.from(text),
+  });
+  expect(check.stdout.toString() + check.stderr.toString()).toBe("");
+  expect(check.exitCode).toBe(0);
+});
