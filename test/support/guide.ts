@@ -1,7 +1,6 @@
 // The commands of a document and the files of examples/tools, run as they are but for addresses.
 
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "./eventually.ts";
 import { codeBlocks } from "./markdown.ts";
@@ -13,7 +12,7 @@ import type { RunningSandbox } from "./sandbox.ts";
 import { runProgram } from "./server.ts";
 
 /** Replacements in the text of a document. */
-export type Replacements = readonly (readonly [from: string, to: string])[];
+type Replacements = readonly (readonly [from: string, to: string])[];
 
 /** Reads a document; its path starts at the root of the repository. */
 export async function readGuide(path: string) {
@@ -56,52 +55,20 @@ export function addressesOf({ url, controlUrl }: RunningSandbox): Replacements {
   ];
 }
 
-/** A folder for tools that a test has downloaded or built, kept between runs. */
-export function toolFolder(name: string): string {
-  const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "plantstore-tools", name);
-  mkdirSync(folder, { recursive: true });
-  return folder;
-}
+/** npx installs without a question, if possible from npm's cache. */
+const scriptEnvironment = { ...process.env, ...npmEnvironment, npm_config_yes: "true" };
 
-/**
- * Runs commands that install a tool in a folder, unless they have succeeded there before. Returns
- * whether the tool is installed.
- */
-export async function installOnce(
-  script: string,
-  folder: string,
-  env: Record<string, string> = {},
-): Promise<boolean> {
-  const done = join(folder, `installed-${Bun.hash(script).toString(36)}`);
-  if (existsSync(done)) return true;
-  const { exitCode } = await runScript(script, folder, env);
-  if (exitCode !== 0) return false;
-  writeFileSync(done, script);
-  return true;
-}
-
-/** The result of commands, with both streams in `output`. */
-export interface ScriptResult {
-  readonly exitCode: number;
-  readonly stdout: string;
-  readonly output: string;
-}
-
-/** Runs commands in a shell. npx installs without a question, if possible from npm's cache. */
-export async function runScript(
-  script: string,
-  cwd: string,
-  env: Record<string, string> = {},
-): Promise<ScriptResult> {
-  const options = { cwd, env: scriptEnvironment(env) };
+/** Runs commands in a shell; `output` has both streams. */
+export async function runScript(script: string, cwd: string) {
+  const options = { cwd, env: scriptEnvironment };
   const { exitCode, stdout, stderr } = await runProgram(["sh", "-ec", script], options);
   return { exitCode, stdout, output: stdout + stderr };
 }
 
 /** Runs commands in a shell, and returns their standard output. Throws if they fail. */
-export async function runScriptOrThrow(...args: Parameters<typeof runScript>): Promise<string> {
-  const { exitCode, stdout, output } = await runScript(...args);
-  if (exitCode !== 0) throw new Error(`${args[0]}\nfailed with ${exitCode}:\n${output}`);
+export async function runScriptOrThrow(script: string, cwd: string): Promise<string> {
+  const { exitCode, stdout, output } = await runScript(script, cwd);
+  if (exitCode !== 0) throw new Error(`${script}\nfailed with ${exitCode}:\n${output}`);
   return stdout;
 }
 
@@ -115,7 +82,7 @@ export class BackgroundScript implements AsyncDisposable {
     this.#child = Bun.spawn(["sh", "-ec", `exec 2>&1\n${script}`], {
       cwd,
       detached: true,
-      env: scriptEnvironment({}),
+      env: scriptEnvironment,
       stdin: "ignore",
       stdout: "pipe",
       stderr: "ignore",
@@ -142,10 +109,7 @@ export class BackgroundScript implements AsyncDisposable {
   }
 }
 
-function scriptEnvironment(env: Record<string, string>): Record<string, string | undefined> {
-  return { ...process.env, ...npmEnvironment, npm_config_yes: "true", ...env };
-}
-
+/** A shell that keeps its folder and variables from one script to the next. */
 export class ShellSession implements AsyncDisposable {
   readonly #child: Bun.Subprocess<"pipe", "pipe", "pipe">;
   readonly #stdout: Output;

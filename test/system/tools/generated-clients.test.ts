@@ -2,9 +2,9 @@
 // all operations: it is compiled, and calls each operation with an id past 2^53. openapi-fetch is
 // in test/integration/client.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
-import { addressesOf, installOnce, readGuide, runScriptOrThrow } from "../../support/guide.ts";
+import { addressesOf, readGuide, runScript, runScriptOrThrow } from "../../support/guide.ts";
 import { describeUnless, pathOf, toolsMissing } from "../../support/programs.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { TemporaryFolder } from "../../support/server.ts";
@@ -13,10 +13,7 @@ const guide = await readGuide("docs/client.md");
 
 const resources = new AsyncDisposableStack();
 const folder = resources.use(new TemporaryFolder());
-let sandbox: RunningSandbox;
-beforeAll(async () => {
-  sandbox = resources.use(await RunningSandbox.start({ args: ["--operations", "create,list,delete"] }));
-});
+const sandbox = resources.use(await RunningSandbox.start({ args: ["--operations", "create,list,delete"] }));
 afterAll(() => resources.disposeAsync());
 
 /** Why the client cannot be generated here; undefined if it can. */
@@ -24,7 +21,9 @@ async function missing(): Promise<string | undefined> {
   if (toolsMissing !== undefined) return toolsMissing;
   if (pathOf("go") === null) return "install golang-go";
   const fetch = "go mod download github.com/oapi-codegen/oapi-codegen/v2@v2.8.2";
-  return (await installOnce(fetch, folder.path)) ? undefined : "go cannot download the generator";
+  return (await runScript(fetch, folder.path)).exitCode === 0
+    ? undefined
+    : "go cannot download the generator";
 }
 
 const program = `package main
