@@ -1,7 +1,7 @@
 // Backup and restore, killed at each system call that changes a file.
 
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { plantJson } from "../../support/http.ts";
 import { programPath } from "../../support/programs.ts";
@@ -16,15 +16,11 @@ import {
   leaveLog,
   plantsIn,
   plantsWritten,
-  type StoreFolders,
   setModes,
 } from "./backup-restore-setup.ts";
 import { describeIfStrace } from "./strace.ts";
 
-let stores: StoreFolders;
-beforeAll(async () => {
-  stores = await createStoreFolders();
-});
+const stores = await createStoreFolders();
 afterAll(() => stores[Symbol.dispose]());
 
 describeIfStrace("under strace", () => {

@@ -29,8 +29,6 @@ export const plantsWritten: Readonly<Record<CommandName, number>> = { backup: 3,
  */
 export const fileNames = ["plants.db", "other.db", "backup.db"];
 
-export type StoreFolders = Awaited<ReturnType<typeof createStoreFolders>>;
-
 /** Makes folders with these files, which are written once and copied. */
 export async function createStoreFolders() {
   const template = new TemporaryFolder();

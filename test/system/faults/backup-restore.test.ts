@@ -1,7 +1,7 @@
 // The target file of backup and restore in each state.
 
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -40,7 +40,6 @@ import {
   fileNames,
   leaveLog,
   plantsIn,
-  type StoreFolders,
   setModes,
   snapshot,
   unfinished,
@@ -213,10 +212,7 @@ function expectRefusal({ exitCode, stderr }: CommandResult, refusal: RegExp, exp
   expect(exitCode).toBe(expectedCode);
 }
 
-let stores: StoreFolders;
-beforeAll(async () => {
-  stores = await createStoreFolders();
-});
+const stores = await createStoreFolders();
 afterAll(() => stores[Symbol.dispose]());
 
 /** Runs a case in this process, or in a shell if it is about the umask. */

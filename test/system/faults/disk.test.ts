@@ -1,7 +1,7 @@
 // Failing fsync, write and read calls: the responses, the log, and the store afterwards.
 
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { closeSync, cpSync, existsSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { eventually } from "../../support/eventually.ts";
@@ -42,10 +42,7 @@ async function killStore() {
   };
 }
 
-let killed: Awaited<ReturnType<typeof killStore>>;
-beforeAll(async () => {
-  killed = await killStore();
-});
+const killed = await killStore();
 afterAll(() => killed[Symbol.dispose]());
 
 /** Compares a store with the responses that its clients received. */

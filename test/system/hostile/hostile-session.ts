@@ -20,7 +20,7 @@ const descriptorsBeside = 500;
 /** The number of idle connections that a test opens. */
 export const idleCount = Math.min(sendsAll ? 10_000 : 2_000, hardLimit - descriptorsBeside);
 
-export interface Footprint {
+interface Footprint {
   readonly residentBytes: number;
   readonly descriptors: number;
 }

@@ -1,21 +1,17 @@
 // Hostile requests and 100 MB of rejected bodies: each has an allowed outcome, all requests of a
 // well-behaved client succeed, memory stays bounded, and descriptors are released.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { rawAnswers, sendRaw } from "../../support/raw-connection.ts";
 import { exchange } from "./hostile-client.ts";
-import { type Footprint, HostileSession, residentBytesMax } from "./hostile-session.ts";
+import { HostileSession, residentBytesMax } from "./hostile-session.ts";
 import { badBodies, fill, firstId, framing, heads } from "./requests.ts";
 
 /** The server's memory would show a part of them. */
 const masses = Array(100).fill(badBodies.find(({ name }) => name.includes("brackets that stay open")));
 
-let session: HostileSession;
-let before: Footprint;
-beforeAll(async () => {
-  session = await HostileSession.start();
-  before = await session.footprint();
-});
+const session = await HostileSession.start();
+const before = await session.footprint();
 afterAll(() => session[Symbol.asyncDispose]());
 
 test.each([
@@ -23,7 +19,7 @@ test.each([
   ["request lines, headers and credentials", heads],
   ["bodies", badBodies],
   ["masses of bytes", masses],
-])("hostile %s", async (_, requests) => {
+])("hostile %s: each outcome is allowed, and nothing is held", async (_, requests) => {
   expect(await session.hostile.unexpected(requests)).toEqual([]);
   await session.holdsNothing();
 });
