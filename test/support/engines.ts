@@ -24,25 +24,21 @@ export const engineVariable = "PLANTSTORE_TEST_ENGINE";
 const only = process.env[engineVariable];
 
 const everywhere: readonly TestEngine[] = [
-  { name: "sqlite", engine: "sqlite", createTestStore: () => createFileStore("sqlite") },
+  { name: "sqlite", engine: "sqlite", createTestStore: createSqliteStore },
   { name: "postgres", engine: "postgres", createTestStore: createPostgresStore },
 ];
 
 /** Only on request: its suites take as long as those of all other engines, and need citus.so. */
-const citus: TestEngine = {
-  name: "citus",
-  engine: "postgres",
-  createTestStore: createCitusStore,
-};
+const citus: TestEngine = { name: "citus", engine: "postgres", createTestStore: createCitusStore };
 
 export const engines: readonly TestEngine[] =
   only === undefined ? everywhere : [...everywhere, citus].filter(({ name }) => name === only);
 
-/** The address of an engine in a file. */
-async function createFileStore(scheme: string): Promise<TestStore> {
+/** A new file. */
+async function createSqliteStore(): Promise<TestStore> {
   const folder = new TemporaryFolder();
   return {
-    database: `${scheme}:${folder.file("plants.db")}`,
+    database: `sqlite:${folder.file("plants.db")}`,
     async [Symbol.asyncDispose]() {
       folder[Symbol.dispose]();
     },

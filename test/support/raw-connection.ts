@@ -113,8 +113,8 @@ export class RawConnection {
 }
 
 /** Sends bytes, and returns the response up to the close, which the bytes must ask for. */
-export async function sendRaw(url: string, bytes: string, ca?: string): Promise<string> {
-  const connection = await RawConnection.open(url, ca);
+export async function sendRaw(url: string, bytes: string): Promise<string> {
+  const connection = await RawConnection.open(url);
   connection.write(bytes);
   return connection.closed;
 }
