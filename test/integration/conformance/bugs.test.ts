@@ -45,7 +45,7 @@ test.each(levels)("without a bug the rules of %s hold", async (level) => {
 });
 
 test.concurrent.each(Object.entries(bugs).map(([name, bug]) => [name, bug] as const))(
-  "%s",
+  "the rules find the bug %s",
   async (_, bug) => {
     const report = await check(bug, bug.breaks);
     const found = report.results.filter(

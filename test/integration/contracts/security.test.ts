@@ -40,7 +40,7 @@ test.each([
     bearerAccess,
     ["basic", "query", "cookie", "mutual", "unknown", "wrongKey"],
   ],
-])("the requirements %j", (requirements, access, refused) => {
+])("the requirements %j give access as they say", (requirements, access, refused) => {
   const security = readSecurity(requirements, (name) => schemes[name]);
   expect([security.access, security.refused]).toEqual([access, refused]);
 });

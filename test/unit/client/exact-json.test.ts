@@ -17,7 +17,7 @@ test.each([
   ['"\\\\",9007199254740993', undefined],
   ['["\\\\",9007199254740993]', ["\\", 9007199254740993n]],
   ['{"9007199254740993":-9223372036854775808}', { "9007199254740993": -9223372036854775808n }],
-])("%s", (text, expected) => {
+])("%s: integers are exact, and what is no JSON is rejected", (text, expected) => {
   if (expected === undefined) expect(() => parseExactJson(text)).toThrow(SyntaxError);
   else expect(parseExactJson(text)).toEqual(expected);
 });

@@ -23,7 +23,7 @@ test.each([
   ["wait=5;code=429", { wait: "5" }],
   ['code=503;foo="a,delay=5"', { code: "503" }],
   ['code=503;foo="a\\",delay=5", delay=1', { code: "503", delay: "1" }],
-])("%p", (field, preferences) => {
+])("%p is read as its preferences", (field, preferences) => {
   expect(Object.fromEntries(parsePrefer(field))).toEqual(preferences);
 });
 

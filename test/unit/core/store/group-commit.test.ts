@@ -180,7 +180,7 @@ const states: readonly (readonly [string, (commit: GroupCommit) => unknown, stri
   ["closed", (commit) => commit.close(), "closed", "closes"],
 ];
 
-test.each(states)("in the state %s", async (_, enter, created, closed) => {
+test.each(states)("in the state %s: a create, and close()", async (_, enter, created, closed) => {
   const creating = start();
   await enter(creating.commit);
   const outcome = create(creating.commit, plant(9));
