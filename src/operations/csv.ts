@@ -12,8 +12,9 @@ import {
   type OnCsvRecord,
   parseCsvRecords,
 } from "./csv-records.ts";
+import type { RecordFormat } from "./line-reader.ts";
 import { parsePlantTexts } from "./plant-texts.ts";
-import type { ImportRecord, RecordFormat, RecordOptions } from "./record-reader.ts";
+import type { ImportRecord, RecordOptions } from "./record-reader.ts";
 
 /** The indexes of the columns; -1 for one that is missing. */
 interface Columns {

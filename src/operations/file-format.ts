@@ -2,9 +2,10 @@
 
 import type { Contract } from "../core/contract/contract.ts";
 import { Csv, type ReadOptions } from "./csv.ts";
-import { jsonRecordsOf } from "./json-records.ts";
+import { JsonReader } from "./json-reader.ts";
+import { LineReader } from "./line-reader.ts";
 import { ndjson } from "./ndjson.ts";
-import { type ImportRecord, recordsOf } from "./record-reader.ts";
+import { type ImportRecord, type RecordReader, recordsOf } from "./record-reader.ts";
 
 /** The values of --format. */
 export const formatNames = ["ndjson", "csv"] as const;
@@ -24,8 +25,12 @@ export function readRecords(
   chunks: AsyncIterable<Uint8Array>,
   options: ReadOptions,
 ): AsyncGenerator<readonly ImportRecord[]> {
-  if (format === "json") return jsonRecordsOf(contract, chunks, options);
+  return recordsOf(chunks, readerOf(contract, format, options));
+}
+
+function readerOf(contract: Contract, format: FileFormat, options: ReadOptions): RecordReader {
+  if (format === "json") return new JsonReader(contract, options);
   return format === "csv"
-    ? recordsOf(chunks, new Csv(contract, options), options)
-    : recordsOf(chunks, ndjson(contract), options);
+    ? new LineReader(new Csv(contract, options), options)
+    : new LineReader(ndjson(contract), options);
 }

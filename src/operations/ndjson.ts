@@ -4,7 +4,8 @@ import type { Contract } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { scanJson } from "../core/contract/json-scanner.ts";
 import { parsePlant, parsePlantJson } from "../core/contract/plant.ts";
-import type { ImportRecord, RecordFormat } from "./record-reader.ts";
+import type { RecordFormat } from "./line-reader.ts";
+import type { ImportRecord } from "./record-reader.ts";
 
 const lineFeed = 0x0a;
 const openingBrace = 0x7b;

@@ -17,25 +17,9 @@ import {
   inFile,
   lossyText,
   type RecordOptions,
+  type RecordReader,
   toRecord,
 } from "./record-reader.ts";
-
-/**
- * Yields the records of a stream, as many at a time as a chunk completes. Throws an OperatorError
- * with the place after which nothing can be read, after the records before it.
- */
-export async function* jsonRecordsOf(
-  contract: Contract,
-  chunks: AsyncIterable<Uint8Array>,
-  options: RecordOptions,
-): AsyncGenerator<readonly ImportRecord[]> {
-  const reader = new JsonRecordReader(contract, options);
-  for await (const chunk of chunks) {
-    yield reader.read(chunk);
-    reader.assertReadable();
-  }
-  reader.assertComplete();
-}
 
 const [lineFeed, quote, backslash, comma] = [0x0a, 0x22, 0x5c, 0x2c];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
@@ -53,7 +37,7 @@ interface Place {
   readonly column: number;
 }
 
-class JsonRecordReader {
+export class JsonReader implements RecordReader {
   readonly #contract: Contract;
   readonly #options: RecordOptions;
   readonly #heldBytesMax: number;
@@ -79,7 +63,6 @@ class JsonRecordReader {
     this.#heldBytesMax = heldBytesMaxOf(options.recordBytesMax);
   }
 
-  /** Returns the records that a chunk completes, up to an error. */
   read(chunk: Uint8Array): ImportRecord[] {
     const records: ImportRecord[] = [];
     let [depth, isInString, isEscaped] = [this.#depth, this.#isInString, this.#isEscaped];
@@ -128,7 +111,6 @@ class JsonRecordReader {
     return records;
   }
 
-  /** Throws an OperatorError after which nothing can be read. */
   assertReadable(): void {
     if (this.#error !== undefined)
       throw new OperatorError(`${this.#error}; correct it, and import the file again to continue`);
@@ -136,7 +118,11 @@ class JsonRecordReader {
       throw this.#endless(`is longer than ${this.#heldBytesMax} bytes`);
   }
 
-  /** Throws an OperatorError if the stream has ended in a record or in an array. */
+  /** A record ends with its bracket. */
+  readRest(): ImportRecord[] {
+    return [];
+  }
+
   assertComplete(): void {
     if (this.#depth > 0) throw this.#endless("does not end");
     if (this.#expects !== atTop)
