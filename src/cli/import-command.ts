@@ -5,12 +5,12 @@ import { printable } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { type Content, formatOfName, openContent } from "../operations/content.ts";
-import type { CsvHeader, ReadOptions } from "../operations/csv.ts";
 import { EncodingGuess } from "../operations/encoding.ts";
 import { readRecords } from "../operations/file-format.ts";
 import {
   type ImportCounts,
   type ImportOptions,
+  type ImportStore,
   importPlants,
   newCounts,
   StoreUnavailable,
@@ -79,6 +79,14 @@ text.`,
   });
 }
 
+/** What an import has done so far, and what it has found in its file. */
+class ImportResult {
+  readonly counts = newCounts();
+  readonly encoding = new EncodingGuess();
+  /** The columns that are not read. */
+  ignored: readonly string[] = [];
+}
+
 /** Prints what an import would do, and the first differences. */
 async function runDry(
   config: ImportConfig,
@@ -88,31 +96,24 @@ async function runDry(
 ): Promise<void> {
   const { database, importUpdate } = config;
   const dryRun = async (store: PlantStore) => {
+    const { contract } = store;
     await using read = await store.openSql();
-    const replacement = importUpdate ? new Replacement(store.contract, read, undefined) : undefined;
-    const counts = newCounts();
-    const onRejected = () => undefined;
-    let ignored: readonly string[] = [];
-    const encoding = new EncodingGuess();
-    const onHeader = (header: CsvHeader) => {
-      replacement?.onHeader(header);
-      ignored = header.ignored;
-    };
-    const options = { counts, signal, replacement, onRejected };
+    const replacement = importUpdate ? new Replacement(contract, read, undefined) : undefined;
+    const result = new ImportResult();
     const opened = await openFile(source, file, config);
-    await importRecords(config, opened, dryStore(store.contract, read), options, { onHeader, encoding });
+    await importRecords(config, opened, dryStore(contract, read), result, { signal, replacement });
     if (signal.aborted) throw new OperatorError("interrupted; nothing was imported");
     const differences = replacement?.differences ?? [];
-    const more = counts.replaced - differences.length;
+    const more = result.counts.replaced - differences.length;
     await printStoredLines([
       ...differences.map(
         ({ line, before, after }) =>
-          `line ${line}, ${store.contract.words.one} ${after.id}: ${describeChange(store.contract, before.values, after.values)}`,
+          `line ${line}, ${contract.words.one} ${after.id}: ${describeChange(contract, before.values, after.values)}`,
       ),
       ...(more > 0 ? [`and ${more.toLocaleString("en")} more`] : []),
-      `dry run: ${formatCounts(counts, importUpdate)}${describeFile(counts, ignored, encoding)}`,
+      `dry run: ${formatCounts(result.counts, importUpdate)}${describeFile(result)}`,
     ]);
-    if (counts.rejected > 0) host().setExitCode(someRejectedExitCode);
+    if (result.counts.rejected > 0) host().setExitCode(someRejectedExitCode);
   };
   await withStore(database, "existing", dryRun, { signal });
 }
@@ -124,30 +125,21 @@ async function runImport(
   file: string,
 ): Promise<void> {
   const { database, importUpdate, quiet } = config;
-  const counts = newCounts();
+  const result = new ImportResult();
+  const { counts } = result;
   let report: string | undefined;
   let runId: string | undefined;
   let unavailable: string | undefined;
-  let ignored: readonly string[] = [];
-  const encoding = new EncodingGuess();
 
   const importInto = async (store: PlantStore) => {
     const opened = await openFile(source, file, config);
     const rejected = new RejectedFile(nameOf(file), opened.format);
-    const options = { counts, signal, onRejected: rejected.add };
-    let replacement: Replacement | undefined;
-    const onHeader = (header: CsvHeader) => {
-      rejected.report.onHeader(header);
-      replacement?.onHeader(header);
-      ignored = header.ignored;
-    };
     try {
-      if (!importUpdate) return await importRecords(config, opened, store, options, { onHeader, encoding });
-      await using read = await store.openSql();
+      await using read = importUpdate ? await store.openSql() : undefined;
       const run = commandRun(store);
       runId = run.id;
-      replacement = new Replacement(store.contract, read, run);
-      await importRecords(config, opened, store, { ...options, replacement }, { onHeader, encoding });
+      const replacement = read && new Replacement(store.contract, read, run);
+      await importRecords(config, opened, store, result, { signal, replacement, rejected });
     } finally {
       report = rejected.finish();
     }
@@ -175,28 +167,35 @@ async function runImport(
   }
   if (signal.aborted) throw new OperatorError(`interrupted; ${resumable()}`);
   // Rejected records are an error, which --quiet does not hide.
-  if (!quiet || counts.rejected > 0) printError(summary() + describeFile(counts, ignored, encoding));
+  if (!quiet || counts.rejected > 0) printError(summary() + describeFile(result));
   host().setExitCode(counts.rejected > 0 ? someRejectedExitCode : 0);
 }
 
-/** Imports the records of a source, and shows the progress. */
+/** Imports the records of a file into the result, and shows the progress. */
 async function importRecords(
   { bodyBytesMax, quiet }: ImportConfig,
   { format, chunks, fractionRead }: OpenedFile,
-  store: Pick<PlantStore, "create" | "contract">,
-  options: ImportOptions,
-  { onHeader, encoding }: Pick<ReadOptions, "onHeader"> & { readonly encoding: EncodingGuess },
+  store: ImportStore,
+  result: ImportResult,
+  { rejected, ...options }: Pick<ImportOptions, "signal" | "replacement"> & { rejected?: RejectedFile },
 ): Promise<void> {
   using progress = new Progress(quiet ? undefined : host().error);
+  const { counts, encoding } = result;
   const records = readRecords(store.contract, format, chunks, {
     recordBytesMax: bodyBytesMax,
-    onHeader,
     encoding,
+    onHeader(header) {
+      result.ignored = header.ignored;
+      options.replacement?.onHeader(header);
+      rejected?.report.onHeader(header);
+    },
   });
   try {
     await importPlants(records, store, {
       ...options,
-      onBatch: () => progress.update(countAll(options.counts), fractionRead()),
+      counts,
+      onRejected: (record) => rejected?.add(record),
+      onBatch: () => progress.update(countAll(counts), fractionRead()),
     });
   } catch (error) {
     // Such as a header that is not UTF-8.
@@ -210,7 +209,7 @@ function countAll({ created, unchanged, replaced, rejected }: ImportCounts): num
 }
 
 /** Adds to the counts that the file has no record, the columns not read, and its encoding. */
-function describeFile(counts: ImportCounts, ignored: readonly string[], encoding: EncodingGuess): string {
+function describeFile({ counts, ignored, encoding }: ImportResult): string {
   const names = ignored.map((name) => printable(JSON.stringify(name)));
   return [
     countAll(counts) === 0 ? "; the file has no record" : "",

@@ -30,6 +30,9 @@ export function newCounts(): ImportCounts {
   return { created: 0, unchanged: 0, replaced: 0, rejected: 0 };
 }
 
+/** The store of an import, or one that only predicts its outcomes. */
+export type ImportStore = Pick<PlantStore, "create" | "contract">;
+
 export interface ImportOptions {
   /** Is added to after each batch. */
   readonly counts: ImportCounts;
@@ -67,7 +70,7 @@ export class StoreUnavailable extends Error {}
  */
 export async function importPlants(
   records: AsyncIterable<readonly ImportRecord[]>,
-  store: Pick<PlantStore, "create" | "contract">,
+  store: ImportStore,
   options: ImportOptions,
 ): Promise<void> {
   const importer = new BatchImporter(store, options);
@@ -87,14 +90,14 @@ export async function importPlants(
 
 /** Keeps one batch in flight while the next one is read. */
 class BatchImporter {
-  readonly #store: Pick<PlantStore, "create" | "contract">;
+  readonly #store: ImportStore;
   readonly #options: ImportOptions;
   #batch: ImportRecord[] = [];
   #plants: Plant[] = [];
   #codeUnits = 0;
   #inFlight: Promise<void> = Promise.resolve();
 
-  constructor(store: Pick<PlantStore, "create" | "contract">, options: ImportOptions) {
+  constructor(store: ImportStore, options: ImportOptions) {
     this.#store = store;
     this.#options = options;
   }
