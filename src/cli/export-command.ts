@@ -32,8 +32,7 @@ smaller id. CSV holds exactly what clients sent: import it into a spreadsheet
 with all columns as text, or it evaluates names that begin with =, +, - or @,
 and rounds ids of more than 15 digits.`,
     );
-  return withSettings(command, settingNames, (config, ...positional: string[]) => {
-    const args = positional.flat();
+  return withSettings(command, settingNames, (config, args: string[]) => {
     assertFlags(args);
     return withStore(config.database, "existing", (store) => exportPlants(store, config, args));
   });

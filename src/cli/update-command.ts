@@ -17,22 +17,18 @@ export function updateCommand(): Command {
     .argument("[fields...]", "the fields to change, as --FIELD VALUE, or --remove-FIELD, such as --tag tree")
     .allowUnknownOption()
     .addHelpText("after", "\nA later create with this id is compared with the changed plant.");
-  return withSettings(
-    command,
-    ["database", "bodyBytesMax"],
-    async (config, text: string, ...args: string[]) => {
-      assertFlags(args.flat());
-      await replacePlants(config.database, [text], (contract) => {
-        const changes = changesOf(contract, parseFieldFlags(contract, args.flat()));
-        return ({ id, values }) => {
-          const changed = contract.fields.map((field, index) =>
-            changes.has(field) ? changes.get(field) : values[index],
-          );
-          return validated(contract, { id, values: changed }, config.bodyBytesMax);
-        };
-      });
-    },
-  );
+  return withSettings(command, ["database", "bodyBytesMax"], async (config, text: string, args: string[]) => {
+    assertFlags(args);
+    await replacePlants(config.database, [text], (contract) => {
+      const changes = changesOf(contract, parseFieldFlags(contract, args));
+      return ({ id, values }) => {
+        const changed = contract.fields.map((field, index) =>
+          changes.has(field) ? changes.get(field) : values[index],
+        );
+        return validated(contract, { id, values: changed }, config.bodyBytesMax);
+      };
+    });
+  });
 }
 
 /** The values that the flags ask for; undefined for a field that is to be removed. */

@@ -4,11 +4,9 @@ import { storeAt } from "../core/store/open-store.ts";
 import type { OnUnavailable, OpenMode, OpenOptions, PlantStore } from "../core/store/plant-store.ts";
 import { printError } from "./output.ts";
 
-interface WithStoreOptions extends Pick<OpenOptions, "contract"> {
+interface WithStoreOptions extends Pick<OpenOptions, "contract" | "signal"> {
   /** Called with the reason when a plant cannot be created. */
   readonly onUnavailable?: OnUnavailable;
-  /** Ends the wait for a database that cannot be reached. */
-  readonly signal?: AbortSignal;
 }
 
 /** Closes the store also if `use` fails: an open connection would keep the process running. */
@@ -19,10 +17,6 @@ export async function withStore<Result>(
   { onUnavailable = () => undefined, signal, contract }: WithStoreOptions = {},
 ): Promise<Result> {
   const report = (waitingFor: string) => printError(`waiting for ${waitingFor}`);
-  await using store = await storeAt(database).open(mode, onUnavailable, {
-    report,
-    contract,
-    ...(signal === undefined ? {} : { signal }),
-  });
+  await using store = await storeAt(database).open(mode, onUnavailable, { report, contract, signal });
   return await use(store);
 }

@@ -10,7 +10,7 @@ import { headingOf, type SettingName, settings } from "./settings.ts";
  *
  * @param defaults the command's own defaults.
  */
-export function withSettings<Name extends SettingName, Arguments extends readonly string[]>(
+export function withSettings<Name extends SettingName, Arguments extends readonly unknown[]>(
   command: Command,
   names: readonly Name[],
   action: (config: Config<Name>, ...positional: Arguments) => Promise<void>,

@@ -94,7 +94,7 @@ export interface StoreWait {
    * Aborting it ends every wait: opening a store rejects with an OperatorError, and an open store
    * retries nothing.
    */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface OpenOptions extends StoreWait {
