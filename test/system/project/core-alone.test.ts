@@ -42,27 +42,27 @@ test("without console, sandbox, conformance, documentation, operations and comma
 });
 
 /**
- * An extra: its folders, the files of the command line that wire it, each named in a line of
- * start-server.ts or main.ts, and what the line calls.
+ * An extra: its folders, the files of the command line that wire it, which a line of start-server.ts
+ * or main.ts loads, and what the line calls.
  */
 const extras: Readonly<Record<string, { folders: string[]; wiring: string[]; called: string }>> = {
   // The sandbox parses messages as conformance does.
   conformance: {
     folders: ["conformance", "sandbox"],
-    wiring: ["conformance-command.ts", "sandbox-command.ts"],
+    wiring: ["conformance-command.ts", "sandbox-command.ts", "sandbox.ts"],
     called: "conformanceCommand|sandboxCommand",
   },
-  sandbox: { folders: ["sandbox"], wiring: ["sandbox-command.ts"], called: "sandboxCommand" },
+  sandbox: { folders: ["sandbox"], wiring: ["sandbox-command.ts", "sandbox.ts"], called: "sandboxCommand" },
   // The sandbox returns examples of the served description.
   documentation: {
     folders: ["docs-page", "sandbox"],
-    wiring: ["sandbox-command.ts"],
+    wiring: ["sandbox-command.ts", "sandbox.ts"],
     called: "documentation|sandboxCommand",
   },
   // The sandbox shares the sessions of the console.
   console: {
     folders: ["console", "sandbox"],
-    wiring: ["serve-console.ts", "sandbox-command.ts"],
+    wiring: ["serve-console.ts", "sandbox-command.ts", "sandbox.ts"],
     called: "createConsole|sandboxCommand",
   },
 };

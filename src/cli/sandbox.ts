@@ -1,0 +1,139 @@
+// plantstore sandbox: starts a server on a store in memory, with its control, and runs until a
+// signal.
+
+import packageJson from "../../package.json";
+import { Sessions } from "../console/sessions.ts";
+import { randomBytes } from "../core/auth/token.ts";
+import type { Contract } from "../core/contract/contract.ts";
+import { tokenField } from "../core/contract/security.ts";
+import { printable } from "../core/observability/terminal.ts";
+import { type RunningServer, startServer } from "../core/server.ts";
+import { withSandboxPage } from "../sandbox/page.ts";
+import { Sandbox } from "../sandbox/sandbox.ts";
+import { formatBanner, plainRows, type ServerAddresses } from "./banner.ts";
+import type { Config, ServeSettings } from "./config/resolve.ts";
+import { contractSource } from "./contract-file.ts";
+import { host } from "./host.ts";
+import { hasColours, printError, printLines } from "./output.ts";
+import type { ReadyFile } from "./ready-file.ts";
+import { addressesOf } from "./serve.ts";
+import { createConsole } from "./serve-console.ts";
+import { ServerProcess } from "./server-process.ts";
+import { serverOptions, withListenAdvice } from "./start-server.ts";
+
+/** The settings of its server, and its own. */
+type SandboxConfig = ServeSettings & Config<"sandboxToken" | "sandboxSeed" | "sandboxRules">;
+
+/**
+ * Runs a sandbox until a signal stops it.
+ *
+ * @param readyFile is written when the sandbox is ready.
+ * @param stopRequest resolves with another reason to stop.
+ */
+export async function runSandbox(
+  config: SandboxConfig,
+  readyFile: ReadyFile | undefined,
+  stopRequest: Promise<string> | undefined,
+): Promise<void> {
+  const { sandboxToken: token, adminNames = [], trustedProxies = [] } = config;
+  const now = performance.now.bind(performance);
+  await using ownProcess = new ServerProcess(config, now);
+  await ownProcess.startTracing();
+  const { events, resources } = ownProcess;
+  const sandbox = await Sandbox.open(
+    {
+      contract: await contractSource(config),
+      token,
+      seed: config.sandboxSeed,
+      rules: config.sandboxRules,
+      adminNames,
+      trustedProxies,
+      cors: config.cors,
+    },
+    ownProcess.storeEvents.onUnavailable,
+  );
+  const { store } = sandbox;
+  const { contract } = store;
+  for (const note of sandbox.notes) printError(`contract: ${note}`);
+  resources.use(store);
+  const wallNow = () => sandbox.clock.now();
+
+  const parts = { store, events, now, wallNow };
+  const console = createConsole(config, parts);
+  resources.defer(() => console?.close());
+  const sessions =
+    console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
+  const controlUrl = () => (server.adminUrl === undefined ? undefined : `${server.adminUrl}/sandbox`);
+  const { wrapHandler: withDocumentation, ...options } = serverOptions(config, contract);
+  const { arrivalSecondsMax } = config;
+  const { basePath = "" } = options;
+  const field = tokenField(contract.operations.create.access);
+  const control = sandbox.control({
+    sessions,
+    reloadTokens: () => server.reloadTokens(),
+  });
+  const server: RunningServer = await withListenAdvice(() =>
+    startServer({
+      ...options,
+      ...parts,
+      listener: false,
+      wrapHandler: (next) =>
+        sandbox.wrapHandler(
+          withSandboxPage(withDocumentation?.(next) ?? next, { token, field, controlUrl }),
+          {
+            basePath,
+            operations: options.operations ?? [],
+            arrivalMsMax: arrivalSecondsMax * 1_000,
+            rateLimit: options.rateLimit,
+            now,
+            emit: events.emit,
+          },
+        ),
+      adminRoutes: [control, ...(console === undefined ? [] : [console])],
+    }),
+  );
+  resources.use(server);
+  const { host: publicHost, port, drainSecondsMax } = config;
+  const listener = await withListenAdvice(() =>
+    sandbox.listen({ host: publicHost, port, basePath, respond: (request) => server.fetch(request) }),
+  );
+  resources.defer(() => listener.stop(drainSecondsMax * 1_000));
+
+  const addresses = addressesOf(config, { url: sandbox.url, adminUrl: server.adminUrl });
+  ownProcess.logStart(config, addresses);
+  const { url, adminUrl = null } = addresses;
+  readyFile?.write({
+    url,
+    plantsUrl: url + contract.path,
+    token,
+    adminUrl,
+    controlUrl: controlUrl() ?? null,
+    pid: process.pid,
+  });
+  await printLines(startLines(contract, config, addresses, controlUrl()));
+  await ownProcess.waitForStop(stopRequest);
+}
+
+/** On a terminal a banner; elsewhere the base URL is the first line. */
+function startLines(
+  contract: Contract,
+  { sandboxToken, sandboxSeed, publicUrl }: SandboxConfig,
+  { url, documentationUrl, consoleUrl }: ServerAddresses,
+  controlUrl: string | undefined,
+): string[] {
+  const { output, environment } = host();
+  const { columns } = output;
+  const rows = [
+    ["Interface", url + contract.path],
+    ["Token", sandboxToken],
+    ...(publicUrl === undefined ? [] : [["Public URL", publicUrl] as const]),
+    ["Documentation", documentationUrl ?? "off"],
+    ["Console", consoleUrl ?? "off"],
+    ["Control", controlUrl ?? "off"],
+    ["Seeds", sandboxSeed === undefined ? "none" : printable(sandboxSeed)],
+    ["Store", "in memory; nothing is kept"],
+  ] as const;
+  if (columns === undefined) return [url, ...plainRows(rows)];
+  const title = `${printable(contract.words.service)} ${packageJson.version} sandbox`;
+  return [...formatBanner(title, rows, hasColours(true, environment)), ""];
+}
