@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { formatOfName, openContent } from "../../../src/operations/content.ts";
 import { jsonLines } from "../../support/output.ts";
-import { createStore, runCommand, TemporaryFolder } from "../../support/server.ts";
+import { StoreFolder } from "../../support/store-folder.ts";
 
 const utf16 = (text: string, isBig = false) => {
   const bytes = Buffer.from(`\ufeff${text}`, "utf16le");
@@ -30,18 +30,14 @@ const pretty = expected.map((line) =>
 
 /** Imports a file into a store of its own. */
 async function importFile(name: string, content: string | Uint8Array, ...args: string[]) {
-  const folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  await createStore(database);
-  writeFileSync(folder.file(name), content);
-  const result = await runCommand(["import", folder.file(name), "--database", database, ...args]);
-  const { stdout } = await runCommand(["export", "--database", database]);
+  const store = await StoreFolder.create();
+  const result = await store.run("import", store.write(name, content), ...args);
   return {
     ...result,
-    plants: stdout.trim().split("\n").filter(Boolean),
-    file: (each: string) => folder.file(each),
-    again: (report: string) => runCommand(["import", report, "--database", database]),
-    [Symbol.dispose]: () => folder[Symbol.dispose](),
+    plants: (await store.exported()).trim().split("\n").filter(Boolean),
+    file: (each: string) => store.file(each),
+    again: (report: string) => store.run("import", report),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }
 
@@ -84,7 +80,7 @@ test.each<[string, string | Uint8Array]>([
   ["utf16.json", utf16(`[${pretty.join(",")}]`, true)],
   ["packed.json.gz", gzipSync(`[${pretty.join(",")}]`)],
 ])("%s is read", async (name, content) => {
-  using imported = await importFile(name, content);
+  await using imported = await importFile(name, content);
   expect(imported).toMatchObject({ exitCode: 0, plants: expected });
 });
 
@@ -111,7 +107,7 @@ test.each([
 });
 
 test("rejected records of an array are reported with line and column, one a line", async () => {
-  using imported = await importFile(
+  await using imported = await importFile(
     "plants.json",
     '[{"id":1,"name":"Ficus"},\n {"id":2,"name":5}, {\n "id":1,\n "name":"é\\q"\n},\n {"id":1,"name":"Fern"}]',
   );
@@ -147,7 +143,7 @@ test("rejected records of an array are reported with line and column, one a line
 });
 
 test("a comma after each line is rejected with what to do", async () => {
-  using imported = await importFile("plants.ndjson", expected.map((line) => `${line},\n`).join(""));
+  await using imported = await importFile("plants.ndjson", expected.map((line) => `${line},\n`).join(""));
   expect(imported).toMatchObject({ exitCode: 3, plants: [] });
   const [first] = jsonLines(readFileSync(imported.file("plants.ndjson.rejected.ndjson"), "utf8"));
   expect(first.message).toBe(
@@ -156,7 +152,7 @@ test("a comma after each line is rejected with what to do", async () => {
 });
 
 test("--format decides", async () => {
-  using imported = await importFile("plants.csv", table(","), "--format", "ndjson");
+  await using imported = await importFile("plants.csv", table(","), "--format", "ndjson");
   expect(imported).toMatchObject({ exitCode: 3, plants: [] });
 });
 
@@ -180,7 +176,7 @@ test.each<[string, string | Uint8Array, string]>([
   ["plants.csv.bz2", "BZh91AY&SY", "compressed with bzip2; unpack it first"],
   ["plants.csv.zst", Buffer.from("28b52ffd0400", "hex"), "compressed with zstd; unpack it first"],
 ])("%s is refused in a sentence, without a report", async (name, content, sentence) => {
-  using imported = await importFile(name, content);
+  await using imported = await importFile(name, content);
   expect(imported).toMatchObject({
     exitCode: 2,
     stderr: `plantstore: ${imported.file(name)} is ${sentence}\n`,
@@ -193,13 +189,13 @@ test("what is damaged is said, and what came before it is imported", async () =>
   const packed = gzipSync(
     `id,name\n${Array.from({ length: 50_000 }, (_, id) => `${id},${Bun.hash(String(id))}`).join("\n")}`,
   );
-  using cut = await importFile("cut.csv.gz", packed.subarray(0, packed.length / 2));
+  await using cut = await importFile("cut.csv.gz", packed.subarray(0, packed.length / 2));
   expect(cut.exitCode).toBe(1);
   expect(cut.stderr).toContain("is damaged: its gzip cannot be unpacked to the end");
   expect(
     cut.plants.every((line) => JSON.parse(line).name === String(Bun.hash(String(JSON.parse(line).id)))),
   ).toBe(true);
-  using odd = await importFile(
+  await using odd = await importFile(
     "odd.csv",
     Buffer.concat([utf16("id,name\n1,a\n"), Buffer.from([0x00, 0xd8, 0x41])]),
   );
@@ -207,7 +203,10 @@ test("what is damaged is said, and what came before it is imported", async () =>
 });
 
 test("the report of a table is a table: missing cells are empty, surplus ones stand in the reason", async () => {
-  using imported = await importFile("plants.csv", 'id,name,tag\n1\n2,Ficus,tropical,"a,b",c\n3,Monstera,\n');
+  await using imported = await importFile(
+    "plants.csv",
+    'id,name,tag\n1\n2,Ficus,tropical,"a,b",c\n3,Monstera,\n',
+  );
   expect(imported).toMatchObject({ exitCode: 3, plants: ['{"id":3,"name":"Monstera"}'] });
   const report = imported.file("plants.csv.rejected.csv");
   const lines = readFileSync(report, "utf8").trim().split("\n");

@@ -1,14 +1,14 @@
 // plantstore import on every engine: results, rejected records and interruptions.
 
-import { Database } from "bun:sqlite";
 import { describe, expect, spyOn, test } from "bun:test";
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { progressText } from "../../../src/operations/progress.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
 import { jsonLines } from "../../support/output.ts";
-import { createStore, plantstore, runCommand, runIn, TemporaryFolder } from "../../support/server.ts";
-import { exported, storeLines } from "../../support/stored-plants.ts";
+import { plantstore, runIn } from "../../support/server.ts";
+import { StoreFolder } from "../../support/store-folder.ts";
+import { runSql } from "../../support/stored-plants.ts";
 
 const windows1252 =
   'the file is probably Windows-1252: convert it with "iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW", and import NEW';
@@ -16,18 +16,15 @@ const windows1252 =
 for (const engine of engines) {
   describe(engine.name, () => {
     test("a record may have the bytes of a request's body, and no more", async () => {
-      using folder = new TemporaryFolder();
-      await using place = await engine.createTestStore();
-      await createStore(place.database);
+      await using store = await StoreFolder.create([], engine);
       const largest = (id: bigint, bytes: number) =>
         plantJson(id, "x".repeat(bytes - plantJson(id, "").length));
-      const file = folder.file("large.ndjson");
-      writeFileSync(file, [largest(1n, 2 ** 20), largest(2n, 2 ** 20 + 1), largest(3n, 200)].join("\n"));
-      const run = (...args: string[]) => runCommand(["import", file, "--database", place.database, ...args]);
-      expect(await run("--body-bytes-max", "199")).toMatchObject({
+      const lines = [largest(1n, 2 ** 20), largest(2n, 2 ** 20 + 1), largest(3n, 200)];
+      const file = store.write("large.ndjson", lines.join("\n"));
+      expect(await store.run("import", file, "--body-bytes-max", "199")).toMatchObject({
         stderr: expect.stringContaining("0 created, 0 already stored, 3 rejected"),
       });
-      expect(await run()).toMatchObject({
+      expect(await store.run("import", file)).toMatchObject({
         exitCode: 3,
         stderr: expect.stringContaining("2 created, 0 already stored, 1 rejected"),
       });
@@ -36,10 +33,7 @@ for (const engine of engines) {
     });
 
     test("rejected lines are reported with number, error and text, and the others are created", async () => {
-      using folder = new TemporaryFolder();
-      await using place = await engine.createTestStore();
-      await createStore(place.database);
-      const file = folder.file("mixed.ndjson");
+      await using store = await StoreFolder.create([], engine);
       const bad = [
         "nope",
         '{"id": 1.5, "name": "x"}',
@@ -56,15 +50,15 @@ for (const engine of engines) {
         bad[3],
       ];
       // The last line has no line feed, and one is not UTF-8.
-      writeFileSync(
-        file,
+      const file = store.write(
+        "mixed.ndjson",
         Buffer.concat([
           Buffer.from(lines.join("\n")),
           Buffer.from('\n{"id": 9, "name": "caf\xe9"}', "latin1"),
         ]),
       );
 
-      const { exitCode, stderr } = await runCommand(["import", file, "--database", place.database]);
+      const { exitCode, stderr } = await store.run("import", file);
       expect({ exitCode, stderr }).toEqual({
         exitCode: 3,
         stderr: `2 created, 0 already stored, 5 rejected; see ${file}.rejected.ndjson; ${windows1252}\n`,
@@ -83,7 +77,7 @@ for (const engine of engines) {
         [7, 40003, bad[3]],
         [8, 40001, expect.stringContaining('"caf')],
       ]);
-      expect(await exported(place.database)).toBe(`${lines[0]}\n${lines[4]}\n`);
+      expect(await store.exported()).toBe(`${lines[0]}\n${lines[4]}\n`);
     });
   });
 }
@@ -99,47 +93,41 @@ test.each<[string, string | Buffer, boolean]>([
   ],
   ["but there are none", "id,name\n1,Fougère\n", false],
 ])("the likely encoding of bytes that are not UTF-8 is said once: %s", async (_, content, isLikely) => {
-  using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  await createStore(database);
-  const file = folder.file("plants.csv");
-  writeFileSync(file, content);
+  await using store = await StoreFolder.create();
+  const file = store.write("plants.csv", content);
   for (const flags of [["--dry-run"], []]) {
-    const { stdout, stderr } = await runCommand(["import", file, "--database", database, ...flags]);
+    const { stdout, stderr } = await store.run("import", file, ...flags);
     expect((stdout + stderr).split("WINDOWS-1252").length - 1).toBe(isLikely ? 1 : 0);
     if (isLikely) expect(stdout + stderr).toEndWith(`; ${windows1252}\n`);
   }
 });
 
 test("--quiet prints nothing but what was rejected", async () => {
-  using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  await createStore(database);
-  const file = folder.file("plants.csv");
-  const command = ["import", file, "--quiet", "--database", database];
-  writeFileSync(file, "id,name\n1,Rosa\n");
-  expect(await runCommand(command)).toEqual({ exitCode: 0, stdout: "", stderr: "" });
-  writeFileSync(file, "id,name\n1,Hoya\n");
-  expect(await runCommand(command)).toMatchObject({
+  await using store = await StoreFolder.create();
+  const command = (content: string) => store.run("import", store.write("plants.csv", content), "--quiet");
+  expect(await command("id,name\n1,Rosa\n")).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+  expect(await command("id,name\n1,Hoya\n")).toMatchObject({
     exitCode: 3,
-    stderr: `0 created, 0 already stored, 1 rejected; see ${file}.rejected.csv\n`,
+    stderr: `0 created, 0 already stored, 1 rejected; see ${store.file("plants.csv")}.rejected.csv\n`,
   });
 });
 
 test("standard input is imported like a file, and a missing or unreadable file is an error", async () => {
-  using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  await createStore(database);
-  const command = [plantstore, "import", "-", "--database", database];
-  const { exitCode, stderr } = await runIn(folder.path, command, `${plantJson(1n, "Monstera")}\nnope\n`);
+  await using store = await StoreFolder.create();
+  const command = [plantstore, "import", "-", "--database", store.database];
+  const { exitCode, stderr } = await runIn(
+    store.folder.path,
+    command,
+    `${plantJson(1n, "Monstera")}\nnope\n`,
+  );
   expect(stderr).toBe("1 created, 0 already stored, 1 rejected; see stdin.rejected.ndjson\n");
   expect(exitCode).toBe(3);
-  expect(existsSync(folder.file("stdin.rejected.ndjson"))).toBe(true);
-  const none = await runCommand(["import", folder.file("none.ndjson"), "--database", database]);
+  expect(existsSync(store.file("stdin.rejected.ndjson"))).toBe(true);
+  const none = await store.run("import", store.file("none.ndjson"));
   expect(none).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("there is no file") });
-  const loop = folder.file("loop.ndjson");
+  const loop = store.file("loop.ndjson");
   symlinkSync(loop, loop);
-  const unreadable = await runCommand(["import", loop, "--database", database]);
+  const unreadable = await store.run("import", loop);
   expect(unreadable).toMatchObject({
     exitCode: 1,
     stderr: expect.stringMatching(/^plantstore: .*loop\.ndjson is not readable \(ELOOP\); [^\n]*\n$/),
@@ -147,13 +135,9 @@ test("standard input is imported like a file, and a missing or unreadable file i
 });
 
 test("an import that fails says what it has done, and names its report", async () => {
-  using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  await storeLines(database, [plantJson(1n, "Rosa")]);
-  const file = folder.file("plants.csv");
-  writeFileSync(file, 'id,name\n1,Rosa canina\nx,Hoya\n2,"Ficus\n');
-  const command = ["import", file, "--update", "--database", database];
-  expect(await runCommand(command)).toEqual({
+  await using store = await StoreFolder.create([plantJson(1n, "Rosa")]);
+  const file = store.write("plants.csv", 'id,name\n1,Rosa canina\nx,Hoya\n2,"Ficus\n');
+  expect(await store.run("import", file, "--update")).toEqual({
     exitCode: 1,
     stdout: "",
     stderr: expect.stringMatching(
@@ -163,14 +147,14 @@ test("an import that fails says what it has done, and names its report", async (
 });
 
 test("an import that cannot write for a minute says why", async () => {
-  using folder = new TemporaryFolder();
-  const path = folder.file("plants.db");
-  await createStore(`sqlite:${path}`);
-  using database = new Database(path);
-  database.run("CREATE TRIGGER no BEFORE INSERT ON plants BEGIN SELECT RAISE(ABORT, 'no room'); END");
+  await using store = await StoreFolder.create();
+  await runSql(
+    store.database,
+    "CREATE TRIGGER no BEFORE INSERT ON plants BEGIN SELECT RAISE(ABORT, 'no room'); END",
+  );
   let now = performance.now();
   using _ = spyOn(performance, "now").mockImplementation(() => (now += 10_000));
-  const result = await runCommand(["import", "-", "--database", `sqlite:${path}`], {}, plantJson(1n, "Rosa"));
+  const result = await store.run("import", store.write("plants.ndjson", plantJson(1n, "Rosa")));
   expect(result).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining(

@@ -5,7 +5,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { jsonLines } from "../../support/output.ts";
-import { createStore, RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
+import { StoreFolder } from "../../support/store-folder.ts";
 import { exported } from "../../support/stored-plants.ts";
 
 /** An import commits 20,000 at a time: more than one batch. */
@@ -77,17 +78,14 @@ for (const engine of engines) {
   });
 
   test(`${engine.name}: of lines with one id the first is created, at any distance`, async () => {
-    using folder = new TemporaryFolder();
-    await using place = await engine.createTestStore();
-    await createStore(place.database);
-    const file = folder.file("plants.ndjson");
+    await using store = await StoreFolder.create([], engine);
     const lines = Array.from({ length: count }, (_, index) => plantJson(idOf(index), `plant ${index}`));
     const repetitions = [0, 1, 2_500, count - 1].flatMap((index) => [
       plantJson(idOf(index), "other"),
       lines[index] ?? "",
     ]);
-    writeFileSync(file, [...lines, ...repetitions].join("\n"));
-    const { exitCode, stderr } = await runCommand(["import", file, "--database", place.database]);
+    const file = store.write("plants.ndjson", [...lines, ...repetitions].join("\n"));
+    const { exitCode, stderr } = await store.run("import", file);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 3,
       stderr: expect.stringContaining(
