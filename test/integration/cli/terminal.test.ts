@@ -1,10 +1,11 @@
 // The server, and the progress of commands, on a terminal.
 
 import { expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { plantJson, post } from "../../support/http.ts";
 import { TerminalProgram } from "../../support/output.ts";
-import { createStore, plantstore, TemporaryFolder } from "../../support/server.ts";
+import { plantstore, TemporaryFolder } from "../../support/server.ts";
+import { StoreFolder } from "../../support/store-folder.ts";
 
 const interrupt = "\x03";
 
@@ -46,25 +47,22 @@ test("a server shows a banner and the first token, a line for each request but t
 });
 
 test("import and export to a file show their progress, unless --quiet", async () => {
-  using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  await createStore(database);
-  const file = folder.file("plants.ndjson");
+  await using store = await StoreFolder.create();
   const lines = Array.from({ length: 500_000 }, (_, id) => `${plantJson(BigInt(id), "Monstera")}\n`);
-  writeFileSync(file, lines.join(""));
+  const [file, copy] = [store.write("plants.ndjson", lines.join("")), store.file("copy")];
   const shown = async (command: string) => {
     const program = new TerminalProgram(["/bin/sh", "-c", `'${plantstore}' ${command}`], {
-      env: { PLANTSTORE_DATABASE: database },
+      env: { PLANTSTORE_DATABASE: store.database },
     });
     expect(await program.exited).toBe(0);
     return program.output.ended;
   };
   const progress = (raw: string) => Bun.stripANSI(raw).match(/[\d,]+ plants, [\d,]+ a second/g)?.length;
   expect(progress(await shown(`import ${file}`))).toBeGreaterThan(0);
-  expect(progress(await shown(`export > ${folder.file("copy")}`))).toBeGreaterThan(0);
-  expect(readFileSync(folder.file("copy"), "utf8")).toBe(lines.join(""));
+  expect(progress(await shown(`export > ${copy}`))).toBeGreaterThan(0);
+  expect(readFileSync(copy, "utf8")).toBe(lines.join(""));
   expect(await shown(`import ${file} --quiet`)).toBe("");
-  expect(await shown(`export --quiet > ${folder.file("copy")}`)).toBe("");
+  expect(await shown(`export --quiet > ${copy}`)).toBe("");
   // The reader of a pipe may write to the same terminal.
   expect(await shown("export | cat >/dev/null")).toBe("");
 });

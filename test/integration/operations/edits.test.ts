@@ -10,6 +10,7 @@ import {
   EditRun,
   type HistoryFilter,
   listEdits,
+  type Undone,
   undoRun,
 } from "../../../src/operations/edits.ts";
 import { findPlants } from "../../../src/operations/stored-plants.ts";
@@ -24,6 +25,8 @@ interface OpenStore {
   readonly store: PlantStore;
   readonly sql: SqlConnection;
   readonly database: string;
+  /** Undoes edits, in a new run. */
+  undo(filter: Parameters<typeof undoRun>[3]): Promise<Undone & { readonly undo: string }>;
 }
 
 for (const engine of engines) {
@@ -35,7 +38,11 @@ for (const engine of engines) {
       await using store = await openedStore(database);
       await using read = await store.openSql();
       await store.create(toEntries(plants, await store.tokens.creatorKey("ci")));
-      await use({ store, sql: read, database });
+      const undo: OpenStore["undo"] = async (filter) => {
+        const run = new EditRun(store, ada);
+        return { undo: run.id, ...(await undoRun(plantStore, run, read, filter)) };
+      };
+      await use({ store, sql: read, database, undo });
     }
 
     const ficus = plant({ id: -7n, name: "Ficus 🌿", tag: "" });
@@ -127,7 +134,7 @@ for (const engine of engines) {
     });
 
     test("an undo brings back what was changed and deleted, with its creation, and can be undone", async () => {
-      await withPlants([ficus, aloe], async ({ store, sql, database }) => {
+      await withPlants([ficus, aloe], async ({ store, sql, database, undo }) => {
         const before = await exported(database);
         const creationOf = (id: bigint) =>
           sql.query("SELECT created_at, creator FROM plants WHERE id = $1", [id]);
@@ -140,45 +147,29 @@ for (const engine of engines) {
           { id: maxId, expected: aloe.values, replacement: undefined },
         ]);
         const after = await exported(database);
-        const undo = new EditRun(store, ada);
-        expect(await undoRun(plantStore, undo, sql, { run: run.id })).toMatchObject({
-          found: 3,
-          undone: 3,
-          unchanged: 0,
-          left: [],
-        });
+        const undone = await undo({ run: run.id });
+        expect(undone).toMatchObject({ found: 3, undone: 3, unchanged: 0, left: [] });
         expect(await exported(database)).toBe(before);
         expect(await creationOf(maxId)).toEqual(creation);
-        const twice = await undoRun(plantStore, new EditRun(store, ada), sql, { run: run.id });
+        const twice = await undo({ run: run.id });
         expect(twice).toMatchObject({ found: 3, undone: 0, unchanged: 2, left: [] });
         expect(await exported(database)).toBe(before);
-        expect(await undoRun(plantStore, new EditRun(store, ada), sql, { run: undo.id })).toMatchObject({
-          undone: 3,
-          left: [],
-        });
+        expect(await undo({ run: undone.undo })).toMatchObject({ undone: 3, left: [] });
         expect(await exported(database)).toBe(after);
-        expect(await undoRun(plantStore, new EditRun(store, ada), sql, { run: "none" })).toMatchObject({
-          found: 0,
-          undone: 0,
-        });
+        expect(await undo({ run: "none" })).toMatchObject({ found: 0, undone: 0 });
       });
     });
 
     test("an undo leaves plants that have changed since, or were created again", async () => {
       const plants = [1n, 2n, 3n, 4n].map((id) => plant({ id, name: `Rosa ${id}` }));
-      await withPlants(plants, async ({ store, sql }) => {
+      await withPlants(plants, async ({ store, sql, undo }) => {
         const run = new EditRun(store, ada);
         await run.edit(plants.map(({ id, values: expected }) => ({ id, expected, replacement: undefined })));
         await store.create(toEntries([plant({ id: 2n, name: "another" })]));
         await store.create(toEntries([plant({ id: 3n, name: "Rosa 3" })]));
-        const one = await undoRun(plantStore, new EditRun(store, ada), sql, { run: run.id, id: 4n });
+        const one = await undo({ run: run.id, id: 4n });
         expect(one).toMatchObject({ found: 1, undone: 1, left: [] });
-        expect(await undoRun(plantStore, new EditRun(store, ada), sql, { run: run.id })).toMatchObject({
-          found: 4,
-          undone: 1,
-          unchanged: 2,
-          left: [2n],
-        });
+        expect(await undo({ run: run.id })).toMatchObject({ found: 4, undone: 1, unchanged: 2, left: [2n] });
         const stored = await findPlants(plantStore, sql, [1n, 2n, 3n, 4n, 5n]);
         expect([...stored.values()].map(({ values: [name] }) => name).toSorted()).toEqual([
           "Rosa 1",
@@ -190,7 +181,7 @@ for (const engine of engines) {
     });
 
     test("an undo counts a plant that was edited twice and has changed since once", async () => {
-      await withPlants([ficus], async ({ store, sql }) => {
+      await withPlants([ficus], async ({ store, undo }) => {
         const run = new EditRun(store, ada);
         const [first, second, third] = ["1", "2", "3"].map((name) => values({ name })) as [
           Values,
@@ -202,16 +193,15 @@ for (const engine of engines) {
           { id: -7n, expected: first, replacement: second },
         ]);
         expect(await editOne(store, { id: -7n, expected: second, replacement: third })).toBe("done");
-        const undo = () => undoRun(plantStore, new EditRun(store, ada), sql, { run: run.id });
-        expect(await undo()).toMatchObject({ undone: 0, unchanged: 0, left: [-7n] });
+        expect(await undo({ run: run.id })).toMatchObject({ undone: 0, unchanged: 0, left: [-7n] });
         // As it was between the two edits.
         expect(await editOne(store, { id: -7n, expected: third, replacement: first })).toBe("done");
-        expect(await undo()).toMatchObject({ undone: 1, unchanged: 0, left: [] });
+        expect(await undo({ run: run.id })).toMatchObject({ undone: 1, unchanged: 0, left: [] });
       });
     });
 
     test("hundreds of edits of one plant in a run are undone as a whole, although the clock was set back", async () => {
-      await withPlants([ficus, aloe], async ({ store, sql, database }) => {
+      await withPlants([ficus, aloe], async ({ store, database, undo }) => {
         const before = await exported(database);
         const run = new EditRun(store, ada);
         const names = [String(aloe.values[0]), ...Array.from({ length: 450 }, (_, index) => `name ${index}`)];
@@ -223,14 +213,10 @@ for (const engine of engines) {
         await run.edit(edits);
         await runSql(database, "UPDATE edits SET edited_at = edited_at - 1000 * seq");
         const after = await exported(database);
-        const undo = new EditRun(store, ada);
-        expect(await undoRun(plantStore, undo, sql, { run: run.id })).toMatchObject({
-          found: 450,
-          undone: 450,
-          left: [],
-        });
+        const undone = await undo({ run: run.id });
+        expect(undone).toMatchObject({ found: 450, undone: 450, left: [] });
         expect(await exported(database)).toBe(before);
-        await undoRun(plantStore, new EditRun(store, ada), sql, { run: undo.id, id: maxId });
+        await undo({ run: undone.undo, id: maxId });
         expect(await exported(database)).toBe(after);
       });
     });

@@ -1,11 +1,11 @@
 // plantstore export on every engine: selections, output and failures.
 
 import { describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { TerminalProgram } from "../../support/output.ts";
-import { plantstore, RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
+import { plantstore, RunningServer, runCommand } from "../../support/server.ts";
+import { StoreFolder } from "../../support/store-folder.ts";
 import { csvLine, storeLines } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
@@ -76,43 +76,32 @@ for (const engine of engines) {
     });
 
     test("an export right after an edit of all plants has what they became, while a server runs", async () => {
-      await using place = await engine.createTestStore();
-      using folder = new TemporaryFolder();
       const name = "x".repeat(2_000);
       const lines = (tag: string) =>
         Array.from({ length: 3_000 }, (_, index) => plantJson(BigInt(index), name, tag));
-      await storeLines(place.database, lines("before"));
-      await using _ = await RunningServer.startInProcess(place);
-      writeFileSync(folder.file("after.ndjson"), lines("after").join("\n"));
-      const edit = await runCommand([
-        "import",
-        "--update",
-        folder.file("after.ndjson"),
-        "--database",
-        place.database,
-      ]);
+      await using store = await StoreFolder.create(lines("before"), engine);
+      await using _ = await RunningServer.startInProcess(store);
+      const file = store.write("after.ndjson", lines("after").join("\n"));
+      const edit = await store.run("import", "--update", file);
       expect(edit.stderr).toContain("3,000 replaced");
-      const { stdout } = await runCommand(["export", "--database", place.database]);
+      const { stdout } = await store.run("export");
       expect(stdout.trimEnd().split("\n")).toEqual(lines("after"));
     });
   });
 }
 
 test("a terminal gets control characters escaped, a pipe the exact text", async () => {
-  using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  const name = "a\u009b31m\u202eb\x1b[2J";
-  await storeLines(database, [plantJson(1n, name)]);
+  await using store = await StoreFolder.create([plantJson(1n, "a\u009b31m\u202eb\x1b[2J")]);
   for (const [args, escaped] of [
     [["get", "1"], '"a\\u009b31m\\u202eb\\u001b[2J"'],
     [["export"], '"a\\u009b31m\\u202eb\\u001b[2J"'],
     [["export", "--format", "csv"], "1,a\\u009b31m\\u202eb\\u001b[2J,"],
   ] as const) {
-    const program = new TerminalProgram([plantstore, ...args, "--database", database]);
+    const program = new TerminalProgram([plantstore, ...args, "--database", store.database]);
     expect(await program.exited).toBe(0);
     const shown = await program.output.until((text) => (text.includes("\n") ? text : undefined));
     expect(shown).toContain(escaped);
     for (const character of ["\x1b", "\x9b", "\u202e"]) expect(shown).not.toContain(character);
-    expect((await runCommand([...args, "--database", database])).stdout).toContain("\u009b31m\u202eb");
+    expect((await store.run(...args)).stdout).toContain("\u009b31m\u202eb");
   }
 });
