@@ -108,26 +108,22 @@ function entryJson(contract: Contract, { run, id, editedAt, editor, before, afte
 }
 
 async function undo(database: string, run: string, text: string | undefined): Promise<void> {
-  const { undoId, one, ...result } = await withStore(database, "writable", async (store) => {
-    const id = text === undefined ? undefined : parseId(store.contract, text);
+  await withStore(database, "writable", async (store) => {
+    const { contract } = store;
+    const id = text === undefined ? undefined : parseId(contract, text);
     await using read = await store.openSql();
     const undo = commandRun(store);
-    return {
-      undoId: undo.id,
-      one: store.contract.words.one,
-      ...(await undoRun(store.contract, undo, read, { run, id })),
-    };
-  });
-  if (result.found === 0)
-    throw new OperatorError(
-      `the history has no run ${run}${text === undefined ? "" : ` with the ${one} ${text}`}; "plantstore history" lists the runs`,
+    const { found, undone, unchanged, left } = await undoRun(contract, undo, read, { run, id });
+    if (found === 0)
+      throw new OperatorError(
+        `the history has no run ${run}${text === undefined ? "" : ` with the ${contract.words.one} ${text}`}; "plantstore history" lists the runs`,
+      );
+    printError(
+      `${undone.toLocaleString("en")} undone, ${unchanged.toLocaleString("en")} already as before, ${left.length.toLocaleString("en")} changed since and left as they are${undone === 0 ? "" : `; the run of this undo is ${undo.id}`}`,
     );
-  const { undone, unchanged, left } = result;
-  printError(
-    `${undone.toLocaleString("en")} undone, ${unchanged.toLocaleString("en")} already as before, ${left.length.toLocaleString("en")} changed since and left as they are${undone === 0 ? "" : `; the run of this undo is ${undoId}`}`,
-  );
-  if (left.length === 0) return;
-  const more = left.length > printedIdsMax ? ` and ${left.length - printedIdsMax} more` : "";
-  printError(`Left: ${left.slice(0, printedIdsMax).join(", ")}${more}.`);
-  host().setExitCode(someLeftExitCode);
+    if (left.length === 0) return;
+    const more = left.length > printedIdsMax ? ` and ${left.length - printedIdsMax} more` : "";
+    printError(`Left: ${left.slice(0, printedIdsMax).join(", ")}${more}.`);
+    host().setExitCode(someLeftExitCode);
+  });
 }

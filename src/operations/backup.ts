@@ -256,7 +256,8 @@ function lockStore(target: string, path: string): Database {
 /**
  * Reads all of a copy that no other process has open, and leaves it as one file without a WAL.
  * Throws an OperatorError unless it is an undamaged store of this program's schema version or an
- * earlier one. *
+ * earlier one.
+ *
  * @param name how messages call the copy.
  */
 function verifyCopy(path: string, name: string): CopiedStore {

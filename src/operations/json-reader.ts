@@ -139,18 +139,11 @@ export class JsonReader implements RecordReader {
     const { recordBytesMax, encoding } = this.#options;
     const text = decodeUtf8(bytes, "kept");
     encoding?.add(bytes, text);
-    const { line, column } = this.#start;
     const record =
       text === undefined
-        ? {
-            line,
-            column,
-            text: lossyText(bytes),
-            bytes: new Uint8Array(bytes),
-            plant: parsePlant(this.#contract, bytes),
-          }
-        : { line, column, text, plant: parsePlantJson(this.#contract, text) };
-    return toRecord(record, recordBytesMax);
+        ? { text: lossyText(bytes), bytes: new Uint8Array(bytes), plant: parsePlant(this.#contract, bytes) }
+        : { text, plant: parsePlantJson(this.#contract, text) };
+    return toRecord({ ...this.#start, ...record }, recordBytesMax);
   }
 
   #hold(bytes: Uint8Array): void {
