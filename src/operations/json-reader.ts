@@ -139,11 +139,12 @@ export class JsonReader implements RecordReader {
     const { recordBytesMax, encoding } = this.#options;
     const text = decodeUtf8(bytes, "kept");
     encoding?.add(bytes, text);
-    const record =
-      text === undefined
-        ? { text: lossyText(bytes), bytes: new Uint8Array(bytes), plant: parsePlant(this.#contract, bytes) }
-        : { text, plant: parsePlantJson(this.#contract, text) };
-    return toRecord({ ...this.#start, ...record }, recordBytesMax);
+    const { line, column } = this.#start;
+    if (text !== undefined)
+      return toRecord({ line, column, text, plant: parsePlantJson(this.#contract, text) }, recordBytesMax);
+    const plant = parsePlant(this.#contract, bytes);
+    const own = { text: lossyText(bytes), bytes: new Uint8Array(bytes) };
+    return toRecord({ line, column, ...own, plant }, recordBytesMax);
   }
 
   #hold(bytes: Uint8Array): void {
