@@ -10,8 +10,7 @@ import {
   valueIn,
 } from "../core/contract/contract.ts";
 import { toValues } from "../core/contract/plant.ts";
-import { compareIds, type PlantId } from "../core/contract/plant-id.ts";
-import { OperatorError } from "../core/operator-error.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { list } from "../core/store/sql-work.ts";
 
@@ -102,7 +101,6 @@ export async function* readPlants(
     );
     const last = rows.at(-1)?.id;
     if (last === undefined) return;
-    if (!isAscending(rows, after)) throw damaged();
     const plants = rows.map((row) => toSelected(contract, row));
     const isSelected = ({ values }: Plant) =>
       groupField !== undefined && valueIn(contract, values, groupField) === group;
@@ -112,18 +110,6 @@ export async function* readPlants(
     const meanCodeUnits = codeUnitsOf(contract, plants) / plants.length;
     count = Math.max(1, Math.min(pagePlantsMax, Math.floor(pageCodeUnits / meanCodeUnits)));
   }
-}
-
-function isAscending(rows: readonly PlantRow[], after: PlantId | undefined): boolean {
-  return rows.every(({ id }, index) => {
-    const before = index === 0 ? after : rows[index - 1]?.id;
-    return before === undefined || compareIds(before, id) < 0;
-  });
-}
-
-/** A read that continues from an id would never end in a store whose ids do not ascend. */
-export function damaged(): OperatorError {
-  return new OperatorError("the store is damaged: its ids do not ascend; restore a backup");
 }
 
 function codeUnitsOf(contract: Contract, plants: readonly Plant[]): number {

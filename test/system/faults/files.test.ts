@@ -2,13 +2,9 @@
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { parseFilter, searchPlants } from "../../../src/console/plant-search.ts";
-import type { PlantId } from "../../../src/core/contract/plant-id.ts";
-import { plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { RunningServer, runCommand, TemporaryFolder, withStore } from "../../support/server.ts";
-import { settled } from "../../support/settled.ts";
+import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { exported, storePlants } from "../../support/stored-plants.ts";
 
 test("a store removed under a running server: plants get 503 until it is back, and none is lost", async () => {
@@ -140,38 +136,5 @@ describe("a write-ahead log beside a file that it does not belong to", () => {
     expect(await exported(`sqlite:${path}`)).toBe(`${plantJson(2n, "other")}\n`);
     renameSync(folder.file("plants.db.replaced-wal"), folder.file("away.db-wal"));
     expect(await exported(`sqlite:${folder.file("away.db")}`)).toContain("in the log");
-  });
-});
-
-test("ids that do not ascend end an export and a search, which would otherwise never end", async () => {
-  using folder = new TemporaryFolder();
-  const path = folder.file("plants.db");
-  const database = `sqlite:${path}`;
-  const plants = Array.from({ length: 2_000 }, (_, id) => ({ id: BigInt(id), name: "x".repeat(100) }));
-  await storePlants(database, plants);
-  // An early page of plants in the place of each later one.
-  const file = readFileSync(path);
-  const pages = Array.from({ length: file.length / 4_096 }, (_, page) => page * 4_096);
-  const leaves = pages.filter((at) => file[at] === 0x0d && file.readUInt16BE(at + 3) > 20);
-  const early = leaves[2] ?? 0;
-  for (const at of leaves.slice(leaves.length / 2)) file.copyWithin(at, early, early + 4_096);
-  writeFileSync(path, file);
-
-  expect(await settled(exported(database))).toThrow("the store is damaged: its ids do not ascend");
-  await withStore(database, "existing", async (store) => {
-    await using sql = await store.openSql();
-    const filter = parseFilter(plantStore, new URLSearchParams());
-    const search = async () => {
-      for (let after: PlantId | undefined; ; ) {
-        const found = await searchPlants(plantStore, sql, filter, {
-          after,
-          isDescending: false,
-          plantsMax: 100,
-        });
-        if (found.next === undefined) return;
-        after = found.next;
-      }
-    };
-    expect(await settled(search())).toThrow("the store is damaged");
   });
 });
