@@ -117,7 +117,7 @@ export interface Claim {
   readonly metric: string;
   /** The other subject. */
   readonly over?: string;
-  /** If left out, those with a threshold, or all where there is none. */
+  /** By default the loads that have a threshold, or all if none has one. */
   readonly loads?: readonly string[];
   /** By load. */
   readonly thresholds?: Readonly<Record<string, Threshold>>;

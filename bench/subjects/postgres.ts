@@ -34,7 +34,7 @@ export type BenchPostgres = Awaited<ReturnType<typeof startBenchPostgres>>;
 
 /** Starts a server that runs until the scenario ends. */
 export async function startBenchPostgres({ stack, recordVersion }: Setup) {
-  // Where PostgreSQL's binaries are not installed, all other suites run.
+  // Imported here, so that the other suites run without PostgreSQL's binaries.
   const { PostgresServer } = await import("../../test/support/postgres.ts");
   const server = stack.use(await PostgresServer.start(postgresSettings));
   const show = async (name: string) =>

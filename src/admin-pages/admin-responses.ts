@@ -24,13 +24,13 @@ export const securityHeaders = {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** @param body Texts are read at the pace of the client. */
+/** @param body a generator is read at the pace of the client. */
 export function respond(
   body: string | AsyncGenerator<string> | null,
   status: number,
   headers: Headers,
 ): Response {
-  // Bun takes a generator; the types of browsers, with which the page is checked, do not know it.
+  // Bun accepts a generator; the types of the DOM, with which the page is checked, do not.
   return new Response(body as ConstructorParameters<typeof Response>[0], {
     status,
     headers: { ...securityHeaders, "Cache-Control": "no-store", ...headers },
@@ -49,7 +49,7 @@ export class AdminError extends Error {
   }
 }
 
-/** A request that is not valid. The message is a sentence. */
+/** An invalid request. The message is a sentence. */
 export class BadRequestError extends AdminError {
   constructor(message: string) {
     super(400, message);

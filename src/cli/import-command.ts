@@ -79,7 +79,7 @@ text.`,
   });
 }
 
-/** What an import has done so far, and what it has found in its file. */
+/** The outcomes of an import so far, and what it has found in its file. */
 class ImportResult {
   readonly counts = newCounts();
   readonly encoding = new EncodingGuess();

@@ -23,7 +23,7 @@ export function sandboxCommand(): Command {
     const [all, them] = config.contract === undefined ? ["all plants are", "them"] : ["all of it is", "it"];
     printError(`A sandbox: nothing is kept, and ${all} gone when it ends. "plantstore serve" keeps ${them}.`);
     using parent = exitWithParent ? readStandardInput() : undefined;
-    // A separate module, as that of serve: the help of all commands does not load it.
+    // In a separate module, like serve, so that the help of all commands does not load it.
     const { runSandbox } = await import("./sandbox.ts");
     const server = {
       ...config,

@@ -21,7 +21,7 @@ import { createConsole } from "./serve-console.ts";
 import { ServerProcess } from "./server-process.ts";
 import { serverOptions, withListenAdvice } from "./start-server.ts";
 
-/** The settings of its server, and its own. */
+/** The settings that a sandbox shares with `serve`, and those that only it has. */
 type SandboxConfig = ServeSettings & Config<"sandboxToken" | "sandboxSeed" | "sandboxRules">;
 
 /**
@@ -114,7 +114,7 @@ export async function runSandbox(
   await ownProcess.waitForStop(stopRequest);
 }
 
-/** On a terminal a banner; elsewhere the base URL is the first line. */
+/** Makes a banner for a terminal; otherwise the base URL is the first line. */
 function startLines(
   contract: Contract,
   { sandboxToken, sandboxSeed, publicUrl }: SandboxConfig,

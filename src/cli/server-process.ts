@@ -57,8 +57,8 @@ export class ServerProcess implements AsyncDisposable {
     this.resources.defer(async () => {
       if (this.#isInOrder) emit(notice("stopped"));
       const isLogRead = await this.#log.end();
-      // What was given up would keep the process running: an export of traces, log lines that are
-      // not read. The error of a failed start has still to be printed.
+      // An export of traces or log lines that nobody reads would keep the process running. After a
+      // failed start the error has still to be printed, so only an unread log ends the process.
       if (this.#isInOrder) exit(0);
       else if (!isLogRead) exit(1);
     });

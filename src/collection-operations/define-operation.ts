@@ -132,7 +132,7 @@ async function respond<Declared extends Parameters, Body>(
   return reply instanceof ApiError ? reply : send(exchange, caller, bodyReader.memory, reply);
 }
 
-/** Sends a reply, or returns the error of one for which there is no memory. */
+/** Sends a reply. Returns an error instead if there is no memory for its body. */
 function send(exchange: Exchange, { key }: Caller, memory: SharedBudget, reply: Reply): ApiError | undefined {
   const json = reply.jsonText ?? (reply.json === undefined ? undefined : toExactJson(reply.json));
   const contentType = json === undefined ? undefined : { "Content-Type": "application/json" };

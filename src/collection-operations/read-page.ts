@@ -1,14 +1,14 @@
-// Reads a page of plants in the order of their ids, whose JSON has a limit of bytes.
+// Reads a page of plants in the order of their ids. The JSON of a page is limited.
 
 import type { Contract, PlantColumns } from "../core/contract/contract.ts";
 import { responseJson, toValues } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import type { OperationStore } from "../core/store/operation-store.ts";
 
-/** The JSON of a page, unless it is one plant. */
+/** Limits the JSON of a page, except if the page is a single plant. */
 export const pageBytesMax = 2 ** 20;
 
-/** The text of a number, a boolean or null, at most. */
+/** The longest text of a number, a boolean or null. */
 const scalarBytesMax = 41;
 
 /** Where a page begins, and how many plants it has at most. */
@@ -24,9 +24,9 @@ export interface Page {
   /** The id after which the next page begins; undefined if there is none. */
   readonly last: PlantId | undefined;
   readonly hasMore: boolean;
-  /** Whether there are more plants than fit into its size. */
+  /** Whether there are more plants than the requested size. */
   readonly isFull: boolean;
-  /** Whether it has fewer plants than its size allows, as they are long. */
+  /** Whether the page has fewer plants than requested because their JSON is too long. */
   readonly isCutShort: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface Page {
 export function pageReader(contract: Contract) {
   const { fields } = contract;
   const texts = fields.filter(({ type }) => type.column.postgres === "text");
-  // The size of a text is in the header of its row; to read all texts took 0.3 ms a megabyte.
+  // The size of a text is in the header of its row. Reading the texts took 0.3 ms a megabyte.
   const bytes = [
     ...texts.map(({ column }) => `coalesce(octet_length(${column}), 0)`),
     scalarBytesMax * (fields.length - texts.length),
@@ -43,7 +43,7 @@ export function pageReader(contract: Contract) {
 
   return async (read: OperationStore["read"], { after, offset, size }: PageRange): Promise<Page> => {
     const [from, bound] = after === undefined ? ["", []] : ["AND id > $1", [after]];
-    // One more than the page, which shows whether there is a next one.
+    // One plant more than the page has shows whether there is a next page.
     const sizes = await read.query<{ id: PlantId; bytes: bigint | number }>(
       `SELECT id, ${bytes} AS bytes FROM plants WHERE ${read.inTime} ${from}
        ORDER BY id LIMIT ${size + 1} OFFSET ${offset}`,
@@ -52,7 +52,7 @@ export function pageReader(contract: Contract) {
     const wanted = sizes.slice(0, size);
     const count = countWithin(wanted.map((row) => Number(row.bytes)));
     const [start, end] = [sizes[0]?.id, sizes[count - 1]?.id];
-    // Up to that id: a plant with a smaller one, created meanwhile, would push the last one off.
+    // Ends at that id: a plant created meanwhile with a smaller id would push the last one out.
     const rows =
       start === undefined || end === undefined
         ? []
@@ -64,9 +64,9 @@ export function pageReader(contract: Contract) {
     const plants = rows.map((row) =>
       responseJson(contract, { id: row.id, values: toValues(contract, row) }, row.created_at),
     );
-    // Escaped, a text is up to six times as long.
+    // Escaping makes a text up to six times as long.
     const sent = countWithin(plants.map((plant) => Buffer.byteLength(plant)));
-    // The last ones may have been deleted meanwhile.
+    // The last plants may have been deleted meanwhile.
     const last = sent < rows.length || rows.length === size ? rows[sent - 1]?.id : end;
     return {
       plants: plants.slice(0, sent),
@@ -80,7 +80,7 @@ export function pageReader(contract: Contract) {
 
 /** How many of the first plants make a page: at least one if there is one. */
 function countWithin(sizes: readonly number[]): number {
-  // The brackets, and after each plant a comma.
+  // Two brackets, and a comma after each plant.
   let bytes = 2;
   const beyond = sizes.findIndex((size, index) => {
     bytes += size + 1;

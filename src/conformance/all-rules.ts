@@ -12,7 +12,7 @@ import { operationRules } from "./operation-rules.ts";
 import { allUnfit, type Basis, type Rule, unfitReasons } from "./rule.ts";
 import { textIdRules } from "./text-id-rules.ts";
 
-/** The rules that apply to a contract, and those that have nothing to try with it. */
+/** All rules for a contract. Those that have nothing to try with it say why. */
 export function rulesFor(contents: Contents): readonly Rule[] {
   const serverIds = !contents.sendsIds && unfitReasons.serverIds;
   const textIds = contents.hasTextIds && unfitReasons.textIds;

@@ -141,13 +141,13 @@ export class Contents {
     return this.group === undefined ? [] : [asciiJson(this.group.jsonName) + json];
   }
 
-  /** A plant. The id may be wrong JSON, or "ID" for one that is new. */
+  /** The JSON of a plant. The id may be malformed; "ID" stands for a new one. */
   plantJson(id: bigint | string, name: string, tag?: string): string {
     const tags = tag === undefined ? [] : this.grouped(JSON.stringify(tag));
     return objectJson(this.idMembers(id), this.titled(name), tags);
   }
 
-  /** A plant with some JSON as its title, which may be wrong. */
+  /** The JSON of a plant with this JSON as its title, which may be malformed. */
   plantTitled(json: string, id: bigint | string = "ID"): string {
     return objectJson(this.idMembers(id), this.named + json);
   }
@@ -166,7 +166,7 @@ export class Contents {
     return objectJson(this.idMembers(id), this.#membersBut(field, "Monstera"));
   }
 
-  /** The required members but one. */
+  /** The required members, except for one field. */
   #membersBut(field: Field, name: string): readonly string[] {
     return this.#required(name)
       .filter(([each]) => each !== field)

@@ -39,7 +39,7 @@ export function expectPlant(
   asFault(`altered ${kind}`, () => expectMembers(contents, response, contents.expectedMembers(name, tag)));
 }
 
-/** Makes every violation of an expectation one fault of plants. */
+/** Turns a violation of an expectation into a fault of plants. */
 function asFault(fault: string, expect: () => void): void {
   try {
     expect();

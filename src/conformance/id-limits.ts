@@ -1,4 +1,4 @@
-// The ids that a contract allows, of which a run chooses its own.
+// The ids that a contract allows, from which a run chooses its own.
 
 import type { Contract } from "../core/contract/contract.ts";
 import { int64Max, int64Min } from "../core/contract/int64.ts";
@@ -11,7 +11,7 @@ export interface IdLimits {
   readonly greatest: bigint;
 }
 
-/** A run needs as many ids one after another. */
+/** A run needs this many consecutive ids. */
 const idsMin = 2n ** 22n;
 
 /** Finds the limits of a contract's ids. Throws an OperatorError if a run cannot make them. */
@@ -32,7 +32,7 @@ export function idLimitsOf({ id, examples, words }: Contract): IdLimits {
   return { least, greatest };
 }
 
-/** The furthest allowed id from one that is, towards another. */
+/** Bisects for the last allowed id on the way from `start`, which is allowed, to `end`. */
 function furthest(start: bigint, end: bigint, isAllowed: (id: bigint) => boolean): bigint {
   if (isAllowed(end)) return end;
   let [inside, outside] = [start, end];
@@ -44,7 +44,7 @@ function furthest(start: bigint, end: bigint, isAllowed: (id: bigint) => boolean
   }
 }
 
-/** Whether each id that is allowed is so with the other sign, too. */
+/** Whether every allowed positive id is also allowed with a minus sign. */
 export function hasNegative({ least, greatest }: IdLimits): boolean {
   return least <= -greatest;
 }

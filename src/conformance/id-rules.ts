@@ -54,7 +54,7 @@ async function expectDistinct(check: RuleContext, ids: readonly bigint[]): Promi
   }
 }
 
-/** Creates plants with ids that are made of a new one. */
+/** Creates plants with ids that are derived from a new one. */
 function distinct(idsOf: (id: bigint) => readonly bigint[]): Rule["run"] {
   return async (check) => {
     await check.skipUnlessConflicts();

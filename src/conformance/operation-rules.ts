@@ -41,7 +41,7 @@ export function sendOperation(
 ): Promise<HttpResponse> {
   const { contract } = check.contents;
   const headers = {
-    // Not also in the field in which a create takes it.
+    // Leaves the token out of the field in which a create takes it.
     ...check.contents.credentials(null),
     ...check.contents.credentials(check.target.token, contract.operations[operation]?.access),
     ...own,

@@ -3,7 +3,7 @@
 export interface RequestParts {
   readonly method?: string;
   readonly path?: string;
-  /** Replaces the default fields of these very names; null leaves a field out. */
+  /** Replaces the default fields of the same names; null leaves a field out. */
   readonly headers?: Readonly<Record<string, string | null>>;
   readonly body?: string | Uint8Array;
 }
@@ -13,15 +13,15 @@ export function isCreate({ method = "POST", path }: RequestParts): boolean {
   return method === "POST" && path === undefined;
 }
 
-/** Whether a request has fields that curl would not send, or not so. */
+/** Whether a request has fields that curl would change or leave out. */
 export function isRaw({ headers = {} }: RequestParts): boolean {
   return ["Transfer-Encoding", "Content-Length", "Expect", "Host"].some((name) => name in headers);
 }
 
-/** The fields of a body in chunks. */
+/** The header fields of a chunked body. */
 export const chunkedHeaders = { "Content-Length": null, "Transfer-Encoding": "chunked" };
 
-/** A body in chunks (RFC 9112, section 7.1). */
+/** A chunked body (RFC 9112, section 7.1). */
 export function chunked(chunks: readonly string[]): string {
   return [...chunks, ""].map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join("");
 }

@@ -12,12 +12,12 @@ const plainRule = "contract.create";
 /** Sends a request that is accepted if nothing but the fault of a case is wrong with it. */
 type Control = () => Promise<HttpResponse>;
 
-/** The cases of a rule end after so many requests without a response: each takes the time limit. */
+/** Ends a rule after this many requests without a response, as each takes the time limit. */
 const unansweredInRuleMax = 2;
 
 export class RuleCases extends TestClient {
   readonly failures: RuleFailure[] = [];
-  /** Why cases could not be checked, with the cases. */
+  /** Reasons why cases could not be checked, each with its cases. */
   readonly undecided = new Map<string, string[]>();
   isBlocked = false;
   /** The number of cases that were checked and hold. */
@@ -31,9 +31,9 @@ export class RuleCases extends TestClient {
   }
 
   /**
-   * Checks one case of a rule, or all of it. A violation is reported, and does not prevent the
-   * other cases. A case that ends with a rejection holds only if the control is accepted: a server
-   * may reject everything.
+   * Checks one case of a rule, or the rule as a whole. A violation is reported, and does not
+   * prevent the other cases. A case that ends with a rejection holds only if the control is
+   * accepted: a server may reject everything.
    */
   async case(
     label: string | undefined,
@@ -44,7 +44,7 @@ export class RuleCases extends TestClient {
     this.forget();
     try {
       await check();
-      // The rule has cases, which were counted.
+      // The rule has cases, which were counted one by one.
       if (this.#cases > number) return;
       if (this.hasOnlyRejections) await this.#expectControl(control);
       this.heldCases++;
@@ -67,7 +67,7 @@ export class RuleCases extends TestClient {
     }
     if (!(end instanceof RuleViolation)) throw end;
     const failure = this.describe(end, label);
-    // A case has reported it.
+    // A case of the rule has already reported it.
     if (label === undefined && this.failures.at(-1)?.message === failure.message) return;
     this.failures.push(failure);
     if (label !== undefined && unanswered >= unansweredInRuleMax) throw end;

@@ -1,5 +1,4 @@
-// The context of a rule: what rules use to make ids and plants, and to send creates of which they
-// expect something.
+// The context of a rule: makes ids and plants, sends creates, and checks their responses.
 
 import type { ErrorCode } from "../core/contract/errors.ts";
 import { learnConflict } from "./conflict.ts";

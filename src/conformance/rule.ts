@@ -30,7 +30,7 @@ export interface Rule {
   /** Resolves if the rule holds, else rejects with a RuleViolation or a RuleSkipped. */
   readonly run: (context: RuleContext) => Promise<unknown>;
   readonly every?: ResponseCheck | undefined;
-  /** Why it has nothing to try with the contract; undefined if it has. */
+  /** Why the rule has nothing to try with the contract; undefined if it does. */
   readonly unfit: string | undefined;
 }
 
@@ -41,9 +41,9 @@ interface RuleDefinition extends Pick<Rule, "title" | "run" | "every"> {
   readonly required: Requirement;
   /** The title for a contract with other fields than a required and an optional text. */
   readonly generalTitle?: string;
-  /** Whether the contract has what the rule is about. Nobody misses the rule elsewhere. */
+  /** Whether the contract has what the rule is about. Otherwise no report mentions the rule. */
   readonly applies?: boolean;
-  /** Why the rule has nothing to try with this contract, for the report; false if it has. */
+  /** Why the rule has nothing to try with the contract, for the report; false if it does. */
   readonly unfit?: string | false;
 }
 
@@ -68,7 +68,7 @@ export function rulesOf(
     }));
 }
 
-/** Rules that all have nothing to try with a contract, if there is a reason. */
+/** Marks all of the rules as unfit for a contract, if there is a reason. */
 export function allUnfit(reason: string | false, rules: readonly Rule[]): readonly Rule[] {
   return reason === false ? rules : rules.map((rule) => ({ ...rule, unfit: reason }));
 }
@@ -94,7 +94,7 @@ export const openapi = (path: string) => `openapi.json, ${path}`;
 export const decision = (question: string) => `docs/decisions.md, "${question}"`;
 export const rfc = (number: number, section: string) => `RFC ${number}, section ${section}`;
 
-/** Where a contract says what. A path of member names may be added to each. */
+/** The places in a contract that rules cite. A path of member names may be added to each. */
 export function placesIn({ describedPath, document, errorShape, operations, words }: Contract) {
   const operation = openapi(`paths.${describedPath}.post`);
   const success = `${operation}.responses.${operations.create.status}`;

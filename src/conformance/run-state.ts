@@ -1,4 +1,4 @@
-// What all rules of a run share: the server under test, the contract, the ids, and what was learnt.
+// State that the rules of a run share: the server under test, the contract, the ids, and findings.
 
 import type { Contents } from "./contents.ts";
 import type { IdSource } from "./ids.ts";
@@ -8,7 +8,7 @@ import type { Watch } from "./watch.ts";
 
 export interface Target extends Address {
   readonly token: string;
-  /** The size in bytes above which a body is 41300. */
+  /** A body of more bytes gets 41300. */
   readonly bodyBytesMax: number;
 }
 
@@ -16,7 +16,7 @@ export interface Target extends Address {
 export interface Conflict {
   /** Whether it accepts the other plant, as a mock does, and does not return the stored one. */
   readonly isAccepted: boolean;
-  /** Whether a response is a conflict; undefined if an invalid body gets the same. */
+  /** Whether a response is a conflict; undefined if an invalid body gets the same response. */
   readonly recognize: (response: HttpResponse) => boolean | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface RunState {
   /** Texts that no report may contain: the token, and tokens that were derived from it. */
   readonly secrets: Set<string>;
   readonly watches: readonly Watch[];
-  /** The fault of plain creates, which blocks the rules that build on them. */
+  /** Faults of plain creates. They block the rules that would run into them again. */
   readonly plainFaults: Set<string>;
   /** Requests without a response since the last response. */
   unanswered: number;

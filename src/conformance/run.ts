@@ -44,7 +44,7 @@ export interface ConformanceReport {
 export interface RunOptions {
   readonly contents: Contents;
   readonly target: Target;
-  /** Those that are unfit are named in the report, and not checked. */
+  /** Unfit rules are not checked; the report names them. */
   readonly rules: readonly Rule[];
   /** Time to connect, and for each response, in milliseconds. */
   readonly timeoutMs: number;

@@ -28,7 +28,7 @@ function* candidates({ fields, examples }: Contract, field: Field): Generator<st
   yield* given;
   if (Array.isArray(type.input)) yield* type.input as string[];
   const [example = ""] = given;
-  // An array can have its items twice.
+  // Repeating the items of an array makes another value.
   if (type.input === "json" && example.startsWith("[")) {
     const items: unknown[] = JSON.parse(example);
     yield JSON.stringify([...items, ...items]);

@@ -158,7 +158,7 @@ export class TestClient {
     return undefined;
   }
 
-  /** Bytes cannot be sent again on the same connection. */
+  /** Skips the rule if the server is busy: bytes cannot be sent again on the same connection. */
   #notBusy(response: HttpResponse): HttpResponse {
     const { status } = response;
     if (status === 429 || (status === 503 && headerOf(response, "retry-after") !== undefined))
@@ -166,7 +166,7 @@ export class TestClient {
     return response;
   }
 
-  /** @param parts what was sent, unless it may be malformed, or another thing than one request. */
+  /** @param parts the request; undefined if the bytes may be malformed, or are not one request. */
   async #receive(
     connection: Connection,
     parts: RequestParts | undefined,
@@ -182,7 +182,7 @@ export class TestClient {
     return response;
   }
 
-  /** An HTTP parser may reject requests that are not regular as it likes. */
+  /** Checks a response to a regular request: an HTTP parser may reject others in any way. */
   #watch(response: HttpResponse, parts: RequestParts, connection: Connection): void {
     const describe = (violation: RuleViolation) =>
       this.describe(violation, undefined, [transcriptOf(connection, { isRaw: false })]);
@@ -230,14 +230,14 @@ export class TestClient {
           connection.write(bytes.subarray(-1));
           const response = await this.#receive(connection, parts);
           if (!("problem" in response)) return this.#notBusy(response);
-          // A server with the backlog of Python's http.server, 5, resets those that do not fit.
+          // A short backlog, such as the 5 of Python's http.server, resets the others.
           const hint = `one of ${bodies.length} connections at once; is the listen backlog shorter?`;
           throw this.#violation({ problem: `${response.problem}: ${hint}` });
         },
         { isRaw: false, isConcurrent: true },
       );
     const all = bodies.map(sendHeldBack);
-    // One that fails before its last byte lets the others go on.
+    // A create that fails before its last byte must not keep the others waiting.
     for (const each of all) each.catch(release);
     await Promise.allSettled(all);
     return Promise.all(all);

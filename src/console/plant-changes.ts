@@ -162,7 +162,7 @@ export class PlantChanges {
     return ({ id, values }) => ({ id, values: withValue(contract, values, groupField, group) });
   }
 
-  /** Parses a body of the public operation. Throws a BadRequestError with the message of that. */
+  /** Parses a plant as a create would. Throws a BadRequestError with the message of a create. */
   #parsePlant(body: string): Plant {
     const { bodyBytesMax } = this.#context;
     if (Buffer.byteLength(body) > bodyBytesMax)

@@ -12,7 +12,7 @@ import { parseId } from "./parameters.ts";
 
 /** A plant is found if it matches every condition that is given. */
 export interface Filter {
-  /** One of the text fields contains each of them. */
+  /** Each word must be contained in one of the searched fields. */
   readonly words: readonly string[];
   /** The whole text of the field that groups plants; null for plants without one. */
   readonly group?: string | null | undefined;

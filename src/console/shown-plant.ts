@@ -4,7 +4,7 @@ import type { Contract, Plant, Values } from "../core/contract/contract.ts";
 import { plantJson } from "../core/contract/plant.ts";
 import type { StoredPlant } from "../operations/stored-plants.ts";
 
-/** Longer texts are cut in a list, in UTF-16 code units. */
+/** Lists cut texts at this length, in UTF-16 code units. */
 export const listedLength = 300;
 
 /** @param lengthMax longer texts are cut, in UTF-16 code units. */
@@ -30,7 +30,7 @@ export function toTexts({ fields }: Contract, values: Values, lengthMax?: number
   });
 }
 
-/** A digest of a plant, by which an edit of many plants sees which of them have changed since. */
+/** A digest of a plant. An edit compares digests to find plants that have changed since. */
 export function versionOf(contract: Contract, plant: Plant): string {
   return Bun.hash(plantJson(contract, plant)).toString(36);
 }

@@ -12,14 +12,14 @@ export type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 /** An operation as the author describes it; empty where the author does not. */
 export type AuthorOperation = Partial<DescribedOperation>;
 
-/** More references than this, one to the next, are a cycle. */
+/** A longer chain of references is taken for a cycle. */
 const referencesMax = 20;
 
 export class Draft {
   readonly contract: Contract;
-  /** Those besides the create. */
+  /** The operations other than the create. */
   readonly operations: readonly Operation[];
-  /** A copy in which no parts are shared, as they are by the aliases of YAML. */
+  /** A copy that shares no parts within itself; aliases of YAML share them in the original. */
   readonly document: Mutable<Description>;
 
   constructor(contract: Contract, operations: readonly Operation[]) {
@@ -30,7 +30,7 @@ export class Draft {
     this.document.components = { ...components, schemas: { ...components?.schemas } };
   }
 
-  /** Whether the author writes OpenAPI 3.0, and not 3.1. */
+  /** Whether the description is OpenAPI 3.0, and not 3.1. */
   get isVersion30(): boolean {
     return this.document.openapi.startsWith("3.0");
   }

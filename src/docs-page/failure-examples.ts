@@ -1,4 +1,4 @@
-// Examples of errors: with the messages that a server sends, which its own functions make.
+// Examples of errors, with the messages that a server sends: the server's functions make them.
 
 import { invalidTokenError, missingTokenError } from "../core/auth/authenticator.ts";
 import { unknownToken } from "../core/auth/token-cache.ts";
@@ -36,7 +36,7 @@ export function codeOfExample(name: string): ErrorCode | undefined {
   return isErrorCode(renamed) ? renamed : undefined;
 }
 
-/** An operation whose errors are examples. */
+/** An operation for whose errors there are examples. */
 export interface ExampleOperation {
   readonly access: Access;
   readonly method: string;
@@ -50,7 +50,7 @@ export class ErrorExamples {
   readonly #basePath: string;
   readonly #findRoute: (method: string, path: string) => Route;
 
-  /** @param operations those besides the create. */
+  /** @param operations the ones other than the create. */
   constructor(contract: Contract, operations: readonly Operation[], basePath: string) {
     const served = [createOperation(contract), ...operations];
     this.#contract = contract;
@@ -58,9 +58,9 @@ export class ErrorExamples {
     this.#basePath = basePath;
   }
 
-  /** The errors with some codes, by their codes: those that have a message. */
+  /** Returns the errors of those codes that have a message, keyed by code. */
   of(codes: readonly ErrorCode[], operation: ExampleOperation): Partial<Record<ErrorCode, ApiError>> {
-    // Mocks answer every invalid body with the first one.
+    // Mocks answer every invalid body with the first example.
     const inOrder = codes.toSorted(
       (one, other) => Number(other === "invalidPlant") - Number(one === "invalidPlant"),
     );

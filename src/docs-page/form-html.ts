@@ -8,8 +8,8 @@ import { prefixPlaceholder, placeholder as serverUrl } from "./server-address.ts
 const { escapeHTML } = Bun;
 
 /**
- * A form that sends a request, and its response. The first one comes first in the document, so that
- * a few presses of Tab reach its button.
+ * A form that sends a request, and shows its response. The first form is at the start of the
+ * document, so that a few presses of Tab reach its button.
  *
  * @param tokens the input of the token of all forms; undefined if this is not the first.
  */

@@ -12,7 +12,7 @@ import { describeType } from "./schema-html.ts";
 
 const { escapeHTML } = Bun;
 
-/** @param prefix before each id, which is unique in the page. */
+/** @param prefix makes the ids of the elements unique in the page. */
 export function renderResponses(
   { responses }: DescribedOperation,
   prefix: string,

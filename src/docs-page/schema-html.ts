@@ -69,7 +69,7 @@ export function renderParameters({ parameters = [] }: DescribedOperation): strin
   return `<h3>Parameters</h3>${renderTable("Parameter", rows)}`;
 }
 
-/** @param operations the create, and the others. */
+/** @param operations the create, and all others. */
 export function renderSchemas(
   contract: Contract,
   operations: readonly [DescribedOperation, ...DescribedOperation[]],
@@ -97,8 +97,8 @@ export function renderSchemas(
 }
 
 /**
- * A schema and those of its allOf. The fields that it adds to another one come first: the id of a
- * NewPlant.
+ * A schema and those of its allOf, the last first: fields that are added to another schema come
+ * first, such as the id of a NewPlant.
  */
 function partsOf(schema: Schema, schemas: Table<Schema>, depth = 0): Schema[] {
   const part = schemas[nameOf(schema)] ?? schema;

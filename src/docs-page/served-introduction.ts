@@ -10,7 +10,7 @@ import { firstLineOf } from "./description.ts";
 import type { Draft } from "./draft.ts";
 
 /**
- * Writes the introduction, without the paragraphs and chapters that are the author's already.
+ * Writes the introduction, without the paragraphs and chapters that the author already has.
  *
  * @param errorName the name of the schema of errors.
  */
@@ -85,7 +85,7 @@ and the connection is closed. Every other error is one of these:
 ${rows.join("\n")}`;
 }
 
-/** What a client does about an error. */
+/** Tells a client what to do about an error. */
 function adviceFor(code: ErrorCode, { path, words, id }: Contract): string {
   const advice: Readonly<Record<ErrorCode, string>> = {
     badRequest: "Send the header once, or a chunked body. The connection is closed.",

@@ -65,13 +65,13 @@ export class ServedResponses {
     return { ...commonHeaders(isCreate), ...(hasLocation && { Location: locationHeader }) };
   }
 
-  /** Whether a plant can be got where a Location is. */
+  /** Whether GET is served at the address that a Location has. */
   #hasGet(): boolean {
     const { contract, operations } = this.#draft;
     return operations.some(({ method, path }) => method === "GET" && path.startsWith(`${contract.path}/{`));
   }
 
-  /** The success of the create, for operations that return one or several. */
+  /** The schema of the create's success, for operations that return one plant or a list of them. */
   #schemaOf(returns: "one" | "list" | object): object {
     if (typeof returns === "object") return returns;
     const { status } = this.#draft.contract.operations.create;
@@ -91,8 +91,8 @@ export class ServedResponses {
 }
 
 /**
- * Header fields of every response; a success of the create may be cached by nobody, so it does not
- * say it.
+ * Header fields of every response. Nothing caches the success of a POST, so that of the create has
+ * no Cache-Control.
  */
 function commonHeaders(isCreate = false): Record<string, object> {
   const caching = isCreate ? [] : ["Cache-Control"];

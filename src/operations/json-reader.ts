@@ -118,7 +118,7 @@ export class JsonReader implements RecordReader {
       throw this.#endless(`is longer than ${this.#heldBytesMax} bytes`);
   }
 
-  /** A record ends with its bracket. */
+  /** Returns no records: each is complete with its closing brace. */
   readRest(): ImportRecord[] {
     return [];
   }

@@ -24,7 +24,7 @@ export interface RecordOptions {
   readonly encoding?: EncodingGuess | undefined;
 }
 
-/** Reads the records of a file. What is wrong with the file is said after the records before it. */
+/** Reads the records of a file. Records before an error in the file are returned first. */
 export interface RecordReader {
   /** Returns the records that a chunk completes. */
   read(chunk: Uint8Array): ImportRecord[];
@@ -53,9 +53,9 @@ export async function* recordsOf(
 }
 
 /**
- * The bytes of a record that are held. One that is longer than a request's body is rejected; one
- * that is longer than this ends the import: a missing quote of CSV, or bracket of JSON, makes one
- * of many.
+ * The bytes of a record that are held. A record that is longer than a request's body is rejected.
+ * One that is longer than this ends the import: without a closing quote of CSV, or a closing
+ * bracket of JSON, the rest of the file looks like one record.
  */
 export function heldBytesMaxOf(recordBytesMax: number): number {
   return Math.max(16 * 2 ** 20, recordBytesMax);

@@ -23,7 +23,7 @@ async function loadSchemas(document: object): Promise<Ajv2020> {
  * Returns a body that a schema allows. Rejects with a BadRequestError that names the field, and
  * says what is right.
  *
- * @param reference of the schema, such as "#/components/schemas/Rule".
+ * @param reference refers to the schema, such as "#/components/schemas/Rule".
  */
 export type ParseDescribed = <Described>(body: unknown, reference: string | undefined) => Promise<Described>;
 
@@ -35,7 +35,7 @@ export function describedJson(document: object): ParseDescribed {
     const validate = (await schemas).getSchema(`control${reference}`);
     if (validate === undefined) throw new Error(`openapi-control.yaml has no schema ${reference}`);
     const isValid = validate(JSON.parse(JSON.stringify(body, toNumber)));
-    // A member of several alternatives has an error of its own before that of all.
+    // The errors of alternatives come before that of the member which has to match one of them.
     const error = validate.errors?.at(-1);
     if (!isValid && error !== undefined) throw new BadRequestError(describeError(error));
     return body as Described;

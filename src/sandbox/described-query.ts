@@ -31,7 +31,7 @@ export function parseQuery(
   const values = parameters.map(({ name, schema }) => {
     const { minimum = int64Min, maximum = int64Max } = schema;
     const text = query.get(name) ?? schema.default;
-    // Each part knows the type of a plant's id.
+    // The type of a plant's id depends on the contract, so the id is parsed where it is used.
     if (text === undefined || schema.type === undefined) return [name, text] as const;
     const value = parseInt64(String(text));
     if (value !== undefined && value >= minimum && value <= maximum) return [name, value] as const;

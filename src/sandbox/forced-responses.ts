@@ -24,7 +24,7 @@ export type RoutedContext = RequestContext & { readonly route: Route };
 export interface ForcedResponsesOptions {
   readonly contract: Contract;
   readonly findRoute: (method: string, path: string) => Route;
-  /** The rate of the server; undefined where it has none. */
+  /** The rate limit of the server; undefined if it has none. */
   readonly rateLimit: RateLimits | undefined;
   readonly now: Clock;
   readonly emit: Emit;
@@ -35,9 +35,7 @@ interface RateLimits {
   readonly burst: number;
 }
 
-/**
- * The rate whose excess is forced where the server has none: that of the example in openapi.yaml.
- */
+/** The rate that a forced 42900 names if the server has none; its example has the same. */
 const sampleRate: RateLimits = { createsPerSecond: 10, burst: 10 };
 
 /** The caller of forced errors, whose token is not checked. */
@@ -95,7 +93,7 @@ export class ForcedResponses {
     return new Response(JSON.stringify(example?.value), { status: example?.status ?? 200, headers });
   }
 
-  /** The error with its example's message, but for the one of the rate that the server has. */
+  /** Makes an error with its example's message; without an example a 42900 names the rate. */
   #forcedError(code: ErrorCode, example: Example | undefined, { path }: Route): ApiError {
     const rateError = this.#rateOf(code)?.error;
     if (rateError !== undefined && example === undefined) return rateError;
@@ -116,7 +114,7 @@ export class ForcedResponses {
     return route.operation === undefined ? route.error.details : undefined;
   }
 
-  /** The rate of a response as it is after the first create, or after one too many. */
+  /** The state of the rate limit after a first create, or after one create too many. */
   #rateOf(code: ErrorCode | undefined): RateLimitResult | undefined {
     const isOver = code === "tooManyRequests";
     const limits = this.#rateLimit ?? (isOver ? sampleRate : undefined);

@@ -1,4 +1,4 @@
-// The examples of responses that a sandbox sends, and the errors that they are of.
+// The examples of responses that a sandbox sends, each with its error.
 
 import type { ErrorCode as ErrorNumber } from "../../packages/sandbox/src/control-types.ts";
 import type { Contract } from "../core/contract/contract.ts";
@@ -10,7 +10,7 @@ import { servedDocument } from "../docs-page/served-document.ts";
 export interface Example {
   readonly name: string;
   readonly status: number;
-  /** Undefined for that of a plant. */
+  /** Undefined for the example of a plant. */
   readonly error: ErrorCode | undefined;
   readonly value: Readonly<Record<string, unknown>>;
 }
@@ -38,7 +38,7 @@ export class Examples {
     this.byName = new Map(named);
   }
 
-  /** The five-digit code of an error, from that code, or from a status by its first example. */
+  /** The five-digit code of an error, given that code or a status, whose first example counts. */
   findError(code: number): ErrorNumber | undefined {
     const ofStatus = [...this.byName.values()].find(({ status }) => status === code);
     const error = errorCodes.get(code) ?? ofStatus?.error;

@@ -95,7 +95,7 @@ export class Rules {
     const fields = Object.entries(match.headers ?? {});
     if (!fields.every(([name, wanted]) => meets(headers.get(name) ?? undefined, wanted))) return false;
     if (!this.#matchesMembers(match, members)) return false;
-    // The last condition: a number is drawn only where all others hold.
+    // The share is the last condition: a number is drawn only if all others hold.
     return match.share === undefined || this.#random.next() < match.share;
   }
 

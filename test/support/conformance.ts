@@ -60,7 +60,7 @@ export function rulesNamed(...ids: readonly string[]): Rule[] {
   });
 }
 
-/** Why rules do not apply to a contract, by their ids. */
+/** The reasons why rules do not apply to a contract, keyed by rule. */
 export function leftOutOf(contents: Contents): Readonly<Record<string, string>> {
   return Object.fromEntries(
     rulesFor(contents).flatMap(({ id, unfit }) => (unfit === undefined ? [] : [[id, unfit]])),
@@ -75,7 +75,7 @@ export function deadPaths(rules: readonly Rule[], description: unknown): string[
   return paths.filter((path) => memberAt(description, path) === undefined);
 }
 
-/** The value at a path of member names, which may contain points. */
+/** The value at a path of member names. The names themselves may contain points. */
 function memberAt(value: unknown, path: string): unknown {
   if (path === "" || typeof value !== "object" || value === null) return path === "" ? value : undefined;
   const found = Object.entries(value).filter(([name]) => path === name || path.startsWith(`${name}.`));

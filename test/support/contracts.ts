@@ -1,4 +1,4 @@
-// The contract of the Plant Store and its plants, and contracts of shelves.
+// The contract of the Plant Store, its plants, and contracts of shelves.
 
 import type { Contract, Plant, Values } from "../../src/core/contract/contract.ts";
 import { plantStoreSource } from "../../src/core/contract/default-contract.ts";

@@ -5,7 +5,7 @@ import { describe, test } from "bun:test";
 /** Debian installs servers and mount here; not every user has these on PATH. */
 const systemFolders = "/usr/local/sbin:/usr/sbin:/sbin";
 
-/** How programs are installed: by Debian's package of their name, if they are not here. */
+/** How to install programs. Those that are not listed are Debian packages of the same name. */
 const packages: Readonly<Record<string, string>> = {
   helm: "helm.sh/helm/v3/cmd/helm with go",
   nginx: "nginx-light",
@@ -14,7 +14,7 @@ const packages: Readonly<Record<string, string>> = {
   "systemd-analyze": "systemd",
 };
 
-/** Why tests that need a program are skipped: what to install; undefined if it is there. */
+/** Says what to install if a program is missing; undefined if it is there. */
 function programMissing(program: string): string | undefined {
   return pathOf(program) === null ? `install ${packages[program] ?? program}` : undefined;
 }

@@ -5,7 +5,7 @@ import type { engines } from "./engines.ts";
 import { type CommandResult, runCommand, TemporaryFolder } from "./server.ts";
 import { exported, storeLines } from "./stored-plants.ts";
 
-/** Removed, with the store and its folder, when it goes out of scope. */
+/** Removes the store and its folder when it goes out of scope. */
 export class StoreFolder implements AsyncDisposable {
   readonly folder = new TemporaryFolder();
   readonly database: string;

@@ -6,7 +6,7 @@ export const bytesOf = (text: string) => Buffer.from(text, "latin1");
 
 export const token = "pst_secret";
 
-/** Where the commands of a report send requests. */
+/** The server to which the commands of a report send requests. */
 export const target = {
   url: new URL("http://127.0.0.1:8080/v1"),
   token,

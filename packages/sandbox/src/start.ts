@@ -116,7 +116,7 @@ async function waitUntilReady(sandbox: SandboxProcess, timeoutMs: number): Promi
   throw new SandboxStartError(message, output);
 }
 
-/** Reads the base URL and the rows that the command prints; undefined before the last of them. */
+/** Reads the base URL and the rows that the command has printed; undefined until all are there. */
 function readAddresses(printed: string): Addresses | undefined {
   const [url = ""] = printed.split("\n", 1);
   const read = (label: string) => new RegExp(`^${label} +(.*)\\n`, "m").exec(printed)?.[1];

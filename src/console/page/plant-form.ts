@@ -38,7 +38,7 @@ export function FieldInputs({
     const attributes = {
       text: { dir: "auto", ...(isMultiline && lines) },
       json: { class: "mono", ...lines },
-      // Not of the type "number", in which browsers round.
+      // Not type="number": browsers round its values.
       number: { inputmode: "decimal", required },
     };
     return html`<${TextField} isOptional=${!required} hint=${hint} ...${attributes[input]} ...${shared} />`;

@@ -30,7 +30,7 @@ export function PlantTable({
     (index) => index !== contract.title && index !== contract.group,
   );
   const shown = [contract.title, contract.group, ...others].filter((index) => index >= 0);
-  /** The columns that are as wide as their texts: the time of creation, and all but the first. */
+  /** The columns as wide as their texts: all fields but the first, and the time of creation. */
   const textColumns = Math.max(1, shown.length);
   const pageIds = new Set(plants.map(({ id }) => id));
   const isPageSelected = pageIds.isSubsetOf(selected);

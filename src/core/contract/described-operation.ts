@@ -6,7 +6,7 @@ export const jsonType = "application/json";
 
 export const methods = ["get", "put", "post", "delete", "patch"] as const;
 
-/** RFC 7396. */
+/** The media type of a merge patch (RFC 7396). */
 export const mergePatchType = "application/merge-patch+json";
 
 /** An operation of the description. */

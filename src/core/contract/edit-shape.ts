@@ -37,7 +37,7 @@ export function readEditShape(
   const [own, others] = [schema, created].map((each) => writtenProperties(each, idName));
   if (own === undefined || others === undefined) return "its body is no object with properties";
   const { minProperties, ...rest } = schema;
-  // Often said of a patch.
+  // Descriptions often require a patch to have at least one member.
   const isFilled = kind === "change" && minProperties === 1;
   const keyword = unsupportedKeyword(isFilled ? rest : schema);
   if (keyword !== undefined) return `the keyword ${keyword} of its body is not supported`;

@@ -79,9 +79,9 @@ export function unavailable(failedAction: string): ApiError {
 }
 
 /**
- * `internalError`, of a request that has met an exception.
+ * The error of a request that ended with an exception.
  *
- * @param isRepeatable whether sending it again cannot do the same twice.
+ * @param isRepeatable whether the request can be sent again without doing anything twice.
  */
 export function internalError(isRepeatable = true): ApiError {
   const advice = isRepeatable ? " Sending the request again is safe." : "";

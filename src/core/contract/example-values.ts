@@ -18,7 +18,7 @@ export function exampleOf(schema: Json, type: FieldType, ofBody: readonly unknow
   return undefined;
 }
 
-/** The values that a schema and bodies have, the most telling first. */
+/** The values in a schema and in examples of bodies, the most telling first. */
 function examplesIn(schema: Json, ofBody: readonly unknown[] = []): unknown[] {
   const { example, examples, default: fallback, enum: values, const: constant } = schema;
   const listed = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

@@ -7,7 +7,7 @@ export interface JsonNumber {
   /** Without zeros at either end; "0" for zero. */
   readonly digits: string;
   readonly exponent: number;
-  /** How many digits after the point it was sent with. */
+  /** The number of digits after the point, as the number was sent. */
   readonly fractionDigits: number;
 }
 

@@ -2,7 +2,7 @@
 
 import { decodePercent } from "./percent-encoding.ts";
 
-/** A pointer to a member of what another one points to. */
+/** Appends names of members to a pointer. */
 export function pointerTo(pointer: string, ...members: readonly string[]): string {
   return members.reduce(
     (parent, member) => `${parent}/${member.replaceAll("~", "~0").replaceAll("/", "~1")}`,
@@ -10,7 +10,7 @@ export function pointerTo(pointer: string, ...members: readonly string[]): strin
   );
 }
 
-/** The members on the way of a reference within a document, such as "#/components/schemas/Parcel". */
+/** The names of members in a reference, such as "#/components/schemas/Parcel". */
 export function referencedMembers(reference: string): string[] {
   return reference
     .replace(/^#\/?/, "")

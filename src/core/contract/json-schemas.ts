@@ -48,7 +48,7 @@ async function validator(
     (pattern: string) => ({
       // ajv caches patterns by this string.
       toString: () => pattern,
-      // Only JSON Schema's own schema has other ones.
+      // Other patterns are those of the meta-schema.
       test: (value: string) => patterns.get(pattern)?.(value) ?? new RegExp(pattern, "u").test(value),
     }),
     { code: "" },
@@ -74,7 +74,7 @@ async function validator(
   }
 }
 
-/** What of a schema takes time, or is not checked. */
+/** The parts of a schema that take time, or are not checked. */
 interface Checks {
   readonly patterns: Set<string>;
   readonly uncheckedFormats: Set<string>;

@@ -48,7 +48,7 @@ const sentHeaders: readonly string[] = [
   "x-request-id",
 ];
 
-/** Reads all operations, and notes what of them is not served. */
+/** Reads all operations, and notes those parts of them that are not served. */
 export function readOperations(
   root: Place,
   create: Collection,
@@ -90,7 +90,7 @@ export function readOperations(
   return { operations, list, others, errorShape: readResponses(served) };
 }
 
-/** All operations but the create, with notes of those that never are served. */
+/** Yields all operations except the create. Notes those with methods that are never served. */
 function* otherOperations(root: Place, collection: string): Generator<DescribedOperation> {
   for (const [path, item] of root.at("paths").members) {
     for (const method of ["head", "options", "trace"])
@@ -204,7 +204,10 @@ function readResponses(served: readonly DescribedOperation[]): ErrorShape {
   return chosen;
 }
 
-/** Undefined for a failure without JSON; the name of a member that nothing fits. */
+/**
+ * The shape of a described error, or the name of a required member that nothing fits; undefined for
+ * a failure without JSON.
+ */
 function readErrorShape(response: Place): ErrorShape | string | undefined {
   const isError = ([type]: readonly [string, Place]) => /^application\/(?:problem\+)?json\b/i.test(type);
   const [type, media] = response.at("content").members.find(isError) ?? [];

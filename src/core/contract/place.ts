@@ -6,7 +6,7 @@ import { pointerTo } from "./json-pointer.ts";
 import { References } from "./references.ts";
 import type { Json } from "./schemas.ts";
 
-/** What all places of one description share. */
+/** State that all places of one description share. */
 interface Shared {
   readonly references: References;
   readonly notes: Set<string>;
@@ -58,7 +58,7 @@ export class Place {
     return this.#shared.references.expand(this.value, this.pointer);
   }
 
-  /** Says of something here that it is not served, or not checked. */
+  /** Notes that something here is not served, or not checked. */
   note(sentence: string): void {
     this.#shared.notes.add(`${sentence} (at ${this.pointer})`);
   }

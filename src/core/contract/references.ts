@@ -10,7 +10,7 @@ export function referencedName(value: unknown): string | undefined {
   return isObject(value) && typeof value.$ref === "string" ? referencedMembers(value.$ref).at(-1) : undefined;
 }
 
-/** References make a tree of a graph: small files can have trees of any size. */
+/** Replacing references makes a tree of a graph: a small file can expand to any size. */
 const nodesMax = 20_000;
 
 /** Resolves the references of one description. Its methods throw an OperatorError. */
@@ -64,7 +64,7 @@ export class References {
     if (!isObject(value)) return value;
     if (typeof value.$ref === "string") {
       const { $ref, ...beside } = value as Json & { readonly $ref: string };
-      // In 3.1 what stands beside a reference counts, too.
+      // In 3.1 the keywords beside a reference count, too.
       if (!this.#isVersion30 && Object.keys(beside).length > 0) {
         const others = Array.isArray(beside.allOf) ? beside.allOf : [];
         return this.#expand({ ...beside, allOf: [{ $ref }, ...others] }, pointer, open);
@@ -130,7 +130,7 @@ function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Also a member called __proto__. */
+/** Defines a member, which may be called __proto__. */
 function define(target: Record<string, unknown>, name: string, value: unknown): void {
   Object.defineProperty(target, name, { value, enumerable: true, writable: true, configurable: true });
 }

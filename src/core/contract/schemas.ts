@@ -1,4 +1,4 @@
-// Schemas without references: their parts, and what of them restricts values.
+// Schemas without references: their parts, and the keywords that restrict values.
 
 import { isDeepStrictEqual } from "node:util";
 

@@ -1,4 +1,4 @@
-// What reading the type of a property takes besides its schema.
+// The context in which the type of a property is read from its schema.
 
 import type { Place } from "./place.ts";
 

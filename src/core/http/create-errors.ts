@@ -24,7 +24,7 @@ export function errorOfOutcome(
     case "closed":
       return unavailable(`The server is stopping and did not store the ${one}`);
     case "unavailable":
-      // Sent again, it would get another id.
+      // Sent again, the plant would get another id.
       if (idSource === "server")
         return new ApiError(
           "unavailable",

@@ -1,4 +1,4 @@
-// What the log says of each event, without tokens and fields of plants.
+// The log line of each event. No line has tokens or fields of plants.
 
 import type { RequestRecord, ServerEvent } from "./server-event.ts";
 
@@ -55,7 +55,7 @@ function line(level: LogLevel, message: string, fields: LogLine["fields"]): LogL
   return { level, message, fields };
 }
 
-/** Only message and stack: a database's error also has the row that it failed on. */
+/** Takes only message and stack: a database's error also has the row that it failed on. */
 function errorFields(error: unknown): { error: string; stack: string | undefined } {
   return error instanceof Error
     ? { error: error.message, stack: error.stack }

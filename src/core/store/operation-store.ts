@@ -1,4 +1,4 @@
-// The store as operations besides the create use it: callers take turns, and lists delay nobody.
+// The store for operations other than the create: callers take turns, and lists delay nobody.
 
 import type { PlantStore } from "./plant-store.ts";
 import type { SqlConnection } from "./sql-connection.ts";
@@ -7,7 +7,7 @@ import { Turns } from "./turns.ts";
 export interface OperationStore extends Pick<PlantStore, "edit"> {
   /** Never delays creates. */
   readonly read: Pick<SqlConnection, "dialect" | "inTime" | "query">;
-  /** Runs work that reads single plants, which waits for no list, and then edits them. */
+  /** Runs work that reads single plants, without waiting for lists, and then edits them. */
   change<Result>(work: (access: ChangeAccess) => Promise<Result>): Promise<Result>;
 }
 
@@ -22,7 +22,7 @@ const turnMsMax = 10_000;
  * Opens the store for the operations of each caller.
  *
  * @param single reads single plants; lists get a connection of their own.
- * @param resources close that connection.
+ * @param resources closes that connection.
  */
 export async function openOperationStore(
   store: PlantStore,
@@ -38,7 +38,7 @@ export async function openOperationStore(
       query: (...query: Parameters<SqlConnection["query"]>) =>
         reads.run(caller, () => sql.query(...query)) as Promise<never[]>,
     },
-    // One after the other: on SQLite the batches of creates wait for edits that are queued.
+    // One edit at a time: on SQLite the batches of creates wait for edits that are queued.
     edit: (some, run) => edits.run(caller, () => store.edit(some, run)),
     change: (work) =>
       edits.run(caller, () => work({ read: single, edit: (some, run) => store.edit(some, run) })),

@@ -7,7 +7,7 @@ import { isSameSource } from "./store-contract.ts";
 
 type Engine = "sqlite" | "postgres";
 
-/** What the engines write differently: the type int8, and the options of a table. */
+/** SQL that differs between the engines: the type int8, and the options of a table. */
 const dialects = {
   sqlite: { int8: "integer", strict: "STRICT", withoutRowid: "STRICT, WITHOUT ROWID" },
   postgres: { int8: "bigint", strict: "", withoutRowid: "" },
@@ -109,7 +109,7 @@ function idColumnType({ id: { type } }: Contract, engine: Engine): string {
   return name === "text" ? 'text COLLATE "C"' : name;
 }
 
-/** The columns of all fields, as CREATE TABLE takes them. Validation rejects what is not there. */
+/** The columns of all fields for CREATE TABLE. NOT NULL is left to validation. */
 function columnDefinitions({ fields }: Contract, engine: Engine): string {
   return fields.map((field) => definition(field, engine)).join(", ");
 }

@@ -1,4 +1,4 @@
-// Kinds of bugs of a server, each given the rules that it breaks, and how messages are read for them.
+// Kinds of bugs of a server. Each takes the rules that the bug breaks, and changes messages.
 
 import { type Bug, headerValues, type Message, setHeader, setText, textOf } from "./buggy-server.ts";
 
@@ -84,7 +84,7 @@ export function altersText(
   };
 }
 
-/** Another status for responses with a status or an error. */
+/** Changes the status of responses that have a certain status or error. */
 export function altersStatus(breaks: readonly string[], before: number, status: string): Bug {
   return {
     breaks,

@@ -59,7 +59,7 @@ interface Given {
   readonly force?: boolean;
 }
 
-/** The arguments with which a command writes the target, a name in the folder. */
+/** The arguments with which a command writes to the target, the name of a file in the folder. */
 export function argumentsOf(
   command: CommandName,
   folder: TemporaryFolder,

@@ -55,7 +55,7 @@ export class HostileClient {
  * outcomes; one that is never allowed as its status and text.
  */
 export async function exchange(url: string, bytes: string): Promise<string[]> {
-  // Bytes after the first request have been read when it is answered, as they were sent with it.
+  // The server has read the bytes after the first request when it answers: they arrive together.
   const { answers, rest } = rawAnswers(await exchangeRaw(url, bytes));
   if (rest !== "") return [`a broken answer: ${rest.slice(0, 100)}`];
   return answers.length === 0 ? ["bare"] : answers.map(outcomeOf);

@@ -115,7 +115,7 @@ test("it takes less than 130 MB with Bun, and is enough to run the server and a 
   await using server = await RunningServer.start({
     program,
     database: `sqlite:${folder.file("plants.db")}`,
-    // Tracing, of which no package is installed.
+    // Traces are exported although no package for that is installed.
     args: ["--otlp-endpoint", collector.url.origin],
   });
   const target = await server.target();

@@ -26,7 +26,7 @@ export interface SimulationParts {
 
 export type CreateBatch = ProcessStore["create"];
 
-/** A create as a request makes it of the group commit. */
+/** The group commit's create, which a request calls. */
 export type CreateOne = (pending: PendingCreate) => Promise<CreateOutcome>;
 
 /** A planted bug, which the simulation must find. The empty one is none. */

@@ -29,7 +29,7 @@ export type Reply = { readonly status: number; readonly text: string } | "discon
 export class SimulatedServer {
   readonly #parts: SimulationParts;
   readonly #store: ProcessStore;
-  /** Its creates, or those with a planted bug. */
+  /** The engine's create, with a planted bug if there is one. */
   readonly #createBatch: CreateBatch;
   readonly #groupCommit: GroupCommit;
   readonly #tokens: TokenCache;
@@ -141,7 +141,7 @@ export class SimulatedServer {
     return this.#state === "ended";
   }
 
-  /** A group commit, or its creates with a planted bug. */
+  /** A group commit, with a planted bug in its create if there is one. */
   #mutated(groupCommit: GroupCommit): Pick<GroupCommit, "create" | "isFullFor"> {
     const { mutation, random } = this.#parts;
     const createOne: CreateOne = ({ plant, creator, callerKey }) =>

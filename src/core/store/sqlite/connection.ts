@@ -85,7 +85,7 @@ function openFile(path: string, mode: OpenMode) {
   });
   try {
     describingErrors(path, () => {
-      // All that waits does so in retryWhileLocked, and checkpoints must not wait.
+      // Waiting is done by retryWhileLocked, and checkpoints must not wait.
       database.run("PRAGMA busy_timeout = 0");
       const version = schemaVersion(database, path);
       if (mode !== "create" && version !== newestVersion) throw notUpToDate(path, false);

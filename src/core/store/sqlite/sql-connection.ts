@@ -6,7 +6,7 @@ import { inTime, type SqlReader } from "./sql-reader.ts";
 import type { openReadThread } from "./sql-worker.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 
-/** A connection whose statements a reader runs, in the thread that has the database. */
+/** A connection whose statements are run by a reader, in the thread that has the database. */
 export function toSqlConnection(reader: Pick<SqlReader, "read" | "close">): SqlConnection {
   return {
     dialect: "sqlite",

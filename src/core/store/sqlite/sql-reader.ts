@@ -41,7 +41,7 @@ export class SqlReader {
     }
   }
 
-  /** Rejects with an OperatorError if that fails. */
+  /** Runs a statement. Rejects with an OperatorError if it fails or takes too long. */
   async read(call: SqlCall): Promise<object[]> {
     this.#deadline = performance.now() + call.msMax;
     try {

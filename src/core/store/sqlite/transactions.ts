@@ -1,4 +1,4 @@
-// Transactions of a connection to a store that other processes use at the same time.
+// Transactions on a store that other processes use at the same time.
 
 import { OperatorError } from "../../operator-error.ts";
 import type { SqlWork } from "../sql-work.ts";
@@ -14,13 +14,13 @@ export class Transactions {
   readonly database: Database;
   readonly #waitMsMax: number;
   readonly #prepare: () => void;
-  // Prepared once: to parse BEGIN and COMMIT took 11 µs a batch.
+  // Prepared once: parsing BEGIN and COMMIT took 11 µs a batch.
   readonly #begin: () => unknown;
   readonly #commit;
 
   /**
    * @param waitMsMax how long `run` waits until another process releases its lock.
-   * @param prepare called before each transaction. Its error is that of the transaction.
+   * @param prepare called before each transaction, which fails with its error.
    */
   constructor(database: Database, waitMsMax = 0, prepare = () => {}) {
     this.database = database;
@@ -61,7 +61,7 @@ export class Transactions {
 /**
  * Runs work again every millisecond while another connection has the lock. A busy process releases
  * it for some 100 µs between two commits. SQLite's busy handler sleeps up to 100 ms and misses
- * these gaps: creates beside such a process waited for two seconds, and got 503.
+ * these gaps: with such a process running, creates waited for two seconds, and got 503.
  */
 export function retryWhileLocked<T>(work: () => T, waitMsMax: number): T {
   const deadline = performance.now() + waitMsMax;

@@ -267,7 +267,7 @@ describe("the forms of the description", () => {
     expect(Bun.YAML.parse(text)).toEqual((await send(`${target.url}/openapi.json`)).json as object);
   });
 
-  // That it is valid is in test/unit/docs-page/served-document.test.ts.
+  // test/unit/docs-page/served-document.test.ts tests that it is valid.
   test("openapi-3.0.json is OpenAPI 3.0, and describes the same", async () => {
     const { json, headers } = await send(`${target.url}/openapi-3.0.json`);
     expect(headers.get("content-type")).toBe("application/json");

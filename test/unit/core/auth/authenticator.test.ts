@@ -50,6 +50,6 @@ test("what cannot be a token is rejected without a look into the store", () => {
     new Headers({ Authorization: `Bearer ${"x".repeat(8_193)}` }),
     bearerAccess,
   );
-  // Not by toMatchObject: in place of the text it would leave its matcher in the shared error.
+  // Without toMatchObject, which would replace the text of the shared error by its matcher.
   expect(long instanceof ApiError && long.message).toContain("it has more than 8192 characters");
 });

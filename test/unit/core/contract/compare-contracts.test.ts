@@ -1,4 +1,4 @@
-// Which contracts a store of another one can take over.
+// Whether a store of one contract can take over another one.
 
 import { expect, test } from "bun:test";
 import { findRefusedChange } from "../../../../src/core/contract/compare-contracts.ts";
