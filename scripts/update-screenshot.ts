@@ -42,7 +42,7 @@ const openPlant = async (page: Page, id: string) => {
 
 type Steps = Record<string, (page: Page) => Promise<unknown>>;
 
-/** What to do on the console before each picture. */
+/** The steps on the console before each picture. */
 const consoleSteps: Steps = {
   list: async () => undefined,
   hour: (page) => press(page, "Last hour"),

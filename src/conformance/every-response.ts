@@ -25,7 +25,7 @@ function requestsOfEachKind(check: RuleContext): Readonly<Record<string, Request
 async function provokeResponses(check: RuleContext): Promise<void> {
   for (const parts of Object.values(requestsOfEachKind(check)))
     await check.send(parts).catch((error) => {
-      // That there is no response is no fault of a response.
+      // A missing response is not a fault of a response.
       if (!(error instanceof RuleViolation)) throw error;
     });
 }

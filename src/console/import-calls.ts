@@ -87,7 +87,7 @@ async function importFile(
     report.push(line);
     reportBytes += line.length;
   };
-  // Also ends a read that waits for a client.
+  // The signal also ends a read that waits for the client.
   const pieces = file.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal });
   const run = update === "replace" ? changes.startRun(client) : undefined;
   let replacement: Replacement | undefined;

@@ -103,7 +103,7 @@ export async function searchPlants(
     isDescending ? compareIds(id, start) <= 0 : compareIds(id, start) >= 0;
   const [min, max] = filter.ids ?? (contract.id.type.kind === "integer" ? int64Range : textRange);
   const [first, last] = isDescending ? [max, min] : [min, max];
-  // What was searched is not read again.
+  // Ids that were already searched are not read again.
   let [start, from]: [PlantId, string] =
     after !== undefined && isPast(after, first) ? [after, way.after] : [first, way.at];
   for (let rangePlants = rangePlantsFirst; ; ) {

@@ -1,5 +1,5 @@
-// Which bodies are long: few requests with one are kept waiting, as Bun keeps what arrives of it in
-// memory.
+// The length above which a body is long: only few requests with long bodies may wait, because Bun
+// keeps what arrives of them in memory.
 
 /**
  * Bun reads a body up to this size in one piece, and its whole length is reserved at once. Read

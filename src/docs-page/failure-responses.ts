@@ -17,8 +17,8 @@ export interface FailingOperation extends ExampleOperation {
 }
 
 /**
- * Which operation fails: one that reads a body, one that reads parameters, or one that is not
- * served.
+ * Operations that differ in their failures: those that read a body, those that read parameters, and
+ * those that are not served.
  */
 type OperationKind = "create" | "withBody" | "withoutBody" | "unserved";
 

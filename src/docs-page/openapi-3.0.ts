@@ -60,7 +60,7 @@ function convertSchema(schema: unknown): unknown {
       .map(([keyword, value]) => [keyword, convertKeyword(keyword, value)]),
   );
   if ($ref === undefined) return converted;
-  // What stands beside a reference is ignored in 3.0.
+  // OpenAPI 3.0 ignores the keywords beside a reference.
   return Object.keys(converted).length === 0 ? { $ref } : { allOf: [{ $ref }], ...converted };
 }
 

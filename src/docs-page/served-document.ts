@@ -1,5 +1,5 @@
-// The contract as it is served: the author's description, with what the server adds to every one.
-// What the author wrote is kept.
+// The contract as it is served: the author's description, which is kept, with the parts that the
+// server adds to every description.
 
 import type { Contract } from "../core/contract/contract.ts";
 import type { Operation } from "../core/http/operation.ts";

@@ -36,7 +36,7 @@ import {
 import { findStore, isPlantStore, schemaVersion } from "../core/store/sqlite/migrations.ts";
 import { assertOwnWal } from "../core/store/sqlite/wal-owner.ts";
 
-/** What a copy has. */
+/** The contents of a verified copy. */
 interface CopiedStore {
   readonly plants: number;
   readonly contract: ContractSource;
@@ -175,7 +175,7 @@ function assertNew(file: string): void {
 }
 
 function assertFree(target: string, path: string, overwrite: boolean): void {
-  // Also with --force: its plants are in no other file.
+  // Checked even with --force: the plants in a foreign WAL are in no other file.
   assertOwnWal(target);
   if (overwrite) return;
   const [existing] = isEmpty(target) ? sidecarFilesAt(target) : [path];

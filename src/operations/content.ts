@@ -1,5 +1,5 @@
-// What a file is, by its first bytes: people bring files of spreadsheets and other programs under
-// any name.
+// Recognizes the format of a file by its first bytes: people bring files of spreadsheets and other
+// programs under any name.
 
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -25,9 +25,9 @@ export async function openContent(
   options: {
     /** For messages. */
     readonly name: string;
-    /** What the user has said. */
+    /** The format that the user has given. */
     readonly given?: FormatName | undefined;
-    /** What the name says. */
+    /** The format that the name of the file implies. */
     readonly named: FormatName | undefined;
   },
 ): Promise<Content> {

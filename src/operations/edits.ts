@@ -106,7 +106,7 @@ export interface HistoryEntry {
 /** The place of an entry in the history, from which a list continues. */
 export type HistoryCursor = Pick<HistoryEntry, "editedAt" | "run" | "seq">;
 
-/** Which entries are listed; without a property all of them. */
+/** Selects the entries to list; without a property all of them. */
 export interface HistoryFilter {
   readonly id?: PlantId | undefined;
   /** Only edits from this time on, in milliseconds since the epoch. */

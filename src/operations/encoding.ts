@@ -20,8 +20,8 @@ export class EncodingGuess {
   }
 
   /**
-   * What to do about a file that is probably Windows-1252; undefined if it is not. If other records
-   * are UTF-8, a conversion would spoil them.
+   * Advice about a file that is probably Windows-1252; undefined if it is not. If other records are
+   * UTF-8, a conversion would spoil them.
    */
   get advice(): string | undefined {
     if (this.#isWestern !== true || this.#hasUtf8) return undefined;

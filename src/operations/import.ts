@@ -82,7 +82,7 @@ export async function importPlants(
       if (options.signal.aborted) break;
     }
   } finally {
-    // Also if `records` fails. If a batch has failed, this rejects with its error again.
+    // Runs even if `records` fails. If a batch has failed, this rejects with its error again.
     await importer.commit();
     await importer.settled();
   }

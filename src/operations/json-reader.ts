@@ -41,7 +41,7 @@ export class JsonReader implements RecordReader {
   readonly #contract: Contract;
   readonly #options: RecordOptions;
   readonly #heldBytesMax: number;
-  /** What may come between records. */
+  /** The state between records, as the message of an error says it. */
   #expects = atTop;
   /** The open brackets of the record. */
   #depth = 0;

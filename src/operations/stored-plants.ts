@@ -14,7 +14,7 @@ import type { PlantId } from "../core/contract/plant-id.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { list } from "../core/store/sql-work.ts";
 
-/** Which plants are read, without a property all of them, and whether with their creation. */
+/** Selects the plants to read, all of them by default, and whether to read their creation. */
 interface Selection {
   /** Only plants that have exactly this in the field that groups them. */
   readonly group?: string | undefined;

@@ -9,7 +9,10 @@ import type { PlantId } from "../core/contract/plant-id.ts";
 import { isObject, type Json } from "../core/contract/schemas.ts";
 
 interface ExampleSeeds {
-  /** Of several with one id the first. Those of bodies, if no response has an example. */
+  /**
+   * The first plant of each id in the examples of responses, or of bodies if no response has an
+   * example.
+   */
   readonly plants: readonly Plant[];
   /** A sentence for each example that is no plant. */
   readonly notes: readonly string[];

@@ -51,7 +51,7 @@ export interface SandboxServer {
 export class Sandbox {
   readonly store: MemoryStore;
   readonly clock: SandboxClock;
-  /** What of the contract is not served, not checked, or no seed. */
+  /** Sentences about parts of the contract that are not served or checked, or are no seeds. */
   readonly notes: readonly string[];
   readonly #options: SandboxOptions;
   /** The seeds and the fixed token. */

@@ -23,7 +23,7 @@ import { TemporaryFolder } from "../support/server.ts";
 
 interface Tier {
   readonly folders: readonly string[];
-  /** Of a test that sets none itself. */
+  /** The time limit of tests that do not set one. */
   readonly testMsMax: number;
   /** None of its tests is about a disk: temporary files may be in memory. */
   readonly needsNoDisk?: true;
@@ -52,8 +52,8 @@ const tiers: Readonly<Record<string, Tier>> = {
   test: { folders: ["./test/unit/", "./test/integration/"], testMsMax: 180_000, needsNoDisk: true },
   system: { folders: ["./test/system/", "./test/long/"], testMsMax: 600_000 },
   citus: { folders: ["./test/system/citus/", ...enginesFolders], testMsMax: 600_000, engine: "citus" },
-  // What depends on the version of PostgreSQL: the SQL, the schema, and the settings of its
-  // commits.
+  // The tests that depend on the version of PostgreSQL: of the SQL, the schema, and the settings of
+  // its commits.
   postgres: {
     folders: [
       "./test/integration/console/plant-search.test.ts",

@@ -65,7 +65,7 @@ const scalarValue = fc
 
 export const anyString = fc.string({ unit: scalarValue });
 
-// Those over-represented that text handling gets wrong.
+// Characters that text handling often gets wrong are over-represented.
 const unit = fc.oneof(
   scalarValue.filter((text) => text !== "\0"),
   fc.constantFrom(

@@ -17,7 +17,7 @@ export interface SandboxSetup {
   /** The command to run instead of `plantstore`. */
   readonly program?: string;
   /**
-   * That of `args`, which its responses are checked against; the Plant Store's if there is none.
+   * The contract in `args`, against which responses are checked; the Plant Store's by default.
    */
   readonly contract?: Contract | undefined;
 }

@@ -108,7 +108,7 @@ export function csvLine(cells: readonly string[]): string {
   return cells.join();
 }
 
-/** What SQLite finds wrong with a store in a file: "ok" if nothing is. */
+/** The faults that SQLite finds in the file of a store: "ok" if there is none. */
 export function integrityOf(path: string): unknown {
   using database = new Database(path);
   return database.query("PRAGMA integrity_check").values().join();

@@ -5,12 +5,12 @@ import { type NewPlant, newPlantJson, type Plant, type PlantPage, parsePlant } f
 
 export interface Call<Result extends object> {
   readonly method: "DELETE" | "GET" | "POST";
-  /** What follows "/plants" in the URL. */
+  /** The part of the URL after "/plants". */
   readonly target: string;
   readonly body?: string;
   /** The status of a success. */
   readonly status: number;
-  /** What a success has as its body, such as "a Plant". */
+  /** The body of a success in words, such as "a Plant". */
   readonly expected: string;
   /** Returns undefined for a response that is not the Plant Store's. */
   readonly parse: (json: unknown, headers: Headers) => Result | undefined;

@@ -27,7 +27,7 @@ export interface NewPlant {
 /** Plants in the order of their ids. */
 export interface PlantPage {
   readonly plants: readonly Plant[];
-  /** What `after` is for the next page; undefined on the last one. */
+  /** The `after` of the next page; undefined on the last one. */
   readonly next: bigint | undefined;
 }
 

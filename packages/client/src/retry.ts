@@ -1,4 +1,4 @@
-// Which errors are retried, and after what delay.
+// Decides whether an error is retried, and after what delay.
 
 import { type AttemptError, ResponseError } from "./client-errors.ts";
 import type { Settings } from "./options.ts";

@@ -204,6 +204,6 @@ export interface ClockChange {
 export interface NewToken {
   /** Not empty, without control characters, unique unless revoked. */
   readonly name: string;
-  /** By the clock of the sandbox. Without it the token does not expire. */
+  /** Counted by the sandbox's clock. If left out, the token does not expire. */
   readonly expiresInSeconds?: number;
 }

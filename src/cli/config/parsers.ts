@@ -88,7 +88,7 @@ export function oneOf<const Word extends string>(...words: readonly Word[]): (te
 
 /** The id of a plant, given to a command. Throws an OperatorError. */
 export function parseId({ id: { type } }: Contract, text: string): PlantId {
-  // Also one that the contract of an earlier time allowed.
+  // Accepts ids that only an earlier contract of the store allowed.
   const id = type.kind === "integer" ? parseInt64(text) : type.parse(text);
   if (id !== undefined) return id;
   const expected = type.kind === "integer" ? "a 64-bit integer such as 42 or -7" : type.expected;

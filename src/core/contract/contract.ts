@@ -78,19 +78,19 @@ export interface ListShape {
   readonly limit: { readonly minimum: number; readonly maximum: number; readonly default: number };
 }
 
-/** What a member of a list holds: "total" is the number of all plants. */
+/** The content of a member of a list: "total" is the number of all plants. */
 export type ListPart = "plants" | "limit" | "offset" | "page" | "total" | "hasMore";
 
 export type OperationName = keyof Contract["operations"];
 
 export interface Contract {
-  /** What readContract has read: a thread and a store read it again. */
+  /** The input of readContract, from which threads and stores read the contract again. */
   readonly source: ContractSource;
   readonly document: OpenApiDocument;
   readonly words: Words;
   /** The path of the collection, percent-encoded, such as "/plants". */
   readonly path: string;
-  /** The same path as the description has it. */
+  /** `path` as it is written in the description. */
   readonly describedPath: string;
   /** The path of the first server's URL, such as "/v1", or "". */
   readonly basePath: string;

@@ -4,7 +4,7 @@
 import { type ApiError, errorRegistry } from "./errors.ts";
 import { isObject, type Json, propertiesOf, requiredOf } from "./schemas.ts";
 
-/** What a member of an error holds. */
+/** The content of a member of an error. */
 export type ErrorPart = "code" | "codeText" | "message" | "status" | "title" | "type";
 
 /** Plain data, which crosses threads. */

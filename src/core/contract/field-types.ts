@@ -27,8 +27,7 @@ export interface FieldType<Value extends FieldValue = FieldValue> {
    */
   fromJson(value: unknown, text: () => string, isExact?: boolean): Value | undefined;
   /**
-   * What is wrong with a value of JSON.parse that is not of the type, if `expected` does not say
-   * it.
+   * Says what is wrong with a value of JSON.parse that is not of the type, if `expected` does not.
    */
   fault?(value: unknown): string | undefined;
   /** The value as JSON. */

@@ -234,7 +234,7 @@ function faultOfResource(schema: Json, { always, sometimes }: ReturnedMembers): 
   return isClosed ? `its response may not have "${surplus}"` : undefined;
 }
 
-/** Which operation of the collection one is; undefined for any other. */
+/** The name of an operation of the collection; undefined for any other operation. */
 function knownName(
   { method, path }: DescribedOperation,
   collection: string,

@@ -13,7 +13,7 @@ import type { TypeContext } from "./type-context.ts";
 interface Scalar {
   /** The keywords that its schema may have besides annotations. */
   readonly keywords: readonly string[];
-  /** What typeof says of the values of its enum. */
+  /** The typeof of the values in its enum. */
   readonly valueType: "string" | "number" | "boolean";
   read(schema: Json, context: TypeContext): FieldType | Promise<FieldType>;
 }

@@ -100,8 +100,8 @@ export class GroupCommit implements CreateQueue {
     this.#store = store;
     this.#limits = limits;
     this.#context = context;
-    // So that all requests of one poll of the sockets are one batch, and not the first of them
-    // alone. It is not a timer: an idle event loop ends its tick at once.
+    // Puts all requests of one poll of the sockets into one batch, not only the first of them. This
+    // is not a timer: an idle event loop ends its tick at once.
     this.#schedule = context.schedule ?? setImmediate;
   }
 

@@ -10,8 +10,8 @@ import type { SqlWork } from "./sql-work.ts";
 export interface PlantEdit {
   readonly id: PlantId;
   /**
-   * What is stored: the edit is not made if it is another plant. "any" for any, and undefined for
-   * nothing.
+   * The plant that must be stored; otherwise the edit is not made. "any" stands for any plant, and
+   * undefined for none.
    */
   readonly expected: Values | "any" | undefined;
   /** Undefined to delete the plant. */

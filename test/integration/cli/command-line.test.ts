@@ -67,7 +67,7 @@ testIfInstalled(
     for (const command of [pasted, pasted]) expect(await paste(command)).toMatch(answer);
     // A service with other fields prints them. The next prompt is on a line of its own.
     expect(await paste(printed.replace(/"id": \d+/, '"id": 1'))).toMatch(/^HTTP\/1.1 200 OK\r\n[\s\S]*\}\n$/);
-    // The same id with different content.
+    // Sends the same id with different content.
     expect(await paste(pasted.replace("deliciosa", "adansonii"))).toMatch(
       /^HTTP\/1.1 400 [\s\S]*"error":40009/,
     );

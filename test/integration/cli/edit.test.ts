@@ -36,7 +36,7 @@ for (const engine of engines) {
       `{"id":-7,"name":"Ficus \u{1f331}\\n\u202e'; --","tag":""}\n`,
     );
     expect((await command("update", "-7", "--remove-tag", "--name", "Ficus")).exitCode).toBe(0);
-    // What is as it was is not an edit.
+    // An update that changes nothing is not an edit.
     expect(await command("update", "-7", "--name", "Ficus")).toEqual({ exitCode: 0, stdout: "", stderr: "" });
     const deleted = await command("delete", "9007199254740993", "5", "9007199254740992");
     expect(deleted).toEqual({

@@ -32,7 +32,7 @@ test("without the runtime the command names its own package, whatever CDPATH is"
 test.each(["aarch64", "zos"])("a Bun for another system, %s, is passed over", async (system) => {
   using folder = new TemporaryFolder();
   await copyPackage(folder);
-  // By name before and after that of this system.
+  // Their names sort before and after that of this system.
   addBun(folder.file("node_modules"), `bun-${system}`, bunOfAnotherSystem);
   addBun(folder.file("node_modules"), "bun-linux", bunOfThisSystem);
   expect(await runProgram([folder.file("package/bin/plantstore")])).toEqual(started);
@@ -95,7 +95,7 @@ test("Node ends by the signal that ends the command", async () => {
   expect(child.signalCode).toBe("SIGKILL");
 });
 
-/** What the program of a copied package prints. */
+/** The output of the program of a copied package. */
 const started = { exitCode: 0, stdout: "started\n", stderr: "" };
 
 /** Copies the launcher into a package of another program. */

@@ -51,7 +51,7 @@ test("all attempts together end at timeoutMs", async () => {
   using target = silentTarget("", { attemptTimeoutMs: 400, timeoutMs: 600, maxRetries: 9, backoffMs: 1 });
   const error = await rejectionOf(target.client.createPlant(plant));
   expect(error).toBeInstanceOf(PlantStoreTimeoutError);
-  // By count and not by time, as a busy machine is late.
+  // Counts attempts instead of time, because a busy machine is late.
   expect(target.attempts.count).toBeLessThan(4);
 });
 

@@ -13,14 +13,14 @@ export interface Message {
   body: string;
 }
 
-/** What a bug may remember. */
+/** State that a bug may keep. */
 interface BugState {
   readonly token: string;
   readonly seen: Map<string, string>;
   count: number;
 }
 
-/** What a bug may remember of a connection. */
+/** State that a bug may keep for a connection. */
 interface ConnectionState {
   isAccepted: boolean;
 }
@@ -160,9 +160,7 @@ function endsSoon(socket: Socket): Promise<boolean> {
   });
 }
 
-/**
- * What a server must find in a head whose end it has found (RFC 9112, sections 3.2, 5.1 and 6.3).
- */
+/** Checks a complete head as every server must (RFC 9112, sections 3.2, 5.1 and 6.3). */
 function isWellFramed(request: Message): boolean {
   const { start, headers } = request;
   const lengths = headerValues(request, "content-length");

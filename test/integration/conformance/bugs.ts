@@ -450,7 +450,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
   allowsCaches: altersHeader(["http.no-store"], "Cache-Control", "max-age=60"),
 };
 
-/** What a right server may do, with the rules that could mistake it for a bug. */
+/** Habits of correct servers, each with the rules that could mistake it for a bug. */
 export const habits: readonly (readonly [name: string, keeps: readonly string[], habit: Bug])[] = [
   [
     "closes every connection, and says so",

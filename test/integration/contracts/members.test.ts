@@ -72,7 +72,7 @@ for (const engine of engines)
       const replaced = await request("PUT", `/members/${id}`, { name: "Ada L." });
       expect([replaced.status, replaced.json]).toEqual([200, { id, name: "Ada L.", created_at }]);
       expect(replaced.headers.get("etag")).not.toBe(created.headers.get("etag"));
-      // What is equal is not an edit.
+      // A replacement by an equal member is not an edit.
       expect((await request("PUT", `/members/${id}`, { name: "Ada L." })).json).toEqual(replaced.json);
       const history = await historyOf(id);
       expect(history).toMatchObject([

@@ -116,7 +116,7 @@ describe("reset", () => {
     const recorded = await recordedIds();
     expect(before.filter(({ id }) => recorded.has(id))).toEqual([]);
     expect(after.filter(({ id }) => !recorded.has(id))).toEqual([]);
-    // Those that crossed it are stored and in the log, or are neither.
+    // Creates that crossed it are both stored and in the log, or neither.
     const crossed = creates.filter((each) => !before.includes(each) && !after.includes(each));
     for (const { id } of crossed) expect(recorded.has(id)).toBe(stored.has(id));
   });

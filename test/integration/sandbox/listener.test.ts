@@ -19,7 +19,7 @@ const create = (id: number, more = "") => {
 };
 const bare = (line: string, more = "") => `${line}\r\nHost: x\r\n${more}\r\n`;
 
-/** What comes back on a connection of its own, once it is closed or so many responses are there. */
+/** Sends bytes on a new connection, and reads until it is closed or has so many responses. */
 async function receive(bytes: string, responses: number): Promise<string> {
   const connection = await RawConnection.open(sandbox.url);
   connection.write(bytes);

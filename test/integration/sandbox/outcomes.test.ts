@@ -1,4 +1,4 @@
-// What forced outcomes do to the store and to the connection: exactly what they say.
+// Effects of forced outcomes on the store and on the connection.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { connect } from "node:net";

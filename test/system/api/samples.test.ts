@@ -45,7 +45,7 @@ test("every operation has a sample in every language that is run, and no other",
     expect(each.map(({ label }) => label)).toEqual(Object.keys(languages));
 });
 
-/** What a sample prints with a token in its environment. */
+/** Runs a sample with a token in its environment, and returns what it prints. */
 async function runSample(operationId: string, label: string, token: string): Promise<string> {
   const [, file = "", program = ""] = languages[label] ?? [];
   const source = samples[operationId]?.find((sample) => sample.label === label)?.source;

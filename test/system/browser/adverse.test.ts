@@ -126,8 +126,8 @@ test.concurrent("an import that is stopped is continued by importing the file ag
 /** With names of a thousand characters. */
 const largePlants = 200_000;
 /**
- * Of the server: 254 to 351 MB in 30 runs on 2 cores; one that held the file would have 200 MB
- * more.
+ * The memory of the server was 254 to 351 MB in 30 runs on 2 cores; if it held the file, it would
+ * take 200 MB more.
  */
 const serverMbMax = 400;
 const pageHeapMbMax = 60;
@@ -146,7 +146,7 @@ test.concurrent("a file of 200 MB is imported with little memory in the server a
     const heaps: number[] = [];
     const done = dialog.getByText("200,000 created, 0 already stored, 0 rejected");
     while (!(await done.isVisible())) {
-      // What is alive: garbage is collected first.
+      // Collects garbage first, to measure live memory only.
       await session.send("HeapProfiler.collectGarbage");
       heaps.push((await session.send("Runtime.getHeapUsage")).usedSize / 1e6);
       await Bun.sleep(100);

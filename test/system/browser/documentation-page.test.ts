@@ -20,7 +20,7 @@ afterAll(() => resources.disposeAsync());
 /** Waits until the page can send the request. */
 async function shown(page: Page): Promise<void> {
   await page.getByRole("heading", { name: "Plant Store", level: 1 }).waitFor();
-  // By the script.
+  // The script has added this button.
   await page.getByRole("button", { name: "Copy" }).first().waitFor();
 }
 

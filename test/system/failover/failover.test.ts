@@ -10,7 +10,7 @@ import { RunningServer } from "../../support/server.ts";
 
 const connections = 8;
 
-/** So that the load leaves the processors to the tests. */
+/** Pause of the load between creates, which leaves the processors to the tests. */
 const pauseMs = 5;
 
 /** The shortest limits that an address can have: a test waits for them to pass. */

@@ -56,9 +56,9 @@ interface Case {
   readonly name: string;
   /** Adds to the files that every folder has. */
   readonly arrange?: (folder: TemporaryFolder) => unknown;
-  /** What the command writes: the file of backup, the store of restore. */
+  /** The file that the command writes: the copy of backup, the store of restore. */
   readonly target?: string;
-  /** What restore reads, if not backup.db. */
+  /** The file that restore reads, if not backup.db. */
   readonly source?: string;
   /** Whether restore has no --force. */
   readonly keep?: boolean;
@@ -100,7 +100,7 @@ const cases: readonly Case[] = [
     restore: { refusal: new RegExp(`a name that ends with ${suffix} is`), exitCode: 2 },
   })),
 
-  // What the target is before.
+  // States of the target before the command.
   { name: "no file", keep: true, ...written },
   {
     name: "an empty file",
@@ -274,7 +274,7 @@ for (const command of commandNames) {
       await server.stop("SIGKILL");
       rmSync(folder.file("hard.db"));
       const faults = load.audit(await exported(database));
-      // Those that were there before.
+      // The plants that were there before.
       const others = [0, 1, 2].map((id) => `changed or never sent: ${id}`);
       expect(faults.toSorted()).toEqual(others);
     });

@@ -84,7 +84,7 @@ describeIfStrace("an fsync that fails", () => {
       expect((await post(target, plantJson(id, "x".repeat(900_000)))).status).toBe(200);
     const { committing, copying } = storeThreads(server.pid);
     await using _copies = await injectingInto(copying, `${call}:error=EIO:delay_enter=300000`);
-    // Of two batches in sequence, the second is in flight while the fsync after the first one
+    // Two batches follow each other: the second is in flight while the fsync after the first one
     // fails.
     await using _commits = await injectingInto(committing, "fsync,fdatasync:delay_exit=1000000");
     const statuses = new Map<bigint, number | undefined>();

@@ -30,7 +30,7 @@ class DiskFile {
   readonly covered = new Set<string>();
   #durable: Buffer;
   readonly #pending: SystemCall[] = [];
-  /** By thread, how many of the pending writes an fsync covers that has begun. */
+  /** The number of pending writes that an fsync in progress covers, keyed by thread. */
   readonly #syncing = new Map<string, number>();
 
   constructor(durable: Buffer) {
@@ -45,7 +45,7 @@ class DiskFile {
     this.#syncing.set(thread, this.#pending.length);
   }
 
-  /** What was written before the fsync began is on the disk now. */
+  /** Makes the writes durable that preceded the begin of the fsync. */
   endSync({ thread }: SystemCall): void {
     const synced = this.#pending.splice(0, this.#syncing.get(thread) ?? 0);
     for (const [each, count] of this.#syncing) this.#syncing.set(each, Math.max(0, count - synced.length));

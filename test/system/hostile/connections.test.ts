@@ -75,7 +75,7 @@ test.concurrent("at the limit of descriptors the server serves the connections t
   // started before.
   expect((await (await ConsoleClient.of(session.server)).read("plants?count=50")).status).toBe(200);
   await session.load.acknowledgedMore(20);
-  // Those that waited for a descriptor.
+  // Forgets the creates that waited for a descriptor.
   session.load.unanswered.splice(0);
   expect(await session.faults()).toEqual([]);
 });

@@ -21,7 +21,7 @@ const peakBytesMax = 240 * MiB;
 const updatePeakBytesMax = 360 * MiB;
 
 const large = { lines: 2_600, lineBytes: 100_000 };
-/** What is held for each plant, not for each byte, shows with many of them: npm run test:long. */
+/** Memory for each plant, not for each byte, shows only with many plants: npm run faults. */
 const small = { lines: Number(process.env.PLANTSTORE_TEST_PLANTS ?? 0), lineBytes: 200 };
 const shapes = [large, small].filter(({ lines }) => lines > 0);
 

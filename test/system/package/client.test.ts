@@ -48,7 +48,7 @@ function program(id: string): string {
   `;
 }
 
-/** The same without its types. */
+/** Removes the types from a module. */
 function esModule(typeScript: string): string {
   return new Bun.Transpiler({ loader: "ts", target: "node" }).transformSync(typeScript);
 }

@@ -24,7 +24,7 @@ beforeAll(async () => {
   await prepare(copy);
   await succeed(copy, ["git", "add", "--all"]);
   await succeed(copy, ["git", "commit", "--quiet", "--message", "Start"]);
-  // What npm pack leaves does not prevent a release.
+  // A file that npm pack has left does not prevent a release.
   await Bun.write(join(copy, `plantstore-${packageJson.version}.tgz`), "");
 });
 

@@ -77,7 +77,7 @@ describeIfInstalled("openssl", "TLS", () => {
   test.concurrent("verify-ca verifies the certificate, verify-full its name too", async () => {
     const ca = `sslrootcert=${encodeURIComponent(folder.file("ca.crt"))}`;
     const wrong = `sslrootcert=${encodeURIComponent(makeCertificate(folder, "other", "/CN=other").certificate)}`;
-    // Those that cannot connect retry for a second.
+    // Commands that cannot connect retry for a second.
     const results = await Promise.all([
       migrate("localhost", `sslmode=verify-full&${ca}`),
       migrate("127.0.0.1", `sslmode=verify-ca&${ca}`),

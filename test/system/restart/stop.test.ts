@@ -50,7 +50,7 @@ for (const engine of engines) {
   });
 }
 
-// What follows does not depend on the engine.
+// The following tests do not depend on the engine.
 
 test("a request with an incomplete body is completed, with Connection: close, and an idle connection does not delay the shutdown", async () => {
   const body = plantJson(1n, "slow");

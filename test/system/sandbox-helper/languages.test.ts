@@ -77,7 +77,7 @@ interface Language {
   readonly missing: string | undefined;
   /** The command, where the page has none. */
   readonly command?: string;
-  /** What is printed when three tests have passed. */
+  /** Matches the output when three tests have passed. */
   readonly passed: RegExp;
 }
 

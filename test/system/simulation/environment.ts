@@ -1,4 +1,4 @@
-// What the parts of a simulation share: time, randomness, the trace, and the planted bug.
+// State that the parts of a simulation share: time, randomness, the trace, and the planted bug.
 
 import type {
   CreateOutcome,

@@ -6,7 +6,7 @@ import { plantJson } from "../../../src/core/contract/plant.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { plantStore } from "../../support/contracts.ts";
 
-/** What a client knows about its plant once the request has ended. */
+/** A client's knowledge of its plant once the request has ended. */
 export type KnownOutcome =
   /** 200. */
   | "acknowledged"

@@ -23,7 +23,7 @@ class EngineThrew extends Error {}
 /** The text of the 500 that it is answered with. */
 export const engineThrewText = "the engine threw";
 
-/** What a client gets: an answer, or the end of the connection. */
+/** The reply to a client: an answer, or the end of the connection. */
 export type Reply = { readonly status: number; readonly text: string } | "disconnected";
 
 export class SimulatedServer {

@@ -14,7 +14,7 @@ export interface Result {
   readonly seed: number;
   /** Violations of the contract; empty if there are none. */
   readonly violations: readonly string[];
-  /** The same for every run of a seed. */
+  /** Equal for every run of a seed. */
   readonly hash: string;
   readonly counts: Readonly<Model["counts"]>;
 }

@@ -1,4 +1,4 @@
-// What a start prints, with and without a first token.
+// The output of a start, with and without a first token.
 
 import { expect, test } from "bun:test";
 import { bannerLines, plainLines, type StartedServer } from "../../../src/cli/banner.ts";

@@ -6,7 +6,7 @@ import { headerOf, parseResponse } from "../../../src/conformance/response-parse
 
 const bytesOf = (text: string) => Buffer.from(text, "latin1");
 
-/** What the parser makes of a text: status and body, the problem, or undefined while it waits. */
+/** Parses a text: returns status and body, the problem, or undefined while the parser waits. */
 function parse(text: string, { method = "POST", isEnded = true, bodyBytesMax = 1_000 } = {}) {
   const parsed = parseResponse(bytesOf(text), { method, isEnded, bodyBytesMax });
   if (parsed === undefined) return undefined;

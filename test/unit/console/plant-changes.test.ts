@@ -20,7 +20,7 @@ function roses(count: number) {
   return Array.from({ length: count }, (_, id) => ({ id: BigInt(id), name: "Rosa" }));
 }
 
-/** What the list shows of the plants of a search, as an edit sends it. */
+/** The plants of a search with their versions, as the list has them and an edit sends them. */
 async function shown(context: MemoryContext, parameters: Record<string, string> = {}): Promise<string> {
   const versions: string[] = [];
   let after: PlantId | null = null;

@@ -11,7 +11,7 @@ import { parsePlantJson } from "../../../src/core/contract/plant.ts";
 import { contractWith } from "../../support/console.ts";
 import { anyPlantOf } from "../../support/random.ts";
 
-/** What the page has received as JSON. */
+/** Gives the page a contract, as it receives it in JSON. */
 function show(contract: Contract): void {
   useContract(JSON.parse(JSON.stringify(pageContract(contract))) as PageContract);
 }

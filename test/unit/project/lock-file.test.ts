@@ -1,4 +1,4 @@
-// What others wrote and we ship: copied as it is, and under licences that go with MIT.
+// Code of others that we ship: it is copied unchanged, and its licences are compatible with MIT.
 
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -17,8 +17,8 @@ interface LockedPackage {
 /** Ask for no more than a notice; may be linked with MIT and shipped. */
 const permissive = ["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BlueOak-1.0.0", "ISC", "MIT"];
 /**
- * Of what is used here and never shipped: data and texts that ask for a notice, too, and changes
- * that ask to be published.
+ * Licences of packages that are used here and never shipped. They may also ask for a notice with
+ * data and texts, or for the publication of changes.
  */
 const permissiveToUse = [...permissive, "CC-BY-4.0", "CC0-1.0", "MPL-2.0", "Python-2.0"];
 

@@ -123,8 +123,8 @@ export class HostPool implements Queries {
   }
 
   async #close(): Promise<void> {
-    // Also where end() has resolved: it does not wait for idle connections, and a host that hangs
-    // never closes its side, so that the process would not end.
+    // Needed even if end() has resolved: it does not wait for idle connections, and a host that
+    // hangs never closes its side, which would keep the process running.
     setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
     }, closeMsMax).unref();

@@ -19,7 +19,7 @@ import { assertOwnWal } from "./wal-owner.ts";
 /** A WAL that grew during a long export is truncated to this size when it is restarted. */
 export const walBytesKept = 64 * 2 ** 20;
 
-/** Which contract a store is opened with: its own by default. */
+/** The contract to open a store with: its own by default. */
 export interface ContractChoice {
   readonly wanted?: ContractSource | undefined;
   /** One that need not be read again. */

@@ -16,7 +16,7 @@ const year = 365 * 86_400_000;
 
 class CountingTokens extends SqliteTokens {
   reads = 0;
-  /** What the next reads wait for. */
+  /** The next reads wait for this. */
   gate: Promise<unknown> = Promise.resolve();
 
   override async readUnlessVersion(known: number | undefined): ReturnType<SqliteTokens["readUnlessVersion"]> {

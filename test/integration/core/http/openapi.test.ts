@@ -290,7 +290,7 @@ describe("the forms of the description", () => {
   });
 });
 
-/** The same in both versions, as only the examples of schemas differ. */
+/** Makes descriptions of both versions equal: only the examples of their schemas differ. */
 function withoutExamples(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value), (key, member) =>
     key === "example" || (key === "examples" && Array.isArray(member)) ? undefined : member,

@@ -35,7 +35,7 @@ for (const engine of engines) {
     ): Promise<RotationOutcome> =>
       tokens.rotate({ hash, name: "ci", rotatedAt, expiresAt, overlapEndsAt: rotatedAt + overlapMs });
 
-    /** Of each token: its overlap's end, or that it is revoked. */
+    /** The end of each token's overlap, or that the token is revoked. */
     async function ends(tokens: TokenStore): Promise<Record<string, number | null | "revoked">> {
       const records = await tokens.list();
       return Object.fromEntries(

@@ -1,4 +1,4 @@
-// Which bodies of PUT and PATCH are served: those that mean what the body of POST means.
+// Bodies of PUT and PATCH are served if they mean what the body of POST means.
 
 import { expect, test } from "bun:test";
 import { findRefusedChange } from "../../../../src/core/contract/compare-contracts.ts";

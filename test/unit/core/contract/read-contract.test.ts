@@ -1,5 +1,4 @@
-// What is read of a description: the words, the fields, the operations, what is noted, and what is
-// refused.
+// Reading a description: the words, the fields, the operations, the notes, and refusals.
 
 import { expect, test } from "bun:test";
 import { readContract } from "../../../../src/core/contract/read-contract.ts";

@@ -7,7 +7,7 @@ import { plantStore } from "../../../support/contracts.ts";
 
 export class ManualEngine {
   readonly contract = plantStore;
-  /** What a probe fails with, if it fails. */
+  /** The message with which probes fail; undefined if they succeed. */
   failure: string | undefined;
   readonly #ends: PromiseWithResolvers<Outcome[]>[] = [];
   /** The ids of each batch. */
