@@ -64,13 +64,12 @@ export class References {
     if (!isObject(value)) return value;
     if (typeof value.$ref === "string") {
       const { $ref, ...beside } = value as Json & { readonly $ref: string };
-      // In 3.1 the keywords beside a reference count, too.
-      if (!this.#isVersion30 && Object.keys(beside).length > 0) {
-        const others = Array.isArray(beside.allOf) ? beside.allOf : [];
-        return this.#expand({ ...beside, allOf: [{ $ref }, ...others] }, pointer, open);
-      }
       if (open.includes($ref)) throw contractError(pointer, `the reference ${$ref} is a cycle`);
-      return this.#expand(this.#target($ref, pointer), $ref, [...open, $ref]);
+      const target = this.#expand(this.#target($ref, pointer), $ref, [...open, $ref]);
+      // OpenAPI 3.0 ignores the keywords beside a reference.
+      if (this.#isVersion30 || Object.keys(beside).length === 0) return target;
+      const own = this.#expand(beside, pointer, open) as Json;
+      return mergeAllOf({ ...own, allOf: [target, ...(Array.isArray(own.allOf) ? own.allOf : [])] });
     }
     if (open.length > 200) throw contractError(pointer, "its schemas are nested too deeply");
     const recursive = Object.keys(value).find((name) => /^\$(?:dynamic|recursive)/.test(name));

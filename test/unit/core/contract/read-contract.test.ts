@@ -312,6 +312,11 @@ test.each<[what: string, document: unknown, reason: string]>([
     "the reference #/components/schemas/A has no target",
   ],
   [
+    "a dead reference beside a description",
+    withName({ $ref: "#/components/schemas/A", description: "Dead." }),
+    "has no target (at /paths/~1train-trips/post/requestBody/content/application~1json/schema/properties/name)",
+  ],
+  [
     "a cycle of references",
     withName({ $ref: "#/components/schemas/A" }, { A: { $ref: "#/components/schemas/A" } }),
     "is a cycle",
