@@ -38,13 +38,13 @@ export async function openSchema(
     const found = await primary.withRetry(findStore);
     if (!mayMigrate) assertVersion(found);
     const contract = await chooseContract(found.source, wanted);
-    if (isUpToDate(found, contract)) return contract;
+    // Looks again: another server may have changed the contract meanwhile.
+    if (isUpToDate(await primary.withRetry(findStore), contract)) return contract;
     if (!mayMigrate) {
       const command =
         wanted === undefined ? '"plantstore migrate"' : '"plantstore migrate" with this --contract';
       throw new OperatorError(`the database has another contract; run ${command} first`);
     }
-    // False if another server has changed the contract meanwhile.
     if (await migrate(primary, contract, found.source)) return contract;
   }
 }

@@ -46,12 +46,12 @@ export async function openDatabase(
   const { database, id } = openFile(path, mode);
   try {
     for (;;) {
-      const found = describingErrors(path, () => findStore(database, path));
-      const contract = await chooseContract(found.source, wanted, known);
-      if (!isUpToDate(found, contract)) {
+      const { source } = describingErrors(path, () => findStore(database, path));
+      const contract = await chooseContract(source, wanted, known);
+      // Looks again: another process may have changed the contract meanwhile.
+      if (!describingErrors(path, () => isUpToDate(findStore(database, path), contract))) {
         if (mode !== "create") throw notUpToDate(path, wanted !== undefined);
-        // False if another process has changed the contract meanwhile.
-        if (!describingErrors(path, () => migrate(database, path, contract, found.source))) continue;
+        if (!describingErrors(path, () => migrate(database, path, contract, source))) continue;
       }
       assertNotReplaced(path, id);
       return { database, contract };
