@@ -56,11 +56,8 @@ export class ServerProcess implements AsyncDisposable {
     this.events.subscribe((event) => this.#log.handle(event));
     this.resources.defer(async () => {
       if (this.#isInOrder) emit(notice("stopped"));
-      const isLogRead = await this.#log.end();
-      // An export of traces or log lines that nobody reads would keep the process running. After a
-      // failed start the error has still to be printed, so only an unread log ends the process.
-      if (this.#isInOrder) exit(0);
-      else if (!isLogRead) exit(1);
+      // Log lines that are not read would keep the process running.
+      if (!(await this.#log.end())) exit(this.#isInOrder ? 0 : 1);
     });
     this.stopSignal = waitForStopSignal(signals, now, (signal) =>
       this.#exit(notice("second signal, exiting immediately", { signal })),
@@ -119,6 +116,8 @@ export class ServerProcess implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.resources.disposeAsync();
     clearTimeout(this.#closeTimer);
+    // An export of traces that was given up would keep the process running.
+    if (this.#isInOrder) this.#exitProcess(0);
   }
 }
 
