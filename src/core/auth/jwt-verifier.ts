@@ -52,6 +52,12 @@ const verifiedTokensMax = 10_000;
  */
 const verificationsMax = 64;
 
+/**
+ * Tokens that wait for the provider because their key is unknown. They are counted apart: anybody
+ * can make up key ids, and a provider that hangs must not delay tokens whose keys are known.
+ */
+const keyLookupsMax = 64;
+
 interface VerifiedToken {
   readonly caller: Caller;
   /** Milliseconds since the epoch; from then on the token is not accepted. */
@@ -65,6 +71,7 @@ export class JwtVerifier {
   /** Keyed by hash. Emptied when the keys change: none outlives its key. */
   #verified = new Map<string, VerifiedToken>();
   #verifications = 0;
+  #keyLookups = 0;
 
   /** Starts to fetch the keys. Until the first fetch succeeds, JWTs are `unavailable`. */
   constructor(provider: IdentityProvider, now: () => number, emit: Emit) {
@@ -90,21 +97,27 @@ export class JwtVerifier {
   }
 
   async #verifyNew(token: string, hash: string): Promise<AuthResult> {
-    this.#verifications++;
+    const result = await this.#verifyOnce(token, hash);
+    if (result !== "unknownKey") return result;
+    if (this.#keyLookups === keyLookupsMax) return tooManyVerifications;
+    if (!(await this.#lookForKeys())) return keysUnavailable;
+    const second = await this.#verifyOnce(token, hash);
+    return second === "unknownKey" ? badSignature : second;
+  }
+
+  async #lookForKeys(): Promise<boolean> {
+    this.#keyLookups++;
     try {
-      const result = await this.#verifyOnce(token, hash);
-      if (result !== "unknownKey") return result;
-      if (!(await this.#keys.look())) return keysUnavailable;
-      const second = await this.#verifyOnce(token, hash);
-      return second === "unknownKey" ? badSignature : second;
+      return await this.#keys.look();
     } finally {
-      this.#verifications--;
+      this.#keyLookups--;
     }
   }
 
   async #verifyOnce(token: string, hash: string): Promise<AuthResult | "unknownKey"> {
     const { issuer, audience } = this.#provider;
     const cache = this.#verified;
+    this.#verifications++;
     try {
       const jwt = await verifyWithKeys(token, this.#keys.getKey, {
         algorithms,
@@ -123,6 +136,8 @@ export class JwtVerifier {
       return this.#checkExpiry(verified);
     } catch (error) {
       return error instanceof errors.JWKSNoMatchingKey ? "unknownKey" : errorOfJose(error);
+    } finally {
+      this.#verifications--;
     }
   }
 

@@ -187,3 +187,25 @@ test("a provider that hangs delays neither cached keys nor the server's stop, wh
   await identity[Symbol.asyncDispose]();
   expect(identity.events.filter(({ kind }) => kind === "jwksRefreshFailed")).toEqual([]);
 });
+
+test("while the provider hangs 64 tokens of unknown keys wait, and others are unavailable; known keys accept new callers", async () => {
+  const key = new SigningKey();
+  await using provider = new KeyServer(key);
+  await using identity = await startWithIdentity(provider.issuer, { jwksUrl: provider.jwksUrl });
+  expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
+  const asked = provider.requests.length;
+  const gate = Promise.withResolvers<Response>();
+  provider.instead = () => gate.promise;
+  const forged = key.sign(claimsOf(provider.issuer), { kid: "made up" });
+  const statuses: number[] = [];
+  const creates = Array.from({ length: 70 }, async () => {
+    statuses.push((await identity.create(forged)).status);
+  });
+  await eventually("a request of the keys", () => provider.requests.length > asked);
+  await eventually("six responses", () => statuses.length === 6);
+  const newCaller = await identity.create(key.sign(claimsOf(provider.issuer, { sub: "new" })));
+  gate.resolve(Response.json({ keys: provider.keys }));
+  await Promise.all(creates);
+  expect(newCaller.status).toBe(200);
+  expect(statuses).toEqual([...Array(6).fill(503), ...Array(64).fill(401)]);
+});
