@@ -1,7 +1,7 @@
 // The keys that are stored with the plants of an identity provider's subjects. They are found when
 // the first plant of a token is about to be stored, so verifying a JWT never needs the store.
 
-import { type ApiError, unavailable } from "../contract/errors.ts";
+import { ApiError, unavailable } from "../contract/errors.ts";
 import type { Emit } from "../observability/server-event.ts";
 import { errorMessage } from "../operator-error.ts";
 import type { TokenStore } from "../store/sql-tokens.ts";
@@ -15,19 +15,36 @@ export function creatorName({ name, issuer }: Omit<Caller, "creator">): string {
 /** Sets the creator of a caller that has none yet; `unavailable` if the store cannot be asked. */
 export type ResolveCreator = (caller: Caller) => Promise<ApiError | undefined>;
 
-/** @param one the word for what is created, such as "plant". */
+/**
+ * The first creates of a caller arrive together and share one call to the store.
+ *
+ * @param one the word for what is created, such as "plant".
+ */
 export function creatorResolver(
   tokens: Pick<TokenStore, "creatorKey">,
   emit: Emit,
   one: string,
 ): ResolveCreator {
-  return async (caller) => {
+  /** The calls that are running, by the creator's name. */
+  const running = new Map<string, Promise<number | ApiError>>();
+  const findKey = async (name: string) => {
     try {
-      caller.creator = await tokens.creatorKey(creatorName(caller));
-      return undefined;
+      return await tokens.creatorKey(name);
     } catch (error) {
       emit({ kind: "storeUnavailable", reason: errorMessage(error) });
       return unavailable(`The store is unreachable, so the ${one} was not stored`);
     }
+  };
+  return async (caller) => {
+    const name = creatorName(caller);
+    let finding = running.get(name);
+    if (finding === undefined) {
+      finding = findKey(name).finally(() => running.delete(name));
+      running.set(name, finding);
+    }
+    const key = await finding;
+    if (key instanceof ApiError) return key;
+    caller.creator = key;
+    return undefined;
   };
 }
