@@ -84,7 +84,8 @@ export class TokenCache {
     this.#timer = setInterval(() => {
       this.#reads.run(0).then(
         () => this.#recordOnceAMinute(),
-        (error) => this.#reportFailure(error),
+        // The read has reported it.
+        () => undefined,
       );
     }, this.#readIntervalMs);
   }
@@ -140,9 +141,8 @@ export class TokenCache {
       const read = this.#change.then(() => this.#reads.run(lookPauseMs));
       await withinTime(read, waitMsMax, "the store");
     } catch (error) {
-      // The next ones do not wait until a read has succeeded.
-      this.#hasFailed = true;
-      this.#reportFailure(error);
+      // Only a read that takes too long has not reported its failure.
+      if (!this.#hasFailed) this.#fail(error);
       return storeUnavailable;
     } finally {
       this.#waiting--;
@@ -174,13 +174,16 @@ export class TokenCache {
     } catch (error) {
       // The store may return as a standby that lacks the latest changes.
       this.#version = undefined;
-      this.#hasFailed = true;
+      this.#fail(error);
       throw error;
     }
   }
 
-  #reportFailure(error: unknown): void {
-    this.#emit({ kind: "tokenReloadFailed", reason: errorMessage(error) });
+  /** Until a read succeeds, unknown tokens are `unavailable` at once. */
+  #fail(error: unknown): void {
+    this.#hasFailed = true;
+    // The first read has no timer yet: `start` rejects with its error.
+    if (this.#timer !== undefined) this.#emit({ kind: "tokenReloadFailed", reason: errorMessage(error) });
   }
 
   #recordOnceAMinute(): void {

@@ -167,6 +167,17 @@ test("while the store is away known tokens stay accepted, and unknown ones are u
   expect(await fixture.cache.lookup("pst_unknown")).toBe(unknownToken);
 });
 
+test("a read that fails is reported once, however many unknown tokens wait for it", async () => {
+  await using fixture = await TestCache.open(manual);
+  await fixture.cache.start();
+  fixture.sql.run("ALTER TABLE token_version RENAME TO away");
+  const lookups = Array.from({ length: 100 }, (_, index) => fixture.cache.lookup(`pst_${index}`));
+  for (const result of await Promise.all(lookups)) expect(result).toMatchObject({ code: "unavailable" });
+  expect(fixture.failures).toEqual([expect.stringMatching(/^tokenReloadFailed: .*token_version/)]);
+  expect(await fixture.cache.reload().catch(() => "rejected")).toBe("rejected");
+  expect(fixture.failures).toHaveLength(2);
+});
+
 test("unknown tokens wait for a change that is under way, and a failed one is reported", async () => {
   await using fixture = await TestCache.open(manual);
   await fixture.cache.start();
