@@ -266,7 +266,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     url: (listener?.url ?? inProcess).origin + basePath,
     adminUrl: admin?.url.origin,
     fetch: (request) => handle(request, inProcess),
-    reloadTokens: (change) => tokens.reload(change),
+    reloadTokens: (change) => tokens.readAfter(change),
     stop,
     [Symbol.asyncDispose]: stop,
   };

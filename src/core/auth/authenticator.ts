@@ -79,7 +79,7 @@ export class Authenticator {
 
   #authenticateBearer(headers: Headers): AuthResult | Promise<AuthResult> {
     const authorization = headers.get("authorization") ?? "";
-    const caller = this.#tokens.recall(authorization);
+    const caller = this.#tokens.callerByCredentials(authorization);
     if (caller !== undefined) return caller;
 
     const scheme = bearerScheme.exec(authorization)?.[0];
@@ -94,7 +94,8 @@ export class Authenticator {
     if (key === null) return missingTokenError(access);
     // The line end keeps API keys apart from Authorization fields, which have none, in the cache.
     const credentials = `\n${key}`;
-    const result = this.#tokens.recall(credentials) ?? this.#authenticateToken(key, credentials, headers);
+    const result =
+      this.#tokens.callerByCredentials(credentials) ?? this.#authenticateToken(key, credentials, headers);
     const named = (each: AuthResult) =>
       each instanceof ApiError && each.code === "invalidToken" ? invalidTokenError(each, access) : each;
     return result instanceof Promise ? result.then(named) : named(result);
@@ -104,7 +105,9 @@ export class Authenticator {
   #authenticateToken(token: string, credentials: string, headers: Headers): AuthResult | Promise<AuthResult> {
     if (token.length > tokenCharsMax) return tooLong;
     if (this.#jwts !== undefined && isJwt(token)) return this.#jwts.verify(token);
-    return token68.test(token) ? this.#tokens.lookup(token, credentials, hasLongBody(headers)) : unknownToken;
+    return token68.test(token)
+      ? this.#tokens.callerByToken(token, credentials, hasLongBody(headers))
+      : unknownToken;
   }
 }
 

@@ -14,8 +14,11 @@ import { activeUntil, hashToken } from "./token.ts";
 /** The interval of reads. Changes are promised to take effect within 2 seconds. */
 const readIntervalMs = 1_000;
 
-/** Unknown tokens have the store read, so that a new one works at once, but at this pause. */
-const lookPauseMs = 50;
+/**
+ * The pause between two reads for unknown tokens. A request with an unknown token has the tokens
+ * read again, so that a new token works at once.
+ */
+const unknownTokenPauseMs = 50;
 
 /**
  * Requests that wait for such a read, and how long. One with a long body holds what arrives of it.
@@ -56,10 +59,13 @@ export class TokenCache {
   readonly #byCredentials = new Map<string, CachedToken>();
   /** Undefined if the tokens must be read, whatever their version. */
   #version: number | undefined;
-  readonly #reads = new CoalescedWork(() => this.#read());
+  readonly #sharedRead = new CoalescedWork(() => this.#readTokens());
   #hasFailed = false;
-  /** The change that `reload` is making; lookups of unknown tokens wait for it. */
-  #change: Promise<unknown> = Promise.resolve();
+  /**
+   * The change that `readAfter` was called with last; unknown tokens wait for it. Only one is held:
+   * a second change takes the place of one that is still under way.
+   */
+  #latestChange: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   readonly #readIntervalMs: number;
   #timer: Timer | undefined;
@@ -80,9 +86,9 @@ export class TokenCache {
 
   /** Reads the tokens, and again each second until `stop`. Rejects if they cannot be read. */
   async start(): Promise<void> {
-    await this.#reads.run(0);
+    await this.#sharedRead.run(0);
     this.#timer = setInterval(() => {
-      this.#reads.run(0).then(
+      this.#sharedRead.run(0).then(
         () => this.#recordOnceAMinute(),
         // The read has reported it.
         () => undefined,
@@ -93,7 +99,7 @@ export class TokenCache {
   /** Stops reading, and writes the last uses; resolves when no call to the store is running. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await Promise.all([this.#reads.settled(), this.#recording]);
+    await Promise.all([this.#sharedRead.settled(), this.#recording]);
     await this.#recordUses(Number.NEGATIVE_INFINITY);
   }
 
@@ -101,44 +107,44 @@ export class TokenCache {
    * Reads the tokens after a change, which is effective when it resolves. Unknown tokens wait for
    * it. Rejects with the error of the change, or if they cannot be read.
    */
-  async reload(change: Promise<unknown> = Promise.resolve()): Promise<void> {
-    this.#change = change.catch(() => undefined);
+  async readAfter(change: Promise<unknown> = Promise.resolve()): Promise<void> {
+    this.#latestChange = change.catch(() => undefined);
     await change;
-    await this.#reads.run(0);
+    await this.#sharedRead.run(0);
   }
 
   /** The caller of an active token that was looked up with these credentials before. */
-  recall(credentials: string): Caller | undefined {
-    return this.#use(this.#byCredentials.get(credentials));
+  callerByCredentials(credentials: string): Caller | undefined {
+    return this.#callerIfActive(this.#byCredentials.get(credentials));
   }
 
   /**
    * The caller of an active token, else `unknownToken`; `unavailable` if the store is unreachable.
    * Returns a promise only for a token that is unknown, and not for each of those.
    *
-   * @param credentials the Authorization field that the token was sent in, for `recall`.
+   * @param credentials the field that the token was sent in, for `callerByCredentials`.
    * @param hasLongBody whether the request keeps memory busy while it waits.
    */
-  lookup(token: string, credentials = token, hasLongBody = false): AuthResult | Promise<AuthResult> {
+  callerByToken(token: string, credentials = token, hasLongBody = false): AuthResult | Promise<AuthResult> {
     const hash = hashToken(token);
     const cached = this.#byHash.get(hash);
-    const caller = this.#use(cached);
-    if (cached === undefined || caller === undefined) return this.#lookupInStore(hash, hasLongBody);
+    const caller = this.#callerIfActive(cached);
+    if (cached === undefined || caller === undefined) return this.#callerAfterRead(hash, hasLongBody);
     if (this.#byCredentials.size === credentialsMax) this.#byCredentials.clear();
     this.#byCredentials.set(credentials, cached);
     return caller;
   }
 
-  #lookupInStore(hash: string, hasLongBody: boolean): AuthResult | Promise<AuthResult> {
+  #callerAfterRead(hash: string, hasLongBody: boolean): AuthResult | Promise<AuthResult> {
     if (this.#hasFailed) return storeUnavailable;
     const max = hasLongBody ? waitingWithLongBodyMax : waitingMax;
-    return this.#waiting < max ? this.#look(hash) : tooManyUnknown;
+    return this.#waiting < max ? this.#waitForRead(hash) : tooManyUnknown;
   }
 
-  async #look(hash: string): Promise<AuthResult> {
+  async #waitForRead(hash: string): Promise<AuthResult> {
     this.#waiting++;
     try {
-      const read = this.#change.then(() => this.#reads.run(lookPauseMs));
+      const read = this.#latestChange.then(() => this.#sharedRead.run(unknownTokenPauseMs));
       await withinTime(read, waitMsMax, "the store");
     } catch (error) {
       // Only a read that takes too long has not reported its failure.
@@ -147,11 +153,14 @@ export class TokenCache {
     } finally {
       this.#waiting--;
     }
-    return this.#use(this.#byHash.get(hash)) ?? unknownToken;
+    return this.#callerIfActive(this.#byHash.get(hash)) ?? unknownToken;
   }
 
-  /** The caller of an active token. Recording a use is one assignment; the store is not touched. */
-  #use(cached: CachedToken | undefined): Caller | undefined {
+  /**
+   * The caller of a token, if it is active. Recording the use is one assignment; the store is not
+   * touched.
+   */
+  #callerIfActive(cached: CachedToken | undefined): Caller | undefined {
     if (cached === undefined) return undefined;
     const now = this.#now();
     if (now >= cached.activeUntil) return undefined;
@@ -160,7 +169,7 @@ export class TokenCache {
   }
 
   /** One at a time, so that an earlier result never replaces a later one. */
-  async #read(): Promise<void> {
+  async #readTokens(): Promise<void> {
     try {
       const read = await this.#store.readUnlessVersion(this.#version);
       this.#hasFailed = false;

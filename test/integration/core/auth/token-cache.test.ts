@@ -96,43 +96,43 @@ test("a known token is accepted without a promise, by its credentials too, until
   await using fixture = await TestCache.open(manual);
   const token = await fixture.issue("ci", noon + 1_000);
   await fixture.cache.start();
-  expect(fixture.cache.recall(`Bearer ${token}`)).toBeUndefined();
-  const caller = fixture.cache.lookup(token, `Bearer ${token}`);
+  expect(fixture.cache.callerByCredentials(`Bearer ${token}`)).toBeUndefined();
+  const caller = fixture.cache.callerByToken(token, `Bearer ${token}`);
   expect(caller).toMatchObject({ name: "ci", key: hashToken(token), creator: expect.any(Number) });
-  expect(fixture.cache.recall(`Bearer ${token}`)).toBe(caller as never);
+  expect(fixture.cache.callerByCredentials(`Bearer ${token}`)).toBe(caller as never);
   fixture.now = noon + 1_000;
-  expect(fixture.cache.recall(`Bearer ${token}`)).toBeUndefined();
-  expect(await fixture.cache.lookup(token)).toBe(unknownToken);
+  expect(fixture.cache.callerByCredentials(`Bearer ${token}`)).toBeUndefined();
+  expect(await fixture.cache.callerByToken(token)).toBe(unknownToken);
   fixture.now = noon;
-  expect(fixture.cache.lookup(token)).toBe(caller as never);
+  expect(fixture.cache.callerByToken(token)).toBe(caller as never);
 });
 
 test("changes in the store are effective with the next read, and one without changes reads no tokens", async () => {
   await using fixture = await TestCache.open();
   const [kept, revoked] = [await fixture.issue("kept"), await fixture.issue("revoked")];
   await fixture.cache.start();
-  await fixture.cache.lookup(revoked, "credentials");
+  await fixture.cache.callerByToken(revoked, "credentials");
   await fixture.stored.revoke("revoked", noon);
   await fixture.aRead();
-  expect(fixture.cache.recall("credentials")).toBeUndefined();
-  expect(await fixture.cache.lookup(revoked)).toBe(unknownToken);
-  expect(await fixture.cache.lookup(kept)).toMatchObject({ name: "kept" });
+  expect(fixture.cache.callerByCredentials("credentials")).toBeUndefined();
+  expect(await fixture.cache.callerByToken(revoked)).toBe(unknownToken);
+  expect(await fixture.cache.callerByToken(kept)).toMatchObject({ name: "kept" });
   const version = fixture.sql.query("SELECT version FROM token_version").values()[0]?.[0] as number;
   expect(await fixture.stored.readUnlessVersion(version)).toBeUndefined();
   const issued = await fixture.issue("new");
   await fixture.aRead();
-  expect(fixture.cache.lookup(issued)).toMatchObject({ name: "new" });
+  expect(fixture.cache.callerByToken(issued)).toMatchObject({ name: "new" });
 });
 
 test("unknown tokens share reads of the store, with a pause between two, and a new token works at once", async () => {
   await using fixture = await TestCache.open(manual);
   await fixture.cache.start();
   const first = await fixture.issue("first");
-  expect(await fixture.cache.lookup(first)).toMatchObject({ name: "first" });
+  expect(await fixture.cache.callerByToken(first)).toMatchObject({ name: "first" });
   const second = await fixture.issue("second");
   const reads = fixture.stored.reads;
-  const strangers = Array.from({ length: 50 }, (_, index) => fixture.cache.lookup(`pst_${index}`));
-  expect(await fixture.cache.lookup(second)).toMatchObject({ name: "second" });
+  const strangers = Array.from({ length: 50 }, (_, index) => fixture.cache.callerByToken(`pst_${index}`));
+  expect(await fixture.cache.callerByToken(second)).toMatchObject({ name: "second" });
   for (const result of await Promise.all(strangers)) expect(result).toBe(unknownToken);
   expect(fixture.stored.reads).toBe(reads + 1);
 });
@@ -143,9 +143,12 @@ test("of unknown tokens during a read 1,024 wait for it, with long bodies 64, an
   const token = await fixture.issue("ci");
   const gate = Promise.withResolvers<void>();
   fixture.stored.gate = gate.promise;
-  const withLongBody = Array.from({ length: 65 }, () => fixture.cache.lookup(token, token, true));
+  const withLongBody = Array.from({ length: 65 }, () => fixture.cache.callerByToken(token, token, true));
   expect(withLongBody.filter((lookup) => lookup instanceof Promise)).toHaveLength(64);
-  const lookups = [...withLongBody, ...Array.from({ length: 1_100 }, () => fixture.cache.lookup(token))];
+  const lookups = [
+    ...withLongBody,
+    ...Array.from({ length: 1_100 }, () => fixture.cache.callerByToken(token)),
+  ];
   expect(lookups.filter((lookup) => lookup instanceof Promise)).toHaveLength(1_024);
   for (const refused of [withLongBody[64], lookups.at(-1)])
     expect(refused).toMatchObject({ code: "unavailable", details: { retryAfterSeconds: 1 } });
@@ -160,21 +163,21 @@ test("while the store is away known tokens stay accepted, and unknown ones are u
   fixture.sql.run("ALTER TABLE token_version RENAME TO away");
   await eventually("a failed read", () => fixture.failures.length > 0);
   expect(fixture.failures[0]).toStartWith("tokenReloadFailed: ");
-  expect(fixture.cache.lookup(token)).toMatchObject({ name: "ci" });
-  expect(await fixture.cache.lookup("pst_unknown")).toMatchObject({ code: "unavailable" });
+  expect(fixture.cache.callerByToken(token)).toMatchObject({ name: "ci" });
+  expect(await fixture.cache.callerByToken("pst_unknown")).toMatchObject({ code: "unavailable" });
   fixture.sql.run("ALTER TABLE away RENAME TO token_version");
   await fixture.aRead();
-  expect(await fixture.cache.lookup("pst_unknown")).toBe(unknownToken);
+  expect(await fixture.cache.callerByToken("pst_unknown")).toBe(unknownToken);
 });
 
 test("a read that fails is reported once, however many unknown tokens wait for it", async () => {
   await using fixture = await TestCache.open(manual);
   await fixture.cache.start();
   fixture.sql.run("ALTER TABLE token_version RENAME TO away");
-  const lookups = Array.from({ length: 100 }, (_, index) => fixture.cache.lookup(`pst_${index}`));
+  const lookups = Array.from({ length: 100 }, (_, index) => fixture.cache.callerByToken(`pst_${index}`));
   for (const result of await Promise.all(lookups)) expect(result).toMatchObject({ code: "unavailable" });
   expect(fixture.failures).toEqual([expect.stringMatching(/^tokenReloadFailed: .*token_version/)]);
-  expect(await fixture.cache.reload().catch(() => "rejected")).toBe("rejected");
+  expect(await fixture.cache.readAfter().catch(() => "rejected")).toBe("rejected");
   expect(fixture.failures).toHaveLength(2);
 });
 
@@ -183,12 +186,12 @@ test("unknown tokens wait for a change that is under way, and a failed one is re
   await fixture.cache.start();
   const { token, record } = makeToken({ name: "first", expiresAt: null }, { now: noon, randomBytes });
   const printed = Promise.withResolvers<void>();
-  const changing = fixture.cache.reload(printed.promise.then(() => fixture.stored.add(record)));
-  const lookup = fixture.cache.lookup(token);
+  const changing = fixture.cache.readAfter(printed.promise.then(() => fixture.stored.add(record)));
+  const lookup = fixture.cache.callerByToken(token);
   printed.resolve();
   expect(await lookup).toMatchObject({ name: "first" });
   await changing;
-  const failed = fixture.cache.reload(Promise.reject(new Error("broken")));
+  const failed = fixture.cache.readAfter(Promise.reject(new Error("broken")));
   expect(await failed.catch((error) => error.message)).toBe("broken");
 });
 
@@ -204,7 +207,7 @@ test("the last use is stored once a minute, to the minute, and when the server s
   await fixture.cache.start();
   for (const seconds of [1, 20, 59]) {
     fixture.now = noon + seconds * 1_000;
-    await fixture.cache.lookup(token);
+    await fixture.cache.callerByToken(token);
   }
   expect(await fixture.lastUses()).toEqual({ used: undefined, unused: undefined, revoked: undefined });
   // The tokens are read again meanwhile.
@@ -216,7 +219,7 @@ test("the last use is stored once a minute, to the minute, and when the server s
   fixture.now = noon + 2 * minute;
   await fixture.aRead();
   expect(fixture.sql.query("SELECT count(*) FROM writes").values()).toEqual([[1]]);
-  await fixture.cache.lookup(token);
+  await fixture.cache.callerByToken(token);
   await fixture.cache.stop();
   expect(await fixture.lastUses()).toEqual({ used: 2, unused: undefined, revoked: undefined });
 });
@@ -241,6 +244,6 @@ test("a clock that is a year ahead or behind removes nothing: tokens are the sam
   }
   fixture.now = noon;
   await fixture.cache.start();
-  for (const token of tokens) expect(await fixture.cache.lookup(token)).not.toBe(unknownToken);
+  for (const token of tokens) expect(await fixture.cache.callerByToken(token)).not.toBe(unknownToken);
   expect(await fixture.stored.list()).toEqual(stored);
 });
