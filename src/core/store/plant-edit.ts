@@ -7,17 +7,28 @@ import type { SqlStatement, SqlValue } from "./sql-connection.ts";
 import type { SqlWork } from "./sql-work.ts";
 
 /** A change or a deletion of one plant, or the creation of one that is not there. */
-export interface PlantEdit {
+export type PlantEdit = ConditionalEdit | UnconditionalDeletion;
+
+/** An edit that is made only if the expected plant is stored. */
+interface ConditionalEdit {
   readonly id: PlantId;
-  /**
-   * The plant that must be stored; otherwise the edit is not made. "any" stands for any plant, and
-   * undefined for none.
-   */
-  readonly expected: Values | "any" | undefined;
+  /** Undefined if no plant must be stored. */
+  readonly expected: Values | undefined;
   /** Undefined to delete the plant. */
   readonly replacement: Values | undefined;
   /** Required where nothing is stored. */
   readonly creation?: Creation;
+}
+
+/**
+ * A deletion of whatever plant is stored. Only a deletion can do without an expected plant: it
+ * returns the row that it deletes, for the history, and a change returns the row after it.
+ */
+interface UnconditionalDeletion {
+  readonly id: PlantId;
+  readonly expected: "any";
+  readonly replacement: undefined;
+  readonly creation?: undefined;
 }
 
 /** When and by whom a plant was created, as the columns of a row have it. */
