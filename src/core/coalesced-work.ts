@@ -1,6 +1,6 @@
 // Work whose result is shared by all calls that were made before it started.
 
-/** The pause between two runs, unless a call names another one. */
+/** The pause between two runs, unless a call passes another one. */
 const defaultPauseMs = 100;
 
 export class CoalescedWork<Result> {
@@ -14,8 +14,11 @@ export class CoalescedWork<Result> {
   }
 
   /**
-   * The result of a run that starts after this call, and after a pause since the last run, which the
-   * first of the calls that share it names.
+   * Returns the result of a run that starts after this call. Calls that are made before it starts
+   * share it.
+   *
+   * @param pauseMs the least time since the end of the last run. For calls that share a run, the
+   *   pause of the first one applies.
    */
   run(pauseMs = defaultPauseMs): Promise<Result> {
     this.#next ??= this.#runAfter(this.#last, pauseMs);

@@ -14,7 +14,10 @@ export interface Caller {
   creator: number | undefined;
 }
 
-/** Every client of operations that need no token, as an issuer's subject so that no token is it. */
+/**
+ * The caller of all requests without a token, where the operation needs none. It has an issuer, so
+ * that a token named "anonymous" is a different creator.
+ */
 export const anonymous: Omit<Caller, "creator"> = {
   key: "anonymous",
   name: "anonymous",

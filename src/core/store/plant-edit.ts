@@ -77,7 +77,8 @@ export function* editWork(
   collation = "",
 ): SqlWork<EditOutcome[]> {
   const editedAt = Date.now();
-  // Sorted by id: two transactions that edit the same plants then wait for each other.
+  // Sorted by id, so that two transactions lock the same plants in the same order and cannot
+  // deadlock.
   const inOrder = [...edits.entries()].toSorted(
     ([, { id: one }], [, { id: other }]) => Number(one > other) - Number(one < other),
   );
