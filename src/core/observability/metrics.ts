@@ -108,7 +108,7 @@ export class Metrics {
         "Time that the store took to commit a batch.",
         this.#commitSeconds,
       ),
-      histogram("plantstore_batch_plants", "Plants in a batch.", this.#batchPlants),
+      histogram("plantstore_batch_plants", "Plants in a committed batch.", this.#batchPlants),
       counter(
         "plantstore_store_failures_total",
         "Failed commits, operations and token reads of the store.",

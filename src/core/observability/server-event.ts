@@ -36,7 +36,10 @@ export class ServerEvents {
   };
 }
 
-/** The store has returned the outcomes of a batch; emitted before any response to its plants. */
+/**
+ * The store has committed a batch; emitted before any response to its plants. Not emitted if none of
+ * them could be committed: its time would be that of retries, not of a commit.
+ */
 export interface BatchCommitted {
   readonly kind: "batchCommitted";
   readonly plants: number;

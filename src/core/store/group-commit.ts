@@ -61,7 +61,6 @@ export interface GroupCommitLimits extends QueueLimits {
 /** The clock and the events that a queue needs. */
 export interface QueueContext {
   readonly now: Clock;
-  /** Called with each batch that is committed, before its creates are settled. */
   readonly emit: Emit;
   /** Calls `start`, which starts a batch, now or soon; at the end of the tick by default. */
   readonly schedule?: (start: () => void) => void;
@@ -222,8 +221,10 @@ export class GroupCommit implements CreateQueue {
       });
       if (outcomes.length !== batch.length)
         throw new Error(`The engine returned ${outcomes.length} outcomes for ${batch.length} plants`);
-      const endedAt = this.#context.now();
-      this.#context.emit({ kind: "batchCommitted", plants: batch.length, startedAt, endedAt });
+      if (outcomes.some(isAvailable)) {
+        const endedAt = this.#context.now();
+        this.#context.emit({ kind: "batchCommitted", plants: batch.length, startedAt, endedAt });
+      }
       for (let index = 0; index < batch.length; index++)
         (batch[index] as PendingCreate).settle(outcomes[index] as Outcome);
     } catch (error) {
@@ -240,6 +241,10 @@ export class GroupCommit implements CreateQueue {
   #resolveIfIdle(): void {
     if (this.#isClosed && this.#batchesInFlight === 0 && this.#queue.length === 0) this.#idle.resolve();
   }
+}
+
+function isAvailable(outcome: Outcome): boolean {
+  return outcome !== "unavailable";
 }
 
 /** A store as a server uses it. */

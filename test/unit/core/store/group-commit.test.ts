@@ -122,6 +122,17 @@ test("each batch that is committed is emitted once, before any create of it reso
   ]);
 });
 
+test("a batch of which nothing could be committed is not emitted, and one of which some could is", async () => {
+  const emitted: unknown[] = [];
+  const { engine, commit } = start({}, { emit: (event) => emitted.push(event) });
+  const creates = [1, 2, 3].map((id) => create(commit, plant(id)));
+  await engine.end("unavailable");
+  expect(await creates[0]).toBe("unavailable");
+  await engine.end("unavailable", "created");
+  expect(await Promise.all(creates.slice(1))).toEqual(["unavailable", "created"]);
+  expect(emitted).toEqual([{ kind: "batchCommitted", plants: 2, startedAt: 0, endedAt: 0 }]);
+});
+
 test("a long plant counts as several, for the queue and for its caller, until its batch starts", async () => {
   const { engine, commit } = start({ queuePlantsMax: 80 });
   void create(commit, plant(0), "one");
