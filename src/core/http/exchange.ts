@@ -16,6 +16,9 @@ import { requestIdOf, traceIdOf } from "./request-id.ts";
 import { errorResponse, plantResponse } from "./responses.ts";
 import type { TickBudget } from "./tick-budget.ts";
 
+/** The status that nginx logs for a client that has left; HTTP has none. */
+const clientClosedRequest = 499;
+
 /** The route of a request, as far as the log, metrics and traces need it. */
 export interface RequestRoute {
   readonly method: string;
@@ -154,9 +157,9 @@ export class Exchange implements PendingCreate, BodyOwner {
   abort(): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    this.#complete(500, "clientAborted", undefined);
+    this.#complete(clientClosedRequest, "clientAborted", undefined);
     // Nobody receives it.
-    this.#send(errorResponse(this.#shared.contract.errorShape, internalError(), this.requestId));
+    this.#send(new Response(null, { status: clientClosedRequest }));
   }
 
   #accept(outcome: "created" | "unchanged"): void {

@@ -162,7 +162,7 @@ test.each([
   },
 );
 
-test("a request whose client aborts is recorded as aborted, and is not an internal error", async () => {
+test("a request whose client aborts is recorded as aborted, with the status of nginx, and is not an internal error", async () => {
   const { handler, events } = handlerWith("created");
   const abort = new AbortController();
   const body = new ReadableStream({
@@ -179,7 +179,7 @@ test("a request whose client aborts is recorded as aborted, and is not an intern
   });
   await handler(sent, context);
   expect(events).toMatchObject([
-    { kind: "requestCompleted", request: { result: "clientAborted", caller: "gardener" } },
+    { kind: "requestCompleted", request: { status: 499, result: "clientAborted", caller: "gardener" } },
   ]);
 });
 
