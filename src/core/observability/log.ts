@@ -20,8 +20,14 @@ export interface LogOptions {
   readonly output?: LogOutput | undefined;
 }
 
-/** A warning or an error with the same message is logged at most once in this time. */
+/**
+ * A warning is logged at most once in this time, and so is an internal error with the same message:
+ * the response to each has promised that the log has the details.
+ */
 const throttledIntervalMs = 10_000;
+
+/** Different internal errors in this time; further ones count as repetitions of each other. */
+const internalErrorsMax = 100;
 
 /** The buffer for a slow reader of the log; further lines are dropped. */
 const bufferedBytesMax = 2 ** 20;
@@ -34,7 +40,7 @@ export class Log {
   readonly #format: LineFormat;
   readonly #levels: readonly LogLevel[];
   readonly #accessLimiter: FixedWindowLimiter;
-  /** Keyed by the message of a line. */
+  /** Keyed by the message of a line, or by that of an internal error. */
   readonly #throttles = new Map<string, FixedWindowLimiter>();
   readonly #now: Clock;
   readonly #output: LogOutput;
@@ -76,7 +82,8 @@ export class Log {
   #logEvent(event: LoggedEvent): void {
     const { level, message, fields } = lineOf(event);
     if (!this.#levels.includes(level)) return;
-    const suppressed = level === "info" ? 0 : this.#throttle(message);
+    const key = event.kind === "internalError" ? `${message}: ${fields.error}` : message;
+    const suppressed = level === "info" ? 0 : this.#throttle(key, message);
     if (suppressed === undefined) return;
     const line = { level, message, fields: { ...fields, suppressed: suppressed || undefined } };
     this.#write(this.#format.event(line, new Date()));
@@ -86,11 +93,19 @@ export class Log {
     this.#output.stream.write(`${line}\n`);
   }
 
-  /** Returns how many lines with this message were suppressed, or undefined if this one is too. */
-  #throttle(message: string): number | undefined {
-    const limiter = this.#throttles.get(message) ?? new FixedWindowLimiter(1, throttledIntervalMs);
-    this.#throttles.set(message, limiter);
-    return limiter.tryAcquire(this.#now());
+  /**
+   * Returns how many lines with this key were suppressed, or undefined if this one is too. While
+   * there are too many keys, new ones share that of the message.
+   */
+  #throttle(key: string, message: string): number | undefined {
+    const now = this.#now();
+    if (this.#throttles.size >= internalErrorsMax)
+      for (const [known, limiter] of this.#throttles) if (limiter.isOver(now)) this.#throttles.delete(known);
+    const isNew = !this.#throttles.has(key);
+    const used = isNew && this.#throttles.size >= internalErrorsMax ? message : key;
+    const limiter = this.#throttles.get(used) ?? new FixedWindowLimiter(1, throttledIntervalMs);
+    this.#throttles.set(used, limiter);
+    return limiter.tryAcquire(now);
   }
 }
 

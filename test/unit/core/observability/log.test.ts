@@ -67,6 +67,26 @@ test("an error that repeats is logged once in ten seconds, with the number of th
   ]);
 });
 
+test("internal errors are throttled each by its own message, up to a hundred; those after share one line", () => {
+  const { log, clock, lines } = startLog();
+  const fail = (cause: string) =>
+    log.handle({ kind: "internalError", requestId: cause, error: new Error(cause) });
+  const logged = () => lines().map(({ requestId, suppressed }) => [requestId, suppressed]);
+  for (const cause of ["one", "one", "two"]) fail(cause);
+  expect(logged()).toEqual([
+    ["one", undefined],
+    ["two", undefined],
+  ]);
+  for (let count = 0; count < 1_000; count++) fail(`cause ${count}`);
+  // Two and 98 of their own, and the one that the rest share.
+  expect(lines()).toHaveLength(101);
+  log.handle({ kind: "storeUnavailable", reason: "the disk is full" });
+  expect(lines().at(-1)).toMatchObject({ level: "warn", reason: "the disk is full" });
+  clock.ms = 10_000;
+  fail("three");
+  expect(logged().at(-1)).toEqual(["three", undefined]);
+});
+
 test("a log of standard error may be ended again, as by each further signal", async () => {
   const { log } = startLog({ output: undefined });
   expect(await Promise.all([log.end(), log.end()])).toEqual([true, true]);
