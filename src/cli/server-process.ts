@@ -64,6 +64,7 @@ export class ServerProcess implements AsyncDisposable {
     );
     this.storeEvents = {
       onUnavailable: (reason) => emit({ kind: "storeUnavailable", reason }),
+      onTaskFailed: (reason) => emit({ kind: "storeTaskFailed", reason }),
       onFailed: ({ message }) => this.#exit({ kind: "storeFailed", reason: message }),
     };
   }

@@ -27,7 +27,7 @@ export async function startContractRules(source: { readonly text: string }) {
   const store = await openServerStore(
     `sqlite:${folder.file("store.db")}`,
     "create",
-    { onUnavailable: () => undefined, onFailed: () => undefined },
+    { onUnavailable: () => undefined, onTaskFailed: () => undefined, onFailed: () => undefined },
     { contract: source },
   );
   const service = resources.use(await startInProcess({ store, basePath: "", operations }));

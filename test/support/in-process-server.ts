@@ -34,6 +34,7 @@ export async function startInProcess({
     givenStore ??
     (await openServerStore(database, "create", {
       onUnavailable: (reason) => hub.emit({ kind: "storeUnavailable", reason }),
+      onTaskFailed: (reason) => hub.emit({ kind: "storeTaskFailed", reason }),
       onFailed: ({ message }) => hub.emit({ kind: "storeFailed", reason: message }),
     }));
   starting.use(store);

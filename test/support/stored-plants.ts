@@ -47,7 +47,7 @@ export function openedStore(
   onUnavailable: (reason: string) => void = unexpected,
   contract?: ContractSource,
 ): Promise<ServerStore> {
-  const events = { onUnavailable, onFailed: unexpected };
+  const events = { onUnavailable, onTaskFailed: unexpected, onFailed: unexpected };
   return openServerStore(database, "create", events, { contract });
 }
 

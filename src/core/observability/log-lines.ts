@@ -29,6 +29,8 @@ const lines: {
 } = {
   storeUnavailable: ({ reason }) =>
     line("warn", "store unavailable; creates get 503 until it can commit again", { reason }),
+  storeTaskFailed: ({ reason }) =>
+    line("warn", "the store failed at a task that creates do not wait for", { reason }),
   operationFailed: ({ operation, reason }) =>
     line("warn", "the store failed an operation", { operation, reason }),
   storeWaiting: ({ waitingFor }) => line("warn", "waiting for the store", { reason: waitingFor }),

@@ -60,6 +60,7 @@ export class Metrics {
         this.#batchPlants.add(event.plants);
         break;
       case "storeUnavailable":
+      case "storeTaskFailed":
       case "operationFailed":
       case "tokenReloadFailed":
         this.#storeFailures++;
@@ -111,7 +112,7 @@ export class Metrics {
       histogram("plantstore_batch_plants", "Plants in a committed batch.", this.#batchPlants),
       counter(
         "plantstore_store_failures_total",
-        "Failed commits, operations and token reads of the store.",
+        "Failed commits, checkpoints, operations and token reads of the store.",
         this.#storeFailures,
       ),
       counter(

@@ -6,6 +6,8 @@ export type ServerEvent =
   | { readonly kind: "requestCompleted"; readonly request: Readonly<RequestRecord> }
   | BatchCommitted
   | { readonly kind: "storeUnavailable"; readonly reason: string }
+  /** The store has failed at a task that creates do not wait for, such as a checkpoint. */
+  | { readonly kind: "storeTaskFailed"; readonly reason: string }
   /** The store has failed an operation other than the create, such as a list. */
   | { readonly kind: "operationFailed"; readonly operation: string; readonly reason: string }
   /** A wait for a store that cannot be reached has lasted 800 ms. */

@@ -105,6 +105,8 @@ export interface OpenOptions extends StoreWait {
 /** Reports of an engine to its server, apart from outcomes. */
 export interface StoreEvents {
   readonly onUnavailable: OnUnavailable;
+  /** Called with the reason whenever a task failed that creates do not wait for. */
+  readonly onTaskFailed: (reason: string) => void;
   /** The engine can serve no more calls: the server has to exit. */
   readonly onFailed: (error: Error) => void;
 }

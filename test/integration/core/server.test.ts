@@ -14,7 +14,7 @@ const plant = '{"id": 9007199254740993, "name": "Monstera deliciosa"}';
 test("a program that imports the package starts the service, and creates a plant", async () => {
   using folder = new TemporaryFolder();
   const ignore = () => undefined;
-  const reports = { onUnavailable: ignore, onFailed: ignore };
+  const reports = { onUnavailable: ignore, onTaskFailed: ignore, onFailed: ignore };
   await using store = await openServerStore(`sqlite:${folder.file("plants.db")}`, "create", reports);
   const { token, record } = makeToken({ name: "own", expiresAt: null }, { now: Date.now(), randomBytes });
   await store.tokens.add(record);

@@ -12,7 +12,7 @@ import { makeToken, randomBytes } from "./src/core/auth/token.ts";
 import { startServer } from "./src/core/server.ts";
 import { openServerStore } from "./src/core/store/open-store.ts";
 const ignore = () => undefined;
-const reports = { onUnavailable: ignore, onFailed: ignore };
+const reports = { onUnavailable: ignore, onTaskFailed: ignore, onFailed: ignore };
 await using store = await openServerStore("sqlite:plants.db", "create", reports);
 const { token, record } = makeToken({ name: "own", expiresAt: null }, { now: Date.now(), randomBytes });
 await store.tokens.add(record);

@@ -61,6 +61,6 @@ function copyIfLong(database: Database, descriptor: number): void {
     // would do all of it.
     fdatasyncSync(descriptor);
   } catch (error) {
-    notify(failureReason(error));
+    notify(`the write-ahead log grows, as it cannot be copied: ${failureReason(error)}`);
   }
 }

@@ -33,7 +33,7 @@ export class SqliteWorkerStore implements PlantStore {
   #descriptor: number | undefined;
   #checkpointsEnded: Promise<void> | undefined;
 
-  private constructor(path: string, { onUnavailable, onFailed }: StoreEvents) {
+  private constructor(path: string, { onUnavailable, onTaskFailed, onFailed }: StoreEvents) {
     this.#path = path;
     // Without an extension: what is built has JavaScript.
     this.#commitThread = new WorkerClient(new URL("./commit-worker", import.meta.url), {
@@ -48,7 +48,7 @@ export class SqliteWorkerStore implements PlantStore {
     // Started with the other one, although it opens the file later: starting takes 10 ms.
     this.#checkpointThread = new WorkerClient(new URL("./checkpoint-worker", import.meta.url), {
       name: "checkpoint",
-      onNotification: onUnavailable,
+      onNotification: onTaskFailed,
     });
     this.tokens = this.#commitThread.served.tokens;
   }
