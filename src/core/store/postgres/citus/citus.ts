@@ -2,6 +2,7 @@
 // each node that has plants. Everything but creates goes to the coordinator.
 
 import type { Contract } from "../../../contract/contract.ts";
+import type { Emit } from "../../../observability/server-event.ts";
 import type { CreateQueue, GroupCommitLimits, QueueContext, QueueLimits } from "../../group-commit.ts";
 import type { OnUnavailable } from "../../plant-store.ts";
 import type { PostgresUrl } from "../connection-url.ts";
@@ -53,6 +54,7 @@ export async function bytesOnNodes(connection: Queries): Promise<number> {
 
 class CitusQueues extends NodeQueues {
   readonly #coordinator: Coordinator;
+  readonly #emit: Emit;
   readonly #timer: Timer;
   #reading: Promise<void> | undefined;
   #isClosed = false;
@@ -60,6 +62,7 @@ class CitusQueues extends NodeQueues {
   constructor(coordinator: Coordinator, map: ShardMap, limits: GroupCommitLimits, context: QueueContext) {
     super(limits, context);
     this.#coordinator = coordinator;
+    this.#emit = context.emit;
     this.#use(map);
     this.#timer = setInterval(() => this.#refresh(), readMapMs);
   }
@@ -106,7 +109,12 @@ class CitusQueues extends NodeQueues {
     } catch (error) {
       // Nobody awaits a refresh.
       if (classifyError(error) === "internalError")
-        this.#coordinator.onUnavailable(`the shard map cannot be read: ${errorReason(error)}`);
+        this.#emit({ kind: "internalError", requestId: "citus", error });
+      else
+        this.#emit({
+          kind: "storeTaskFailed",
+          reason: `the shard map cannot be read: ${errorReason(error)}`,
+        });
     }
   }
 }
