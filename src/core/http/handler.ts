@@ -53,7 +53,8 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
 
 /**
  * Paces the responses of handlers before the service, which paces its own. A request with a route
- * passes without the promise that this takes.
+ * passes without the promise that this takes. The budget is not the service's: a request without a
+ * route may be counted by both, and would use up twice as much of a common one.
  */
 export function withTickBudget(next: Handler): Handler {
   const budget = new TickBudget();
