@@ -48,13 +48,14 @@ export interface PlantStore extends AsyncDisposable {
   /** The contract of the stored plants. */
   readonly contract: Contract;
 
-  /** How many batches it can commit at the same time. */
+  /** How many batches a group commit keeps in flight. */
   readonly batchesInFlightMax: number;
 
   /**
    * Commits a batch, and resolves once all of it is on stable storage. The outcomes are in the
    * order of the batch: of two plants with one id the first is created, and the second compared
-   * with it. Rejects only on an internal error. May be called while other batches are in flight.
+   * with it. Rejects only on an internal error. May be called while other batches are in flight,
+   * as the console's import does beside those of the group commit.
    */
   create(batch: readonly NewEntry[]): Promise<Outcome[]>;
 

@@ -36,7 +36,8 @@ export async function openStore(
     isClosed = true;
     return mayTerminate;
   };
-  // `create` is for a batch that does not fit into the memory, or comes while another one is in it.
+  // `create` is for a batch that does not fit into the memory, or comes while another one is in it:
+  // the console creates plants beside the group commit.
   const served: Pick<SqliteStore, "create" | "edit" | "assertWritable"> = store;
   return {
     store: served,
