@@ -116,7 +116,7 @@ export class ErrorExamples {
       case "tooManyRequests":
         return new ApiError(
           code,
-          "This token is over its rate of 10 creates a second; try again in 1 second.",
+          "The rate limit of 10 creates a second is exceeded; try again in 1 second.",
         );
       case "internalError":
         return internalError();

@@ -8,7 +8,7 @@ import type { CreateOutcome } from "../store/group-commit.ts";
 /** Where the id of a plant is from: its body, an Idempotency-Key, or the server. */
 export type IdSource = "body" | "key" | "server";
 
-/** The error of a plant that was not stored, or may not be. */
+/** The error of a plant that was not stored, or of which this is not known. */
 export function errorOfOutcome(
   outcome: Exclude<CreateOutcome, "created" | "unchanged">,
   contract: Contract,
@@ -28,9 +28,11 @@ export function errorOfOutcome(
       if (idSource === "server")
         return new ApiError(
           "unavailable",
-          `The store cannot be written now, and the ${one} may be stored; look before you send it again, or send an Idempotency-Key.`,
+          `The store cannot be written now, and the ${one} may have been stored; check before you send it again, or send an Idempotency-Key.`,
         );
-      return unavailable(`The store cannot be written now, and the ${one} may not be stored`);
+      return unavailable(
+        `The store cannot be written now, and it is not known whether the ${one} was stored`,
+      );
   }
 }
 

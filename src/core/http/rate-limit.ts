@@ -72,7 +72,7 @@ export class RateLimit {
   #tooManyRequests(retryAfterSeconds: number): ApiError {
     const unit = retryAfterSeconds === 1 ? "second" : "seconds";
     const message =
-      `This token is over its rate of ${this.#createsPerSecond} creates a second; ` +
+      `The rate limit of ${this.#createsPerSecond} creates a second is exceeded; ` +
       `try again in ${retryAfterSeconds} ${unit}.`;
     return new ApiError("tooManyRequests", message, { retryAfterSeconds });
   }

@@ -23,6 +23,6 @@ export function unservedOperations(contract: Contract, offered: readonly Operati
 export function notServed(contract: Contract, method: string, path: string): ApiError {
   return new ApiError(
     "notImplemented",
-    `${method} ${path} is described, but this server does not have it; use the operations of ${contract.path}.`,
+    `${method} ${path} is described in the contract, but this server does not implement it; use the operations of ${contract.path}.`,
   );
 }

@@ -95,6 +95,15 @@ export function isUpToDate({ version, source, columns }: FoundStore, contract: C
   );
 }
 
+/** The error of a store that is not up to date, and may not be migrated. */
+export function notUpToDate(store: string, wanted?: ContractSource): OperatorError {
+  return new OperatorError(
+    wanted === undefined
+      ? `${store} is not up to date; run "plantstore migrate" first`
+      : `${store} has another contract; run "plantstore migrate" with this --contract first`,
+  );
+}
+
 /** The statements that bring the tables of a version to the newest one. */
 export function migrationStatements(version: number, contract: Contract, engine: Engine): string[] {
   return migrations.slice(version).flatMap((migration) => migration(contract, engine));

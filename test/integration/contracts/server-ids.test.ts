@@ -124,8 +124,13 @@ test("a create that may be stored under an id of the server is not said to be sa
   const [unsafe, safe] = [await book({}), await book({ "Idempotency-Key": "k" })];
   // A client that obeys Retry-After would create another one.
   expect([unsafe.status, unsafe.headers.get("retry-after")]).toEqual([503, null]);
-  expect(unsafe.text).toContain("may be stored; look before you send it again, or send an Idempotency-Key");
-  expect([safe.status, safe.text]).toEqual([503, expect.stringContaining("retrying in 1 second is safe")]);
+  expect(unsafe.text).toContain(
+    "may have been stored; check before you send it again, or send an Idempotency-Key",
+  );
+  expect([safe.status, safe.text]).toEqual([
+    503,
+    expect.stringContaining("was stored; retrying in 1 second is safe"),
+  ]);
 });
 
 test("the ids of one process are in order, also of one millisecond", () => {

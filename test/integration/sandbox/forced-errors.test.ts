@@ -128,7 +128,7 @@ test("42900 equals that of a token over its rate", async () => {
     return { ...rest, headers: others };
   };
   expect(withoutDelay(forced)).toEqual(withoutDelay(real));
-  expect(JSON.parse(forced.body).message).toContain("over its rate of 2 creates a second");
+  expect(JSON.parse(forced.body).message).toContain("The rate limit of 2 creates a second is exceeded");
   expect(forced.headers.get("retry-after")).toBe("2");
   expect(forced.headers.get("ratelimit")).toBe('"token";r=0;t=2');
   expect(forced.headers.get("ratelimit-policy")).toBe(real.headers.get("ratelimit-policy") ?? "");
@@ -138,7 +138,7 @@ test("42900 without a rate is that of the example in openapi.json", async () => 
   const forced = await send(unlimited, { prefer: "code=429" });
   expect(JSON.parse(forced.body)).toEqual({
     error: 42900,
-    message: "This token is over its rate of 10 creates a second; try again in 1 second.",
+    message: "The rate limit of 10 creates a second is exceeded; try again in 1 second.",
   });
   expect(forced.headers.get("ratelimit-policy")).toBe('"token";q=10;w=1');
   expect((await send(unlimited, {})).headers.has("ratelimit")).toBe(false);

@@ -14,7 +14,7 @@ export type KnownOutcome =
   | "conflict"
   /** An error which means that this request has not stored the plant. */
   | "refused"
-  /** 503 with "may not be stored", or no response. */
+  /** 503 with "it is not known", or no response. */
   | "unknown";
 
 export class Model {

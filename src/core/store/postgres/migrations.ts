@@ -10,6 +10,7 @@ import {
   migrationStatements,
   newestVersion,
   noStore,
+  notUpToDate,
 } from "../schema.ts";
 import { chooseContract, isSameSource } from "../store-contract.ts";
 import { DatabaseError } from "./driver.ts";
@@ -40,11 +41,7 @@ export async function openSchema(
     const contract = await chooseContract(found.source, wanted);
     // Looks again: another server may have changed the contract meanwhile.
     if (isUpToDate(await primary.withRetry(findStore), contract)) return contract;
-    if (!mayMigrate) {
-      const command =
-        wanted === undefined ? '"plantstore migrate"' : '"plantstore migrate" with this --contract';
-      throw new OperatorError(`the database has another contract; run ${command} first`);
-    }
+    if (!mayMigrate) throw notUpToDate("the database", wanted);
     if (await migrate(primary, contract, found.source)) return contract;
   }
 }

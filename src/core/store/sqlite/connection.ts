@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
-import { isUpToDate, newestVersion } from "../schema.ts";
+import { isUpToDate, newestVersion, notUpToDate } from "../schema.ts";
 import { chooseContract } from "../store-contract.ts";
 import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./disk-failure.ts";
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
@@ -50,7 +50,7 @@ export async function openDatabase(
       const contract = await chooseContract(source, wanted, known);
       // Looks again: another process may have changed the contract meanwhile.
       if (!describingErrors(path, () => isUpToDate(findStore(database, path), contract))) {
-        if (mode !== "create") throw notUpToDate(path, wanted !== undefined);
+        if (mode !== "create") throw notUpToDate(path, wanted);
         if (!describingErrors(path, () => migrate(database, path, contract, source))) continue;
       }
       assertNotReplaced(path, id);
@@ -65,11 +65,6 @@ export async function openDatabase(
 /** Opens a file again that this process has open as a store. */
 export function openAgain(path: string): Database {
   return openFile(path, "existing").database;
-}
-
-function notUpToDate(path: string, hasContract: boolean): OperatorError {
-  const command = hasContract ? '"plantstore migrate" with this --contract' : '"plantstore migrate"';
-  return new OperatorError(`${path} is not up to date; run ${command} first`);
 }
 
 /** Opens a file, whose schema may be of any version. Throws an OperatorError. */
@@ -88,7 +83,7 @@ function openFile(path: string, mode: OpenMode) {
       // Waiting is done by retryWhileLocked, and checkpoints must not wait.
       database.run("PRAGMA busy_timeout = 0");
       const version = schemaVersion(database, path);
-      if (mode !== "create" && version !== newestVersion) throw notUpToDate(path, false);
+      if (mode !== "create" && version !== newestVersion) throw notUpToDate(path);
       // The next statements create the sidecar files.
       assertNotReplaced(path, id);
       makeDurable(database, path);

@@ -110,7 +110,7 @@ export class SqliteWorkerStore implements PlantStore {
     } catch (error) {
       if (!(error instanceof DiskFailureError)) throw error;
       this.#commitThread.fail(error);
-      // The server is about to exit; its last responses must say that the plant may not be stored.
+      // The server is about to exit; its last responses must not say whether a plant was stored.
       return batch.map(() => "unavailable");
     }
   }

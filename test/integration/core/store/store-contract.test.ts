@@ -52,7 +52,9 @@ for (const engine of engines)
     ])("%s are taken over", async (_, wanted, added) => {
       const database = await newStore();
       const checking = storeAt(database).open("existing", () => undefined, { contract: wanted });
-      expect(await settled(checking)).toThrow('run "plantstore migrate" with this --contract first');
+      expect(await settled(checking)).toThrow(
+        'has another contract; run "plantstore migrate" with this --contract first',
+      );
       {
         await using store = await openedStore(database, undefined, wanted);
         expect(store.contract.source).toEqual(wanted);
