@@ -7,9 +7,9 @@ import type { Contract } from "../core/contract/contract.ts";
 import { ApiError, unavailable } from "../core/contract/errors.ts";
 import { toExactJson } from "../core/contract/exact-json.ts";
 import { checkMediaType } from "../core/http/body-reader.ts";
-import type { DescribedOperation } from "../core/http/described-operation.ts";
 import type { Exchange } from "../core/http/exchange.ts";
 import type { Operation, OperationServices } from "../core/http/operation.ts";
+import type { OperationDocument } from "../core/http/operation-document.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { SharedBudget } from "../core/store/fair-share.ts";
 import type { OperationStore } from "../core/store/operation-store.ts";
@@ -28,7 +28,7 @@ export interface Reply {
 
 interface OperationOptions<Declared extends Parameters, Body>
   extends Pick<Operation, "operationId" | "method" | "path" | "access">,
-    Pick<DescribedOperation, "summary" | "responses"> {
+    Pick<OperationDocument, "summary" | "responses"> {
   readonly description?: string;
   /** Undefined if the operation has none. */
   readonly parameters?: Declared;

@@ -6,8 +6,8 @@ import { mergePatchType } from "../core/contract/described-operation.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { bodyJson, responseJson } from "../core/contract/plant.ts";
 import { withArticle } from "../core/contract/words.ts";
-import type { DescribedOperation } from "../core/http/described-operation.ts";
 import type { Operation } from "../core/http/operation.ts";
+import type { OperationDocument } from "../core/http/operation-document.ts";
 import { defineOperation, type Reply } from "./define-operation.ts";
 import { mergePlant, parsePatch, parseReplacement } from "./edit-bodies.ts";
 import { type Edited, editOne } from "./edit-one.ts";
@@ -84,7 +84,7 @@ function exampleBody(contract: Contract): object {
   return { type: "object", example: JSON.parse(bodyJson(contract, example)) };
 }
 
-function responsesOf({ words }: Contract, { successes }: EditOperation): DescribedOperation["responses"] {
+function responsesOf({ words }: Contract, { successes }: EditOperation): OperationDocument["responses"] {
   return Object.fromEntries(
     Object.entries(successes).map(([status, hasBody]) => [
       status,

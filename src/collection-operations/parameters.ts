@@ -5,7 +5,7 @@ import { ApiError } from "../core/contract/errors.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
 import { shorten } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
-import type { DescribedParameter } from "../core/http/described-operation.ts";
+import type { DescribedParameter } from "../core/http/operation-document.ts";
 
 /** A parameter whose values a handler gets. */
 export interface Parameter<Value> extends DescribedParameter {

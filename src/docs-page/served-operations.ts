@@ -5,11 +5,8 @@ import type { Plant } from "../core/contract/contract.ts";
 import { bodyJson } from "../core/contract/plant.ts";
 import { tokenField } from "../core/contract/security.ts";
 import { capitalized, withArticle } from "../core/contract/words.ts";
-import type {
-  DescribedParameters,
-  DescribedOperation as OperationDescription,
-} from "../core/http/described-operation.ts";
 import type { Operation } from "../core/http/operation.ts";
+import type { DescribedParameters, OperationDocument } from "../core/http/operation-document.ts";
 import { codeSamples } from "./code-samples.ts";
 import {
   type DescribedParameter,
@@ -83,7 +80,7 @@ function keyParameter(one: string): DescribedParameter {
 export function describeOperation(
   draft: Draft,
   responses: ServedResponses,
-  operation: Operation & { readonly described: OperationDescription },
+  operation: Operation & { readonly described: OperationDocument },
   own: AuthorOperation,
 ): object {
   const { operationId, method, path, described } = operation;

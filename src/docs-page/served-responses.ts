@@ -1,7 +1,7 @@
 // The responses of an operation as it is served: the author's, with the header fields of the server,
 // and those of the server that the author does not describe.
 
-import type { DescribedOperation } from "../core/http/described-operation.ts";
+import type { OperationDocument } from "../core/http/operation-document.ts";
 import { type DescribedResponse, jsonMedia, jsonType } from "./description.ts";
 import type { AuthorOperation, Draft } from "./draft.ts";
 import { type FailingOperation, FailureResponses } from "./failure-responses.ts";
@@ -34,7 +34,7 @@ export class ServedResponses {
   of(
     operation: FailingOperation,
     own: AuthorOperation["responses"] = {},
-    successes: DescribedOperation["responses"] = {},
+    successes: OperationDocument["responses"] = {},
   ): Responses {
     const responses: Record<string, DescribedResponse> = {};
     for (const [status, { description, headers, returns }] of Object.entries(successes))

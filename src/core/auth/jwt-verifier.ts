@@ -82,7 +82,6 @@ export class JwtVerifier {
     this.#now = now;
   }
 
-  /** Stops fetching keys. */
   stop(): void {
     this.#keys.stop();
   }

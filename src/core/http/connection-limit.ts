@@ -52,7 +52,7 @@ function openDescriptors(): number | undefined {
   try {
     return statSync("/proc/self/fd").size || undefined;
   } catch {
-    // There is no such folder.
+    // Only Linux has this folder.
     return undefined;
   }
 }

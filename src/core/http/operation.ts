@@ -9,8 +9,8 @@ import type { Access } from "../contract/security.ts";
 import type { CreateQueue } from "../store/group-commit.ts";
 import type { OperationStore } from "../store/operation-store.ts";
 import type { BodyReader } from "./body-reader.ts";
-import type { DescribedOperation } from "./described-operation.ts";
 import type { Exchange } from "./exchange.ts";
+import type { OperationDocument } from "./operation-document.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
 /** A row of the table of operations. Routes, CORS, and the errors of other paths follow from it. */
@@ -28,7 +28,7 @@ export interface Operation {
   /** How callers identify themselves; as for the create by default. */
   readonly access?: Access | undefined;
   /** The part of the interface description; undefined if openapi.yaml describes the operation. */
-  readonly described?: DescribedOperation;
+  readonly described?: OperationDocument;
   /**
    * Settles the exchange. Never rejects.
    *

@@ -33,7 +33,6 @@ export interface CreateQueue {
    */
   assertReady(): Promise<readonly string[]>;
 
-  /** The number of plants in the queue. */
   readonly queuedPlants: number;
 
   /** Whether each node of a cluster commits plants, by its name; undefined elsewhere. */

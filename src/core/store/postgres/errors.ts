@@ -46,7 +46,6 @@ const undefinedTable = "42P01";
 /** The pool's error if all of its connections stay busy; the host itself may be fine. */
 const allBusyMessage = "timeout exceeded when trying to connect";
 
-/** Whether a table does not exist. */
 export function isUndefinedTable(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === undefinedTable;
 }

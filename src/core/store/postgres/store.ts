@@ -1,4 +1,4 @@
-// The PostgreSQL engine.
+// The PostgreSQL engine: commits on the primary of its hosts, several batches at a time.
 
 import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";

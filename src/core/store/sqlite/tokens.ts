@@ -5,7 +5,6 @@ import type { SqlWork } from "../sql-work.ts";
 import { runWork } from "./sql-work.ts";
 import type { Transactions } from "./transactions.ts";
 
-/** Runs each call to the tokens. */
 type Guard = <Result>(call: () => Result) => Promise<Result>;
 
 export class SqliteTokens extends SqlTokens {

@@ -1,6 +1,6 @@
-// The description of an operation, in the terms of OpenAPI.
+// The part of the served OpenAPI document that an operation brings along.
 
-export interface DescribedOperation {
+export interface OperationDocument {
   readonly summary: string;
   readonly description: string;
   readonly parameters: DescribedParameters;
