@@ -28,7 +28,7 @@ const lines: {
   readonly [Kind in LoggedEvent["kind"]]: (event: Extract<LoggedEvent, { readonly kind: Kind }>) => LogLine;
 } = {
   storeUnavailable: ({ reason }) =>
-    line("warn", "store unavailable; creates get 503 until it can commit again", { reason }),
+    line("warn", "store unavailable; creates that it cannot commit get 503", { reason }),
   storeTaskFailed: ({ reason }) =>
     line("warn", "the store failed at a task that creates do not wait for", { reason }),
   operationFailed: ({ operation, reason }) =>
