@@ -92,9 +92,14 @@ export class BodyReader {
       : this.#readChunks(request.body, owner, bytes ?? this.#limits.bodyBytesMax);
   }
 
+  /** Stops the time-out of a body that has arrived, and keeps its memory. */
+  stopTimeout(owner: BodyOwner): void {
+    this.#timeouts.delete(owner);
+  }
+
   /** Releases the memory, and stops the time-out. Call it when the body is parsed. */
   end(owner: BodyOwner): void {
-    this.#timeouts.delete(owner);
+    this.stopTimeout(owner);
     this.memory.release(owner.callerKey, owner.reservedBytes);
     owner.reservedBytes = 0;
   }

@@ -58,6 +58,8 @@ async function createPlant(
       if (plant instanceof ApiError) return exchange.reject(plant);
       exchange.plant = plant;
       if (caller.creator === undefined) {
+        // The store may take longer than a body may take to arrive.
+        bodyReader.stopTimeout(exchange);
         const unavailable = await resolveCreator(caller);
         if (unavailable !== undefined) return exchange.reject(unavailable);
       }

@@ -1,6 +1,7 @@
 // The handler without a socket: the response to each kind of request, and its one record.
 
 import { expect, test } from "bun:test";
+import type { ResolveCreator } from "../../../../src/core/auth/creators.ts";
 import { ApiError } from "../../../../src/core/contract/errors.ts";
 import { BodyReader } from "../../../../src/core/http/body-reader.ts";
 import { withCors } from "../../../../src/core/http/cors.ts";
@@ -12,16 +13,25 @@ import { plantStore } from "../../../support/contracts.ts";
 import { nextTurn } from "../../../support/eventually.ts";
 
 const caller = { key: "gardener's key", name: "gardener", creator: 1 };
+/** The Authorization of a caller whose creator is not known yet. */
+const newcomer = "Bearer newcomer";
 const context = { ...inProcess, origin: "http://127.0.0.1:8080" };
 
 /**
  * A handler whose creates have this outcome, the plants that it creates, and the events it emits.
  */
-function handlerWith(createOutcome: CreateOutcome | Error, arrivalMsMax = 20_000) {
+function handlerWith(
+  createOutcome: CreateOutcome | Error,
+  arrivalMsMax = 20_000,
+  resolveCreator: ResolveCreator = async () => undefined,
+) {
   const created: object[] = [];
   const events: ServerEvent[] = [];
-  const authenticate = (headers: Headers) =>
-    headers.has("authorization") ? caller : new ApiError("missingToken", "No token.");
+  const authenticate = (headers: Headers) => {
+    const authorization = headers.get("authorization");
+    if (authorization === newcomer) return { ...caller, creator: undefined };
+    return authorization === null ? new ApiError("missingToken", "No token.") : caller;
+  };
   const handler = withCors(
     ["https://docs.example"],
     [createOperation(plantStore)],
@@ -32,7 +42,7 @@ function handlerWith(createOutcome: CreateOutcome | Error, arrivalMsMax = 20_000
       storeOf: undefined,
       createdAt: undefined,
       authenticator: { authenticate },
-      resolveCreator: async () => undefined,
+      resolveCreator,
       rateLimit: undefined,
       bodyReader: new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 10_000, arrivalMsMax }),
       groupCommit: {
@@ -161,6 +171,19 @@ test.each([
     expect(events).toMatchObject([{ request: { result: "requestTimeout" } }]);
   },
 );
+
+test("a body that has arrived does not time out while the store looks for its creator", async () => {
+  // As long as another body takes to time out.
+  const resolveCreator = async () => {
+    const body = new ReadableStream();
+    const silent = { method: "POST", headers: authorized, body };
+    expect((await handler(new Request("http://x/v1/plants", silent), context)).status).toBe(408);
+    return undefined;
+  };
+  const { handler, created } = handlerWith("created", 40, resolveCreator);
+  const response = await handler(create({ ...authorized, Authorization: newcomer }), context);
+  expect([response.status, created.length]).toEqual([200, 1]);
+});
 
 test("a request whose client aborts is recorded as aborted, with the status of nginx, and is not an internal error", async () => {
   const { handler, events } = handlerWith("created");
