@@ -105,7 +105,7 @@ function adviceFor(code: ErrorCode, { path, words, id }: Contract): string {
     tooManyRequests: "Wait for as many seconds as `Retry-After` says.",
     internalError: "Send it again; if that does not help, tell the operator the `X-Request-Id`.",
     notImplemented: "Use another operation.",
-    unavailable: "Wait for as many seconds as `Retry-After` says, and send it again.",
+    unavailable: `Wait for as many seconds as \`Retry-After\` says, and send it again.${id.isRequired ? "" : ` Without \`Retry-After\` the ${words.one} may be stored: look first.`}`,
   };
   return advice[code];
 }

@@ -27,7 +27,7 @@ export const errorRegistry = {
   notImplemented: { error: 50100, meaning: "The contract describes the operation, but it is not served" },
   unavailable: {
     error: 50300,
-    meaning: "Overloaded, or the store or the identity provider cannot be reached; retrying is safe",
+    meaning: "Overloaded, or the store or the identity provider cannot be reached",
   },
 } as const;
 
