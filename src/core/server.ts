@@ -190,7 +190,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     bodyReader,
     groupCommit,
     storeOf: single && offered.length > 1 ? await openOperationStore(store, single, resources) : undefined,
-    createdAt: single && returnsTime ? (id) => creationTime(single, id) : undefined,
+    readCreatedAt: single && returnsTime ? (id) => readCreatedAt(single, id) : undefined,
     basePath,
     makeRequestId,
     now,
@@ -272,11 +272,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-/** Reads when a plant was created. */
-async function creationTime(sql: SqlConnection, id: PlantId): Promise<bigint | number> {
+/** Reads when a plant was created. Rejects if it was deleted meanwhile. */
+async function readCreatedAt(sql: SqlConnection, id: PlantId): Promise<bigint> {
   const [row] = await sql.query<{ created_at: bigint }>("SELECT created_at FROM plants WHERE id = $1", [id]);
-  // The plant may have been deleted after the commit.
-  return row?.created_at ?? Date.now();
+  if (row === undefined) throw new Error(`There is no plant ${id}`);
+  return row.created_at;
 }
 
 /** Opens a listener. Throws a ListenError if the address cannot be bound. */

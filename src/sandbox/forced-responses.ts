@@ -53,7 +53,7 @@ export class ForcedResponses {
     this.#shared = {
       contract,
       itemPath: undefined,
-      createdAt: undefined,
+      readCreatedAt: undefined,
       makeRequestId: requestIdMaker(),
       tickBudget: new TickBudget(),
       now,

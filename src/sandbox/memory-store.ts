@@ -51,8 +51,8 @@ export class MemoryStore implements PlantStore {
     this.tokens = new SqlTokens({ read: run, change: run, record: run });
   }
 
-  async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
-    return this.#current.plants.create(batch);
+  async create(batch: readonly NewEntry[], createdAt = Date.now()): Promise<Outcome[]> {
+    return this.#current.plants.create(batch, createdAt);
   }
 
   async edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {

@@ -41,13 +41,7 @@ export function overloaded({ words }: Contract): ApiError {
   return unavailable(`The server is overloaded and did not store the ${words.one}`);
 }
 
-/**
- * The error of a create whose time cannot be read. The plant is stored: a second create could store
- * another one.
- */
+/** The error of a create whose plant was stored before, at a time that cannot be read. */
 export function unreadable({ words }: Contract, { id }: Plant): ApiError {
-  return new ApiError(
-    "unavailable",
-    `The ${words.one} ${id} is stored, but the time of its creation cannot be read now; do not send it again.`,
-  );
+  return unavailable(`The time at which the ${words.one} ${id} was created cannot be read now`);
 }

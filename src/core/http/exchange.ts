@@ -34,8 +34,11 @@ export interface ExchangeDependencies {
    * The path before an id, where the success of a create has a Location: RFC 9110, section 15.3.2.
    */
   readonly itemPath: string | undefined;
-  /** Reads when a plant was created; undefined where the success of a create does not say it. */
-  readonly createdAt: ((id: PlantId) => Promise<bigint | number>) | undefined;
+  /**
+   * Reads when a plant was created, and rejects if it cannot; undefined where the success of a
+   * create does not say it.
+   */
+  readonly readCreatedAt: ((id: PlantId) => Promise<bigint>) | undefined;
   /** Makes the id of a request that has none. */
   readonly makeRequestId: () => string;
   readonly tickBudget: TickBudget;
@@ -108,8 +111,8 @@ export class Exchange implements PendingCreate, BodyOwner {
   }
 
   /** Responds to a create, once it has its outcome. */
-  settle(outcome: CreateOutcome): void {
-    if (outcome === "created" || outcome === "unchanged") this.#accept(outcome);
+  settle(outcome: CreateOutcome, createdAt?: number): void {
+    if (outcome === "created" || outcome === "unchanged") this.#accept(outcome, createdAt);
     else if (outcome === "conflict" && this.onTakenId !== undefined) this.onTakenId();
     else this.reject(errorOfOutcome(outcome, this.#shared.contract, this.plant, this.idSource));
   }
@@ -162,13 +165,16 @@ export class Exchange implements PendingCreate, BodyOwner {
     this.#send(new Response(null, { status: clientClosedRequest }));
   }
 
-  #accept(outcome: "created" | "unchanged"): void {
+  #accept(outcome: "created" | "unchanged", createdAt: number | undefined): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    const { createdAt } = this.#shared;
-    if (createdAt === undefined) this.#sendPlant(outcome);
+    const { readCreatedAt } = this.#shared;
+    // A plant is unchanged under an id that the server chose if the engine lost a connection, and
+    // committed the batch, with the same time, twice.
+    if (readCreatedAt === undefined || outcome === "created" || this.idSource === "server")
+      this.#sendPlant(outcome, createdAt);
     else
-      createdAt(this.plant.id).then(
+      readCreatedAt(this.plant.id).then(
         (time) => this.#sendPlant(outcome, time),
         () => this.#sendError(unreadable(this.#shared.contract, this.plant)),
       );

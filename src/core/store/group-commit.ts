@@ -14,7 +14,8 @@ export type CreateOutcome = Outcome | "overloaded" | "closed";
 export interface PendingCreate extends NewEntry {
   /** Identifies the caller, who may fill only a share of the queue. */
   readonly callerKey: string;
-  settle(outcome: CreateOutcome): void;
+  /** @param createdAt the time that the engine got with the batch; undefined if it got none. */
+  settle(outcome: CreateOutcome, createdAt?: number): void;
   /** Called with the exception of an engine that failed. */
   fail(error: unknown): void;
 }
@@ -211,11 +212,13 @@ export class GroupCommit implements CreateQueue {
     clearTimeout(this.#holdTimer);
     this.#holdTimer = undefined;
     const startedAt = this.#context.now();
+    // Chosen here, so that the response to a create need not read it from the store.
+    const createdAt = Date.now();
     this.#batchesInFlight++;
     try {
       // The next batch starts before the responses to this one are sent: 1.03 times the creates at
       // 64 connections, for 0.94 of the processor time (12 interleaved rounds).
-      const outcomes = await this.#store.create(batch).finally(() => {
+      const outcomes = await this.#store.create(batch, createdAt).finally(() => {
         this.#batchesInFlight--;
         this.#commitQueue();
       });
@@ -226,7 +229,7 @@ export class GroupCommit implements CreateQueue {
         this.#context.emit({ kind: "batchCommitted", plants: batch.length, startedAt, endedAt });
       }
       for (let index = 0; index < batch.length; index++)
-        (batch[index] as PendingCreate).settle(outcomes[index] as Outcome);
+        (batch[index] as PendingCreate).settle(outcomes[index] as Outcome, createdAt);
     } catch (error) {
       for (const pending of batch) pending.fail(error);
     }

@@ -56,8 +56,11 @@ export interface PlantStore extends AsyncDisposable {
    * order of the batch: of two plants with one id the first is created, and the second compared
    * with it. Rejects only on an internal error. May be called while other batches are in flight,
    * as the console's import does beside those of the group commit.
+   *
+   * @param createdAt the time of creation that is stored, in milliseconds since the epoch; now by
+   *   default.
    */
-  create(batch: readonly NewEntry[]): Promise<Outcome[]>;
+  create(batch: readonly NewEntry[], createdAt?: number): Promise<Outcome[]>;
 
   /**
    * Edits at most editsMax plants, between two batches, and records each edit that it makes: all in

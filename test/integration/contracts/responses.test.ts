@@ -5,11 +5,13 @@ import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { readContract } from "../../../src/core/contract/read-contract.ts";
 import type { Description } from "../../../src/docs-page/description.ts";
-import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
+import { contractFile, sandboxOf, sendJson, tokenHeaders } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
 import { engines } from "../../support/engines.ts";
 import type { Answer } from "../../support/http.ts";
+import { startInProcess } from "../../support/in-process-server.ts";
 import { TemporaryFolder } from "../../support/server.ts";
+import { openedStore, unexpected } from "../../support/stored-plants.ts";
 
 const path = contractFile("bookings.yaml");
 const text = await Bun.file(path).text();
@@ -59,6 +61,59 @@ for (const engine of engines)
         });
     });
   });
+
+test("only a retry reads its time from the store; one that cannot be read may be retried", async () => {
+  using folder = new TemporaryFolder();
+  const store = await openedStore(`sqlite:${folder.file("bookings.db")}`, unexpected, { text });
+  const { create, openSql } = store;
+  let times = "";
+  let reads = 0;
+  store.openSql = async () => {
+    const sql = await openSql.call(store);
+    const query = sql.query.bind(sql);
+    sql.query = async (...all) => {
+      reads++;
+      if (times === "unreachable") throw new Error(times);
+      return times === "gone" ? [] : query(...all);
+    };
+    return sql;
+  };
+  await using server = await startInProcess({ store });
+  const token = await server.createToken();
+  const book = (headers: Record<string, string>) =>
+    sendJson(`${server.url}/bookings`, "POST", '{"cabin":"Beech"}', { ...tokenHeaders(token), ...headers });
+  const first = await book({ "Idempotency-Key": "k" });
+  expect([first.status, reads]).toEqual([201, 0]);
+  expect((await book({ "Idempotency-Key": "k" })).text).toBe(first.text);
+  expect(reads).toBe(1);
+  for (times of ["unreachable", "gone"]) {
+    const failed = await book({ "Idempotency-Key": "k" });
+    expect(failed.headers.get("retry-after")).toBe("1");
+    expect(failed.json).toEqual({
+      type: "urn:plantstore:error:50300",
+      title: "Overloaded, or the store or the identity provider cannot be reached",
+      status: 503,
+      detail: expect.stringMatching(
+        /^The time at which the booking \d+ was created cannot be read now; retrying in 1 second is safe\.$/,
+      ),
+    });
+  }
+  // As after a connection that was lost during a commit. Retried without a key, it would be another.
+  store.create = async (batch, createdAt) => {
+    await create.call(store, batch, createdAt);
+    await Bun.sleep(5);
+    return create.call(store, batch, createdAt);
+  };
+  const again = await book({});
+  expect(again.status).toBe(201);
+  times = "";
+  const sql = await store.openSql();
+  const rows = await sql.query<{ created_at: bigint }>("SELECT created_at FROM plants ORDER BY created_at");
+  await sql[Symbol.asyncDispose]();
+  expect(rows.map(({ created_at }) => new Date(Number(created_at)).toISOString())).toEqual(
+    [first, again].map(({ json }) => (json as { created_at: string }).created_at),
+  );
+});
 
 test("pages by offset, from 0, and whether there are more", async () => {
   using folder = new TemporaryFolder();

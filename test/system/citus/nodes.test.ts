@@ -90,9 +90,9 @@ describeCitus("Citus nodes", () => {
         const outcomes = await Promise.all([
           copying.once((pool) => {
             pool.copyFailedAt = Number.NEGATIVE_INFINITY;
-            return commitBatch(pool, plantStore, batch);
+            return commitBatch(pool, plantStore, batch, Date.now());
           }),
-          inserting.once((pool) => commitBatch(pool, plantStore, batch)),
+          inserting.once((pool) => commitBatch(pool, plantStore, batch, Date.now())),
         ]);
         expect<string[]>(outcomes.flat().toSorted()).toEqual([
           ...batch.map(() => "created"),

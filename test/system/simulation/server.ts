@@ -65,7 +65,7 @@ export class SimulatedServer {
       newId: () => 1n,
       operations: [createOperation(plantStore)],
       storeOf: undefined,
-      createdAt: undefined,
+      readCreatedAt: undefined,
       authenticator: new Authenticator(this.#tokens, undefined),
       resolveCreator: async () => undefined,
       groupCommit: this.#mutated(this.#groupCommit),

@@ -61,7 +61,7 @@ export class SqliteEnvironment {
         plants ??= new SqlitePlants(new Transactions(connection), plantStore, (reason) =>
           this.#onUnavailable(reason),
         );
-        memory.writeOutcomes(plants.create(memory.readBatch()));
+        memory.writeOutcomes(plants.create(memory.readBatch(), memory.createdAt));
         if (fsyncHasFailed) this.violations.push("the engine went on after an fsync that failed");
       } catch (error) {
         if (!(error instanceof Killed || isFailedFsync(error)))
@@ -74,8 +74,8 @@ export class SqliteEnvironment {
     return {
       batchesInFlightMax: 1,
       tokens: new SqliteTokens(new Transactions(this.#disk)),
-      create: async (batch) => {
-        memory.writeBatch(batch);
+      create: async (batch, createdAt = Date.now()) => {
+        memory.writeBatch(batch, createdAt);
         // To the worker, through the disk, and back; one call after the other.
         const before = last;
         const done = Promise.withResolvers<void>();

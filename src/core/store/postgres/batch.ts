@@ -81,15 +81,16 @@ export async function commitBatch(
   pool: HostPool,
   contract: Contract,
   batch: readonly NewEntry[],
+  createdAt: number,
   attempts = attemptsMax,
 ): Promise<Outcome[]> {
   // Two batches that lock their rows in the same order cannot deadlock.
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
   // COPY reports no conflicts: INSERT then decides row by row.
-  const isCopied = mayCopy(pool, rows.length) && (await copy(pool, contract, rows));
+  const isCopied = mayCopy(pool, rows.length) && (await copy(pool, contract, rows, createdAt));
   const inserted = isCopied
     ? rows.map(({ plant }) => plant.id)
-    : await insert(pool, pool.traits, contract, rows);
+    : await insert(pool, pool.traits, contract, rows, createdAt);
   // Avoids sets and maps of bigints, which cost as much as the COPY.
   if (inserted.length === batch.length) return batch.map(() => "created");
   const createdIds = new Set(inserted.map((id) => contract.id.type.fromColumn(id)));
@@ -105,7 +106,7 @@ export async function commitBatch(
   });
   const lost = batch.filter((_, index) => outcomes[index] === "unavailable");
   if (lost.length === 0 || attempts === 1) return outcomes;
-  const again = (await commitBatch(pool, contract, lost, attempts - 1)).values();
+  const again = (await commitBatch(pool, contract, lost, createdAt, attempts - 1)).values();
   return outcomes.map((outcome) => (outcome === "unavailable" ? (again.next().value ?? outcome) : outcome));
 }
 
@@ -131,12 +132,17 @@ function mayCopy({ traits, copyFailedAt }: HostPool, rows: number): boolean {
  * Inserts rows by COPY; false if the database reports any error, such as a single id that is stored
  * or locked, or a shard that is being split.
  */
-async function copy(pool: HostPool, contract: Contract, rows: readonly NewEntry[]): Promise<boolean> {
+async function copy(
+  pool: HostPool,
+  contract: Contract,
+  rows: readonly NewEntry[],
+  createdAt: number,
+): Promise<boolean> {
   // Two statements of one simple query are one transaction, and have one round trip. On Citus COPY
   // in no transaction would open a connection for each of the node's own shards.
   const sql = `SET LOCAL lock_timeout = ${copyLockMsMax}; COPY plants (${sqlOf(contract).columns}, created_at, creator) FROM STDIN`;
   try {
-    await pool.copy(sql, Buffer.from(toCopyText(contract, rows, Date.now())));
+    await pool.copy(sql, Buffer.from(toCopyText(contract, rows, createdAt)));
     return true;
   } catch (error) {
     if (!(error instanceof DatabaseError) || classifyError(error) === "connectionLost") throw error;
@@ -154,24 +160,29 @@ export async function insert(
   { insertMethod }: SessionTraits,
   contract: Contract,
   rows: readonly NewEntry[],
+  createdAt: number,
 ): Promise<PlantId[]> {
   const sql = sqlOf(contract);
   const rowsMax = Math.floor(parametersMax / (sql.types.length + 2));
   const created: PlantId[] = [];
   for (let start = 0; start < rows.length; start += rowsMax) {
     const part = rows.slice(start, start + rowsMax);
-    const statement = insertMethod === "values" ? valuesStatement(sql, part) : arraysStatement(sql, part);
+    const statement = (insertMethod === "values" ? valuesStatement : arraysStatement)(sql, part, createdAt);
     const { rows: ids } = await queries.query<[string]>({ ...statement, rowMode: "array" });
     for (const [id] of ids) created.push(id);
   }
   return created;
 }
 
-function arraysStatement({ contract, insertFromArrays }: BatchSql, rows: readonly NewEntry[]): Statement {
+function arraysStatement(
+  { contract, insertFromArrays }: BatchSql,
+  rows: readonly NewEntry[],
+  createdAt: number,
+): Statement {
   return {
     ...insertFromArrays,
     values: [
-      Date.now(),
+      createdAt,
       rows.map(({ plant }) => String(plant.id)),
       rows.map(({ creator }) => creator),
       ...contract.fields.map((field, index) => rows.map(({ plant }) => toText(field, plant, index))),
@@ -183,6 +194,7 @@ function arraysStatement({ contract, insertFromArrays }: BatchSql, rows: readonl
 function valuesStatement(
   { contract, insertInto, idType, types }: BatchSql,
   rows: readonly NewEntry[],
+  createdAt: number,
 ): Statement {
   const tuples = rows.map((_, row) => {
     const first = (types.length + 2) * row + 2;
@@ -194,7 +206,7 @@ function valuesStatement(
     creator,
     ...toColumns(contract, plant.values),
   ]);
-  return { text: `${insertInto} VALUES ${tuples.join(",")} ${onConflict}`, values: [Date.now(), ...values] };
+  return { text: `${insertInto} VALUES ${tuples.join(",")} ${onConflict}`, values: [createdAt, ...values] };
 }
 
 /** The parameter of a field for the rows of a batch: an array of texts, whatever its type. */

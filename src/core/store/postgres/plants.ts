@@ -13,10 +13,11 @@ export async function createPlants(
   primary: Commits,
   contract: Contract,
   batch: readonly NewEntry[],
+  createdAt: number,
   onUnavailable: OnUnavailable,
 ): Promise<Outcome[]> {
   try {
-    return await primary.withRetry((pool) => commitBatch(pool, contract, batch));
+    return await primary.withRetry((pool) => commitBatch(pool, contract, batch, createdAt));
   } catch (error) {
     if (classifyError(error) === "internalError") throw error;
     onUnavailable(errorReason(error));
@@ -33,7 +34,7 @@ export async function probe(pool: HostPool, contract: Contract): Promise<void> {
   await pool.transaction(async (connection) => {
     await connection.query("SAVEPOINT probe");
     const plant = { id, values: sampleValues(contract) };
-    await insert(connection, pool.traits, contract, [{ plant, creator: null }]);
+    await insert(connection, pool.traits, contract, [{ plant, creator: null }], Date.now());
     await connection.query("ROLLBACK TO SAVEPOINT probe");
   });
 }

@@ -68,8 +68,8 @@ export class PostgresStore implements ServerStore {
     return openNodeQueues(coordinator, limits, context).catch(rejectForOperator);
   }
 
-  create(batch: readonly NewEntry[]): Promise<Outcome[]> {
-    return createPlants(this.#primary, this.contract, batch, this.#onUnavailable);
+  create(batch: readonly NewEntry[], createdAt = Date.now()): Promise<Outcome[]> {
+    return createPlants(this.#primary, this.contract, batch, createdAt, this.#onUnavailable);
   }
 
   edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {

@@ -61,7 +61,7 @@ async function serveBatches(store: SqliteStore, batch: BatchMemory): Promise<voi
 
 async function commit(store: SqliteStore, batch: BatchMemory): Promise<void> {
   try {
-    batch.writeOutcomes(await store.create(batch.readBatch()));
+    batch.writeOutcomes(await store.create(batch.readBatch(), batch.createdAt));
   } catch (error) {
     batch.writeFailure(error);
   }

@@ -44,12 +44,10 @@ export class SqlitePlants {
    * PlantStore.create. Throws SQLite's own error if an fsync has failed; the connection must not be
    * used afterwards.
    */
-  create(batch: readonly NewEntry[]): Outcome[] {
+  create(batch: readonly NewEntry[], createdAt: number): Outcome[] {
+    const time = BigInt(createdAt);
     try {
-      return this.#transactions.run(() => {
-        const createdAt = BigInt(Date.now());
-        return batch.map((entry) => this.#insertOne(entry, createdAt));
-      });
+      return this.#transactions.run(() => batch.map((entry) => this.#insertOne(entry, time)));
     } catch (error) {
       this.#onUnavailable(failureReason(error));
       return batch.map(() => "unavailable");

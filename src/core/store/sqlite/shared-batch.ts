@@ -47,7 +47,10 @@ export const word = {
   hasFailed: 5,
 } as const;
 
-/** The place of the checkpoint thread's signals, after the words. */
+/** The place of the batch's time of creation, after the words. */
+const createdAtAt = 32;
+
+/** The place of the checkpoint thread's signals. */
 export const signalsAt = 64;
 const idsAt = 128;
 const creatorsAt = idsAt + plantsMax * BigInt64Array.BYTES_PER_ELEMENT;
@@ -64,6 +67,7 @@ export class BatchMemory {
   /** A text id follows the texts of the fields. */
   readonly #hasTextIds: boolean;
   readonly #textsPerPlant: number;
+  readonly #createdAt: Float64Array<SharedArrayBuffer>;
   readonly #ids: BigInt64Array<SharedArrayBuffer>;
   readonly #creators: Float64Array<SharedArrayBuffer>;
   readonly #lengths: Int32Array<SharedArrayBuffer>;
@@ -75,6 +79,7 @@ export class BatchMemory {
     this.#hasTextIds = contract.id.type.kind !== "integer";
     this.#textsPerPlant = contract.fields.length + (this.#hasTextIds ? 1 : 0);
     this.words = wordsOf(buffer);
+    this.#createdAt = new Float64Array(buffer, createdAtAt, 1);
     this.#ids = new BigInt64Array(buffer, idsAt, plantsMax);
     this.#creators = new Float64Array(buffer, creatorsAt, plantsMax);
     this.#lengths = new Int32Array(buffer, lengthsAt, textsMax);
@@ -97,7 +102,7 @@ export class BatchMemory {
    * All texts as one: 0.04 µs a plant to write, and 0.06 µs to read, where a text for each takes
    * 0.16 µs.
    */
-  writeBatch(batch: readonly NewEntry[]): void {
+  writeBatch(batch: readonly NewEntry[], createdAt: number): void {
     const { fields } = this.#contract;
     let text = "";
     for (let index = 0; index < batch.length; index++) {
@@ -116,7 +121,13 @@ export class BatchMemory {
       }
     }
     this.words[word.plants] = batch.length;
+    this.#createdAt[0] = createdAt;
     this.#writeText(text);
+  }
+
+  /** The time of creation of the plants of the batch. */
+  get createdAt(): number {
+    return this.#createdAt[0] as number;
   }
 
   readBatch(): NewEntry[] {
@@ -224,11 +235,11 @@ export class BatchSender {
   }
 
   /** Sends a batch that is accepted, and resolves with its outcomes. */
-  async send(batch: readonly NewEntry[]): Promise<Outcome[]> {
+  async send(batch: readonly NewEntry[], createdAt: number): Promise<Outcome[]> {
     const memory = this.#memory as BatchMemory;
     const { words } = memory;
     this.#isSending = true;
-    memory.writeBatch(batch);
+    memory.writeBatch(batch, createdAt);
     Atomics.store(words, word.isInFlight, 1);
     this.#wake();
     while (Atomics.load(words, word.isInFlight) === 1) {

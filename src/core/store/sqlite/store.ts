@@ -72,8 +72,8 @@ export class SqliteStore implements PlantStore {
     }
   }
 
-  create(batch: readonly NewEntry[]): Promise<Outcome[]> {
-    return this.#checkingDisk(() => this.#plants.create(batch));
+  create(batch: readonly NewEntry[], createdAt = Date.now()): Promise<Outcome[]> {
+    return this.#checkingDisk(() => this.#plants.create(batch, createdAt));
   }
 
   edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {

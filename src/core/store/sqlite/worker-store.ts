@@ -100,13 +100,14 @@ export class SqliteWorkerStore implements PlantStore {
     this.#checkpointsEnded = thread.served.checkpoints.run().catch(onFailed);
   }
 
-  async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
+  async create(batch: readonly NewEntry[], createdAt = Date.now()): Promise<Outcome[]> {
     try {
       if (!this.#batches.accepts(batch))
         return await this.#commitThread.served.store.create(
           batch.map(({ plant, creator }) => ({ plant, creator })),
+          createdAt,
         );
-      return await this.#batches.send(batch);
+      return await this.#batches.send(batch, createdAt);
     } catch (error) {
       if (!(error instanceof DiskFailureError)) throw error;
       this.#commitThread.fail(error);

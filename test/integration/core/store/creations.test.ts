@@ -48,6 +48,25 @@ for (const engine of engines) {
       }
     });
 
+    test("a batch has the time that comes with it, however it is committed", async () => {
+      await using place = await engine.createTestStore();
+      await using server = await openedStore(place.database);
+      // Too long for the memory that the threads of SQLite share.
+      const long = [plant({ id: 1n, name: "x".repeat(2 ** 21) })];
+      const many = Array.from({ length: 100 }, (_, id) => plant({ id: BigInt(100 + id), name: "Rosa" }));
+      const few = [
+        [plant({ id: 2n, name: "Ficus" })],
+        [plant({ id: 3n, name: "Ficus" }), plant({ id: 2n, name: "Ficus" })],
+      ];
+      await Promise.all([long, many].map((plants, index) => server.create(toEntries(plants), 1_000 + index)));
+      for (const plants of few) await server.create(toEntries(plants), 1_000 + plants.length * 10);
+      const times = new Map(
+        (await storedPlants(place.database)).map(({ id, creation }) => [id, creation?.createdAt]),
+      );
+      expect([1n, 2n, 3n].map((id) => times.get(id))).toEqual([1_000, 1_010, 1_020]);
+      expect(new Set(many.map(({ id }) => times.get(id)))).toEqual(new Set([1_001]));
+    });
+
     test("the tokens of a name have one creator", async () => {
       await using place = await engine.createTestStore();
       await using server = await openedStore(place.database);

@@ -40,7 +40,7 @@ function handlerWith(
       newId: () => 1n,
       operations: [createOperation(plantStore)],
       storeOf: undefined,
-      createdAt: undefined,
+      readCreatedAt: undefined,
       authenticator: { authenticate },
       resolveCreator,
       rateLimit: undefined,

@@ -55,9 +55,9 @@ export class CitusNode implements Commits, NodeStore {
   }
 
   /** Commits a batch. While the node is down every plant is `unavailable` at once. */
-  async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
+  async create(batch: readonly NewEntry[], createdAt = Date.now()): Promise<Outcome[]> {
     if (!this.isUp) return batch.map(() => "unavailable");
-    return createPlants(this, this.contract, batch, this.#options.onUnavailable);
+    return createPlants(this, this.contract, batch, createdAt, this.#options.onUnavailable);
   }
 
   async withRetry<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {

@@ -38,7 +38,7 @@ class Engine implements AsyncDisposable {
   }
 
   create(batch: readonly Plant[]): Promise<Outcome[]> {
-    return createPlants(this.#primary, plantStore, toEntries(batch), (reason) =>
+    return createPlants(this.#primary, plantStore, toEntries(batch), Date.now(), (reason) =>
       this.unavailable.push(reason),
     );
   }

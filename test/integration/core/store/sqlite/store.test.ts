@@ -58,17 +58,17 @@ test("on a full disk a batch that does not fit is unavailable, and one that need
   using database = (await openDatabase(folder.file("plants.db"), "create")).database;
   const reasons: string[] = [];
   const plants = new SqlitePlants(new Transactions(database), plantStore, (reason) => reasons.push(reason));
-  expect(plants.create(toEntries([plant(1n, "a")]))).toEqual(["created"]);
+  expect(plants.create(toEntries([plant(1n, "a")]), 0)).toEqual(["created"]);
   database.run("PRAGMA max_page_count = 8");
 
   const batch = toEntries([plant(3n, "c"), plant(2n, "x".repeat(100_000))]);
-  expect(plants.create(batch)).toEqual(["unavailable", "unavailable"]);
+  expect(plants.create(batch, 0)).toEqual(["unavailable", "unavailable"]);
   expect(reasons).toEqual([expect.stringContaining("SQLITE_FULL")]);
   expect(plants.get(3n)).toBeUndefined();
-  expect(plants.create(toEntries([plant(1n, "a"), plant(1n, "b")]))).toEqual(["unchanged", "conflict"]);
+  expect(plants.create(toEntries([plant(1n, "a"), plant(1n, "b")]), 0)).toEqual(["unchanged", "conflict"]);
 
   database.run("PRAGMA max_page_count = 1000");
-  expect(plants.create(batch)).toEqual(["created", "created"]);
+  expect(plants.create(batch, 0)).toEqual(["created", "created"]);
 });
 
 test("while another process holds the write lock, plants are unavailable", async () => {
@@ -79,11 +79,11 @@ test("while another process holds the write lock, plants are unavailable", async
   const plants = new SqlitePlants(new Transactions(database), plantStore, (reason) => reasons.push(reason));
   const other = new Database(path);
   other.run("BEGIN IMMEDIATE");
-  expect(plants.create(toEntries([plant(1n, "b")]))).toEqual(["unavailable"]);
+  expect(plants.create(toEntries([plant(1n, "b")]), 0)).toEqual(["unavailable"]);
   expect(reasons).toEqual([expect.stringContaining("SQLITE_BUSY")]);
   other.run("COMMIT");
   other.close();
-  expect(plants.create(toEntries([plant(1n, "a")]))).toEqual(["created"]);
+  expect(plants.create(toEntries([plant(1n, "a")]), 0)).toEqual(["created"]);
 });
 
 test("closing leaves one file, without a WAL", async () => {

@@ -35,15 +35,16 @@ function connected() {
   return { sender, receiver, commit };
 }
 
-test("a batch comes back as it was, absent and empty tags apart, and so do creators", () => {
+test("a batch comes back as it was, absent and empty tags apart, and so do creators and the time", () => {
   const { buffer } = new BatchSender();
   const [writer, reader] = [new BatchMemory(plantStore, buffer), new BatchMemory(plantStore, buffer)];
   const anyCreator = fc.option(fc.oneof(fc.nat(), fc.constantFrom(0, 1, 2 ** 31, 2 ** 53 - 1)));
   const anyEntry = fc.record({ plant: anyPlant, creator: anyCreator });
   fc.assert(
-    fc.property(fc.array(anyEntry, { maxLength: 20 }), (batch: NewEntry[]) => {
-      writer.writeBatch(batch);
+    fc.property(fc.array(anyEntry, { maxLength: 20 }), fc.maxSafeNat(), (batch: NewEntry[], createdAt) => {
+      writer.writeBatch(batch, createdAt);
       expect(reader.readBatch()).toEqual(batch);
+      expect(reader.createdAt).toBe(createdAt);
     }),
   );
 });
@@ -53,7 +54,7 @@ test("a batch is accepted if its names and tags fit, however many bytes their ch
   const name = "€".repeat(1_300);
   const batch = toEntries(Array.from({ length: 1_024 }, (_, index) => plant({ id: BigInt(index), name })));
   expect(memory.accepts(batch)).toBe(true);
-  memory.writeBatch(batch);
+  memory.writeBatch(batch, 0);
   expect(memory.readBatch()).toEqual(batch);
   expect(memory.accepts([...batch, ...toEntries([plant({ id: -1n, name: "x" })])])).toBe(false);
   expect(memory.accepts(toEntries([plant({ id: 1n, name: "x".repeat(2 ** 21) })]))).toBe(false);
@@ -65,7 +66,7 @@ test("one batch is sent at a time, and the next one when its outcomes are read",
   for (let first = 1n; first < 40n; first += 4n) {
     const batch = entriesFrom(first);
     expect(sender.accepts(batch)).toBe(true);
-    const sent = sender.send(batch);
+    const sent = sender.send(batch, 0);
     expect(sender.accepts(batch)).toBe(false);
     expect(commit()).toEqual(batch);
     expect(sender.accepts(batch)).toBe(false);
@@ -81,7 +82,7 @@ test("the words that count overflow without a batch or a message being missed", 
     words.fill(start | 0, word.wake, word.wake + 1);
     words.fill(start | 0, word.messages, word.messages + 1);
     for (let handled = start; handled < start + 5; handled++) {
-      const sent = sender.send(fourEntries);
+      const sent = sender.send(fourEntries, 0);
       expect(receiver.wait(handled)).toBe("batch");
       commit(outcomes, handled);
       expect(await sent).toEqual([...outcomes]);
@@ -93,18 +94,18 @@ test("the words that count overflow without a batch or a message being missed", 
 
 test("a batch that fails rejects with its error, and the next one is committed", async () => {
   const { sender, receiver, commit } = connected();
-  const failed = sender.send(fourEntries).catch((error) => error);
+  const failed = sender.send(fourEntries, 0).catch((error) => error);
   receiver.writeFailure(new DiskFailureError("the disk is gone: ü"));
   receiver.finish();
   expect(await failed).toEqual(new DiskFailureError("the disk is gone: ü"));
-  const sent = sender.send(fourEntries);
+  const sent = sender.send(fourEntries, 0);
   commit();
   expect(await sent).toEqual([...outcomes]);
 });
 
 test("a batch that is with a thread which fails rejects, and so does every later one", async () => {
   const { sender } = connected();
-  const sent = sender.send(fourEntries).then(String, (error) => error.message);
+  const sent = sender.send(fourEntries, 0).then(String, (error) => error.message);
   sender.fail(new Error("the thread has ended"));
   expect(await sent).toBe("the thread has ended");
   expect(sender.accepts(fourEntries)).toBe(false);
@@ -112,7 +113,7 @@ test("a batch that is with a thread which fails rejects, and so does every later
 
 test("a message wakes the receiver once, and before a batch", () => {
   const { sender, receiver } = connected();
-  void sender.send(fourEntries);
+  void sender.send(fourEntries, 0);
   sender.announceMessage();
   expect(receiver.wait(0)).toBe("message");
   expect(receiver.wait(1)).toBe("batch");
