@@ -68,7 +68,7 @@ export class Tracing {
   }
 
   handle(event: ServerEvent): void {
-    // The requests of a batch are completed before the next batch is committed.
+    // The creates of a batch are completed as soon as it is emitted, before another one is.
     if (event.kind === "batchCommitted") this.#lastCommit = event;
     else if (event.kind === "requestCompleted") this.#traceRequest(event.request);
   }
@@ -106,13 +106,13 @@ export class Tracing {
     );
     // OpenTelemetry semantic conventions for HTTP: in a server span, 4xx is not an error.
     if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
-    if (result === "created") this.#traceCommit(trace.setSpan(parent, span), startedAt, epochMs);
+    if (result === "created") this.#traceCommit(trace.setSpan(parent, span), epochMs);
     span.end(epochMs + endedAt);
   }
 
-  #traceCommit(parent: Context, requestStartedAt: number, epochMs: number): void {
+  #traceCommit(parent: Context, epochMs: number): void {
     const commit = this.#lastCommit;
-    if (commit === undefined || commit.startedAt < requestStartedAt) return;
+    if (commit === undefined) return;
     const attributes = { "plantstore.batch_plants": commit.plants };
     this.#tracer
       .startSpan("commit", { startTime: epochMs + commit.startedAt, attributes }, parent)

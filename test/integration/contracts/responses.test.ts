@@ -115,6 +115,26 @@ test("only a retry reads its time from the store; one that cannot be read may be
   );
 });
 
+test("creates are completed with their batch, so that a trace has its commit", async () => {
+  using folder = new TemporaryFolder();
+  const store = await openedStore(`sqlite:${folder.file("bookings.db")}`, unexpected, { text });
+  await using server = await startInProcess({ store });
+  const token = await server.createToken();
+  const book = () => sendJson(`${server.url}/bookings`, "POST", '{"cabin":"Beech"}', tokenHeaders(token));
+  const bookSome = async () => {
+    for (let count = 0; count < 20; count++) await book();
+  };
+  await Promise.all(Array.from({ length: 10 }, bookSome));
+  let open = 0;
+  for (const event of server.events) {
+    if (event.kind === "requestCompleted") open--;
+    if (event.kind !== "batchCommitted") continue;
+    expect(open).toBe(0);
+    open = event.plants;
+  }
+  expect(open).toBe(0);
+});
+
 test("pages by offset, from 0, and whether there are more", async () => {
   using folder = new TemporaryFolder();
   const offset = text
