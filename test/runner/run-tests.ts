@@ -39,6 +39,7 @@ const enginesFolders = [
   "./test/integration/core/http/properties.test.ts",
   "./test/integration/console/plant-search.test.ts",
   "./test/integration/core/store/probe.test.ts",
+  "./test/integration/core/store/store-contract.test.ts",
   "./test/integration/core/store/tokens.test.ts",
   "./test/integration/operations/",
   "./test/system/crash/",

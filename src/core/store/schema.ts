@@ -7,10 +7,13 @@ import { isSameSource } from "./store-contract.ts";
 
 type Engine = "sqlite" | "postgres";
 
-/** SQL that differs between the engines: the type int8, and the options of a table. */
+/**
+ * SQL that differs between the engines: the type int8, the options of a table, and the function that
+ * finds a text in another.
+ */
 const dialects = {
-  sqlite: { int8: "integer", strict: "STRICT", withoutRowid: "STRICT, WITHOUT ROWID" },
-  postgres: { int8: "bigint", strict: "", withoutRowid: "" },
+  sqlite: { int8: "integer", strict: "STRICT", withoutRowid: "STRICT, WITHOUT ROWID", find: "instr" },
+  postgres: { int8: "bigint", strict: "", withoutRowid: "", find: "strpos" },
 } as const;
 
 /**
@@ -123,6 +126,40 @@ function columnDefinitions({ fields }: Contract, engine: Engine): string {
   return fields.map((field) => definition(field, engine)).join(", ");
 }
 
+/** A query that finds no row in a store that can have a field, and the error if it finds one. */
+interface FieldCheck {
+  readonly sql: string;
+  readonly error: OperatorError;
+}
+
+/**
+ * The checks of fields that the store's contract does not have, and whose columns exist: an earlier
+ * contract had them, with restrictions that are no longer known. Their values may be in the table,
+ * and in the history of plants that are gone.
+ */
+export function fieldChecks(
+  added: readonly Field[],
+  engine: Engine,
+  columns: ReadonlyMap<string, string>,
+): FieldCheck[] {
+  const { find } = dialects[engine];
+  return added
+    .filter(({ columnName }) => columns.has(columnName))
+    .flatMap(({ name, jsonName, column }) => {
+      const member = literal(jsonName, engine);
+      const error = new OperatorError(
+        `the store or its history has values of "${name}" from an earlier contract, which this one might not accept; give the field another name`,
+      );
+      return [
+        { sql: `SELECT 1 FROM plants WHERE ${column} IS NOT NULL LIMIT 1`, error },
+        {
+          sql: `SELECT 1 FROM edits WHERE ${find}(before, ${member}) > 0 OR ${find}(after, ${member}) > 0 LIMIT 1`,
+          error,
+        },
+      ];
+    });
+}
+
 /**
  * The statements that bring the table to the fields of a contract. A field that is gone keeps its
  * column.
@@ -144,7 +181,7 @@ export function columnStatements(
       ];
     if (existing !== type.column[engine].toLowerCase())
       throw new OperatorError(
-        `the store has values of "${name}" as ${existing} from an earlier contract, which would be ${type.expected}; give the field another name`,
+        `the store has a column of ${existing} for "${name}" from an earlier contract, which would be ${type.expected}; give the field another name`,
       );
     return isRequired && value !== undefined
       ? [`UPDATE plants SET ${column} = ${value} WHERE ${column} IS NULL`]

@@ -1,8 +1,14 @@
 // The contract of a store: it is written into the store when that is created, and read there.
 
-import type { Contract, ContractSource } from "../contract/contract.ts";
+import type { Contract, ContractSource, Field } from "../contract/contract.ts";
 import { plantStoreSource } from "../contract/default-contract.ts";
 import { OperatorError } from "../operator-error.ts";
+
+interface ChosenContract {
+  readonly contract: Contract;
+  /** The fields that the store's own contract does not have. */
+  readonly added: readonly Field[];
+}
 
 /**
  * The contract to open a store with: the one that is wanted, if the store can take it over, or else
@@ -15,13 +21,14 @@ export async function chooseContract(
   own: ContractSource | undefined,
   wanted: ContractSource | undefined,
   known?: Contract,
-): Promise<Contract> {
+): Promise<ChosenContract> {
   const isUnchanged = wanted === undefined || own === undefined || isSameSource(own, wanted);
   const chosen = wanted ?? own ?? plantStoreSource;
-  if (isUnchanged && known !== undefined && isSameSource(known.source, chosen)) return known;
+  if (isUnchanged && known !== undefined && isSameSource(known.source, chosen))
+    return { contract: known, added: [] };
   // Loaded late, as a thread that knows its contract does not need it.
   const { readContract } = await import("../contract/read-contract.ts");
-  if (isUnchanged) return readContract(chosen);
+  if (isUnchanged) return { contract: await readContract(chosen), added: [] };
   const { findRefusedChange } = await import("../contract/compare-contracts.ts");
   const [stored, contract] = [await readContract(own), await readContract(wanted)];
   const refused = findRefusedChange(stored, contract);
@@ -29,7 +36,8 @@ export async function chooseContract(
     throw new OperatorError(
       `the store has another contract, which it keeps: ${refused}; name a contract that fits, or another store`,
     );
-  return contract;
+  const names = new Set(stored.fields.map(({ name }) => name));
+  return { contract, added: contract.fields.filter(({ name }) => !names.has(name)) };
 }
 
 export function isSameSource(one: ContractSource | undefined, other: ContractSource): boolean {

@@ -1,11 +1,12 @@
 // Finds the version and the contract of a database, and brings it to the newest ones.
 
-import type { Contract, ContractSource } from "../../contract/contract.ts";
+import type { Contract, ContractSource, Field } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import {
   assertKnownVersion,
   columnStatements,
   type FoundStore,
+  fieldChecks,
   isUpToDate,
   migrationStatements,
   newestVersion,
@@ -38,11 +39,11 @@ export async function openSchema(
   for (;;) {
     const found = await primary.withRetry(findStore);
     if (!mayMigrate) assertVersion(found);
-    const contract = await chooseContract(found.source, wanted);
+    const { contract, added } = await chooseContract(found.source, wanted);
     // Looks again: another server may have changed the contract meanwhile.
     if (isUpToDate(await primary.withRetry(findStore), contract)) return contract;
     if (!mayMigrate) throw notUpToDate("the database", wanted);
-    if (await migrate(primary, contract, found.source)) return contract;
+    if (await migrate(primary, contract, found.source, added)) return contract;
   }
 }
 
@@ -50,11 +51,12 @@ async function migrate(
   primary: Primary,
   contract: Contract,
   source: ContractSource | undefined,
+  added: readonly Field[],
 ): Promise<boolean> {
   const options = { statementMs: statementMsMax, lockMs: statementMsMax };
   try {
     return await primary.withRetry((pool) =>
-      pool.transaction((connection) => upgrade(connection, contract, source), options),
+      pool.transaction((connection) => upgrade(connection, contract, source, added), options),
     );
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
@@ -107,6 +109,7 @@ async function upgrade(
   connection: Queries,
   contract: Contract,
   found: ContractSource | undefined,
+  added: readonly Field[],
 ): Promise<boolean> {
   // A second server waits here, and then finds the newest version.
   await connection.query(`SELECT pg_advisory_xact_lock(${schemaLock})`);
@@ -118,8 +121,10 @@ async function upgrade(
   if (source !== undefined && !isSameSource(found, source)) return false;
   for (const statement of migrationStatements(version, contract, "postgres"))
     await connection.query(statement);
-  for (const statement of columnStatements(contract, "postgres", await plantColumns(connection)))
-    await connection.query(statement);
+  const columns = await plantColumns(connection);
+  for (const { sql, error } of fieldChecks(added, "postgres", columns))
+    if ((await connection.query(sql)).rows.length > 0) throw error;
+  for (const statement of columnStatements(contract, "postgres", columns)) await connection.query(statement);
   const { text, collection = null } = contract.source;
   await connection.query(
     `INSERT INTO plantstore_schema (only_row, version, contract, collection) VALUES (true, $1, $2, $3)

@@ -47,11 +47,11 @@ export async function openDatabase(
   try {
     for (;;) {
       const { source } = describingErrors(path, () => findStore(database, path));
-      const contract = await chooseContract(source, wanted, known);
+      const { contract, added } = await chooseContract(source, wanted, known);
       // Looks again: another process may have changed the contract meanwhile.
       if (!describingErrors(path, () => isUpToDate(findStore(database, path), contract))) {
         if (mode !== "create") throw notUpToDate(path, wanted);
-        if (!describingErrors(path, () => migrate(database, path, contract, source))) continue;
+        if (!describingErrors(path, () => migrate(database, path, contract, source, added))) continue;
       }
       assertNotReplaced(path, id);
       return { database, contract };

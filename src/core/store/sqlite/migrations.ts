@@ -1,11 +1,12 @@
 // Finds the version and the contract of a file, and brings it to the newest ones.
 
-import type { Contract, ContractSource } from "../../contract/contract.ts";
+import type { Contract, ContractSource, Field } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import {
   assertKnownVersion,
   columnStatements,
   type FoundStore,
+  fieldChecks,
   migrationStatements,
   newestVersion,
   noStore,
@@ -54,19 +55,23 @@ export function findStore(database: Database, path: string): FoundStore {
  *
  * @param found the source that the contract was chosen for: if the store has another one now, it is
  *   false.
+ * @param added the fields of the contract that `found` does not have.
  */
 export function migrate(
   database: Database,
   path: string,
   contract: Contract,
   found?: ContractSource,
+  added: readonly Field[] = [],
 ): boolean {
   const upgrade = database.transaction(() => {
     const { version, source } = findStore(database, path);
     if (source !== undefined && !isSameSource(found, source)) return false;
     for (const statement of migrationStatements(version, contract, "sqlite")) database.run(statement);
-    for (const statement of columnStatements(contract, "sqlite", plantColumns(database)))
-      database.run(statement);
+    const columns = plantColumns(database);
+    for (const { sql, error } of fieldChecks(added, "sqlite", columns))
+      if (database.query(sql).get() !== null) throw error;
+    for (const statement of columnStatements(contract, "sqlite", columns)) database.run(statement);
     // The description that the store was opened with last, and its collection.
     database.run("CREATE TABLE IF NOT EXISTS contract (text TEXT NOT NULL, collection TEXT) STRICT");
     database.run("DELETE FROM contract");

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import type { Plant } from "../../../../src/core/contract/contract.ts";
 import { parsePlantJson } from "../../../../src/core/contract/plant.ts";
 import { storeAt } from "../../../../src/core/store/open-store.ts";
-import { toEntries } from "../../../../src/core/store/plant-store.ts";
+import { type PlantStore, toEntries } from "../../../../src/core/store/plant-store.ts";
 import { shelfFields, shelves } from "../../../support/contracts.ts";
 import { engines } from "../../../support/engines.ts";
 import { settled } from "../../../support/settled.ts";
@@ -17,11 +17,13 @@ for (const engine of engines)
     const resources = new AsyncDisposableStack();
     afterAll(() => resources.disposeAsync());
 
+    const parsed = ({ contract }: PlantStore, json: string) => parsePlantJson(contract, json) as Plant;
+
     /** A store of the original contract with one shelf. */
     async function newStore(): Promise<string> {
-      const { database } = resources.use(await engine.createTestStore());
+      const { database } = resources.use(await engine.createTestStore(original));
       await using store = await openedStore(database, undefined, original);
-      const shelf = parsePlantJson(store.contract, '{"id":1,"name":"top","size":3}') as Plant;
+      const shelf = parsed(store, '{"id":1,"name":"top","size":3}');
       expect(await store.create(toEntries([shelf]))).toEqual(["created"]);
       return database;
     }
@@ -62,17 +64,55 @@ for (const engine of engines)
       expect(await exported(database)).toBe(`{"id":1,"name":"top","size":3${added}}\n`);
     });
 
-    test("a field that comes back has its values, unless its type is another", async () => {
+    test("a field that comes back is refused while there are values of it", async () => {
       const database = await newStore();
-      for (const wanted of [shelves({ name: shelfFields.name }), original])
-        await (await openedStore(database, undefined, wanted))[Symbol.asyncDispose]();
-      expect(await exported(database)).toBe('{"id":1,"name":"top","size":3}\n');
-      await (await openedStore(database, undefined, shelves({ name: shelfFields.name })))[
-        Symbol.asyncDispose
-      ]();
-      const other = shelves({ name: shelfFields.name, size: { type: "string" } });
+      const { name, ...others } = shelfFields;
+      const without = shelves({ name });
+      {
+        await using store = await openedStore(database, undefined, without);
+        expect(await store.create(toEntries([parsed(store, '{"id":2,"name":"low"}')]))).toEqual(["created"]);
+      }
+      const refused = ({ size = others.size, kind = others.kind }: Record<string, object>) =>
+        settled(openedStore(database, undefined, shelves({ name, size, kind })));
+      const sentence = 'the store or its history has values of "size" from an earlier contract';
+      for (const size of [shelfFields.size, { type: "integer", maximum: 2 }, { type: "string" }])
+        expect(await refused({ size })).toThrow(sentence);
+      {
+        await using store = await openedStore(database);
+        expect(store.contract.source).toEqual(without);
+      }
+      {
+        // No shelf has a kind.
+        const wanted = shelves({ name, kind: { type: ["object", "null"] } });
+        await using store = await openedStore(database, undefined, wanted);
+        const shelf = parsed(store, '{"id":3,"name":"s","kind":{"a":1}}');
+        expect(await store.create(toEntries([shelf]))).toEqual(["created"]);
+      }
+      expect((await exported(database)).trimEnd().split("\n").sort()).toEqual([
+        '{"id":1,"name":"top"}',
+        '{"id":2,"name":"low"}',
+        '{"id":3,"name":"s","kind":{"a":1}}',
+      ]);
+    });
+
+    test("a field that comes back is refused while a deleted plant had it", async () => {
+      const database = await newStore();
+      {
+        await using store = await openedStore(database);
+        const edit = { id: 1n, expected: "any", replacement: undefined } as const;
+        expect(await store.edit([edit], { run: "r", editor: "{}", first: 0 })).toEqual(["done"]);
+      }
+      const without = shelves({ name: shelfFields.name });
+      await (await openedStore(database, undefined, without))[Symbol.asyncDispose]();
+      expect(await settled(openedStore(database, undefined, original))).toThrow(
+        'the store or its history has values of "size" from an earlier contract',
+      );
+      const { name, kind } = shelfFields;
+      await (await openedStore(database, undefined, shelves({ name, kind })))[Symbol.asyncDispose]();
+      await (await openedStore(database, undefined, without))[Symbol.asyncDispose]();
+      const other = shelves({ name, kind: { type: "boolean" } });
       expect(await settled(openedStore(database, undefined, other))).toThrow(
-        'the store has values of "size" as ',
+        'the store has a column of text for "kind" from an earlier contract, which would be a boolean',
       );
     });
 
@@ -91,7 +131,7 @@ for (const engine of engines)
       const database = await newStore();
       const newer = shelves({ ...shelfFields, note: { type: "string" } });
       await using first = await openedStore(database);
-      const shelf = (id: number) => parsePlantJson(first.contract, `{"id":${id},"name":"s"}`) as Plant;
+      const shelf = (id: number) => parsed(first, `{"id":${id},"name":"s"}`);
       const creating = (async () => {
         for (let id = 100; id < 140; id++)
           expect(await first.create(toEntries([shelf(id)]))).toEqual(["created"]);
