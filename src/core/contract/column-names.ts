@@ -1,15 +1,20 @@
 // The columns of fields. Names are the contract's author's: of any characters and length, equal but
-// for case, or those of our own columns.
+// for case, or those of our own columns or of the engines' system columns.
 
 /** Lower-case names that both engines have as they are; PostgreSQL keeps 63 bytes. */
 const plain = /^[a-z][a-z0-9_]{0,55}$/;
-const own: readonly string[] = ["id", "created_at", "creator", "rowid", "oid"];
+/** Columns that every table of the store has: ours, those of SQLite, and those of PostgreSQL. */
+const taken: readonly string[] = [
+  ...["id", "created_at", "creator"],
+  ...["rowid", "oid"],
+  ...["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"],
+];
 
 /**
  * The column of a field: its name, or, where that may clash, one that follows from the name alone.
  */
 export function columnNameOf(field: string): string {
-  if (plain.test(field) && !own.includes(field) && !field.startsWith("x_")) return field;
+  if (plain.test(field) && !taken.includes(field) && !field.startsWith("x_")) return field;
   const readable = field
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "_")

@@ -116,6 +116,22 @@ for (const engine of engines)
       );
     });
 
+    test("fields may have the names of columns and tables that the engines and the store have", async () => {
+      const names =
+        "xmin xmax cmin cmax ctid tableoid oid rowid creator created_at plants creators editor bytes last rank";
+      const fields = names.split(" ");
+      const source = shelves(Object.fromEntries(fields.map((name) => [name, { type: "number" }])), []);
+      const { database } = resources.use(await engine.createTestStore(source));
+      const json = JSON.stringify({ id: 1, ...Object.fromEntries(fields.map((name, at) => [name, at])) });
+      {
+        await using store = await openedStore(database, undefined, source);
+        const shelf = parsed(store, json);
+        for (const outcome of ["created", "unchanged"] as const)
+          expect(await store.create(toEntries([shelf]))).toEqual([outcome]);
+      }
+      expect(await exported(database)).toBe(`${json}\n`);
+    });
+
     test("another type is refused, and changes nothing", async () => {
       const database = await newStore();
       const wanted = shelves({ ...shelfFields, size: { type: "string" } });
