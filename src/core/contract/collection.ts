@@ -59,7 +59,6 @@ export async function findCollection(root: Place, wanted: string | undefined): P
 
 async function readCollection(root: Place, operation: DescribedOperation): Promise<Collection> {
   const { path, place } = operation;
-  if (!path.startsWith("/")) throw place.error("a path must begin with /");
   const requestBody = place.at("requestBody");
   const body = jsonOf(requestBody);
   if (body === undefined) throw requestBody.error(`the POST of ${path} has no body of ${jsonType}`);

@@ -18,12 +18,15 @@ export interface DescribedOperation {
   readonly parameters: readonly Place[];
 }
 
+/** Throws an OperatorError for a path that no request can have. */
 export function operationAt(
   item: Place,
   path: string,
   method: DescribedOperation["method"],
 ): DescribedOperation {
   const place = item.at(method);
+  if (!/^\/(?!\/)/.test(path)) throw place.error("a path must begin with one /");
+  if (!path.isWellFormed()) throw place.error("a path must not hold unpaired surrogates");
   const parameters = [place, item].flatMap((each) => each.at("parameters").items);
   return { method, path, place, parameters };
 }

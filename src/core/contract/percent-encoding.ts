@@ -8,3 +8,10 @@ export function decodePercent(text: string): string {
     return text;
   }
 }
+
+/** Encodes a path of a description, except its braces and what is encoded already. */
+export function encodePath(path: string): string {
+  return encodeURI(path)
+    .replaceAll(/%7[BD]/g, decodeURIComponent)
+    .replaceAll(/%25(?=[\da-f]{2})/gi, "%");
+}

@@ -10,6 +10,7 @@ import { exampleOf } from "./example-values.ts";
 import type { FieldType } from "./field-types.ts";
 import { alwaysReturned, createdNameOf, readFields, textField } from "./fields.ts";
 import { readOperations } from "./operations.ts";
+import { encodePath } from "./percent-encoding.ts";
 import { Place } from "./place.ts";
 import { parsePlantJson } from "./plant.ts";
 import { numberedId, type PlantId } from "./plant-id.ts";
@@ -81,7 +82,7 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
   return { ...contract, examples: examplePlants(contract, bodies) };
 }
 
-/** The path of the first server's URL. */
+/** The path of the first server's URL; "" for none, and for a URL that has no path. */
 function basePathOf(root: Place): string {
   const server = root.at("servers").items[0];
   const url = server?.at("url").value;
@@ -89,16 +90,11 @@ function basePathOf(root: Place): string {
   const filled = url.replaceAll(/\{([^{}]+)\}/g, (text, name) =>
     String(server?.at("variables", name, "default").value ?? text),
   );
-  if (!URL.canParse(filled, "http://localhost/")) return "";
-  return new URL(filled, "http://localhost/").pathname.replace(/\/+$/, "");
-}
-
-function encodePath(path: string): string {
-  try {
-    return encodeURI(decodeURI(path));
-  } catch {
-    return encodeURI(path);
-  }
+  const path = URL.parse(filled, "http://localhost/")?.pathname;
+  // Bun takes several slashes at the start of a request's path for one.
+  if (path?.startsWith("/")) return path.replace(/^\/+/, "/").replace(/\/+$/, "");
+  server?.at("url").note(`the server ${filled} is not used, as its URL has no path`);
+  return "";
 }
 
 /** The examples of bodies that are plants, or else one of the fields' examples. */

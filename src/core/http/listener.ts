@@ -2,7 +2,7 @@
 
 import type { Handler, RequestContext } from "./handler.ts";
 import type { Operation } from "./operation.ts";
-import { hasFixedPath, type Route } from "./router.ts";
+import { isFixedPath, type Route } from "./router.ts";
 
 export interface Certificate {
   /** In PEM, followed by the certificates of intermediate authorities. */
@@ -93,8 +93,8 @@ function fixedRoutes(
   const routes: Routes = {};
   for (const operation of operations) {
     const { method } = operation;
-    if (!hasFixedPath(operation) || method === "GET") continue;
     const path = basePath + operation.path;
+    if (!isFixedPath(path) || method === "GET") continue;
     const context = contextOf({ method, path, operation, segments: {} });
     routes[path] = { ...routes[path], [method]: (request: Request) => handle(request, context) };
   }

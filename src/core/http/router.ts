@@ -13,8 +13,8 @@ export type Route = RequestRoute & {
   readonly segments: Readonly<Record<string, string>>;
 } & ({ readonly operation: Operation } | { readonly operation: undefined; readonly error: ApiError });
 
-/** Whether every request for an operation has the same path, which Bun takes as it is. */
-export function hasFixedPath({ path }: Operation): boolean {
+/** Whether a path of an operation, after the base path, has no parameters, here or for Bun. */
+export function isFixedPath(path: string): boolean {
   return !/[{:*]/.test(path);
 }
 

@@ -2,6 +2,7 @@
 
 import type { Contract } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
+import { encodePath } from "../contract/percent-encoding.ts";
 import { type Operation, rejectAuthenticated } from "./operation.ts";
 
 /** @param offered those that are served: others with the same method and path are left out. */
@@ -14,7 +15,7 @@ export function unservedOperations(contract: Contract, offered: readonly Operati
     .map(({ method, path }) => ({
       operationId: `${method.toLowerCase()}Unserved`,
       method,
-      path: encodeURI(path).replaceAll("%7B", "{").replaceAll("%7D", "}"),
+      path: encodePath(path),
       advice: undefined,
       run: (exchange, services) => rejectAuthenticated(exchange, services, notServed(contract, method, path)),
     }));

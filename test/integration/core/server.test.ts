@@ -2,12 +2,14 @@
 
 import { expect, test } from "bun:test";
 import { type Handler, makeToken, openServerStore, randomBytes, ServerEvents, startServer } from "plantstore";
+import { shelfFields, shelves } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { post, send } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
 import { stuckCreate } from "../../support/raw-connection.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 import { settled } from "../../support/settled.ts";
+import { openedStore } from "../../support/stored-plants.ts";
 
 const plant = '{"id": 9007199254740993, "name": "Monstera deliciosa"}';
 
@@ -31,6 +33,26 @@ test("a program that imports the package starts the service, and creates a plant
   expect((await server.fetch(again)).status).toBe(200);
   expect(results).toEqual(["created", "unchanged"]);
   await server.stop();
+});
+
+test("paths and base paths are literal: with a colon, an asterisk, or percent-encoding", async () => {
+  const { paths, ...rest } = JSON.parse(shelves(shelfFields).text);
+  const other = { post: { responses: {} } };
+  const all = { ...paths, "/caf%c3%a9": other, "/50%-off/{id}": other, "/a%2Fb": other };
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("shelves.db")}`;
+  const source = { text: JSON.stringify({ ...rest, paths: all }), collection: "/shelves" };
+  const store = await openedStore(database, undefined, source);
+  await using server = await startInProcess({ store, basePath: "/:v/*" });
+  const { url, token } = await server.target();
+  const { origin } = new URL(url);
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const init = { method: "POST", headers, body: '{"id":1,"name":"top"}' };
+  const statusOf = async (path: string) => (await fetch(origin + path, init)).status;
+  expect(await statusOf("/:v/*/shelves")).toBe(200);
+  for (const path of ["/caf%c3%a9", "/50%25-off/1", "/a%2Fb"])
+    expect(await statusOf(`/:v/*${path}`)).toBe(501);
+  for (const path of ["/v1/x/shelves", "/:v/*/a/b"]) expect(await statusOf(path)).toBe(404);
 });
 
 test("a handler around the handler sees each request and the origin", async () => {

@@ -93,6 +93,29 @@ test("YAML, OpenAPI 3.0, a byte order mark and server variables are read", async
   expect(fields[0]?.type.expected).toBe("an integer (int64), above 0 or null");
 });
 
+test.each([
+  ["http://[", ""],
+  ["urn:foo", ""],
+  ["/:v/*/", "/:v/*"],
+  ["http://x//v1", "/v1"],
+])("the base path of the server %s is %p", async (url, wanted) => {
+  const { basePath, notes } = await read(description(name, { servers: [{ url }] }));
+  expect(basePath).toBe(wanted);
+  const note = `the server ${url} is not used, as its URL has no path (at /servers/0/url)`;
+  expect(notes).toEqual(wanted === "" ? [note] : []);
+});
+
+test.each([
+  ["/50%-offers", "/50%25-offers"],
+  ["/50%25-offers", "/50%25-offers"],
+  ["/caf\u00e9", "/caf%C3%A9"],
+  ["/caf%c3%a9/a%2Fb", "/caf%c3%a9/a%2Fb"],
+])("requests of %s have the path %s", async (described, wanted) => {
+  const { paths, ...rest } = description(name);
+  const { path, describedPath } = await read({ ...rest, paths: { [described]: paths["/train-trips"] } });
+  expect([path, describedPath]).toEqual([wanted, described]);
+});
+
 test("titles and groups are the first texts, or those that are named", async () => {
   const properties = {
     n: { type: "integer" },
@@ -278,6 +301,16 @@ test.each<[what: string, document: unknown, reason: string]>([
   ["neither JSON nor YAML", "a: [", "it is neither JSON nor YAML:"],
   ["no text", "", "it is not an OpenAPI description"],
   ["no POST", { openapi: "3.1.0", paths: {} }, "it has no POST whose body is the resource"],
+  ...[["things"], ["//things"]].map(([path = ""]): [string, unknown, string] => [
+    `the path ${path}`,
+    description(name, { paths: { [path]: other["/b"] } }),
+    "a path must begin with one /",
+  ]),
+  [
+    "a path of another operation that no request has",
+    description(name, { paths: { ...other, "/b/\ud800": { get: {} } } }),
+    "a path must not hold unpaired surrogates",
+  ],
   [
     "several collections",
     description(name, { paths: { "/a": other["/b"], ...other } }),
