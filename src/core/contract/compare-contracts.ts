@@ -23,7 +23,7 @@ export function findRefusedChange(stored: Contract, wanted: Contract): string | 
       if (narrowed !== undefined) return narrowed;
     }
     if (field.isRequired && isNew && field.fill === undefined)
-      return `"${field.name}" was ${before === undefined ? "no field" : "optional"}, and would be required without a default`;
+      return `"${field.name}" was ${before === undefined ? "no field" : "optional"}, and would be required without a default that can be stored`;
   }
   return undefined;
 }

@@ -4,9 +4,10 @@ import type { FieldType, FieldValue } from "./field-types.ts";
 import { isObject, type Json, propertiesOf, requiredOf } from "./schemas.ts";
 import { textFormat } from "./text-schemas.ts";
 
-/** A value of JSON.parse as a value of a field; undefined if it is none. */
+/** A value of JSON.parse as a value of a field; undefined if it is none, or cannot be stored. */
 export function toFieldValue(type: FieldType, value: unknown): FieldValue | undefined {
-  return value === undefined ? undefined : type.fromJson(value, () => JSON.stringify(value));
+  const found = value === undefined ? undefined : type.fromJson(value, () => JSON.stringify(value));
+  return found === undefined || type.unstorable(found) !== undefined ? undefined : found;
 }
 
 /** Finds an example that the type accepts: of the schema, of a body, or one that is made up. */

@@ -59,6 +59,11 @@ test.each([
     '"room" was no field, and would be required without a default',
   ],
   [
+    "a required field whose default cannot be stored",
+    shelves({ ...own, room: { type: "string", default: "a\0b" } }, ["name", "room"]),
+    '"room" was no field, and would be required without a default that can be stored',
+  ],
+  [
     "a field that is required now",
     shelves(own, ["name", "kind"]),
     '"kind" was optional, and would be required without a default',

@@ -134,6 +134,11 @@ test("titles and groups are the first texts, or those that are named", async () 
   expect(await refusal(document)).toContain("x-plantstore-title must name a text of the resource");
 });
 
+test("an example that cannot be stored is none", async () => {
+  const { fields } = await read(description({ a: { type: "string", examples: ["x\0", "\ud800", "y"] } }));
+  expect(fields.map(({ example }) => example)).toEqual(["y"]);
+});
+
 test("any names are fields, each with a column of its own", async () => {
   const names = [
     "order",
