@@ -1,4 +1,6 @@
-// Values of any shape: ajv validates them, in a limited time.
+// Values of any shape: ajv validates them. Patterns and uniqueItems, which could take more than linear
+// time, are limited; all else takes time in proportion to the value and to the schema, which is the
+// author's.
 
 import { contractError } from "./contract-error.ts";
 import { type FieldType, json } from "./field-types.ts";
