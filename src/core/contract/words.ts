@@ -34,9 +34,13 @@ export function uncapitalized(text: string): string {
   return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
 
+/** Words that sound as if they began with a consonant, such as "user", or with a vowel. */
+const consonantal = /^(?:uni(?![mn])|us[aeu]|uti|ur[il]|eu|one\b)/i;
+const vocal = /^(?:[aeiou]|hour|honest|hono|heir)/i;
+
 /** A word with "a" or "an" before it. */
 export function withArticle(word: string): string {
-  return `${/^[aeiou]/i.test(word) ? "an" : "a"} ${word}`;
+  return `${vocal.test(word) && !consonantal.test(word) ? "an" : "a"} ${word}`;
 }
 
 /** A name such as TrainTrip, train_trip or train-trip in plain words. */
@@ -48,8 +52,21 @@ function toWords(name: string): string {
     .toLowerCase();
 }
 
+/** The endings of plurals, which names of collections are, and of singulars; the first one counts. */
+const endings: readonly (readonly [plural: RegExp, singular: string])[] = [
+  [/(species|series|news|ss|is|(?<!men)us)$/, "$1"],
+  [/people$/, "person"],
+  [/children$/, "child"],
+  [/(shel|lea|wol|loa|hal|cal)ves$/, "$1f"],
+  [/(kni|wi|\bli)ves$/, "$1fe"],
+  [/(mov|cook|calor|zomb|\b[dlpt])ies$/, "$1ie"],
+  [/ies$/, "y"],
+  [/((?:\bc|head)ache|niche)s$/, "$1"],
+  [/(x|ch|sh|ss|[b-df-np-z]us|alias|canvas|hero|tomato|potato)es$/, "$1"],
+  [/s$/, ""],
+];
+
 function singular(many: string): string {
-  if (many.endsWith("ies")) return `${many.slice(0, -3)}y`;
-  if (/(?:s|x|ch|sh)es$/.test(many)) return many.slice(0, -2);
-  return many.endsWith("s") && !many.endsWith("ss") ? many.slice(0, -1) : many;
+  const [plural, ending] = endings.find(([each]) => each.test(many)) ?? ["", ""];
+  return many.replace(plural, ending);
 }
