@@ -1,8 +1,8 @@
 // Bodies of requests to the console and to the sandbox's control.
 
 import { ApiError, statusOf } from "../core/contract/errors.ts";
-import { parseExactJson } from "../core/contract/exact-json.ts";
-import { decodeUtf8 } from "../core/contract/utf8.ts";
+import { parseExactJson } from "../core/contract/json/exact-json.ts";
+import { decodeUtf8 } from "../core/contract/json/utf8.ts";
 import { type BodyLimits, BodyReader } from "../core/http/body-reader.ts";
 import { AdminError } from "./admin-responses.ts";
 

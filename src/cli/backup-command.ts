@@ -1,7 +1,7 @@
 // plantstore backup FILE: copies the store to a file while the server runs.
 
 import { Command } from "commander";
-import { readContract } from "../core/contract/read-contract.ts";
+import { readContract } from "../core/contract/description/read-contract.ts";
 import { withSettings } from "./config/command-options.ts";
 import { formatCount, printError } from "./output.ts";
 

@@ -1,8 +1,8 @@
 // One line about how a plant changed.
 
 import { type Contract, type Values, valueEquals } from "../core/contract/contract.ts";
-import type { FieldType, FieldValue } from "../core/contract/field-types.ts";
 import { plantJson } from "../core/contract/plant.ts";
+import type { FieldType, FieldValue } from "../core/contract/values/stored-types.ts";
 
 /** Characters of each value that are shown. */
 const shownMax = 60;

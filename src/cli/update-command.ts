@@ -3,8 +3,8 @@
 import { Command } from "commander";
 import type { Contract, Field, Plant, Values } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import type { FieldValue } from "../core/contract/field-types.ts";
 import { parsePlantJson, plantJson } from "../core/contract/plant.ts";
+import type { FieldValue } from "../core/contract/values/stored-types.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { withSettings } from "./config/command-options.ts";
 import { replacePlants } from "./edit-plants.ts";

@@ -5,7 +5,7 @@ import type { Caller } from "../core/auth/caller.ts";
 import type { ResolveCreator } from "../core/auth/creators.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import { ApiError, unavailable } from "../core/contract/errors.ts";
-import { toExactJson } from "../core/contract/exact-json.ts";
+import { toExactJson } from "../core/contract/json/exact-json.ts";
 import { checkMediaType } from "../core/http/body-reader.ts";
 import type { Exchange } from "../core/http/exchange.ts";
 import type { Operation, OperationServices } from "../core/http/operation.ts";

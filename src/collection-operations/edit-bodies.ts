@@ -2,13 +2,13 @@
 // numbers keep their digits.
 
 import type { Contract, Field, Plant } from "../core/contract/contract.ts";
-import type { EditShape } from "../core/contract/edit-shape.ts";
+import type { EditShape } from "../core/contract/description/edit-shape.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import { scanJson } from "../core/contract/json-scanner.ts";
+import { scanJson } from "../core/contract/json/json-scanner.ts";
+import { decodeUtf8 } from "../core/contract/json/utf8.ts";
 import { invalidJson, invalidUtf8, parsePlant, parsePlantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
-import { isObject, type Json } from "../core/contract/schemas.ts";
-import { decodeUtf8 } from "../core/contract/utf8.ts";
+import { isObject, type Json } from "../core/contract/schema/schemas.ts";
 import { withArticle } from "../core/contract/words.ts";
 
 /** The plant of a body that replaces the one with an id. */

@@ -2,7 +2,7 @@
 // 7396).
 
 import type { Contract, EditOperation, Plant } from "../core/contract/contract.ts";
-import { mergePatchType } from "../core/contract/described-operation.ts";
+import { mergePatchType } from "../core/contract/description/described-operation.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { bodyJson, responseJson } from "../core/contract/plant.ts";
 import { withArticle } from "../core/contract/words.ts";

@@ -1,8 +1,8 @@
 // GET of the collection, such as {base}/plants: a page of plants in the order of their ids.
 
 import type { Contract, ListPart } from "../core/contract/contract.ts";
+import { pagePlantsMax } from "../core/contract/description/list-shape.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import { pagePlantsMax } from "../core/contract/list-shape.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { operationName } from "../core/contract/words.ts";
 import type { Operation } from "../core/http/operation.ts";

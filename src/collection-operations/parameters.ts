@@ -2,9 +2,9 @@
 
 import type { Contract } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import { parseInt64 } from "../core/contract/int64.ts";
 import { shorten } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
+import { parseInt64 } from "../core/contract/values/int64.ts";
 import type { DescribedParameter } from "../core/http/operation-document.ts";
 
 /** A parameter whose values a handler gets. */

@@ -3,7 +3,7 @@
 import { randomInt } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { plantStoreSource } from "../core/contract/default-contract.ts";
-import { readContract } from "../core/contract/read-contract.ts";
+import { readContract } from "../core/contract/description/read-contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { rulesFor, selectRules } from "./all-rules.ts";
 import { Contents } from "./contents.ts";

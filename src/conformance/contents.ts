@@ -3,7 +3,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { Contract, Field } from "../core/contract/contract.ts";
-import { scanJson } from "../core/contract/json-scanner.ts";
+import { scanJson } from "../core/contract/json/json-scanner.ts";
 import { numberedId, type PlantId } from "../core/contract/plant-id.ts";
 import { type Access, tokenField } from "../core/contract/security.ts";
 import { OperatorError } from "../core/operator-error.ts";

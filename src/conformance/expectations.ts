@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
-import { decodeUtf8 } from "../core/contract/utf8.ts";
+import { decodeUtf8 } from "../core/contract/json/utf8.ts";
 import type { Contents } from "./contents.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
 import { PlantViolation, RuleViolation } from "./rule-ends.ts";

@@ -1,7 +1,7 @@
 // The ids that a contract allows, from which a run chooses its own.
 
 import type { Contract } from "../core/contract/contract.ts";
-import { int64Max, int64Min } from "../core/contract/int64.ts";
+import { int64Max, int64Min } from "../core/contract/values/int64.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { textLimits } from "./text-ids.ts";
 

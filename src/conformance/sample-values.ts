@@ -1,7 +1,7 @@
 // Values of a field that rules send where it takes no text of their choice.
 
 import type { Contract, Field } from "../core/contract/contract.ts";
-import type { FieldValue } from "../core/contract/field-types.ts";
+import type { FieldValue } from "../core/contract/values/stored-types.ts";
 
 const valuesMax = 100;
 

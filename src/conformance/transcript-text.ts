@@ -1,6 +1,6 @@
 // Requests and responses as text for reports: on lines, without the token, and not too long.
 
-import { decodeUtf8 } from "../core/contract/utf8.ts";
+import { decodeUtf8 } from "../core/contract/json/utf8.ts";
 
 /** The bytes that were sent on a connection, and those that came back. */
 export interface Transcript {

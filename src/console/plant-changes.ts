@@ -3,10 +3,10 @@
 import { AdminError, BadRequestError } from "../admin-pages/admin-responses.ts";
 import { type Contract, type Plant, valuesEqual, withValue } from "../core/contract/contract.ts";
 import { ApiError, statusOf } from "../core/contract/errors.ts";
-import { isStorable } from "../core/contract/field-types.ts";
-import { decodePercent } from "../core/contract/percent-encoding.ts";
+import { decodePercent } from "../core/contract/json/percent-encoding.ts";
 import { parsePlantJson, plantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
+import { isStorable } from "../core/contract/values/stored-types.ts";
 import { withArticle } from "../core/contract/words.ts";
 import { errorOfOutcome } from "../core/http/create-errors.ts";
 import type { Notice } from "../core/observability/server-event.ts";

@@ -3,9 +3,9 @@
 
 import { BadRequestError } from "../admin-pages/admin-responses.ts";
 import type { Contract, Field } from "../core/contract/contract.ts";
-import { isStorable } from "../core/contract/field-types.ts";
-import { int64Max, int64Min } from "../core/contract/int64.ts";
 import { compareIds, type PlantId } from "../core/contract/plant-id.ts";
+import { int64Max, int64Min } from "../core/contract/values/int64.ts";
+import { isStorable } from "../core/contract/values/stored-types.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
 import { searchedFields } from "./page-contract.ts";
 import { parseId } from "./parameters.ts";

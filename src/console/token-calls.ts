@@ -2,7 +2,7 @@
 
 import { AdminError, BadRequestError } from "../admin-pages/admin-responses.ts";
 import { isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
-import { isStorable } from "../core/contract/field-types.ts";
+import { isStorable } from "../core/contract/values/stored-types.ts";
 import type { TokenStore } from "../core/store/sql-tokens.ts";
 import { parseDurationMs, parseExpiry } from "../operations/duration.ts";
 import { type TokenSummary, toIsoString, toTokenSummary } from "../operations/token-summary.ts";

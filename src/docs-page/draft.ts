@@ -1,9 +1,9 @@
 // A copy of the author's description, to which the parts of the server are added.
 
 import type { Contract } from "../core/contract/contract.ts";
-import { referencedMembers } from "../core/contract/json-pointer.ts";
-import { decodePercent } from "../core/contract/percent-encoding.ts";
-import type { Json } from "../core/contract/schemas.ts";
+import { referencedMembers } from "../core/contract/json/json-pointer.ts";
+import { decodePercent } from "../core/contract/json/percent-encoding.ts";
+import type { Json } from "../core/contract/schema/schemas.ts";
 import type { Operation } from "../core/http/operation.ts";
 import type { DescribedOperation, DescribedParameter, Description } from "./description.ts";
 

@@ -1,7 +1,7 @@
 // The operations as the page shows them, with what its forms need.
 
 import type { Contract } from "../core/contract/contract.ts";
-import type { Json } from "../core/contract/schemas.ts";
+import type { Json } from "../core/contract/schema/schemas.ts";
 import { readSecurity, tokenField } from "../core/contract/security.ts";
 import {
   type DescribedOperation,

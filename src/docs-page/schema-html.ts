@@ -1,7 +1,7 @@
 // The tables of the page: parameters, and the fields of schemas.
 
 import type { Contract } from "../core/contract/contract.ts";
-import { isStorablePattern } from "../core/contract/text-schemas.ts";
+import { isStorablePattern } from "../core/contract/schema/text-schemas.ts";
 import { capitalized } from "../core/contract/words.ts";
 import {
   type DescribedOperation,

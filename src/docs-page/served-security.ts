@@ -1,6 +1,6 @@
 // The security requirements of the served document: those that the server can check.
 
-import type { Json } from "../core/contract/schemas.ts";
+import type { Json } from "../core/contract/schema/schemas.ts";
 import { readSecurity } from "../core/contract/security.ts";
 import type { AuthorOperation, Draft } from "./draft.ts";
 

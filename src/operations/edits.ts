@@ -1,9 +1,9 @@
 // Edits of plants under one run, and the history of edits: its entries, and their undo.
 
 import { type Contract, type Plant, valuesEqual } from "../core/contract/contract.ts";
-import { int64Max } from "../core/contract/int64.ts";
 import { parsePlantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
+import { int64Max } from "../core/contract/values/int64.ts";
 import { type Creation, type EditOutcome, editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";

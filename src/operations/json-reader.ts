@@ -6,9 +6,9 @@
 // take 0.56 s for 26 MB, this file with all 400,000 plants 0.28 s, and NDJSON 0.17 s.
 
 import type { Contract } from "../core/contract/contract.ts";
-import { scanJson } from "../core/contract/json-scanner.ts";
+import { scanJson } from "../core/contract/json/json-scanner.ts";
+import { decodeUtf8 } from "../core/contract/json/utf8.ts";
 import { parsePlant, parsePlantJson } from "../core/contract/plant.ts";
-import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { printable } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import {

@@ -1,6 +1,6 @@
 // Reads the records of NDJSON and CSV, in which each record ends with a line end.
 
-import { decodeUtf8 } from "../core/contract/utf8.ts";
+import { decodeUtf8 } from "../core/contract/json/utf8.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { EncodingGuess } from "./encoding.ts";
 import {

@@ -2,7 +2,7 @@
 
 import type { Contract } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import { scanJson } from "../core/contract/json-scanner.ts";
+import { scanJson } from "../core/contract/json/json-scanner.ts";
 import { parsePlant, parsePlantJson } from "../core/contract/plant.ts";
 import type { RecordFormat } from "./line-reader.ts";
 import type { ImportRecord } from "./record-reader.ts";

@@ -2,7 +2,6 @@
 
 import type { Field, Plant } from "../core/contract/contract.ts";
 import type { ApiError } from "../core/contract/errors.ts";
-import type { FieldValue } from "../core/contract/field-types.ts";
 import {
   invalidPlant,
   type Member,
@@ -13,6 +12,7 @@ import {
   storable,
 } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
+import type { FieldValue } from "../core/contract/values/stored-types.ts";
 
 /** The members of a plant as strings, such as cells of a CSV record; undefined if absent. */
 export interface PlantTexts {

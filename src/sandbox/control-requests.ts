@@ -1,7 +1,7 @@
 // Control of the log of requests: a list with a cursor that waits for the next request.
 
 import type { RecordedRequest } from "../../packages/sandbox/src/control-types.ts";
-import { decodeUtf8 } from "../core/contract/utf8.ts";
+import { decodeUtf8 } from "../core/contract/json/utf8.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { type LoggedBody, type LoggedRequest, type RequestLog, storedBytes } from "./request-log.ts";
 

@@ -3,7 +3,7 @@
 import type { Rule, RuleList } from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../admin-pages/admin-responses.ts";
 import type { Contract } from "../core/contract/contract.ts";
-import { parseExactJson } from "../core/contract/exact-json.ts";
+import { parseExactJson } from "../core/contract/json/exact-json.ts";
 import { errorMessage, OperatorError } from "../core/operator-error.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { controlDocument } from "./control-document.ts";

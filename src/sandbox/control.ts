@@ -8,7 +8,7 @@ import { AdminError, respond, respondError } from "../admin-pages/admin-response
 import { RequestBodies } from "../admin-pages/request-bodies.ts";
 import { checkHost, checkOrigin } from "../admin-pages/request-origin.ts";
 import type { AdminRoutes } from "../core/admin/admin-server.ts";
-import { toExactJson } from "../core/contract/exact-json.ts";
+import { toExactJson } from "../core/contract/json/exact-json.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";
 import { describedJson, type ParseDescribed } from "./described-json.ts";
 import { type DescribedParameter, parseQuery } from "./described-query.ts";

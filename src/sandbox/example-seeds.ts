@@ -1,12 +1,12 @@
 // The seeds that a contract has itself: the resources in the examples of its responses.
 
 import type { Contract, Plant } from "../core/contract/contract.ts";
-import { mediaExamples } from "../core/contract/described-operation.ts";
+import { mediaExamples } from "../core/contract/description/described-operation.ts";
+import { Place } from "../core/contract/description/place.ts";
 import { ApiError } from "../core/contract/errors.ts";
-import { Place } from "../core/contract/place.ts";
 import { parsePlantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
-import { isObject, type Json } from "../core/contract/schemas.ts";
+import { isObject, type Json } from "../core/contract/schema/schemas.ts";
 
 interface ExampleSeeds {
   /**

@@ -3,9 +3,9 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
-import { parseExactJson } from "../core/contract/exact-json.ts";
-import { isObject, type Json } from "../core/contract/schemas.ts";
-import { decodeUtf8 } from "../core/contract/utf8.ts";
+import { parseExactJson } from "../core/contract/json/exact-json.ts";
+import { decodeUtf8 } from "../core/contract/json/utf8.ts";
+import { isObject, type Json } from "../core/contract/schema/schemas.ts";
 import { createOperation } from "../core/http/create-plant.ts";
 import { type Handler, pathOf, type RequestContext } from "../core/http/handler.ts";
 import type { Operation } from "../core/http/operation.ts";

@@ -7,7 +7,7 @@ import { unknownToken } from "../core/auth/token-cache.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import { type ErrorShape, errorMembers } from "../core/contract/error-shape.ts";
 import { ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
-import { toExactJson } from "../core/contract/exact-json.ts";
+import { toExactJson } from "../core/contract/json/exact-json.ts";
 import { Exchange, type ExchangeDependencies } from "../core/http/exchange.ts";
 import type { RequestContext } from "../core/http/handler.ts";
 import { RateLimit, type RateLimitResult } from "../core/http/rate-limit.ts";

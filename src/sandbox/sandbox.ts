@@ -7,7 +7,7 @@ import { anonymous } from "../core/auth/caller.ts";
 import { creatorName } from "../core/auth/creators.ts";
 import { type ContractSource, openOperations } from "../core/contract/contract.ts";
 import { plantStoreSource } from "../core/contract/default-contract.ts";
-import { readContract } from "../core/contract/read-contract.ts";
+import { readContract } from "../core/contract/description/read-contract.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";
 import type { Handler } from "../core/http/handler.ts";
 import type { OnUnavailable } from "../core/store/plant-store.ts";

@@ -2,7 +2,7 @@
 
 import type { ConsoleContext } from "../../src/console/console-context.ts";
 import type { Contract } from "../../src/core/contract/contract.ts";
-import { readContract } from "../../src/core/contract/read-contract.ts";
+import { readContract } from "../../src/core/contract/description/read-contract.ts";
 import type { ServerEvent } from "../../src/core/observability/server-event.ts";
 import { toEntries } from "../../src/core/store/plant-store.ts";
 import { MemoryStore } from "../../src/sandbox/memory-store.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { collectionOperations } from "../../src/collection-operations/index.ts";
 import { rulesFor } from "../../src/conformance/all-rules.ts";
 import { Contents } from "../../src/conformance/contents.ts";
-import { readContract } from "../../src/core/contract/read-contract.ts";
+import { readContract } from "../../src/core/contract/description/read-contract.ts";
 import { openServerStore } from "../../src/core/store/open-store.ts";
 import { servedDocument } from "../../src/docs-page/served-document.ts";
 import { type Bug, startBuggyServer } from "../integration/conformance/buggy-server.ts";

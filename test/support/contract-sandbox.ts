@@ -1,7 +1,7 @@
 // A sandbox of one of the contracts in test/contracts, or of any other file.
 
 import { join } from "node:path";
-import { readContract } from "../../src/core/contract/read-contract.ts";
+import { readContract } from "../../src/core/contract/description/read-contract.ts";
 import { type Answer, send } from "./http.ts";
 import { RunningSandbox } from "./sandbox.ts";
 

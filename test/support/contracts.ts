@@ -2,7 +2,7 @@
 
 import type { Contract, Plant, Values } from "../../src/core/contract/contract.ts";
 import { plantStoreSource } from "../../src/core/contract/default-contract.ts";
-import { readContract } from "../../src/core/contract/read-contract.ts";
+import { readContract } from "../../src/core/contract/description/read-contract.ts";
 
 export const plantStore: Contract = await readContract(plantStoreSource);
 

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import type { Contract, Field, Plant } from "../../src/core/contract/contract.ts";
-import type { FieldValue } from "../../src/core/contract/field-types.ts";
+import type { FieldValue } from "../../src/core/contract/values/stored-types.ts";
 import { SeededRandom } from "../../src/sandbox/seeded-random.ts";
 import { plantStore } from "./contracts.ts";
 

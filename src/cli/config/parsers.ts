@@ -5,8 +5,8 @@ import { operationNames as otherOperations } from "../../collection-operations/i
 import { isBearerToken } from "../../core/auth/authenticator.ts";
 import { isTokenName } from "../../core/auth/token.ts";
 import type { Contract } from "../../core/contract/contract.ts";
-import { parseInt64 } from "../../core/contract/int64.ts";
 import type { PlantId } from "../../core/contract/plant-id.ts";
+import { parseInt64 } from "../../core/contract/values/int64.ts";
 import type { CorsOrigins } from "../../core/http/cors.ts";
 import { isConfidential } from "../../core/loopback.ts";
 import { OperatorError } from "../../core/operator-error.ts";

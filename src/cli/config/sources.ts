@@ -4,7 +4,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { closestMatch } from "leven";
-import { decodeUtf8 } from "../../core/contract/utf8.ts";
+import { decodeUtf8 } from "../../core/contract/json/utf8.ts";
 import { OperatorError } from "../../core/operator-error.ts";
 import { settings } from "./settings.ts";
 

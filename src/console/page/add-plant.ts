@@ -1,6 +1,6 @@
 // The form that adds plants, one after the other.
 
-import { parseInt64 } from "../../core/contract/int64.ts";
+import { parseInt64 } from "../../core/contract/values/int64.ts";
 import { capitalized, withArticle } from "../../core/contract/words.ts";
 import { post } from "./api.ts";
 import { ActionDialog } from "./dialogs.ts";

@@ -1,6 +1,6 @@
 // Requests to the console's API.
 
-import { parseExactJson } from "../../core/contract/exact-json.ts";
+import { parseExactJson } from "../../core/contract/json/exact-json.ts";
 
 /** The result of a call as JSON carries it: a bigint becomes a string. */
 export type Answer<Call extends (...input: never) => unknown> = Json<Awaited<ReturnType<Call>>>;

@@ -1,7 +1,7 @@
 // The rules of a sandbox: a list, and a form that adds one as JSON, from an example.
 
 import type { StoredRule } from "../../../packages/sandbox/src/control-types.ts";
-import { toExactJson } from "../../core/contract/exact-json.ts";
+import { toExactJson } from "../../core/contract/json/exact-json.ts";
 import { control } from "./api.ts";
 import { ActionDialog, ErrorMessage } from "./dialogs.ts";
 import { formatCount } from "./formats.ts";

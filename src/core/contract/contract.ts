@@ -2,11 +2,11 @@
 // description and passed down. "Plant" is the code's word for one stored resource, whatever the
 // contract calls it.
 
-import type { EditShape } from "./edit-shape.ts";
+import type { EditShape } from "./description/edit-shape.ts";
 import type { ErrorShape } from "./error-shape.ts";
-import type { FieldType, FieldValue } from "./field-types.ts";
 import type { IdFormat, PlantId } from "./plant-id.ts";
 import type { Access } from "./security.ts";
+import type { FieldType, FieldValue } from "./values/stored-types.ts";
 
 /** A property of the resource besides its id. */
 export interface Field {

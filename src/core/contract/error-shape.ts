@@ -2,7 +2,7 @@
 // Store.
 
 import { type ApiError, errorRegistry } from "./errors.ts";
-import { isObject, type Json, propertiesOf, requiredOf } from "./schemas.ts";
+import { isObject, type Json, propertiesOf, requiredOf } from "./schema/schemas.ts";
 
 /** The content of a member of an error. */
 export type ErrorPart = "code" | "codeText" | "message" | "status" | "title" | "type";

@@ -1,11 +1,11 @@
 // The id of a resource: an int64, or a text that is compared by its bytes; and the ids that are
 // made for resources without one.
 
-import { contractError } from "./contract-error.ts";
-import { type FieldType, isStorable } from "./field-types.ts";
-import { fieldTypeOf } from "./schema-types.ts";
-import type { Json } from "./schemas.ts";
-import type { TypeContext } from "./type-context.ts";
+import { contractError } from "./description/contract-error.ts";
+import { fieldTypeOf } from "./schema/schema-types.ts";
+import type { Json } from "./schema/schemas.ts";
+import type { TypeContext } from "./schema/type-context.ts";
+import { type FieldType, isStorable } from "./values/stored-types.ts";
 
 export type PlantId = bigint | string;
 

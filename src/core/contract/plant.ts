@@ -9,10 +9,10 @@ import {
   type Values,
 } from "./contract.ts";
 import { ApiError } from "./errors.ts";
-import type { ColumnValue, FieldType, FieldValue } from "./field-types.ts";
-import { positionOf, scanJson } from "./json-scanner.ts";
+import { positionOf, scanJson } from "./json/json-scanner.ts";
+import { decodeUtf8, validUtf8Prefix } from "./json/utf8.ts";
 import type { PlantId } from "./plant-id.ts";
-import { decodeUtf8, validUtf8Prefix } from "./utf8.ts";
+import type { ColumnValue, FieldType, FieldValue } from "./values/stored-types.ts";
 import { withArticle } from "./words.ts";
 
 /** The values of a row of the plants table. */

@@ -1,6 +1,6 @@
 // How callers of an operation identify themselves, read from its security requirements.
 
-import { isObject, type Json } from "./schemas.ts";
+import { isObject, type Json } from "./schema/schemas.ts";
 
 /** Where an operation takes a token. */
 export interface Access {

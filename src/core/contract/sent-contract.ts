@@ -2,8 +2,8 @@
 // validated. To read the description again there took 20 ms of each start.
 
 import type { Contract, Field } from "./contract.ts";
-import { type FieldType, typeOfKind } from "./field-types.ts";
 import type { PlantId } from "./plant-id.ts";
+import { type FieldType, typeOfKind } from "./values/stored-types.ts";
 
 /** Plain data, which crosses threads: a type is its kind. */
 export interface SentContract {

@@ -1,7 +1,7 @@
 // The words of a resource, from the names that its description has.
 
 import type { Words } from "./contract.ts";
-import { decodePercent } from "./percent-encoding.ts";
+import { decodePercent } from "./json/percent-encoding.ts";
 
 /** @param names of the schemas of the response and of the body, and the path of the collection. */
 export function wordsOf(

@@ -2,7 +2,7 @@
 
 import type { Contract } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
-import { decodePercent } from "../contract/percent-encoding.ts";
+import { decodePercent } from "../contract/json/percent-encoding.ts";
 import { withArticle } from "../contract/words.ts";
 import type { RequestRoute } from "./exchange.ts";
 import type { Operation } from "./operation.ts";

@@ -2,7 +2,7 @@
 
 import type { Contract } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
-import { encodePath } from "../contract/percent-encoding.ts";
+import { encodePath } from "../contract/json/percent-encoding.ts";
 import { type Operation, rejectAuthenticated } from "./operation.ts";
 
 /** @param offered those that are served: others with the same method and path are left out. */

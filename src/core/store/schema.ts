@@ -1,7 +1,7 @@
 // The tables of a store, and the columns that its plants have by its contract.
 
 import type { Contract, ContractSource, Field } from "../contract/contract.ts";
-import type { ColumnValue } from "../contract/field-types.ts";
+import type { ColumnValue } from "../contract/values/stored-types.ts";
 import { OperatorError } from "../operator-error.ts";
 import { isSameSource } from "./store-contract.ts";
 

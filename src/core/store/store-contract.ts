@@ -27,9 +27,9 @@ export async function chooseContract(
   if (isUnchanged && known !== undefined && isSameSource(known.source, chosen))
     return { contract: known, added: [] };
   // Loaded late, as a thread that knows its contract does not need it.
-  const { readContract } = await import("../contract/read-contract.ts");
+  const { readContract } = await import("../contract/description/read-contract.ts");
   if (isUnchanged) return { contract: await readContract(chosen), added: [] };
-  const { findRefusedChange } = await import("../contract/compare-contracts.ts");
+  const { findRefusedChange } = await import("../contract/description/compare-contracts.ts");
   const [stored, contract] = [await readContract(own), await readContract(wanted)];
   const refused = findRefusedChange(stored, contract);
   if (refused !== undefined)

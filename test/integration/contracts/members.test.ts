@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { clientEditor } from "../../../src/collection-operations/edit-one.ts";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
-import { readContract } from "../../../src/core/contract/read-contract.ts";
+import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";

@@ -9,8 +9,8 @@ import { collectionOperations } from "../../../src/collection-operations/index.t
 import { rulesFor } from "../../../src/conformance/all-rules.ts";
 import { Contents } from "../../../src/conformance/contents.ts";
 import type { Plant } from "../../../src/core/contract/contract.ts";
+import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { parsePlantJson, plantJson, responseJson } from "../../../src/core/contract/plant.ts";
-import { readContract } from "../../../src/core/contract/read-contract.ts";
 import { bearerAccess } from "../../../src/core/contract/security.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";

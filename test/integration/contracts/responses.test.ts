@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { readContract } from "../../../src/core/contract/read-contract.ts";
+import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import type { Description } from "../../../src/docs-page/description.ts";
 import { contractFile, sandboxOf, sendJson, tokenHeaders } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
+import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
-import { readContract } from "../../../src/core/contract/read-contract.ts";
 import { idMaker } from "../../../src/core/http/new-ids.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";

@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
+import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { idFormatOf } from "../../../src/core/contract/plant-id.ts";
-import { readContract } from "../../../src/core/contract/read-contract.ts";
 import { idMaker, idOfKey } from "../../../src/core/http/new-ids.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";

@@ -3,7 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { readContract } from "../../../src/core/contract/read-contract.ts";
+import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { exampleSeeds } from "../../../src/sandbox/example-seeds.ts";
 import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
 import { plantStore } from "../../support/contracts.ts";

@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import { type Selection, selectRules } from "../../../src/conformance/all-rules.ts";
 import { Contents } from "../../../src/conformance/contents.ts";
 import { bases } from "../../../src/conformance/rule.ts";
-import { readContract } from "../../../src/core/contract/read-contract.ts";
+import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { deadPaths, leftOutOf, allRules as rules } from "../../support/conformance.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";

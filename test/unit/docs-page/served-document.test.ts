@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { type SchemaObject, validate as validate30 } from "@hyperjump/json-schema/openapi-3-0";
 import { validate as validate31 } from "@hyperjump/json-schema/openapi-3-1";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
-import { readContract } from "../../../src/core/contract/read-contract.ts";
+import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { documentationOf } from "../../../src/docs-page/documentation-html.ts";
 import { toOpenApi30 } from "../../../src/docs-page/openapi-3.0.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";

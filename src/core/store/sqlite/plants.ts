@@ -7,9 +7,9 @@ import {
   sampleValues,
   withValue,
 } from "../../contract/contract.ts";
-import type { ColumnValue } from "../../contract/field-types.ts";
 import { toColumns, toValues } from "../../contract/plant.ts";
 import { type PlantId, randomId } from "../../contract/plant-id.ts";
+import type { ColumnValue } from "../../contract/values/stored-types.ts";
 import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } from "../plant-store.ts";
 import { failureReason } from "./errors.ts";
 import type { Transactions } from "./transactions.ts";

@@ -4,8 +4,8 @@
 // flight at a time: a second one gained nothing, as the next batch would be smaller.
 
 import { type Contract, countCodeUnits, type Field } from "../../contract/contract.ts";
-import type { FieldValue } from "../../contract/field-types.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
+import type { FieldValue } from "../../contract/values/stored-types.ts";
 import type { NewEntry, Outcome } from "../plant-store.ts";
 import { toError, toSentError } from "./worker-rpc.ts";
 

@@ -3,7 +3,7 @@
 import { closeSync, openSync } from "node:fs";
 import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { plantStoreSource } from "../../contract/default-contract.ts";
-import { readContract } from "../../contract/read-contract.ts";
+import { readContract } from "../../contract/description/read-contract.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
 import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";

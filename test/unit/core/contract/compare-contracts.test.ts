@@ -1,9 +1,9 @@
 // Whether a store of one contract can take over another one.
 
 import { expect, test } from "bun:test";
-import { findRefusedChange } from "../../../../src/core/contract/compare-contracts.ts";
 import { plantStoreSource } from "../../../../src/core/contract/default-contract.ts";
-import { readContract } from "../../../../src/core/contract/read-contract.ts";
+import { findRefusedChange } from "../../../../src/core/contract/description/compare-contracts.ts";
+import { readContract } from "../../../../src/core/contract/description/read-contract.ts";
 import { shelfFields as own, shelves } from "../../../support/contracts.ts";
 
 const original = await readContract(shelves(own));

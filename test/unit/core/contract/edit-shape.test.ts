@@ -1,9 +1,9 @@
 // Bodies of PUT and PATCH are served if they mean what the body of POST means.
 
 import { expect, test } from "bun:test";
-import { findRefusedChange } from "../../../../src/core/contract/compare-contracts.ts";
 import type { Contract } from "../../../../src/core/contract/contract.ts";
-import { readContract } from "../../../../src/core/contract/read-contract.ts";
+import { findRefusedChange } from "../../../../src/core/contract/description/compare-contracts.ts";
+import { readContract } from "../../../../src/core/contract/description/read-contract.ts";
 
 const name = { type: "string", maxLength: 9 };
 const tag = { type: "string" };

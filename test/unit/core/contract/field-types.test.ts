@@ -3,8 +3,8 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { FieldType, FieldValue } from "../../../../src/core/contract/field-types.ts";
-import { fieldTypeOf } from "../../../../src/core/contract/schema-types.ts";
+import { fieldTypeOf } from "../../../../src/core/contract/schema/schema-types.ts";
+import type { FieldType, FieldValue } from "../../../../src/core/contract/values/stored-types.ts";
 import { processorMs } from "../../../support/processes.ts";
 
 const schemas = {

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { parseInt64, parseJsonInt64 } from "../../../../src/core/contract/int64.ts";
+import { parseInt64, parseJsonInt64 } from "../../../../src/core/contract/values/int64.ts";
 
 const min = -(2n ** 63n);
 const max = 2n ** 63n - 1n;

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { scanJson } from "../../../../src/core/contract/json-scanner.ts";
+import { scanJson } from "../../../../src/core/contract/json/json-scanner.ts";
 
 function isJson(text: string): boolean {
   try {

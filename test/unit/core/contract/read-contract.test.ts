@@ -1,7 +1,7 @@
 // Reading a description: the words, the fields, the operations, the notes, and refusals.
 
 import { expect, test } from "bun:test";
-import { readContract } from "../../../../src/core/contract/read-contract.ts";
+import { readContract } from "../../../../src/core/contract/description/read-contract.ts";
 import { bearerAccess } from "../../../../src/core/contract/security.ts";
 import { processorMs } from "../../../support/processes.ts";
 

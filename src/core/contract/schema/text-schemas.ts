@@ -1,7 +1,7 @@
 // Texts with restrictions: lengths, patterns and formats.
 
 import type { RE2JS } from "re2js";
-import { contractError } from "./contract-error.ts";
+import { contractError } from "../description/contract-error.ts";
 import type { Json } from "./schemas.ts";
 import type { TypeContext } from "./type-context.ts";
 

@@ -9,7 +9,7 @@ import {
   requiredOf,
   restrictsAlike,
   unsupportedKeyword,
-} from "./schemas.ts";
+} from "../schema/schemas.ts";
 
 /** The members of a body that changes a resource. */
 export interface EditShape {

@@ -1,8 +1,8 @@
 // Whether a store of one contract can take over another: what is stored must stay valid.
 
-import type { Contract, Field } from "./contract.ts";
-import { isAnnotation, restrictsAlike } from "./schemas.ts";
-import { textFormat } from "./text-schemas.ts";
+import type { Contract, Field } from "../contract.ts";
+import { isAnnotation, restrictsAlike } from "../schema/schemas.ts";
+import { textFormat } from "../schema/text-schemas.ts";
 
 /**
  * The first change that a store cannot take over, as a sentence with both values; undefined if it

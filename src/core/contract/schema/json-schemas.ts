@@ -2,8 +2,8 @@
 // time, are limited; all else takes time in proportion to the value and to the schema, which is the
 // author's.
 
-import { contractError } from "./contract-error.ts";
-import { type FieldType, json } from "./field-types.ts";
+import { contractError } from "../description/contract-error.ts";
+import { type FieldType, json } from "../values/stored-types.ts";
 import { isObject, type Json, restrictionsOf } from "./schemas.ts";
 import { isUncheckedFormat, textFormat, textPattern } from "./text-schemas.ts";
 import type { TypeContext } from "./type-context.ts";

@@ -1,8 +1,8 @@
 // Examples of fields: those of the contract, or values that its schema accepts.
 
-import type { FieldType, FieldValue } from "./field-types.ts";
-import { isObject, type Json, propertiesOf, requiredOf } from "./schemas.ts";
-import { textFormat } from "./text-schemas.ts";
+import { isObject, type Json, propertiesOf, requiredOf } from "../schema/schemas.ts";
+import { textFormat } from "../schema/text-schemas.ts";
+import type { FieldType, FieldValue } from "../values/stored-types.ts";
 
 /** A value of JSON.parse as a value of a field; undefined if it is none, or cannot be stored. */
 export function toFieldValue(type: FieldType, value: unknown): FieldValue | undefined {

@@ -1,7 +1,7 @@
 // How a contract's list is asked for and written, as far as it means what this server can do.
 
-import type { ListPart, ListShape } from "./contract.ts";
-import { isObject, type Json, propertiesOf, requiredOf } from "./schemas.ts";
+import type { ListPart, ListShape } from "../contract.ts";
+import { isObject, type Json, propertiesOf, requiredOf } from "../schema/schemas.ts";
 
 /** Plants of a page, at most. */
 export const pagePlantsMax = 1_000;

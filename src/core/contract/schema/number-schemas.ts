@@ -1,7 +1,7 @@
 // Numbers with restrictions: exact limits and multiples.
 
-import { contractError } from "./contract-error.ts";
-import { type Scaled, scaledDecimal } from "./decimal.ts";
+import { contractError } from "../description/contract-error.ts";
+import { type Scaled, scaledDecimal } from "../values/decimal.ts";
 import type { Json } from "./schemas.ts";
 
 interface NumberLimits {

@@ -1,22 +1,22 @@
 // Reads an OpenAPI description into the contract. Nothing in it is ignored silently: what is not
 // served or not checked is one of the contract's notes, and what cannot be served is an error.
 
+import type { Contract, ContractSource, OpenApiDocument, Plant } from "../contract.ts";
+import { encodePath } from "../json/percent-encoding.ts";
+import { parsePlantJson } from "../plant.ts";
+import { numberedId, type PlantId } from "../plant-id.ts";
+import { isObject, isReadOnly, type Json, propertiesOf } from "../schema/schemas.ts";
+import type { FieldType } from "../values/stored-types.ts";
+import { wordsOf } from "../words.ts";
 import { findCollection } from "./collection.ts";
-import type { Contract, ContractSource, OpenApiDocument, Plant } from "./contract.ts";
 import { contractError } from "./contract-error.ts";
 import { mediaExamples, requiresKey } from "./described-operation.ts";
 import { parseDescription } from "./description-text.ts";
 import { exampleOf } from "./example-values.ts";
-import type { FieldType } from "./field-types.ts";
 import { alwaysReturned, createdNameOf, readFields, textField } from "./fields.ts";
 import { readOperations } from "./operations.ts";
-import { encodePath } from "./percent-encoding.ts";
 import { Place } from "./place.ts";
-import { parsePlantJson } from "./plant.ts";
-import { numberedId, type PlantId } from "./plant-id.ts";
 import { referencedName } from "./references.ts";
-import { isObject, isReadOnly, type Json, propertiesOf } from "./schemas.ts";
-import { wordsOf } from "./words.ts";
 
 /** Rejects with an OperatorError that says in one sentence why the description cannot be served. */
 export async function readContract(source: ContractSource): Promise<Contract> {

@@ -1,9 +1,9 @@
 // The references of a description: follows them, merges allOf, and brings OpenAPI 3.0 to the dialect
 // of 3.1 (JSON Schema 2020-12).
 
+import { pointerTo, referencedMembers } from "../json/json-pointer.ts";
+import { isAnnotation, isObject, type Json, mapSubschemas } from "../schema/schemas.ts";
 import { contractError } from "./contract-error.ts";
-import { pointerTo, referencedMembers } from "./json-pointer.ts";
-import { isAnnotation, isObject, type Json, mapSubschemas } from "./schemas.ts";
 
 /** The last name of a chain of references, such as "Plant"; undefined if there is none. */
 export function referencedName(value: unknown): string | undefined {

@@ -1,6 +1,5 @@
 // The operations of a description: which are served, and what of them is not.
 
-import type { Collection } from "./collection.ts";
 import type {
   Contract,
   EditOperation,
@@ -9,7 +8,12 @@ import type {
   OtherOperation,
   ServedOperation,
   Words,
-} from "./contract.ts";
+} from "../contract.ts";
+import { type ErrorShape, errorShapeOf, isSameShape, ownErrorShape } from "../error-shape.ts";
+import { isObject, type Json, propertiesOf, requiredOf } from "../schema/schemas.ts";
+import { type Access, readSecurity } from "../security.ts";
+import { operationName } from "../words.ts";
+import type { Collection } from "./collection.ts";
 import {
   type DescribedOperation,
   isItemOf,
@@ -23,12 +27,8 @@ import {
   titleOf,
 } from "./described-operation.ts";
 import { readEditShape } from "./edit-shape.ts";
-import { type ErrorShape, errorShapeOf, isSameShape, ownErrorShape } from "./error-shape.ts";
 import { ownListShape, readListShape } from "./list-shape.ts";
 import type { Place } from "./place.ts";
-import { isObject, type Json, propertiesOf, requiredOf } from "./schemas.ts";
-import { type Access, readSecurity } from "./security.ts";
-import { operationName } from "./words.ts";
 
 /** The members that every response has, and that some have. */
 interface ReturnedMembers {

@@ -1,14 +1,14 @@
 // The fields of a contract: the properties of the resource besides its id, in their order.
 
+import type { Field } from "../contract.ts";
+import { hasPatterns } from "../schema/json-schemas.ts";
+import { fieldTypeOf } from "../schema/schema-types.ts";
+import { isObject, isReadOnly, type Json, propertiesOf, requiredOf } from "../schema/schemas.ts";
+import { contextAt } from "../schema/type-context.ts";
+import type { FieldType, FieldValue } from "../values/stored-types.ts";
 import type { Collection } from "./collection.ts";
 import { columnNameOf, quoteColumn } from "./column-names.ts";
-import type { Field } from "./contract.ts";
 import { exampleOf, toFieldValue } from "./example-values.ts";
-import type { FieldType, FieldValue } from "./field-types.ts";
-import { hasPatterns } from "./json-schemas.ts";
-import { fieldTypeOf } from "./schema-types.ts";
-import { isObject, isReadOnly, type Json, propertiesOf, requiredOf } from "./schemas.ts";
-import { contextAt } from "./type-context.ts";
 
 /**
  * Reads the fields. Rejects with an OperatorError.

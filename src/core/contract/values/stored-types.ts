@@ -1,7 +1,7 @@
 // The types of fields: everything that differs between them. schema-types.ts chooses one for a
 // schema.
 
-import { compactJson } from "./compact-json.ts";
+import { compactJson } from "../json/compact-json.ts";
 import { decimalText, scaledDecimal } from "./decimal.ts";
 import { parseInt64, parseJsonInt64 } from "./int64.ts";
 

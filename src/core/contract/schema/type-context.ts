@@ -1,6 +1,6 @@
 // The context in which the type of a property is read from its schema.
 
-import type { Place } from "./place.ts";
+import type { Place } from "../description/place.ts";
 
 export interface TypeContext {
   readonly pointer: string;

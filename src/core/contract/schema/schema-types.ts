@@ -1,9 +1,9 @@
 // From the schema of a property to the type of a field. A schema that the table does not have is
 // kept as JSON and validated by ajv.
 
-import { type Scaled, scaledDecimal, scaledInteger } from "./decimal.ts";
-import { boolean, decimal, type FieldType, integer, nullable, oneOf, text } from "./field-types.ts";
-import { int64Max, int64Min } from "./int64.ts";
+import { type Scaled, scaledDecimal, scaledInteger } from "../values/decimal.ts";
+import { int64Max, int64Min } from "../values/int64.ts";
+import { boolean, decimal, type FieldType, integer, nullable, oneOf, text } from "../values/stored-types.ts";
 import { validatedJson } from "./json-schemas.ts";
 import { fractionDigits, numberLimits } from "./number-schemas.ts";
 import { isAnnotation, type Json } from "./schemas.ts";

@@ -1,6 +1,16 @@
 // The collection of a description that is served: its path, its POST, and the id of its resource.
 
-import type { Contract } from "./contract.ts";
+import type { Contract } from "../contract.ts";
+import { idFormatOf, idTypeOf } from "../plant-id.ts";
+import {
+  isObject,
+  isReadOnly,
+  type Json,
+  propertiesOf,
+  requiredOf,
+  unsupportedKeyword,
+} from "../schema/schemas.ts";
+import { contextAt } from "../schema/type-context.ts";
 import {
   type DescribedOperation,
   isItemOf,
@@ -11,9 +21,6 @@ import {
   successOf,
 } from "./described-operation.ts";
 import type { Place } from "./place.ts";
-import { idFormatOf, idTypeOf } from "./plant-id.ts";
-import { isObject, isReadOnly, type Json, propertiesOf, requiredOf, unsupportedKeyword } from "./schemas.ts";
-import { contextAt } from "./type-context.ts";
 
 /** The parts of a collection that decide whether it can be served. */
 export interface Collection {

@@ -1,10 +1,10 @@
 // A place in a description: the value there, and its pointer for notes and errors.
 
-import type { OperatorError } from "../operator-error.ts";
+import type { OperatorError } from "../../operator-error.ts";
+import { pointerTo } from "../json/json-pointer.ts";
+import type { Json } from "../schema/schemas.ts";
 import { contractError } from "./contract-error.ts";
-import { pointerTo } from "./json-pointer.ts";
 import { References } from "./references.ts";
-import type { Json } from "./schemas.ts";
 
 /** State that all places of one description share. */
 interface Shared {
