@@ -1,8 +1,8 @@
 // The output of a start: a banner on a terminal, otherwise the URL; at first also the token.
 
+import { tokenField } from "../core/contract/access.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import { sampleBody } from "../core/contract/plant.ts";
-import { tokenField } from "../core/contract/security.ts";
 import { withArticle } from "../core/contract/words.ts";
 import { paint, printable } from "../core/observability/terminal.ts";
 

@@ -2,9 +2,9 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
+import { tokenField } from "../core/contract/access.ts";
 import { type Contract, type Plant, type Values, valueEquals } from "../core/contract/contract.ts";
 import { bodyJson, plantJson } from "../core/contract/plant.ts";
-import { tokenField } from "../core/contract/security.ts";
 import type { PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { commandRun } from "./edit-plants.ts";

@@ -4,8 +4,8 @@
 import packageJson from "../../package.json";
 import { Sessions } from "../console/sessions.ts";
 import { randomBytes } from "../core/auth/token.ts";
+import { tokenField } from "../core/contract/access.ts";
 import type { Contract } from "../core/contract/contract.ts";
-import { tokenField } from "../core/contract/security.ts";
 import { printable } from "../core/observability/terminal.ts";
 import { type RunningServer, startServer } from "../core/server.ts";
 import { withSandboxPage } from "../sandbox/page.ts";

@@ -27,7 +27,7 @@ export interface Reply {
 }
 
 interface OperationOptions<Declared extends Parameters, Body>
-  extends Pick<Operation, "operationId" | "method" | "path" | "access">,
+  extends Pick<Operation, "operationId" | "method" | "path" | "access" | "errors">,
     Pick<OperationDocument, "summary" | "responses"> {
   readonly description?: string;
   /** Undefined if the operation has none. */
@@ -62,13 +62,14 @@ interface OperationOptions<Declared extends Parameters, Body>
 export function defineOperation<const Declared extends Parameters = Record<never, never>, Body = undefined>(
   options: OperationOptions<Declared, Body>,
 ): Operation {
-  const { operationId, method, path, access, summary } = options;
+  const { operationId, method, path, access, errors, summary } = options;
   const { description = "", parameters = {}, isConditional = false, body, responses } = options;
   return {
     operationId,
     method,
     path,
     access,
+    errors,
     advice: "",
     described: { summary, description, parameters, isConditional, body: body?.schema, responses },
     async run(exchange, services, segments) {

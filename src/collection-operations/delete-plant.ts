@@ -11,16 +11,18 @@ import { plantId } from "./parameters.ts";
 
 export function deleteOperation(contract: Contract): Operation {
   const {
-    path,
+    itemPath,
     words: { one },
     operations,
   } = contract;
-  const status = operations.delete?.status ?? 204;
+  const { delete: described } = operations;
+  const status = described?.status ?? 204;
   return defineOperation({
-    operationId: operations.delete?.operationId ?? operationName("delete", one),
-    access: operations.delete?.access,
+    operationId: described?.operationId ?? operationName("delete", one),
+    access: described?.access,
+    errors: described?.errors,
     method: "DELETE",
-    path: `${path}/{id}`,
+    path: described?.path ?? itemPath,
     summary: `Delete ${withArticle(one)}`,
     description: `Deletes ${withArticle(one)}. The response is sent only when the deletion is on stable storage, and also if there is no such
 ${one}, so a client that lost a response can retry. Afterwards the id is free.`,

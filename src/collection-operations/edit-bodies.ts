@@ -1,86 +1,144 @@
 // The bodies of PUT and PATCH: a replacement, and a JSON merge patch (RFC 7396) in which all
 // numbers keep their digits.
 
-import type { Contract, Field, Plant } from "../core/contract/contract.ts";
-import type { EditShape } from "../core/contract/description/edit-shape.ts";
+import type { Contract, EditBody, Field, Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
+import { parseExactJson } from "../core/contract/json/exact-json.ts";
 import { scanJson } from "../core/contract/json/json-scanner.ts";
+import { isObject, type Json } from "../core/contract/json/json-values.ts";
 import { decodeUtf8 } from "../core/contract/json/utf8.ts";
-import { invalidJson, invalidUtf8, parsePlant, parsePlantJson } from "../core/contract/plant.ts";
+import { invalidJson, invalidUtf8, parsePlantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
-import { isObject, type Json } from "../core/contract/schema/schemas.ts";
+import type { Fault } from "../core/contract/schema/run.ts";
+import { describeFault } from "../core/contract/schema/schema-check.ts";
+import { Work, WorkExceeded } from "../core/contract/schema/work.ts";
+import type { FieldValue } from "../core/contract/values/stored-types.ts";
 import { withArticle } from "../core/contract/words.ts";
 
-/** The plant of a body that replaces the one with an id. */
-export function parseReplacement(
-  contract: Contract,
-  { allowsOthers, requiresId }: EditShape,
-  body: Uint8Array,
-  id: PlantId,
-): Plant | ApiError {
-  const plant = parsePlant({ ...contract, allowsOthers }, body, requiresId ? undefined : () => id);
-  if (plant instanceof ApiError || plant.id === id) return plant;
-  const { name, type } = contract.id;
-  const message = `"${name}" must be ${type.toJson(id)}, as in the path, but is ${type.toJson(plant.id)}`;
-  return new ApiError(
-    "invalidPlant",
-    `The body is not ${withArticle(contract.words.body)} for this path: ${message}.`,
-  );
+/** A body of PUT or PATCH that fits its schema. */
+export interface ParsedEdit {
+  /** The JSON of its members that are fields. */
+  readonly members: ReadonlyMap<string, string>;
 }
 
-/** The members of a merge patch as JSON. */
-export type Patch = ReadonlyMap<string, string>;
-
-/** Parses a merge patch of the plant with an id, or returns what is wrong with it. */
-export function parsePatch(
-  { id: idMember, ignored, words }: Contract,
-  { members, required, isFilled, allowsOthers }: EditShape,
-  body: Uint8Array,
+/** Parses the body of an edit of the resource with an id, or returns what is wrong with it. */
+export function parseEdit(
+  { id: idMember, fields }: Contract,
+  { name: bodyName, members, ignored, check }: EditBody,
+  kind: "replace" | "change",
+  bytes: Uint8Array,
   id: PlantId,
-): Patch | ApiError {
-  const text = decodeUtf8(body);
-  if (text === undefined) return invalidUtf8(body);
-  const scan = scanJson(text, [...members, idMember.name, ...ignored]);
+): ParsedEdit | ApiError {
+  const text = decodeUtf8(bytes);
+  if (text === undefined) return invalidUtf8(bytes);
+  const scan = scanJson(text, [...members, idMember.name]);
   if ("error" in scan) return invalidJson(scan.error);
   const invalid = (reason: string) =>
-    new ApiError("invalidPlant", `The body is not a merge patch of ${withArticle(words.one)}: ${reason}.`);
+    new ApiError("invalidPlant", `The body is not ${withArticle(bodyName)}: ${reason}.`);
   if (!text.trimStart().startsWith("{")) return invalid("it must be an object");
-  if (isFilled && scan.members.size === 0 && scan.other === undefined)
-    return invalid("it must have a member");
-  const { name, type, isAccepted } = idMember;
-  const sentId = isAccepted ? scan.members.get(name) : undefined;
-  if (sentId !== undefined && type.fromJson(JSON.parse(sentId), () => sentId) !== id)
-    return invalid(`"${name}" must be ${type.toJson(id)}, as in the path, or be left out`);
-  const missing = required.find((name) => !scan.members.has(name));
-  if (missing !== undefined) return invalid(`"${missing}" is required, but is missing`);
-  if (scan.other !== undefined && !allowsOthers)
-    return invalid(`it must have no member ${JSON.stringify(scan.other)}`);
-  return new Map(
-    members.flatMap((name) => {
-      const json = scan.members.get(name);
-      return json === undefined ? [] : [[name, json] as const];
-    }),
-  );
+  const takesId = idMember.isAccepted && !ignored.includes(idMember.name);
+  const sentId = takesId ? scan.members.get(idMember.name) : undefined;
+  if (sentId !== undefined && idMember.type.fromJson(JSON.parse(sentId), () => sentId) !== id)
+    return invalid(`"${idMember.name}" must be ${idMember.type.toJson(id)}, as in the path, or be left out`);
+  // A merge patch has null for what it removes, whatever the schema of the property.
+  const removable =
+    kind === "change" ? fields.flatMap(({ name, isRequired }) => (isRequired ? [] : [name])) : [];
+  const fault = faultOf(text, { check, ignored, removable });
+  return fault === undefined ? { members: scan.members } : invalid(fault);
+}
+
+function faultOf(
+  text: string,
+  {
+    check,
+    ignored,
+    removable,
+  }: Pick<EditBody, "check" | "ignored"> & { readonly removable: readonly string[] },
+): string | undefined {
+  try {
+    const sent = parseExactJson(text) as Json;
+    const value = Object.fromEntries(Object.entries(sent).filter(([name]) => !ignored.includes(name)));
+    const work = new Work();
+    for (;;) {
+      const fault = check.fault(value, work);
+      if (fault === undefined || Object.keys(value).length === 0) return undefined;
+      if (!removeNull(value, fault.path, removable)) return describeFault(fault);
+    }
+  } catch (error) {
+    if (error instanceof WorkExceeded) return "its check takes too long; send fewer items or shorter texts";
+    if (error instanceof RangeError) return "it is nested too deeply";
+    throw error;
+  }
+}
+
+/** Removes the null at a path, if it is one that removes a member; false if it is none. */
+function removeNull(value: Json, path: Fault["path"], removable: readonly string[]): boolean {
+  if (path.length === 0 || (path.length === 1 && !removable.includes(String(path[0])))) return false;
+  const last = path.at(-1) as string;
+  let parent: unknown = value;
+  for (const name of path.slice(0, -1)) parent = isPlainObject(parent) ? parent[name] : undefined;
+  if (!isPlainObject(parent) || parent[last] !== null) return false;
+  delete (parent as Record<string, unknown>)[last];
+  return true;
+}
+
+/** The plant after a replacement, which leaves what its body cannot have as it is stored. */
+export function replacePlant(
+  contract: Contract,
+  { name, members }: EditBody,
+  { members: sent }: ParsedEdit,
+  stored: Plant | undefined,
+  id: PlantId,
+): Plant | ApiError {
+  const replaced = contract.fields.flatMap((field, index) => {
+    const value = members.includes(field.name)
+      ? sent.get(field.name)
+      : storedJson(field, stored?.values[index]);
+    return value === undefined ? [] : [field.jsonName + value];
+  });
+  return parseResult(contract, name, replaced, id);
 }
 
 /** The plant after a patch, or the error of what it would make. */
-export function mergePlant(contract: Contract, stored: Plant, patch: Patch): Plant | ApiError {
+export function mergePlant(
+  contract: Contract,
+  { name, members }: EditBody,
+  { members: patch }: ParsedEdit,
+  stored: Plant,
+): Plant | ApiError {
   const merged: string[] = [];
   for (const [index, field] of contract.fields.entries()) {
-    const value = stored.values[index];
-    const before = value === undefined ? undefined : field.type.toJson(value);
-    const change = patch.get(field.name);
+    const before = storedJson(field, stored.values[index]);
+    const change = members.includes(field.name) ? patch.get(field.name) : undefined;
     const after = change === undefined ? before : mergeField(field, before, change);
     if (after instanceof ApiError) return after;
     if (after !== undefined) merged.push(field.jsonName + after);
   }
-  return parsePlantJson(contract, `{${merged.join(",")}}`, () => stored.id);
+  return parseResult(contract, name, merged, stored.id);
+}
+
+function storedJson({ type }: Field, value: FieldValue | undefined): string | undefined {
+  return value === undefined ? undefined : type.toJson(value);
+}
+
+/** The result of an edit, which must be what a create may send. */
+function parseResult(
+  contract: Contract,
+  body: string,
+  members: readonly string[],
+  id: PlantId,
+): Plant | ApiError {
+  const words = { ...contract.words, body };
+  const { type, name, isRequired } = contract.id;
+  const own = isRequired ? [`${JSON.stringify(name)}:${type.toJson(id)}`] : [];
+  return parsePlantJson({ ...contract, words }, `{${[...own, ...members].join(",")}}`, () => id);
 }
 
 /** The JSON of a field after a change, or its error; undefined if it is removed. */
 function mergeField({ name, type, isRequired }: Field, before: string | undefined, change: string) {
   // A required member cannot be removed: its null is a value, if its type has one.
-  if (change === "null" && !(isRequired && type.kind.endsWith(" or null"))) return undefined;
+  const isValue = isRequired && type.fromJson(null, () => "null") !== undefined;
+  if (change === "null" && !isValue) return undefined;
   if (!change.startsWith("{")) return change;
   try {
     return JSON.stringify(merge(before === undefined ? undefined : parseRaw(before), parseRaw(change)));

@@ -2,14 +2,14 @@
 // 7396).
 
 import type { Contract, EditOperation, Plant } from "../core/contract/contract.ts";
-import { mergePatchType } from "../core/contract/description/described-operation.ts";
 import { ApiError } from "../core/contract/errors.ts";
+import { parseExactJson } from "../core/contract/json/exact-json.ts";
 import { bodyJson, responseJson } from "../core/contract/plant.ts";
 import { withArticle } from "../core/contract/words.ts";
 import type { Operation } from "../core/http/operation.ts";
 import type { OperationDocument } from "../core/http/operation-document.ts";
 import { defineOperation, type Reply } from "./define-operation.ts";
-import { mergePlant, parsePatch, parseReplacement } from "./edit-bodies.ts";
+import { mergePlant, parseEdit, replacePlant } from "./edit-bodies.ts";
 import { type Edited, editOne } from "./edit-one.ts";
 import { entityTagHeader, noSuchPlant } from "./get-plant.ts";
 import { plantId } from "./parameters.ts";
@@ -26,10 +26,12 @@ export function replaceOperation(contract: Contract, shape: EditOperation): Oper
     description: `Replaces ${withArticle(words.one)}${mayCreate ? ", or creates it" : ""}. ${durability}`,
     body: { schema: exampleBody(contract), parse: (bytes) => bytes },
     async handle({ parameters: { id }, body, ...call }) {
-      const replacement = parseReplacement(contract, shape, body, id);
+      const replacement = parseEdit(contract, shape.body, "replace", body, id);
       if (replacement instanceof ApiError) return replacement;
       const edited = await editOne({ ...call, id }, (stored) =>
-        stored === undefined && !mayCreate ? noSuchPlant(contract, id) : replacement,
+        stored === undefined && !mayCreate
+          ? noSuchPlant(contract, id)
+          : replacePlant(contract, shape.body, replacement, stored, id),
       );
       return edited instanceof ApiError ? edited : replyOf(contract, shape, edited);
     },
@@ -51,11 +53,11 @@ are. ${durability}`,
       parse: (bytes) => bytes,
     },
     async handle({ parameters: { id }, body, checkSize, ...call }) {
-      const patch = parsePatch(contract, shape, body, id);
+      const patch = parseEdit(contract, shape.body, "change", body, id);
       if (patch instanceof ApiError) return patch;
       const merge = (stored: Plant | undefined) => {
         if (stored === undefined) return noSuchPlant(contract, id);
-        const merged = mergePlant(contract, stored, patch);
+        const merged = mergePlant(contract, shape.body, patch, stored);
         return merged instanceof ApiError ? merged : (checkSize(bodyJson(contract, merged)) ?? merged);
       };
       const edited = await editOne({ ...call, id }, merge);
@@ -63,6 +65,9 @@ are. ${durability}`,
     },
   });
 }
+
+/** The media type of a merge patch. */
+const mergePatchType = "application/merge-patch+json";
 
 const durability =
   "The response is sent only after the change is on stable storage. With an ETag in `If-Match` nobody else's change is overwritten.";
@@ -72,7 +77,8 @@ function commonOf(contract: Contract, shape: EditOperation) {
   return {
     operationId: shape.operationId,
     access: shape.access,
-    path: `${contract.path}/{id}`,
+    errors: shape.errors,
+    path: shape.path,
     parameters: { id: plantId(contract, `The id of the ${contract.words.one}.`) },
     isConditional: true,
     responses: responsesOf(contract, shape),
@@ -81,17 +87,17 @@ function commonOf(contract: Contract, shape: EditOperation) {
 
 function exampleBody(contract: Contract): object {
   const [example] = contract.examples as readonly [Plant];
-  return { type: "object", example: JSON.parse(bodyJson(contract, example)) };
+  return { type: "object", example: parseExactJson(bodyJson(contract, example)) };
 }
 
 function responsesOf({ words }: Contract, { successes }: EditOperation): OperationDocument["responses"] {
   return Object.fromEntries(
-    Object.entries(successes).map(([status, hasBody]) => [
+    Object.entries(successes).map(([status, response]) => [
       status,
       {
         description: `${status === "201" ? `A new ${words.one}` : `The ${words.one}`}.`,
         headers: { ETag: entityTagHeader },
-        ...(hasBody && { returns: "one" as const }),
+        ...(response !== undefined && { returns: "one" as const }),
       },
     ]),
   );
@@ -100,9 +106,10 @@ function responsesOf({ words }: Contract, { successes }: EditOperation): Operati
 function replyOf(contract: Contract, { status, successes }: EditOperation, edited: Edited): Reply {
   const { plant, createdAt, entityTag } = edited.stored as StoredOne;
   const own = edited.isCreated ? 201 : status;
+  const response = successes[own];
   return {
     status: own,
-    ...(successes[own] && { jsonText: responseJson(contract, plant, createdAt) }),
+    ...(response !== undefined && { jsonText: responseJson(contract, response, plant, createdAt) }),
     headers: { ETag: entityTag },
   };
 }

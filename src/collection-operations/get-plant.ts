@@ -1,6 +1,6 @@
 // GET of one plant, such as {base}/plants/{id}.
 
-import type { Contract } from "../core/contract/contract.ts";
+import { type Contract, wholeOf } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { responseJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
@@ -17,12 +17,15 @@ export const entityTagHeader = {
 };
 
 export function getOperation(contract: Contract): Operation {
-  const { path, words, operations } = contract;
+  const { itemPath, words, operations } = contract;
+  const { get } = operations;
+  const response = get?.response ?? operations.create.response ?? wholeOf(contract);
   return defineOperation({
-    operationId: operations.get?.operationId ?? operationName("get", words.one),
-    access: operations.get?.access,
+    operationId: get?.operationId ?? operationName("get", words.one),
+    access: get?.access,
+    errors: get?.errors,
     method: "GET",
-    path: `${path}/{id}`,
+    path: get?.path ?? itemPath,
     summary: `Get ${withArticle(words.one)}`,
     description: `Returns ${withArticle(words.one)} as it is stored.`,
     parameters: { id: plantId(contract, `The id of the ${words.one}.`) },
@@ -35,7 +38,7 @@ export function getOperation(contract: Contract): Operation {
       const { plant, createdAt, entityTag } = stored;
       const own = { headers: { ETag: entityTag } };
       if (excludes(headers, entityTag)) return { status: 304, ...own };
-      return { status: 200, jsonText: responseJson(contract, plant, createdAt), ...own };
+      return { status: 200, jsonText: responseJson(contract, response, plant, createdAt), ...own };
     },
   });
 }

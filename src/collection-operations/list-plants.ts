@@ -1,7 +1,12 @@
 // GET of the collection, such as {base}/plants: a page of plants in the order of their ids.
 
-import type { Contract, ListPart } from "../core/contract/contract.ts";
-import { pagePlantsMax } from "../core/contract/description/list-shape.ts";
+import {
+  type Contract,
+  type ListPart,
+  type ListShape,
+  pagePlantsMax,
+  wholeOf,
+} from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { operationName } from "../core/contract/words.ts";
@@ -11,21 +16,25 @@ import { int32, optional, type Parameters, plantId } from "./parameters.ts";
 import { pageBytesMax, pageReader } from "./read-page.ts";
 
 export function listOperation(contract: Contract): Operation {
-  const { path: collection, words, operations, list: shape } = contract;
-  const readPage = pageReader(contract);
+  const { words, operations, list: shape } = contract;
+  const { create, list: described } = operations;
+  const collection = described?.path ?? contract.path;
+  const response = described?.response ?? create.response ?? wholeOf(contract);
+  const readPage = pageReader(contract, response);
   const isByAfter = shape.paging === "after";
 
   return defineOperation({
-    operationId: operations.list?.operationId ?? operationName("list", words.many),
-    access: operations.list?.access,
+    operationId: described?.operationId ?? operationName("list", words.many),
+    access: described?.access,
+    errors: described?.errors,
     method: "GET",
     path: collection,
     summary: `List ${words.many}`,
     description:
       `Returns ${words.many} in the order of their ids. If there are more, \`Link\` has the address of the next page
-(RFC 8288). ${isByAfter ? `A page of long texts may have fewer ${words.many} than \`limit\`.` : ""}`.trim(),
+(RFC 8288). ${isByAfter ? `A page of long texts may have fewer ${words.many} than \`${shape.limit.name}\`.` : ""}`.trim(),
     parameters: {
-      limit: int32({ description: `At most this many ${words.many}.`, ...shape.limit }),
+      [shape.limit.name]: int32({ description: `At most this many ${words.many}.`, ...shape.limit }),
       ...pagingParameters(contract),
     },
     responses: {
@@ -37,7 +46,7 @@ export function listOperation(contract: Contract): Operation {
             schema: {
               type: "string",
               examples: [
-                `<${collection}?limit=100&${isByAfter ? "after=9007199254740993" : `${shape.paging}=2`}>; rel="next"`,
+                `<${collection}?${pageQuery(shape, 100, isByAfter ? "9007199254740993" : 2)}>; rel="next"`,
               ],
             },
           },
@@ -46,19 +55,23 @@ export function listOperation(contract: Contract): Operation {
       },
     },
     async handle({ parameters, path, store: { read } }) {
-      const { limit, after, offset: given = 0, page = shape.firstPage } = parameters as PageParameters;
+      const limit = parameters[shape.limit.name] as number;
+      const start = parameters[shape.pagingName];
+      const after = isByAfter ? (start as PlantId | undefined) : undefined;
+      const page = shape.paging === "page" ? (start as number) : shape.firstPage;
       const size = Math.min(limit, pagePlantsMax);
-      const offset = shape.paging === "page" ? (page - shape.firstPage) * size : given;
+      const skipped = { after: 0, offset: start as number, page: (page - shape.firstPage) * size };
+      const offset = skipped[shape.paging];
       const { plants, last, hasMore, isFull, isCutShort } = await readPage(read, { after, offset, size });
       if (!isByAfter && limit > size && isFull)
         return new ApiError(
           "invalidParameter",
-          `A page has at most ${pagePlantsMax} ${words.many}, and there are more; ask for fewer with limit.`,
+          `A page has at most ${pagePlantsMax} ${words.many}, and there are more; ask for fewer with ${shape.limit.name}.`,
         );
       if (!isByAfter && isCutShort)
         return new ApiError(
           "invalidParameter",
-          `A page of ${size} would be over ${pageBytesMax} bytes; ask for fewer ${words.many} with limit.`,
+          `A page of ${size} would be over ${pageBytesMax} bytes; ask for fewer ${words.many} with ${shape.limit.name}.`,
         );
       const next = {
         after: last === undefined ? "" : encodeURIComponent(String(last)),
@@ -75,38 +88,35 @@ export function listOperation(contract: Contract): Operation {
       return {
         status: 200,
         jsonText: members === undefined ? json : `{${members.join(",")}}`,
-        headers: hasMore ? { Link: `<${path}?limit=${limit}&${shape.paging}=${next}>; rel="next"` } : {},
+        headers: hasMore ? { Link: `<${path}?${pageQuery(shape, limit, next)}>; rel="next"` } : {},
       };
     },
   });
 }
 
-/** The parameters by which a client asks for a page; those of one kind are declared. */
-interface PageParameters {
-  readonly limit: number;
-  readonly after?: PlantId;
-  readonly offset?: number;
-  readonly page?: number;
+/** The query of a page. */
+function pageQuery(
+  { limit: { name }, pagingName }: ListShape,
+  limit: number,
+  start: string | number,
+): string {
+  return `${encodeURIComponent(name)}=${limit}&${encodeURIComponent(pagingName)}=${start}`;
 }
 
 function pagingParameters(contract: Contract): Parameters {
   const { list, words } = contract;
   const maximum = 2 ** 31 - 1;
-  switch (list.paging) {
-    case "after":
-      return { after: optional(plantId(contract, `Only ${words.many} with a greater id.`)) };
-    case "offset":
-      return {
-        offset: int32({ description: `The ${words.many} before the page.`, minimum: 0, maximum, default: 0 }),
-      };
-    case "page":
-      return {
-        page: int32({
-          description: "The number of the page.",
-          minimum: list.firstPage,
-          maximum,
-          default: list.firstPage,
-        }),
-      };
-  }
+  const parameters = {
+    after: () => optional(plantId(contract, `Only ${words.many} with a greater id.`)),
+    offset: () =>
+      int32({ description: `The ${words.many} before the page.`, minimum: 0, maximum, default: 0 }),
+    page: () =>
+      int32({
+        description: "The number of the page.",
+        minimum: list.firstPage,
+        maximum,
+        default: list.firstPage,
+      }),
+  };
+  return { [list.pagingName]: parameters[list.paging]() };
 }

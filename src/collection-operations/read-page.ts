@@ -1,6 +1,6 @@
 // Reads a page of plants in the order of their ids. The JSON of a page is limited.
 
-import type { Contract, PlantColumns } from "../core/contract/contract.ts";
+import type { Contract, PlantColumns, Representation } from "../core/contract/contract.ts";
 import { responseJson, toValues } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import type { OperationStore } from "../core/store/operation-store.ts";
@@ -31,7 +31,7 @@ export interface Page {
 }
 
 /** Makes the function that reads pages. */
-export function pageReader(contract: Contract) {
+export function pageReader(contract: Contract, response: Representation) {
   const { fields } = contract;
   const texts = fields.filter(({ type }) => type.column.postgres === "text");
   // The size of a text is in the header of its row. Reading the texts took 0.3 ms a megabyte.
@@ -62,7 +62,7 @@ export function pageReader(contract: Contract) {
             [start, end],
           );
     const plants = rows.map((row) =>
-      responseJson(contract, { id: row.id, values: toValues(contract, row) }, row.created_at),
+      responseJson(contract, response, { id: row.id, values: toValues(contract, row) }, row.created_at),
     );
     // Escaping makes a text up to six times as long.
     const sent = countWithin(plants.map((plant) => Buffer.byteLength(plant)));

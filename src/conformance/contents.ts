@@ -2,10 +2,10 @@
 // field that takes no such texts gets one of its own values in place of each.
 
 import { isDeepStrictEqual } from "node:util";
-import type { Contract, Field } from "../core/contract/contract.ts";
+import { type Access, tokenField } from "../core/contract/access.ts";
+import type { Contract, Field, Representation } from "../core/contract/contract.ts";
 import { scanJson } from "../core/contract/json/json-scanner.ts";
 import { numberedId, type PlantId } from "../core/contract/plant-id.ts";
-import { type Access, tokenField } from "../core/contract/security.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { type IdLimits, idLimitsOf } from "./id-limits.ts";
 import { sampleValues } from "./sample-values.ts";
@@ -29,6 +29,10 @@ export class Contents {
   /** Another text, which plants may have: "tag". */
   readonly group: Field | undefined;
   readonly idLimits: IdLimits;
+  /** What a plant is in the response to its create; undefined if that has no body. */
+  readonly created: Representation | undefined;
+  /** Whether responses have the field, for each field; undefined if they have all. */
+  readonly #shown: readonly boolean[] | undefined;
   /**
    * Values of the title instead of the texts of the rules, as JSON; undefined if it takes those.
    */
@@ -42,17 +46,25 @@ export class Contents {
     this.contract = contract;
     this.idLimits = idLimitsOf(contract);
     this.#values = new Map(fields.map((field) => [field, sampleValues(contract, field)]));
-    const texts = fields.filter(takesCommonTexts);
+    const { create, get } = contract.operations;
+    this.created = create.response;
+    this.#shown = (create.response ?? get?.response)?.fields;
+    const texts = fields.filter((field) => takesCommonTexts(field) && this.isReturned(field));
     const title =
       texts.find((field) => field === titleField) ?? texts.find(({ isRequired }) => isRequired) ?? texts[0];
     const groups = texts.filter((field) => field !== title && !field.isRequired);
     this.group = groups.find((field) => field === groupField) ?? groups[0];
-    const varied = title ?? mostVaried(this.#values);
+    const varied = title ?? mostVaried(this.#values, (field) => this.isReturned(field));
     if (varied === undefined) throw lacksExample(`a ${words.one}`);
     this.title = varied;
     this.#titles = title === undefined ? this.#values.get(varied) : undefined;
     const others = fields.filter((field) => field !== varied && field.isRequired);
     this.#others = new Map(others.map((field) => [field, this.#exampleOf(field)]));
+  }
+
+  /** Whether responses have a field. */
+  isReturned(field: Field): boolean {
+    return this.#shown?.[this.contract.fields.indexOf(field)] !== false;
   }
 
   #exampleOf(field: Field): string {
@@ -182,7 +194,7 @@ export class Contents {
     const members = Array.from(this.#values).flatMap(([field, [json]]) =>
       json === undefined ? [] : [[field, json] as const],
     );
-    const returned = members.filter(([{ isReturned }]) => isReturned);
+    const returned = members.filter(([field]) => this.isReturned(field));
     return {
       body: objectJson(
         this.idMembers(id),
@@ -194,7 +206,7 @@ export class Contents {
 
   /** The members that a response with a plant must have, as JSON.parse has them. */
   expectedMembers(name: string, tag: string | undefined): ReadonlyMap<string, unknown> {
-    const required = this.#required(name).filter(([{ isReturned }]) => isReturned);
+    const required = this.#required(name).filter(([field]) => this.isReturned(field));
     const members = required.toReversed().map(([field, json]) => [field.name, JSON.parse(json)] as const);
     return new Map([...members, ...(this.group === undefined ? [] : [[this.group.name, tag] as const])]);
   }
@@ -203,8 +215,8 @@ export class Contents {
   hasTitle(body: Readonly<Record<string, unknown>>, name: string): boolean {
     const { title } = this;
     return (
-      !this.contract.returnsBody ||
-      !title.isReturned ||
+      this.created === undefined ||
+      !this.isReturned(title) ||
       isDeepStrictEqual(body[title.name], JSON.parse(this.titleJson(name)))
     );
   }
@@ -295,14 +307,17 @@ function asciiJson(json: string): string {
   );
 }
 
-function takesCommonTexts({ type, isReturned }: Field): boolean {
-  return type.kind === "text" && isReturned && commonTexts.every((text) => type.parse(text) !== undefined);
+function takesCommonTexts({ type }: Field): boolean {
+  return type.kind === "text" && commonTexts.every((text) => type.parse(text) !== undefined);
 }
 
 /** The field of which most values are known, rather one that is required and returned. */
-function mostVaried(values: ReadonlyMap<Field, readonly string[]>): Field | undefined {
-  const weigh = ([{ isReturned, isRequired }, jsons]: readonly [Field, readonly string[]]) =>
-    (jsons.length > 1 ? 4 : 0) + (isReturned ? 2 : 0) + (isRequired ? 1 : 0);
+function mostVaried(
+  values: ReadonlyMap<Field, readonly string[]>,
+  isReturned: (field: Field) => boolean,
+): Field | undefined {
+  const weigh = ([field, jsons]: readonly [Field, readonly string[]]) =>
+    (jsons.length > 1 ? 4 : 0) + (isReturned(field) ? 2 : 0) + (field.isRequired ? 1 : 0);
   const [first] = Array.from(values)
     .filter(([, jsons]) => jsons.length > 0)
     .toSorted((one, other) => weigh(other) - weigh(one) || other[1].length - one[1].length);

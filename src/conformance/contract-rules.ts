@@ -3,6 +3,7 @@
 import { type Contents, objectJson } from "./contents.ts";
 import { ofEveryResponse } from "./every-response.ts";
 import {
+  errorShapeOf,
   expectAccepted,
   expectClientError,
   expectErrorBody,
@@ -65,9 +66,9 @@ export function contractRules(contents: Contents): readonly Rule[] {
   );
   const isTaken = (member: string) => [contract.id, ...contract.fields].some(({ name }) => name === member);
   const isReturned = (member: string) =>
-    contract.fields.some(({ name, isReturned }) => name === member && isReturned) ||
-    (contract.returnsId && member === contract.id.name) ||
-    member === contract.createdName;
+    contract.fields.some((field) => field.name === member && contents.isReturned(field)) ||
+    (contents.created?.hasId === true && member === contract.id.name) ||
+    member === contents.created?.createdName;
   return rulesOf(contents, "contract", {
     create: {
       title: "A valid plant gets 200, and a Plant with its name, and its tag if it has one.",
@@ -93,7 +94,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
       },
     },
     "plant-members": {
-      unfit: !contract.returnsBody && unfitReasons.noBody,
+      unfit: contents.created === undefined && unfitReasons.noBody,
       title: "The body of every 200 is JSON and a Plant: `name`, a string, and `tag`, a string, or none.",
       generalTitle:
         "The body of every 200 is JSON and a Plant: its members have their types, and none is missing.",
@@ -105,7 +106,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
           const body = parseObject(response);
           const text = textOf(response);
           for (const field of contract.fields) {
-            const fault = field.isReturned ? contents.findFault(text, field) : undefined;
+            const fault = contents.isReturned(field) ? contents.findFault(text, field) : undefined;
             if (fault !== undefined)
               throw new RuleViolation(`${fault}, received ${shorten(body[field.name])}`);
           }
@@ -185,7 +186,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
         await check.cases({ none: [], ...Object.fromEntries(members) }, async (member) => {
           const response = await check.create(check.withNewId(contents.plantWith(member)));
           expectPlant(contents, response, { name: "Monstera" });
-          if (!contract.returnsBody) return;
+          if (contents.created === undefined) return;
           const others = Object.keys(parseObject(response)).filter((name) => !isReturned(name));
           expectThat(others.length === 0, `expected no other members, received ${others.join(", ")}`);
         });
@@ -333,7 +334,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
         ({ status }, request) => status === 400 && isCreate(request),
         (response) => {
           expectErrorBody(contents, response);
-          expectJsonType(response, contract.errorShape.contentType);
+          expectJsonType(response, errorShapeOf(contents, response).contentType);
         },
       ),
     },

@@ -40,7 +40,10 @@ export function editRules(contents: Contents): readonly Rule[] {
     );
   };
   const isVisible = get !== undefined && contents.hasTwoTitles;
-  const removable = group?.isReturned && change?.members.includes(group.name) ? group : undefined;
+  const removable =
+    group !== undefined && contents.isReturned(group) && change?.body.members.includes(group.name)
+      ? group
+      : undefined;
   return rulesOf(contents, "contract", {
     replace: {
       applies: isVisible && replace !== undefined,
@@ -64,7 +67,7 @@ export function editRules(contents: Contents): readonly Rule[] {
       },
     },
     change: {
-      applies: isVisible && change?.members.includes(title.name) === true,
+      applies: isVisible && change?.body.members.includes(title.name) === true,
       title: "A merge patch changes the members that it has, and removes those that are null.",
       required: byContract(itemPlace(contract, "change"), rfc(7396, "2")),
       run: async (check) => {

@@ -1,11 +1,12 @@
 // Rules of errors: for each cause its status, its code, and a body that says what was wrong.
 
+import { tokenField } from "../core/contract/access.ts";
 import type { Field } from "../core/contract/contract.ts";
 import type { ErrorCode } from "../core/contract/errors.ts";
-import { tokenField } from "../core/contract/security.ts";
 import { type Contents, objectJson } from "./contents.ts";
 import { ofEveryResponse } from "./every-response.ts";
 import {
+  errorShapeOf,
   expectError,
   expectErrorBody,
   expectHeader,
@@ -133,7 +134,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
         (response) => {
           const { error, message } = expectErrorBody(contents, response);
           expectThat(message !== "", "expected a message, received an empty string");
-          const { contentType, members: described } = contract.errorShape;
+          const { contentType, members: described } = errorShapeOf(contents, response);
           expectJsonType(response, contentType);
           const members = Object.keys(parseObject(response));
           const expected = described.length === 2 ? "two members" : `${described.length} members`;

@@ -1,7 +1,14 @@
 // The expectations of rules. Each throws a RuleViolation that says what was received.
 
 import { isDeepStrictEqual } from "node:util";
-import { type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
+import {
+  type ErrorContent,
+  type ErrorFormat,
+  type ErrorMembers,
+  type ErrorShape,
+  formOf,
+} from "../core/contract/error-format.ts";
+import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { decodeUtf8 } from "../core/contract/json/utf8.ts";
 import type { Contents } from "./contents.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
@@ -50,12 +57,12 @@ function asFault(fault: string, expect: () => void): void {
 
 /** A response that accepts a plant, and returns these members. */
 export function expectMembers(
-  { contract }: Contents,
+  { created }: Contents,
   response: HttpResponse,
   members: ReadonlyMap<string, unknown>,
 ): void {
   expectAccepted(response);
-  if (!contract.returnsBody) return;
+  if (created === undefined) return;
   const body = parseObject(response);
   for (const [name, value] of members) {
     const received = body[name];
@@ -72,8 +79,8 @@ export function expectMembers(
  * chosen.
  */
 export function expectReturnedId(contents: Contents, response: HttpResponse, id: bigint): void {
-  const { contract, sendsIds } = contents;
-  if (!contract.returnsId || !contract.returnsBody) return;
+  const { contract, created, sendsIds } = contents;
+  if (created?.hasId !== true) return;
   const returned = contents.idOf(textOf(response));
   const expected = contents.idOfNumber(id);
   if (sendsIds)
@@ -87,8 +94,7 @@ export function expectReturnedId(contents: Contents, response: HttpResponse, id:
  */
 export function createdId(contents: Contents, response: HttpResponse): string {
   expectAccepted(response);
-  const { returnsBody, returnsId } = contents.contract;
-  const id = returnsBody && returnsId ? contents.idOf(textOf(response)) : undefined;
+  const id = contents.created?.hasId ? contents.idOf(textOf(response)) : undefined;
   const located = /\/([^/?#]+)$/.exec(headerOf(response, "location") ?? "")?.[1];
   const found = id === undefined ? located : encodeURIComponent(String(id));
   expectThat(found !== undefined, "expected the id in the body, or at the end of a Location");
@@ -104,40 +110,75 @@ function withCodePoints(text: unknown): string {
 export function expectError(contents: Contents, response: HttpResponse, code: ErrorCode): ErrorFields {
   const { error } = errorRegistry[code];
   if (response.status < 400) expectClientError(response);
-  expectStatus(response, statusOf(code));
+  const [status, ...others] = [...new Set(formatsOf(contents).map((format) => formOf(format, code).status))];
+  if (!others.includes(response.status)) expectStatus(response, status as number);
   const fields = expectErrorBody(contents, response);
   if (fields.error !== undefined)
     expectThat(fields.error === error, `expected the error ${error}, received ${fields.error}`);
   return fields;
 }
 
+/** How the contract writes errors: as most operations, and as each of them. */
+function formatsOf({ contract: { errors, operations } }: Contents): readonly ErrorFormat[] {
+  return [operations.create.errors, errors, ...Object.values(operations).map((each) => each.errors)];
+}
+
+/** The shape of the contract for an error: of several the one whose members it has. */
+export function errorShapeOf(contents: Contents, response: HttpResponse): ErrorShape {
+  const shapes = formatsOf(contents).map(({ shape, shapes }) => shapes[response.status] ?? shape);
+  const names = Object.keys(parseObject(response)).toSorted().join();
+  const named = ({ members }: ErrorShape) =>
+    members
+      .map(([name]) => name)
+      .toSorted()
+      .join();
+  return shapes.find((shape) => named(shape) === names) ?? (shapes[0] as ErrorShape);
+}
+
 /** The Error of a response, in the shape of the contract. */
-export function expectErrorBody({ contract }: Contents, response: HttpResponse): ErrorFields {
-  const body = parseObject(response);
-  let error: number | undefined;
-  let message = "";
-  for (const [name, holds] of contract.errorShape.members) {
-    const value = body[name];
-    if (holds === "code" || holds === "status") {
-      expectThat(
-        typeof value === "number" && value === (value | 0),
-        `expected the member "${name}" to be an integer (int32), received ${shorten(value)}`,
-      );
-      if (holds === "code") error = value;
-      else
-        expectThat(
-          value === response.status,
-          `expected "${name}" to be ${response.status}, received ${value}`,
-        );
-      continue;
-    }
-    expectThat(
-      typeof value === "string",
-      `expected the member "${name}" to be a string, received ${shorten(value)}`,
-    );
-    if (holds === "message") message = value;
+export function expectErrorBody(contents: Contents, response: HttpResponse): ErrorFields {
+  const fields: { error: number | undefined; message: string } = { error: undefined, message: "" };
+  expectErrorMembers(
+    errorShapeOf(contents, response).members,
+    parseObject(response),
+    response.status,
+    fields,
+  );
+  return fields;
+}
+
+function expectErrorMembers(
+  members: ErrorMembers,
+  body: Readonly<Record<string, unknown>>,
+  status: number,
+  found: { error: number | undefined; message: string },
+): void {
+  for (const [name, holds] of members) expectErrorContent(name, holds, body[name], status, found);
+}
+
+function expectErrorContent(
+  name: string,
+  holds: ErrorContent,
+  value: unknown,
+  status: number,
+  found: { error: number | undefined; message: string },
+): void {
+  const expectType = (isFit: boolean, type: string) =>
+    expectThat(isFit, `expected the member "${name}" to be ${type}, received ${shorten(value)}`);
+  if (typeof holds === "object" && "items" in holds) {
+    expectType(Array.isArray(value), "an array");
+    for (const item of value as unknown[]) expectErrorContent(name, holds.items, item, status, found);
+  } else if (typeof holds === "object") {
+    expectType(typeof value === "object" && value !== null, "an object");
+    expectErrorMembers(holds.members, value as Readonly<Record<string, unknown>>, status, found);
+  } else if (holds === "code" || holds === "status") {
+    expectType(typeof value === "number" && value === (value | 0), "an integer (int32)");
+    if (holds === "code") found.error = value as number;
+    else expectThat(value === status, `expected "${name}" to be ${status}, received ${value}`);
+  } else {
+    expectType(typeof value === "string", "a string");
+    if (holds === "message") found.message = value as string;
   }
-  return { error, message };
 }
 
 /** @param rejected what it means if the request is rejected. */

@@ -152,7 +152,7 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
       },
     },
     "race-of-different": {
-      unfit: oneContent || (!contract.returnsBody && unfitReasons.noBody),
+      unfit: oneContent || (contents.created === undefined && unfitReasons.noBody),
       title: "Of concurrent creates with one id one content is accepted, where a taken id is rejected.",
       required: byContract(newPlantSchema, race),
       run: async (check) => {

@@ -70,7 +70,8 @@ function plantsOf(contents: Contents, response: HttpResponse): readonly unknown[
 
 export function operationRules(contents: Contents): readonly Rule[] {
   const { contract } = contents;
-  const { operations, path, list, createdName } = contract;
+  const { operations, path, list } = contract;
+  const createdName = contents.created?.createdName;
   const { operation } = placesIn(contract);
   return rulesOf(contents, "contract", {
     location: {
@@ -95,7 +96,7 @@ export function operationRules(contents: Contents): readonly Rule[] {
         const response = await getById(check, id);
         expectStatus(response, 200);
         expectJsonType(response);
-        if (!contract.returnsBody) return;
+        if (contents.created === undefined) return;
         const [expected, received] = [textOf(created), textOf(response)].map((text) =>
           JSON.stringify(Object.entries(JSON.parse(text) as object).toSorted()),
         );
@@ -106,7 +107,7 @@ export function operationRules(contents: Contents): readonly Rule[] {
       },
     },
     "created-time": {
-      applies: createdName !== undefined && contract.returnsBody,
+      applies: createdName !== undefined,
       title: "The time of creation is that of the server's Date, give or take a minute.",
       required: byContract(`${operation}.responses`),
       run: async (check) => {

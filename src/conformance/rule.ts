@@ -2,6 +2,7 @@
 // is checked.
 
 import type { Contract } from "../core/contract/contract.ts";
+import { pathOfPart } from "../core/contract/error-format.ts";
 import type { Contents } from "./contents.ts";
 import type { RuleContext } from "./rule-context.ts";
 import type { ResponseCheck } from "./watch.ts";
@@ -95,7 +96,8 @@ export const decision = (question: string) => `docs/decisions.md, "${question}"`
 export const rfc = (number: number, section: string) => `RFC ${number}, section ${section}`;
 
 /** The places in a contract that rules cite. A path of member names may be added to each. */
-export function placesIn({ describedPath, document, errorShape, operations, words }: Contract) {
+export function placesIn({ describedPath, document, operations, words }: Contract) {
+  const { shape: errorShape } = operations.create.errors;
   const operation = openapi(`paths.${describedPath}.post`);
   const success = `${operation}.responses.${operations.create.status}`;
   const components = (document.components ?? {}) as Readonly<Record<string, object | undefined>>;
@@ -108,7 +110,7 @@ export function placesIn({ describedPath, document, errorShape, operations, word
       .split("/")
       .at(-1) || "Error";
   const errorSchema = openapi(`components.schemas.${errorName}`);
-  const code = errorShape.members.find(([, holds]) => holds === "code")?.[0];
+  const code = pathOfPart(errorShape, "code")?.join(".properties.");
   return {
     operation,
     success,

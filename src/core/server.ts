@@ -177,7 +177,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { contract } = store;
   const offered = [createOperation(contract), ...(options.operations ?? [])];
   const operations = [...offered, ...unservedOperations(contract, offered)];
-  const returnsTime = contract.createdName !== undefined && contract.returnsBody;
+  const returnsTime = contract.operations.create.response?.createdName !== undefined;
   // Reads of single plants must not wait for lists.
   const single = returnsTime || offered.length > 1 ? resources.use(await store.openSql()) : undefined;
   const service = createHandler({
@@ -249,7 +249,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       onException(error) {
         const requestId = makeRequestId();
         emit({ kind: "internalError", requestId, error });
-        return errorResponse(contract.errorShape, internalError(), requestId);
+        return errorResponse(contract.errors, internalError(), requestId);
       },
     });
   const listener = options.listener === false ? undefined : listen("public", { host, port }, startPublic);

@@ -1,6 +1,6 @@
 // Code samples of an operation: complete programs that read the token from the environment.
 
-import type { tokenField } from "../core/contract/security.ts";
+import type { tokenField } from "../core/contract/access.ts";
 
 export interface SampledRequest {
   /**

@@ -70,7 +70,7 @@ export function documentationResponses({
     if (request.method !== "GET" && request.method !== "HEAD") {
       const message = `${request.method} is not offered at ${path}; GET it.`;
       const error = new ApiError("methodNotAllowed", message, { allow: "GET, HEAD" });
-      return errorResponse(contract.errorShape, error);
+      return errorResponse(contract.errors, error);
     }
     if (files.has(path)) return fileRoutes.fetch(request);
     const url = publicUrl ?? requestUrl(request, origin) + basePath;

@@ -1,9 +1,10 @@
 // A copy of the author's description, to which the parts of the server are added.
 
 import type { Contract } from "../core/contract/contract.ts";
+import { parseExactJson, toExactJson } from "../core/contract/json/exact-json.ts";
 import { referencedMembers } from "../core/contract/json/json-pointer.ts";
+import type { Json } from "../core/contract/json/json-values.ts";
 import { decodePercent } from "../core/contract/json/percent-encoding.ts";
-import type { Json } from "../core/contract/schema/schemas.ts";
 import type { Operation } from "../core/http/operation.ts";
 import type { DescribedOperation, DescribedParameter, Description } from "./description.ts";
 
@@ -25,7 +26,7 @@ export class Draft {
   constructor(contract: Contract, operations: readonly Operation[]) {
     this.contract = contract;
     this.operations = operations;
-    this.document = JSON.parse(JSON.stringify(contract.document));
+    this.document = parseExactJson(toExactJson(contract.document)) as Description;
     const { components } = this.document;
     this.document.components = { ...components, schemas: { ...components?.schemas } };
   }

@@ -2,8 +2,9 @@
 
 import { invalidTokenError, missingTokenError } from "../core/auth/authenticator.ts";
 import { unknownToken } from "../core/auth/token-cache.ts";
+import type { Access } from "../core/contract/access.ts";
 import { type Contract, type Plant, withValue } from "../core/contract/contract.ts";
-import { apiErrorMembers } from "../core/contract/error-shape.ts";
+import { apiErrorMembers, type ErrorFormat } from "../core/contract/error-format.ts";
 import {
   ApiError,
   type ErrorCode,
@@ -12,7 +13,6 @@ import {
   isErrorCode,
 } from "../core/contract/errors.ts";
 import { bodyJson, conflictError, parsePlantJson } from "../core/contract/plant.ts";
-import type { Access } from "../core/contract/security.ts";
 import { uncapitalized } from "../core/contract/words.ts";
 import { overloaded } from "../core/http/create-errors.ts";
 import { createOperation } from "../core/http/create-plant.ts";
@@ -39,6 +39,7 @@ export function codeOfExample(name: string): ErrorCode | undefined {
 /** An operation for whose errors there are examples. */
 export interface ExampleOperation {
   readonly access: Access;
+  readonly errors: ErrorFormat;
   readonly method: string;
   /** Its path, in which braces are parameters. */
   readonly path: string;
@@ -99,7 +100,7 @@ export class ErrorExamples {
       case "invalidToken":
         return invalidTokenError(unknownToken, access);
       case "notFound":
-        return this.#errorOfRoute("POST", contract.path.slice(0, -1));
+        return this.#errorOfRoute("POST", `${contract.path.replace(/\/$/, "").slice(0, -1)}`);
       case "methodNotAllowed": {
         const target = path.replaceAll(/\{[^{}]*\}/g, "1");
         const errors = ["GET", "PUT", "PATCH", "DELETE", "POST"].map((each) =>
@@ -143,14 +144,14 @@ function errorOfBody(contract: Contract, body: string): ApiError | undefined {
 
 /** Errors as the named examples of a response. */
 export function toExamples(
-  { errorShape }: Contract,
+  format: ErrorFormat,
   errors: Partial<Record<ErrorCode, ApiError>>,
 ): Record<string, Example> {
   const named = Object.values(errors).map(({ code, message }) => {
     const { error, meaning } = errorRegistry[code];
     const [start = ""] = meaning.split(/[,;]/);
     const summary = `${error}, ${uncapitalized(start)}`;
-    const value = apiErrorMembers(errorShape, { code, message });
+    const value = apiErrorMembers(format, { code, message });
     return [exampleNames[code] ?? code, { summary, value }] as const;
   });
   return Object.fromEntries(named);

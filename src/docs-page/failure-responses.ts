@@ -1,8 +1,9 @@
 // The failures of operations as the description has them: codes, header fields, and examples.
 
+import { tokenField } from "../core/contract/access.ts";
 import type { Contract } from "../core/contract/contract.ts";
-import { type ApiError, type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
-import { tokenField } from "../core/contract/security.ts";
+import { type ErrorShape, formOf, pathOfPart } from "../core/contract/error-format.ts";
+import { type ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { uncapitalized } from "../core/contract/words.ts";
 import type { Operation } from "../core/http/operation.ts";
 import type { DescribedResponse } from "./description.ts";
@@ -42,7 +43,8 @@ export class FailureResponses {
   /** The failures of an operation, by status. */
   of(operation: FailingOperation): Record<string, DescribedResponse> {
     const responses: Record<string, DescribedResponse> = {};
-    const { contentType } = this.#contract.errorShape;
+    const { errors: format } = operation;
+    const common = this.#contract.errors.shape;
     const field = tokenField(operation.access);
     const all = codesOf[operation.kind].filter(
       (code) =>
@@ -52,19 +54,22 @@ export class FailureResponses {
         !(code === "missingToken" && operation.access.isOpen) &&
         !(code === "invalidToken" && field === undefined),
     );
-    for (const [status, codes] of Map.groupBy(all, statusOf)) {
+    const schemaOf = (shape: ErrorShape) =>
+      shape === common || shape.schema === undefined ? this.#errorSchema : shape.schema;
+    for (const [status, codes] of Map.groupBy(all, (code) => formOf(format, code).status)) {
+      const shape = format.shapes[status] ?? format.shape;
       const errors = this.#examples.of(codes, operation);
       responses[status] = {
         description: this.#describe(status, codes, operation),
         headers: headersOf(codes, errors),
         content: {
-          [contentType]: { schema: this.#errorSchema, examples: toExamples(this.#contract, errors) },
+          [shape.contentType]: { schema: schemaOf(shape), examples: toExamples(format, errors) },
         },
       };
     }
     responses.default = {
-      description: otherFailures(this.#contract),
-      content: { [contentType]: { schema: this.#errorSchema } },
+      description: otherFailures(format.shape),
+      content: { [format.shape.contentType]: { schema: schemaOf(format.shape) } },
     };
     return responses;
   }
@@ -144,9 +149,9 @@ const details: Partial<Record<ErrorCode, string>> = {
   tooManyRequests: " (off by default)",
 };
 
-function otherFailures({ errorShape }: Contract): string {
-  const code = errorShape.members.find(([, holds]) => holds.startsWith("code"));
-  const status = code === undefined ? "" : ` The first three digits of \`${code[0]}\` are the status.`;
+function otherFailures(shape: ErrorShape): string {
+  const code = pathOfPart(shape, "code") ?? pathOfPart(shape, "codeText");
+  const status = code === undefined ? "" : ` The first three digits of \`${code.join(".")}\` are the status.`;
   return `Any other failure, of a proxy before this server or of a later version of it.${status}
 
 This server sends no other status but 431 (the header fields are too large or too many) and 505 (the version of HTTP is not 1.0 or 1.1).

@@ -1,6 +1,6 @@
 // The interface description in OpenAPI 3.0.3, for tools that do not read 3.1.
 
-import { isObject, type Json } from "../core/contract/schema/schemas.ts";
+import { isObject, type Json } from "../core/contract/json/json-values.ts";
 
 /**
  * Converts the parts of 3.1 that 3.0 lacks, and leaves out keywords that 3.0 does not know. A

@@ -1,5 +1,7 @@
 // The interface description as it is served, also in OpenAPI 3.0 for tools that read no 3.1.
 
+import { toExactJson } from "../core/contract/json/exact-json.ts";
+import { ExactNumber, numberText } from "../core/contract/json/json-values.ts";
 import type { Description } from "./description.ts";
 import { toOpenApi30 } from "./openapi-3.0.ts";
 import type { DocumentName } from "./paths.ts";
@@ -7,11 +9,24 @@ import { escapeUrl, placeholder } from "./server-address.ts";
 
 /** Make the documents, with the placeholder, when they are first requested: it takes some ms. */
 const makers: Readonly<Record<DocumentName, (description: object) => string>> = {
-  "openapi.json": (description) => JSON.stringify(description),
-  // A copy, in which no parts are shared: Bun would write them as aliases, which few tools expect.
-  "openapi.yaml": (description) => Bun.YAML.stringify(JSON.parse(JSON.stringify(description)), null, 2),
-  "openapi-3.0.json": (description) => JSON.stringify(toOpenApi30(description)),
+  "openapi.json": (description) => toExactJson(description),
+  "openapi.yaml": toYaml,
+  "openapi-3.0.json": (description) => toExactJson(toOpenApi30(description)),
 };
+
+/** YAML as Bun writes it, in which a number that a double does not hold has its digits. */
+function toYaml(description: object): string {
+  const numbers: string[] = [];
+  // A copy, in which no parts are shared: Bun would write them as aliases, which few tools expect.
+  const copy = JSON.parse(
+    JSON.stringify(description, (_, value) => {
+      const isExact = typeof value !== "bigint" && !(value instanceof ExactNumber);
+      return isExact ? value : `plantstore-number-${numbers.push(numberText(value) as string) - 1}`;
+    }),
+  );
+  const yaml = Bun.YAML.stringify(copy, null, 2);
+  return yaml.replaceAll(/plantstore-number-(\d+)/g, (_, index) => numbers[Number(index)] ?? "");
+}
 
 /** RFC 9512, section 2. */
 export const contentTypes: Readonly<Record<DocumentName, string>> = {

@@ -1,8 +1,9 @@
 // The operations as the page shows them, with what its forms need.
 
+import { tokenField } from "../core/contract/access.ts";
 import type { Contract } from "../core/contract/contract.ts";
-import type { Json } from "../core/contract/schema/schemas.ts";
-import { readSecurity, tokenField } from "../core/contract/security.ts";
+import { readRequirements } from "../core/contract/description/security.ts";
+import type { Json } from "../core/contract/json/json-values.ts";
 import {
   type DescribedOperation,
   type DescribedParameter,
@@ -37,7 +38,7 @@ export function placedOperations(
         ...parametersOf(item).filter((each) => !parameters.some((own) => isSameParameter(own, each))),
         ...parameters,
       ];
-      const { access } = readSecurity(
+      const { access } = readRequirements(
         operation.security ?? security,
         (name) => components.securitySchemes?.[name] as Json | undefined,
       );

@@ -1,5 +1,6 @@
 // The responses of an operation on the page.
 
+import { toExactJson } from "../core/contract/json/exact-json.ts";
 import {
   type DescribedOperation,
   type Description,
@@ -26,7 +27,7 @@ export function renderResponses(
       const { schema } = media;
       const bodies = examplesOf(media).map(
         (example) => `<p class="note">${escapeHTML(example.summary ?? "")}</p>
-            <pre><code>${escapeHTML(JSON.stringify(example.value, null, 2))}</code></pre>`,
+            <pre><code>${escapeHTML(toExactJson(example.value, 2))}</code></pre>`,
       );
       const type =
         schema === undefined || bodies.length > 0

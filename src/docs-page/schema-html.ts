@@ -1,7 +1,8 @@
 // The tables of the page: parameters, and the fields of schemas.
 
 import type { Contract } from "../core/contract/contract.ts";
-import { isStorablePattern } from "../core/contract/schema/text-schemas.ts";
+import { toExactJson } from "../core/contract/json/exact-json.ts";
+import { isStorablePattern } from "../core/contract/schema/patterns.ts";
 import { capitalized } from "../core/contract/words.ts";
 import {
   type DescribedOperation,
@@ -130,7 +131,7 @@ function renderRow({ name, schema, isRequired, text, note }: Row): string {
 
 /** The limits, the default and an example of a value, as HTML. */
 function notesOf(schema: Schema): string[] {
-  const json = (value: unknown) => `<code>${escapeHTML(JSON.stringify(value))}</code>`;
+  const json = (value: unknown) => `<code>${escapeHTML(toExactJson(value))}</code>`;
   const { enum: values, pattern, default: value, examples: [example = schema.example] = [] } = schema;
   const notes: string[] = [];
   const range = rangeOf(schema.minimum, schema.maximum);

@@ -69,7 +69,7 @@ export function resolveSecuritySchemes(draft: Draft): void {
 /** Returns the name of the schema of errors, which is the author's if it has the shape of ours. */
 export function addErrorSchema({ contract, document }: Draft): string {
   const schemas = document.components.schemas as Record<string, Schema>;
-  const { schema: described } = contract.errorShape;
+  const { schema: described } = contract.errors.shape;
   const named = /^#\/components\/schemas\/([^/]+)$/.exec(String(described?.$ref))?.[1];
   if (named !== undefined) return named;
   const own = Object.entries(schemas).find(

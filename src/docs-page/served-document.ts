@@ -44,7 +44,10 @@ export function servedDocument(
     const { access } = contract.operations.create;
     setOperation(draft, method, path, (own) => ({
       ...own,
-      responses: responses.of({ kind: "unserved", method, path, access }, own.responses),
+      responses: responses.of(
+        { kind: "unserved", method, path, access, errors: contract.errors },
+        own.responses,
+      ),
     }));
   }
   if (document.security !== undefined) document.security = acceptedSecurity(draft, document.security);

@@ -1,10 +1,10 @@
 // The description of the served document as a whole: the author's text, with paragraphs and chapters
 // of the server.
 
+import { type Access, tokenField } from "../core/contract/access.ts";
 import type { Contract } from "../core/contract/contract.ts";
-import type { ErrorPart } from "../core/contract/error-shape.ts";
+import { type ErrorPart, partsOf, pathOfPart } from "../core/contract/error-format.ts";
 import { type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
-import { type Access, tokenField } from "../core/contract/security.ts";
 import { withArticle } from "../core/contract/words.ts";
 import { firstLineOf } from "./description.ts";
 import type { Draft } from "./draft.ts";
@@ -45,10 +45,10 @@ const memberMeanings: Partial<Record<ErrorPart, string>> = {
   type: "ends with the HTTP status times 100 plus a detail",
 };
 
-function describeErrorMembers({ errorShape }: Contract): string {
-  return errorShape.members
-    .filter(([, holds]) => holds in memberMeanings)
-    .map(([name, holds]) => `\`${name}\` ${memberMeanings[holds]}`)
+function describeErrorMembers({ errors: { shape } }: Contract): string {
+  return partsOf(shape)
+    .filter(([, part]) => part in memberMeanings)
+    .map(([path, part]) => `\`${path.join(".")}\` ${memberMeanings[part]}`)
     .join(",\n");
 }
 
@@ -62,8 +62,8 @@ The operator issues tokens with \`plantstore token create --name ci\`; a token i
 }
 
 function errorsChapter({ contract, operations }: Draft): string {
-  const { members } = contract.errorShape;
-  const [name, holds] = members.find(([, each]) => each.startsWith("code")) ?? ["status", "status"];
+  const { shape } = contract.errors;
+  const name = (pathOfPart(shape, "code") ?? pathOfPart(shape, "codeText"))?.join(".");
   const codes = (Object.keys(errorRegistry) as ErrorCode[]).filter((code) => {
     if (code === "invalidParameter") return operations.length > 0 || !contract.id.isRequired;
     if (code === "preconditionFailed") return operations.some(({ described }) => described?.isConditional);
@@ -73,14 +73,14 @@ function errorsChapter({ contract, operations }: Draft): string {
     .toSorted((one, other) => errorRegistry[one].error - errorRegistry[other].error)
     .map((code) => {
       const { error, meaning } = errorRegistry[code];
-      return `| ${holds === "status" ? statusOf(code) : error} | ${meaning} | ${adviceFor(code, contract)} |`;
+      return `| ${name === undefined ? statusOf(code) : error} | ${meaning} | ${adviceFor(code, contract)} |`;
     });
   return `## Errors
 
 The HTTP parser rejects what is not well-formed HTTP with a bare 400, 431 or 505: a status line without a body,
 and the connection is closed. Every other error is one of these:
 
-| ${name} | Meaning | What to do |
+| ${name ?? "status"} | Meaning | What to do |
 | --- | --- | --- |
 ${rows.join("\n")}`;
 }

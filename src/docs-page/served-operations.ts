@@ -1,9 +1,10 @@
 // The operations of the served document: the author's, with samples, examples, parameters and
 // responses of the server.
 
+import { tokenField } from "../core/contract/access.ts";
 import type { Plant } from "../core/contract/contract.ts";
+import { parseExactJson, toExactJson } from "../core/contract/json/exact-json.ts";
 import { bodyJson } from "../core/contract/plant.ts";
-import { tokenField } from "../core/contract/security.ts";
 import { capitalized, withArticle } from "../core/contract/words.ts";
 import type { Operation } from "../core/http/operation.ts";
 import type { DescribedParameters, OperationDocument } from "../core/http/operation-document.ts";
@@ -25,13 +26,13 @@ import { placeholder } from "./server-address.ts";
 
 export function describeCreate(draft: Draft, responses: ServedResponses, own: AuthorOperation): object {
   const { words, operations, examples, path, id, requiresKey } = draft.contract;
-  const { access, operationId } = operations.create;
+  const { access, errors, operationId } = operations.create;
   const body = draft.resolve(own.requestBody);
   const [type, media] = jsonMedia(body?.content) ?? [jsonType, {}];
   const one = withArticle(words.one);
   const json = bodyJson(draft.contract, examples[0] as Plant);
   const summary = capitalized(one);
-  const named = examplesOf(draft, media) ?? { example: { summary, value: JSON.parse(json) } };
+  const named = examplesOf(draft, media) ?? { example: { summary, value: parseExactJson(json) } };
   const parameters = draft.resolveParameters(own.parameters);
   const hasKey = parameters.some(({ name }) => isIdempotencyKey(name));
   if (!id.isRequired && !hasKey && !requiresKey) parameters.push(keyParameter(words.one));
@@ -55,7 +56,7 @@ export function describeCreate(draft: Draft, responses: ServedResponses, own: Au
         [type]: { ...media, ...(media.example === undefined && { examples: named }) },
       },
     },
-    responses: responses.of({ kind: "create", method: "POST", path, access }, own.responses),
+    responses: responses.of({ kind: "create", method: "POST", path, access, errors }, own.responses),
   };
 }
 
@@ -84,11 +85,11 @@ export function describeOperation(
   own: AuthorOperation,
 ): object {
   const { operationId, method, path, described } = operation;
-  const { access = draft.contract.operations.create.access } = operation;
+  const { access = draft.contract.operations.create.access, errors = draft.contract.errors } = operation;
   const { summary, description, parameters, isConditional, body } = described;
   const value = body === undefined ? undefined : exampleOf(draft, body);
   const url = placeholder + sampleTarget(draft, path, parameters);
-  const sampled = value === undefined ? undefined : JSON.stringify(value);
+  const sampled = value === undefined ? undefined : toExactJson(value);
   return {
     tags: draft.create.tags ?? [draft.contract.words.many],
     summary,
@@ -107,7 +108,7 @@ export function describeOperation(
     operationId: own.operationId ?? operationId,
     parameters: describeParameters(draft, path, parameters, own),
     responses: responses.of(
-      { kind: body === undefined ? "withoutBody" : "withBody", isConditional, method, path, access },
+      { kind: body === undefined ? "withoutBody" : "withBody", isConditional, method, path, access, errors },
       own.responses,
       described.responses,
     ),

@@ -85,7 +85,7 @@ export class ServedResponses {
   /** Whether the author describes an error of the shape that the server sends. */
   #hasOurShape({ content }: DescribedResponse): boolean {
     const schema = jsonMedia(content)?.[1].schema;
-    const { schema: described } = this.#draft.contract.errorShape;
+    const { schema: described } = this.#draft.contract.errors.shape;
     return schema?.$ref === this.#errorSchema.$ref || Bun.deepEquals(schema, described);
   }
 }

@@ -1,7 +1,7 @@
 // The security requirements of the served document: those that the server can check.
 
-import type { Json } from "../core/contract/schema/schemas.ts";
-import { readSecurity } from "../core/contract/security.ts";
+import { readRequirements } from "../core/contract/description/security.ts";
+import type { Json } from "../core/contract/json/json-values.ts";
 import type { AuthorOperation, Draft } from "./draft.ts";
 
 const bearerAuth = {
@@ -24,7 +24,7 @@ export function securityOf(draft: Draft, own: AuthorOperation): { readonly secur
 export function acceptedSecurity(draft: Draft, security: unknown): readonly object[] {
   const { components } = draft.document;
   const schemes: Record<string, object> = { ...components.securitySchemes };
-  const { accepted, refused } = readSecurity(
+  const { accepted, refused } = readRequirements(
     security,
     (name) => draft.resolve(Object.hasOwn(schemes, name) ? schemes[name] : undefined) as Json | undefined,
   );

@@ -4,9 +4,10 @@ import type { Contract, Plant } from "../core/contract/contract.ts";
 import { mediaExamples } from "../core/contract/description/described-operation.ts";
 import { Place } from "../core/contract/description/place.ts";
 import { ApiError } from "../core/contract/errors.ts";
+import { toExactJson } from "../core/contract/json/exact-json.ts";
+import { isObject, type Json } from "../core/contract/json/json-values.ts";
 import { parsePlantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
-import { isObject, type Json } from "../core/contract/schema/schemas.ts";
 
 interface ExampleSeeds {
   /**
@@ -31,14 +32,8 @@ export function exampleSeeds(contract: Contract): ExampleSeeds {
 
 function toPlant(contract: Contract, value: Json): Plant | ApiError {
   const names = [contract.id.name, ...contract.fields.map(({ name }) => name)];
-  const id = value[contract.id.name];
-  if (typeof id === "number" && !Number.isSafeInteger(id))
-    return new ApiError(
-      "invalidPlant",
-      `its "${contract.id.name}" is beyond 2^53, where numbers of a description are not exact; use a file of seeds.`,
-    );
   const members = Object.entries(value).filter(([name]) => names.includes(name));
-  return parsePlantJson(contract, JSON.stringify(Object.fromEntries(members)));
+  return parsePlantJson(contract, toExactJson(Object.fromEntries(members)));
 }
 
 interface PlacedExample {

@@ -4,8 +4,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
 import { parseExactJson } from "../core/contract/json/exact-json.ts";
+import { isObject, type Json } from "../core/contract/json/json-values.ts";
 import { decodeUtf8 } from "../core/contract/json/utf8.ts";
-import { isObject, type Json } from "../core/contract/schema/schemas.ts";
 import { createOperation } from "../core/http/create-plant.ts";
 import { type Handler, pathOf, type RequestContext } from "../core/http/handler.ts";
 import type { Operation } from "../core/http/operation.ts";

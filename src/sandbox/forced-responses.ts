@@ -5,9 +5,10 @@ import { invalidTokenError, missingTokenError } from "../core/auth/authenticator
 import type { Caller } from "../core/auth/caller.ts";
 import { unknownToken } from "../core/auth/token-cache.ts";
 import type { Contract } from "../core/contract/contract.ts";
-import { type ErrorShape, errorMembers } from "../core/contract/error-shape.ts";
+import { type ErrorShape, errorMembers, pathOfPart } from "../core/contract/error-format.ts";
 import { ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { toExactJson } from "../core/contract/json/exact-json.ts";
+import type { Json } from "../core/contract/json/json-values.ts";
 import { Exchange, type ExchangeDependencies } from "../core/http/exchange.ts";
 import type { RequestContext } from "../core/http/handler.ts";
 import { RateLimit, type RateLimitResult } from "../core/http/rate-limit.ts";
@@ -73,7 +74,7 @@ export class ForcedResponses {
     context: RoutedContext,
     { error, example: exampleName, response }: Outcome,
   ): Promise<Response> {
-    if (response !== undefined) return toResponse(this.#shared.contract.errorShape, response);
+    if (response !== undefined) return toResponse(this.#shared.contract.errors.shape, response);
     const example = this.examples.byName.get(exampleName ?? "");
     const code = errorCodes.get(error ?? 0) ?? example?.error;
     const forced =
@@ -90,18 +91,21 @@ export class ForcedResponses {
 
   #exampleResponse(example: Example | undefined): Response {
     const headers = { "Content-Type": "application/json", "X-Request-Id": this.#shared.makeRequestId() };
-    return new Response(JSON.stringify(example?.value), { status: example?.status ?? 200, headers });
+    return new Response(toExactJson(example?.value), { status: example?.status ?? 200, headers });
   }
 
   /** Makes an error with its example's message; without an example a 42900 names the rate. */
   #forcedError(code: ErrorCode, example: Example | undefined, { path }: Route): ApiError {
     const rateError = this.#rateOf(code)?.error;
     if (rateError !== undefined && example === undefined) return rateError;
-    const { members } = this.#shared.contract.errorShape;
-    const name = members.find(([, holds]) => holds === "message")?.[0] ?? "message";
-    const { [name]: message = `${errorRegistry[code].meaning}.` } =
-      (example ?? this.examples.of(code))?.value ?? {};
-    return new ApiError(code, String(message), rateError?.details ?? this.#detailsOf(code, path));
+    const names = pathOfPart(this.#shared.contract.errors.shape, "message") ?? ["message"];
+    const value: unknown = (example ?? this.examples.of(code))?.value;
+    const message = names.reduce<unknown>((part, name) => (part as Json | undefined)?.[name], value);
+    return new ApiError(
+      code,
+      String(message ?? `${errorRegistry[code].meaning}.`),
+      rateError?.details ?? this.#detailsOf(code, path),
+    );
   }
 
   #detailsOf(code: ErrorCode, path: string): ApiError["details"] | undefined {
@@ -137,7 +141,7 @@ function toResponse(shape: ErrorShape, { status, body }: NonNullable<Outcome["re
   const isError = body === undefined && status >= 400;
   const message = "The sandbox was told to respond with this status.";
   const json = isError
-    ? errorMembers(shape, { code: 100 * status, title: `Status ${status}`, message })
+    ? errorMembers(shape, { code: 100 * status, status, title: `Status ${status}`, message })
     : body;
   if (json === undefined) return new Response(null, { status });
   const headers = { "Content-Type": isError ? shape.contentType : "application/json" };

@@ -9,6 +9,7 @@ import type {
 } from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../admin-pages/admin-responses.ts";
 import type { Contract } from "../core/contract/contract.ts";
+import { isObject } from "../core/contract/json/json-values.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { matchableFields } from "./control-document.ts";
 import type { ForcedOutcome } from "./outcome.ts";
@@ -121,8 +122,7 @@ function isUsedUp({ times, applied }: Rule): boolean {
 
 /** @param value undefined if there is none. */
 function meets(value: unknown, wanted: unknown): boolean {
-  if (typeof wanted !== "object" || wanted === null || Array.isArray(wanted) || JSON.isRawJSON(wanted))
-    return Bun.deepEquals(value, wanted);
+  if (!isObject(wanted)) return Bun.deepEquals(value, wanted);
   const { absent, pattern = "" } = wanted as TextCondition;
   if (absent) return value === undefined;
   return typeof value === "string" && new RegExp(pattern, "u").test(value);

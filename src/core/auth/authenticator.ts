@@ -1,7 +1,7 @@
 // Authentication of a request: its header fields in, the caller or an ApiError out.
 
+import type { Access } from "../contract/access.ts";
 import { ApiError, invalidToken } from "../contract/errors.ts";
-import type { Access } from "../contract/security.ts";
 import { hasLongBody } from "../long-body.ts";
 import { type AuthResult, anonymous, type Caller } from "./caller.ts";
 import type { JwtVerifier } from "./jwt-verifier.ts";

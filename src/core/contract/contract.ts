@@ -2,10 +2,11 @@
 // description and passed down. "Plant" is the code's word for one stored resource, whatever the
 // contract calls it.
 
-import type { EditShape } from "./description/edit-shape.ts";
-import type { ErrorShape } from "./error-shape.ts";
+import type { Access } from "./access.ts";
+import type { ErrorFormat } from "./error-format.ts";
+import type { Json } from "./json/json-values.ts";
 import type { IdFormat, PlantId } from "./plant-id.ts";
-import type { Access } from "./security.ts";
+import type { SchemaCheck } from "./schema/schema-check.ts";
 import type { FieldType, FieldValue } from "./values/stored-types.ts";
 
 /** A property of the resource besides its id. */
@@ -22,12 +23,8 @@ export interface Field {
   readonly example: FieldValue;
   /** The value for plants that were stored before a required field was added. */
   readonly fill: FieldValue | undefined;
-  /** Whether responses have it. */
-  readonly isReturned: boolean;
-  /** Whether every object inherits a member of this name, such as "constructor". */
-  readonly isInherited: boolean;
-  /** The schema of the property, which documents show. */
-  readonly schema: Readonly<Record<string, unknown>>;
+  /** The schema of the property, which documents show. Its numbers are exact. */
+  readonly schema: Json;
 }
 
 /** The words of the resource, for everything that people read. */
@@ -45,17 +42,44 @@ export interface Words {
 /** An operation of the contract that is served. */
 export interface ServedOperation {
   readonly operationId: string;
+  /** Its path, percent-encoded, in which {id} is the id. */
+  readonly path: string;
   /** The status of its success. */
   readonly status: number;
   readonly access: Access;
+  /** What a resource is in its success; undefined if that has no body. */
+  readonly response: Representation | undefined;
+  readonly errors: ErrorFormat;
+}
+
+/** The members that a resource has in a response: the id, fields in their order, and a time. */
+export interface Representation {
+  readonly hasId: boolean;
+  /** Whether it has the field, for each field of the contract. */
+  readonly fields: readonly boolean[];
+  /** The member that is the time of creation (RFC 3339); undefined for none. */
+  readonly createdName: string | undefined;
 }
 
 /** An operation that changes one resource: a replacement, or a merge patch. */
-export interface EditOperation extends ServedOperation, EditShape {
+export interface EditOperation extends ServedOperation {
+  readonly body: EditBody;
   /**
-   * Whether a success has a body, by its status: 200 or 204, and 201 if a replacement may create.
+   * What a success has, by its status: 200 or 204, and 201 if a replacement may create.
    */
-  readonly successes: Readonly<Record<number, boolean>>;
+  readonly successes: Readonly<Record<number, Representation | undefined>>;
+}
+
+/** The body of an operation that changes one resource. */
+export interface EditBody {
+  /** The schema of the body, such as "PlantPatch". */
+  readonly name: string;
+  /** The names of the fields that it may have. */
+  readonly members: readonly string[];
+  /** Members that are not taken from it. */
+  readonly ignored: readonly string[];
+  /** Its schema. */
+  readonly check: SchemaCheck;
 }
 
 /** An operation of the contract that is not served: it responds with notImplemented. */
@@ -70,12 +94,19 @@ export interface ListShape {
   readonly members: readonly (readonly [name: string, holds: ListPart])[] | undefined;
   /**
    * How a client asks for the next page: by the last id, by the number of plants before it, or by
-   * its number.
+   * its number; and the parameter of the query that says so.
    */
   readonly paging: "after" | "offset" | "page";
+  readonly pagingName: string;
   /** The number of the first page: 1, or 0 if the contract allows it. */
   readonly firstPage: number;
-  readonly limit: { readonly minimum: number; readonly maximum: number; readonly default: number };
+  readonly limit: {
+    /** The parameter of the query. */
+    readonly name: string;
+    readonly minimum: number;
+    readonly maximum: number;
+    readonly default: number;
+  };
 }
 
 /** The content of a member of a list: "total" is the number of all plants. */
@@ -90,6 +121,8 @@ export interface Contract {
   readonly words: Words;
   /** The path of the collection, percent-encoded, such as "/plants". */
   readonly path: string;
+  /** The path of one resource, such as "/plants/{id}". */
+  readonly itemPath: string;
   /** `path` as it is written in the description. */
   readonly describedPath: string;
   /** The path of the first server's URL, such as "/v1", or "". */
@@ -97,7 +130,7 @@ export interface Contract {
   readonly id: {
     readonly name: string;
     readonly type: FieldType<PlantId>;
-    readonly schema: Readonly<Record<string, unknown>>;
+    readonly schema: Json;
     /** How the server makes it; undefined if every body must have it. */
     readonly format: IdFormat | undefined;
     /** Whether a body must have it. Otherwise the server chooses one if it is not sent. */
@@ -106,20 +139,14 @@ export interface Contract {
     readonly isAccepted: boolean;
   };
   readonly fields: readonly Field[];
-  /** Whether JSON.stringify writes a plant, in the order of the fields. */
-  readonly isPlain: boolean;
+  /** The schema of the body, where it says more than those of the id and the fields. */
+  readonly body: { readonly schema: Json; readonly check: SchemaCheck } | undefined;
   /** Whether a body may have unknown members, which are ignored. */
   readonly allowsOthers: boolean;
   /** Whether a create without the header field Idempotency-Key is rejected. */
   readonly requiresKey: boolean;
   /** The properties that a body may have and that are not taken from it: they are readOnly. */
   readonly ignored: readonly string[];
-  /** Whether the response to a create has a body. */
-  readonly returnsBody: boolean;
-  /** Whether responses have the id. */
-  readonly returnsId: boolean;
-  /** The property of responses that is the time of creation (RFC 3339); undefined for none. */
-  readonly createdName: string | undefined;
   /** The text that lists show first: the first required one. */
   readonly titleField: Field | undefined;
   /** The optional text by which lists and charts group. */
@@ -134,7 +161,8 @@ export interface Contract {
   };
   readonly list: ListShape;
   readonly others: readonly OtherOperation[];
-  readonly errorShape: ErrorShape;
+  /** How errors are written where no operation says otherwise. */
+  readonly errors: ErrorFormat;
   /**
    * A sentence for each part of the description that is not served or not checked, with its
    * pointer.
@@ -147,6 +175,8 @@ export interface Contract {
 export interface ContractSource {
   /** The text of an OpenAPI description, in YAML or JSON. */
   readonly text: string;
+  /** The same in JSON, if the text is YAML: reading that takes 50 ms less. */
+  readonly json?: string | undefined;
   /** The path of the collection, if the description has several. */
   readonly collection?: string | undefined;
 }
@@ -194,6 +224,18 @@ export function withValue(
   value: FieldValue | undefined,
 ): Values {
   return values.with(contract.fields.indexOf(field), value);
+}
+
+/** Plants of a page, at most. */
+export const pagePlantsMax = 1_000;
+
+/** What a resource is in a response that is not described: everything that may be shown. */
+export function wholeOf({ fields }: Pick<Contract, "fields">): Representation {
+  return {
+    hasId: true,
+    fields: fields.map(({ schema }) => schema.writeOnly !== true),
+    createdName: undefined,
+  };
 }
 
 /** The values of the examples. */

@@ -1,49 +1,9 @@
 // The id of a resource: an int64, or a text that is compared by its bytes; and the ids that are
 // made for resources without one.
 
-import { contractError } from "./description/contract-error.ts";
-import { fieldTypeOf } from "./schema/schema-types.ts";
-import type { Json } from "./schema/schemas.ts";
-import type { TypeContext } from "./schema/type-context.ts";
-import { type FieldType, isStorable } from "./values/stored-types.ts";
+import type { FieldType } from "./values/stored-types.ts";
 
 export type PlantId = bigint | string;
-
-/** UTF-8 bytes of an id whose contract says nothing of its length. */
-const bytesMaxDefault = 255;
-
-/** PostgreSQL indexes texts of at most 2,704 bytes. */
-const describedBytesMax = 2_048;
-
-/**
- * The type of the ids of a schema. Rejects with an OperatorError if they are neither integers nor
- * texts.
- */
-export async function idTypeOf(schema: Json, context: TypeContext): Promise<FieldType<PlantId>> {
-  const type = await fieldTypeOf(schema, context);
-  if (type.kind === "integer") return type as FieldType<bigint>;
-  if (type.kind !== "text")
-    throw contractError(context.pointer, `an id must be an integer or a string, but is ${type.expected}`);
-  const bytesMax = schema.maxLength === undefined ? bytesMaxDefault : describedBytesMax;
-  const isUuid = schema.format === "uuid";
-  const isShort = isUuid || Number(schema.maxLength) * 4 <= bytesMax;
-  const accept = (text: string | undefined) => {
-    if (text === undefined || unreachable.includes(text)) return undefined;
-    if (!isShort && Buffer.byteLength(text) > bytesMax) return undefined;
-    // RFC 9562, section 4: it may be sent in either case.
-    return isUuid ? text.toLowerCase() : text;
-  };
-  const { expected, fromJson, parse } = type as FieldType<string>;
-  return {
-    ...(type as FieldType<string>),
-    expected: isShort ? expected : `${expected}, of 1 to ${bytesMax} bytes`,
-    fromJson: (...sent) => accept(fromJson(...sent)),
-    parse: (text) => (isStorable(text) ? accept(parse(text)) : undefined),
-  };
-}
-
-/** Texts that are no segment of a path (RFC 3986, section 5.2.4). */
-const unreachable = ["", ".", ".."];
 
 /** How a server writes an id that it chooses. All but "int64" are texts, of 16 bytes. */
 export type IdFormat = "int64" | keyof typeof encodings;

@@ -5,9 +5,9 @@ import type { Contract, Field } from "./contract.ts";
 import type { PlantId } from "./plant-id.ts";
 import { type FieldType, typeOfKind } from "./values/stored-types.ts";
 
-/** Plain data, which crosses threads: a type is its kind. */
+/** Plain data, which crosses threads: a type is its kind, and there are no checks. */
 export interface SentContract {
-  readonly contract: Omit<Contract, "fields" | "id" | "titleField" | "groupField">;
+  readonly contract: Omit<Contract, "fields" | "id" | "titleField" | "groupField" | "body">;
   readonly id: Omit<Contract["id"], "type"> & { readonly kind: string };
   readonly fields: readonly (Omit<Field, "type"> & { readonly kind: string })[];
   /** The indexes of these fields, or -1. */
@@ -15,11 +15,20 @@ export interface SentContract {
   readonly group: number;
 }
 
-export function sentContract({ fields, id, titleField, groupField, ...contract }: Contract): SentContract {
+export function sentContract({
+  fields,
+  id,
+  titleField,
+  groupField,
+  body: _,
+  ...contract
+}: Contract): SentContract {
   const { type, ...idWithoutType } = id;
+  const { document, operations } = contract;
+  const { openapi, info } = document;
   const indexOf = (field: Field | undefined) => (field === undefined ? -1 : fields.indexOf(field));
   return {
-    contract,
+    contract: { ...contract, document: { openapi, info }, operations: { create: operations.create } },
     id: { ...idWithoutType, kind: type.kind },
     fields: fields.map(({ type, ...field }) => ({ ...field, kind: type.kind })),
     title: indexOf(titleField),
@@ -27,12 +36,13 @@ export function sentContract({ fields, id, titleField, groupField, ...contract }
   };
 }
 
-/** The contract, whose types accept all values of their kinds. */
+/** The contract as a store needs it, whose types accept all values of their kinds. */
 export function receivedContract({ contract, id, fields: sent, title, group }: SentContract): Contract {
   const { kind, ...ownId } = id;
   const fields = sent.map(({ kind: own, ...field }) => ({ ...field, type: typeOfKind(own) }));
   return {
     ...contract,
+    body: undefined,
     id: { ...ownId, type: typeOfKind(kind) as FieldType<PlantId> },
     fields,
     titleField: fields[title],

@@ -17,6 +17,7 @@ export function createOperation(contract: Contract): Operation {
     operationId: contract.operations.create.operationId,
     method: "POST",
     path: contract.path,
+    errors: contract.operations.create.errors,
     advice: ` with Content-Type: application/json and a body such as ${sampleBody(contract, 1n)}`,
     run: createPlant,
   };

@@ -7,11 +7,10 @@ import { plantJson } from "../contract/plant.ts";
 /**
  * A strong tag: 128 bits of SHA-256 of the plant, also of what responses leave out.
  *
- * @param createdAt the time of creation, if responses have it.
+ * @param createdAt the time of creation, which responses may have.
  */
 export function entityTag(contract: Contract, plant: Plant, createdAt?: bigint | number): string {
-  const time = contract.createdName === undefined ? "" : String(createdAt);
-  const hash = new Bun.CryptoHasher("sha256").update(plantJson(contract, plant) + time);
+  const hash = new Bun.CryptoHasher("sha256").update(plantJson(contract, plant) + createdAt);
   return `"${hash.digest().subarray(0, 16).toString("base64url")}"`;
 }
 

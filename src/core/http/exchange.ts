@@ -3,7 +3,8 @@
 
 import type { Caller } from "../auth/caller.ts";
 import type { Contract, Plant } from "../contract/contract.ts";
-import { type ApiError, internalError, statusOf, unavailable } from "../contract/errors.ts";
+import { type ErrorFormat, formOf } from "../contract/error-format.ts";
+import { type ApiError, internalError, unavailable } from "../contract/errors.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { hasLongBody } from "../long-body.ts";
 import type { Clock, Emit, RequestRecord, Result } from "../observability/server-event.ts";
@@ -24,7 +25,9 @@ export interface RequestRoute {
   readonly method: string;
   readonly path: string;
   /** Undefined if no operation has the method and the path. */
-  readonly operation: RequestRecord["operation"];
+  readonly operation:
+    | (NonNullable<RequestRecord["operation"]> & { readonly errors?: ErrorFormat | undefined })
+    | undefined;
 }
 
 /** Dependencies that all exchanges of a listener share. */
@@ -201,8 +204,9 @@ export class Exchange implements PendingCreate, BodyOwner {
   }
 
   #sendError(error: ApiError): void {
-    this.#complete(statusOf(error.code), error.code, error.message);
-    this.#send(errorResponse(this.#shared.contract.errorShape, error, this.requestId));
+    const format = this.#route.operation?.errors ?? this.#shared.contract.errors;
+    this.#complete(formOf(format, error.code).status, error.code, error.message);
+    this.#send(errorResponse(format, error, this.requestId));
   }
 
   #complete(status: number, result: Result, message: string | undefined): void {

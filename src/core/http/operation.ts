@@ -2,10 +2,11 @@
 
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { ResolveCreator } from "../auth/creators.ts";
+import type { Access } from "../contract/access.ts";
 import type { Contract } from "../contract/contract.ts";
+import type { ErrorFormat } from "../contract/error-format.ts";
 import { ApiError } from "../contract/errors.ts";
 import type { PlantId } from "../contract/plant-id.ts";
-import type { Access } from "../contract/security.ts";
 import type { CreateQueue } from "../store/group-commit.ts";
 import type { OperationStore } from "../store/operation-store.ts";
 import type { BodyReader } from "./body-reader.ts";
@@ -27,6 +28,8 @@ export interface Operation {
   readonly advice: string | undefined;
   /** How callers identify themselves; as for the create by default. */
   readonly access?: Access | undefined;
+  /** How its errors are written; as the contract's by default. */
+  readonly errors?: ErrorFormat | undefined;
   /** The part of the interface description; undefined if openapi.yaml describes the operation. */
   readonly described?: OperationDocument;
   /**

@@ -1,8 +1,8 @@
 // The JSON responses of the public listener.
 
 import type { Contract, Plant } from "../contract/contract.ts";
-import { apiErrorMembers, type ErrorShape } from "../contract/error-shape.ts";
-import { type ApiError, type ErrorCode, statusOf } from "../contract/errors.ts";
+import { apiErrorMembers, type ErrorFormat, formOf } from "../contract/error-format.ts";
+import type { ApiError, ErrorCode } from "../contract/errors.ts";
 import { responseJson } from "../contract/plant.ts";
 
 /** Every Response copies these fields, which takes less time than to make them anew. */
@@ -25,21 +25,22 @@ export function plantResponse(
   requestId: string,
   createdAt?: bigint | number,
 ): Response {
-  const { status } = contract.operations.create;
-  if (!contract.returnsBody) {
+  const { status, response } = contract.operations.create;
+  if (response === undefined) {
     emptyHeaders.set("X-Request-Id", requestId);
     return new Response(null, { status, headers: emptyHeaders });
   }
   plantHeaders.set("X-Request-Id", requestId);
-  return new Response(responseJson(contract, plant, createdAt), plantResponseInits[status]);
+  return new Response(responseJson(contract, response, plant, createdAt), plantResponseInits[status]);
 }
 
 /**
  * An error in the contract's shape, with the status and the header fields that belong to its code.
  */
-export function errorResponse(shape: ErrorShape, error: ApiError, requestId?: string): Response {
-  const response = new Response(JSON.stringify(apiErrorMembers(shape, error)), {
-    status: statusOf(error.code),
+export function errorResponse(format: ErrorFormat, error: ApiError, requestId?: string): Response {
+  const { status, shape } = formOf(format, error.code);
+  const response = new Response(JSON.stringify(apiErrorMembers(format, error)), {
+    status,
     // A 404 or 405 may be cached without explicit freshness (RFC 9110, section 15.1).
     headers: { "Content-Type": shape.contentType, "Cache-Control": "no-store", ...errorHeaders(error) },
   });

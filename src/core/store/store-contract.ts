@@ -28,7 +28,7 @@ export async function chooseContract(
     return { contract: known, added: [] };
   // Loaded late, as a thread that knows its contract does not need it.
   const { readContract } = await import("../contract/description/read-contract.ts");
-  if (isUnchanged) return { contract: await readContract(chosen), added: [] };
+  if (isUnchanged) return { contract: await readContract(own ?? chosen), added: [] };
   const { findRefusedChange } = await import("../contract/description/compare-contracts.ts");
   const [stored, contract] = [await readContract(own), await readContract(wanted)];
   const refused = findRefusedChange(stored, contract);
@@ -38,6 +38,17 @@ export async function chooseContract(
     );
   const names = new Set(stored.fields.map(({ name }) => name));
   return { contract, added: contract.fields.filter(({ name }) => !names.has(name)) };
+}
+
+/** A source as the columns of a store have it. */
+export interface StoredSource {
+  readonly text: string;
+  readonly json: string | null;
+  readonly collection: string | null;
+}
+
+export function sourceOf({ text, json, collection }: StoredSource): ContractSource {
+  return { text, json: json ?? undefined, collection: collection ?? undefined };
 }
 
 export function isSameSource(one: ContractSource | undefined, other: ContractSource): boolean {

@@ -104,15 +104,11 @@ for (const engine of engines)
         `{"id":"${id}","name":"Ada","level":9007199254740993,"address":{"city":"London","flat":1.10000000000000000001}`,
       );
       for (const [body, status, message] of [
-        ['{"name":null}', 400, '"name\\" is required'],
+        ['{"name":null}', 400, '"name\\" must be a string'],
         ['{"name":""}', 400, "name"],
         ['{"level":-1}', 400, "level"],
         ["[]", 400, "it must be an object"],
-        [
-          `{"address":${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}}`,
-          400,
-          "nested too deeply to be merged",
-        ],
+        [`{"address":${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}}`, 400, "nested too deeply"],
         ['{"name":}', 400, "is not JSON: line 1, column 9"],
       ] as const) {
         const refused = await patch(body);

@@ -8,10 +8,10 @@ import fc from "fast-check";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
 import { rulesFor } from "../../../src/conformance/all-rules.ts";
 import { Contents } from "../../../src/conformance/contents.ts";
-import type { Plant } from "../../../src/core/contract/contract.ts";
+import { bearerAccess } from "../../../src/core/contract/access.ts";
+import type { Plant, Representation } from "../../../src/core/contract/contract.ts";
 import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { parsePlantJson, plantJson, responseJson } from "../../../src/core/contract/plant.ts";
-import { bearerAccess } from "../../../src/core/contract/security.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { checkConformance, reportText } from "../../support/conformance.ts";
@@ -42,13 +42,12 @@ test("everything of the description is read, or noted", () => {
   expect([parcels.path, parcels.basePath, parcels.operations.create]).toEqual([
     "/parcels",
     "/v2",
-    { operationId: "addParcel", status: 201, access: bearerAccess },
+    expect.objectContaining({ operationId: "addParcel", status: 201, access: bearerAccess }),
   ]);
   expect([parcels.titleField?.name, parcels.groupField?.name]).toEqual(["sender", "status"]);
   expect(parcels.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
-    '"reference": texts of more than 18181 UTF-16 code units are refused, as the pattern takes long for them',
-    "the query parameter sender of GET /parcels is not served",
     "PUT /parcels/{parcelId} is not served, as it describes no body of JSON: it responds with 501",
+    "the query parameter sender of GET /parcels is not served",
   ]);
 });
 
@@ -221,7 +220,7 @@ test("a body is the same parcel in any form, and another one in any field", () =
   const parsed = parsePlantJson(parcels, full);
   if (!("values" in parsed)) throw new Error(parsed.message);
   expect(plantJson(parcels, parsed)).toBe(full);
-  expect(responseJson(parcels, parsed)).toBe(returned);
+  expect(responseJson(parcels, parcels.operations.create.response as Representation, parsed)).toBe(returned);
   const long = parsePlantJson(parcels, `${" ".repeat(5_000)}${full.replaceAll('":', '" : ')}`);
   expect(long).toEqual(parsed);
 });

@@ -236,7 +236,7 @@ test("what cannot be filled is not served, and said", async () => {
     "schema: { type: object, required: [price] }\n              example",
   );
   expect((await reasonFor(price))[0]).toBe(
-    'GET /bookings/{id} is not served, as its response requires "price": it responds with 501',
+    'GET /bookings/{id} is not served, as its response requires "price", which the body does not have: it responds with 501',
   );
 });
 

@@ -1,7 +1,8 @@
 // Security as contracts describe it: API keys, bearer tokens, or none, for each operation.
 
 import { expect, test } from "bun:test";
-import { bearerAccess, readSecurity } from "../../../src/core/contract/security.ts";
+import { bearerAccess } from "../../../src/core/contract/access.ts";
+import { readRequirements } from "../../../src/core/contract/description/security.ts";
 import type { Description } from "../../../src/docs-page/description.ts";
 import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
 import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
@@ -41,7 +42,7 @@ test.each([
     ["basic", "query", "cookie", "mutual", "unknown", "wrongKey"],
   ],
 ])("the requirements %j give access as they say", (requirements, access, refused) => {
-  const security = readSecurity(requirements, (name) => schemes[name]);
+  const security = readRequirements(requirements, (name) => schemes[name]);
   expect([security.access, security.refused]).toEqual([access, refused]);
 });
 

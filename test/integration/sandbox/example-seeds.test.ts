@@ -32,11 +32,8 @@ test("an example that is no resource is said; without examples of responses thos
     .replace("{ id: 13, cabin: Alder,", "{ id: 13, cabin: 7,");
   writeFileSync(folder.file("changed.yaml"), changed);
   const { plants, notes } = exampleSeeds(await readContract({ text: changed }));
-  expect(plants.map(({ id }) => id)).toEqual([11n]);
+  expect(plants.map(({ id }) => id)).toEqual([11n, 9007199254740993n]);
   expect(notes).toEqual([
-    expect.stringMatching(
-      /^an example is no seed: its "id" is beyond 2\^53, .* \(at \/paths\/~1bookings\/get\/responses\/200\)$/,
-    ),
     expect.stringMatching(/^an example is no seed: The body is not a Booking: "cabin" must be a string/),
   ]);
   expect(exampleSeeds(plantStore).plants).toEqual(plantStore.examples);

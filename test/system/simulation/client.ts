@@ -1,7 +1,7 @@
 // A client of the simulation: creates plants, races for ids, replays, sends invalid requests, and
 // records the responses.
 
-import type { Plant } from "../../../src/core/contract/contract.ts";
+import type { Plant, Representation } from "../../../src/core/contract/contract.ts";
 import { plantJson, responseJson } from "../../../src/core/contract/plant.ts";
 import { plant as plantOf, plantStore } from "../../support/contracts.ts";
 import type { Random } from "../../support/random.ts";
@@ -153,7 +153,9 @@ export class Client {
     const outcome = knownOutcome(reply);
     model.record(plant, outcome, isAlone);
     if (outcome !== "acknowledged" || reply === "disconnected") return;
-    if (reply.text !== responseJson(plantStore, plant))
+    if (
+      reply.text !== responseJson(plantStore, plantStore.operations.create.response as Representation, plant)
+    )
       report(`misquoted: ${plantJson(plantStore, plant)} got ${reply.text}`);
     if (environment.durablePlant(plant.id) !== plantJson(plantStore, plant))
       report(`too early: ${plantJson(plantStore, plant)} was acknowledged, and is not durable`);

@@ -1,8 +1,10 @@
 // Whether a store of one contract can take over another: what is stored must stay valid.
 
 import type { Contract, Field } from "../contract.ts";
-import { isAnnotation, restrictsAlike } from "../schema/schemas.ts";
-import { textFormat } from "../schema/text-schemas.ts";
+import { toExactJson } from "../json/exact-json.ts";
+import { ExactNumber } from "../json/json-values.ts";
+import { numberFormat, textFormat } from "../schema/formats.ts";
+import { isAnnotation, restrictsAlike } from "../schema/restrictions.ts";
 
 /**
  * The first change that a store cannot take over, as a sentence with both values; undefined if it
@@ -15,6 +17,9 @@ export function findRefusedChange(stored: Contract, wanted: Contract): string | 
   // Without one the limit of bytes is lower.
   if (stored.id.type.kind === "text" && "maxLength" in stored.id.schema && !("maxLength" in wanted.id.schema))
     return `"${wanted.id.name}" would have no maxLength, so that longer ids could not be reached`;
+  const [was, becomes] = [stored.body?.schema ?? {}, wanted.body?.schema ?? {}];
+  if (wanted.body !== undefined && !restrictsAlike(was, becomes))
+    return "its body would be validated by another schema";
   for (const field of wanted.fields) {
     const before = stored.fields.find(({ name }) => name === field.name);
     const isNew = before === undefined || !before.isRequired;
@@ -53,18 +58,26 @@ function findNarrowed(before: Compared, after: Compared): string | undefined {
 }
 
 function isWider(keyword: string, from: unknown, to: unknown): boolean {
-  if (JSON.stringify(from) === JSON.stringify(to)) return true;
+  if (toExactJson(from) === toExactJson(to)) return true;
   if (to === undefined) return removable.includes(keyword) || keyword === "enum";
   if (from === undefined && keyword === "minLength") return to === 0;
   if (keyword === "format" && isFree(to)) return true;
   if (from === undefined) return false;
-  if (lowerLimits.includes(keyword)) return Number(to) <= Number(from);
-  if (upperLimits.includes(keyword)) return Number(to) >= Number(from);
+  if (lowerLimits.includes(keyword)) return isAtMost(to, from);
+  if (upperLimits.includes(keyword)) return isAtMost(from, to);
   if (keyword === "enum") return (from as unknown[]).every((value) => (to as unknown[]).includes(value));
   return false;
 }
 
+/** Whether a limit is at most another one, exactly. */
+function isAtMost(one: unknown, other: unknown): boolean {
+  const [low, high] = [one, other].map((limit) =>
+    limit instanceof ExactNumber ? Number(limit.text) : limit,
+  );
+  return (low as number | bigint) <= (high as number | bigint);
+}
+
 /** Whether a format restricts nothing. */
 function isFree(format: unknown): boolean {
-  return format !== "int32" && textFormat(format) === undefined;
+  return textFormat(format) === undefined && (numberFormat(format) === undefined || format === "int64");
 }

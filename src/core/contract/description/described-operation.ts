@@ -2,12 +2,7 @@
 
 import type { Place } from "./place.ts";
 
-export const jsonType = "application/json";
-
 export const methods = ["get", "put", "post", "delete", "patch"] as const;
-
-/** The media type of a merge patch (RFC 7396). */
-export const mergePatchType = "application/merge-patch+json";
 
 /** An operation of the description. */
 export interface DescribedOperation {
@@ -18,7 +13,7 @@ export interface DescribedOperation {
   readonly parameters: readonly Place[];
 }
 
-/** Throws an OperatorError for a path that no request can have. */
+/** Throws a ContractError for a path that no request can have. */
 export function operationAt(
   item: Place,
   path: string,
@@ -31,10 +26,12 @@ export function operationAt(
   return { method, path, place, parameters };
 }
 
-/** The JSON of a body or a response. */
-export function jsonOf(place: Place, accepts = isJson): Place | undefined {
-  const media = place.at("content").members.find(([type]) => accepts(type))?.[1];
-  return media?.object && media;
+/** The media type of the JSON of a body or a response, and its place. */
+export function jsonMediaOf(
+  place: Place,
+  accepts: (type: string) => boolean = isJsonOrProblem,
+): readonly [type: string, media: Place] | undefined {
+  return place.at("content").members.find(([type, media]) => accepts(type) && media.object !== undefined);
 }
 
 /** The examples of the JSON of a body or a response. */
@@ -44,18 +41,22 @@ export function mediaExamples(media: Place): unknown[] {
 }
 
 export function isJson(type: string): boolean {
-  return /^(?:application\/json\b|\*\/\*)/i.test(type);
+  return /^(?:application\/(?:json|\*)|\*\/\*)\s*(?:;|$)/i.test(type);
+}
+
+function isJsonOrProblem(type: string): boolean {
+  return isJson(type) || /^application\/problem\+json\s*(?:;|$)/i.test(type);
 }
 
 export function isPatchBody(type: string): boolean {
-  return isJson(type) || type.startsWith(mergePatchType);
+  return isJson(type) || /^application\/merge-patch\+json\s*(?:;|$)/i.test(type);
 }
 
 /** A response of an operation that succeeds. */
 export interface Success {
   readonly status: number;
   readonly hasContent: boolean;
-  /** The schema of its JSON, or else the response. */
+  /** The response. */
   readonly place: Place;
   /** The schema of its JSON; undefined if it is not described. */
   readonly schema: Place | undefined;
@@ -67,11 +68,11 @@ export function successOf({ place }: DescribedOperation, statuses: readonly stri
   const status = statuses.find((each) => responses.at(each).value !== undefined);
   if (status === undefined) return undefined;
   const response = responses.at(status);
-  const schema = jsonOf(response)?.at("schema");
+  const schema = jsonMediaOf(response, isJson)?.[1].at("schema");
   return {
     status: Number(status),
     hasContent: status !== "204" && response.at("content").members.length > 0,
-    place: schema ?? response,
+    place: response,
     schema: schema?.value === undefined ? undefined : schema,
   };
 }
@@ -84,9 +85,15 @@ export function requiresKey({ parameters }: DescribedOperation): boolean {
   });
 }
 
-/** Whether a path is that of one resource of a collection, such as /pets/{petId}. */
+/** The path of a collection, which may be described with a slash at its end. */
+export function collectionPath(path: string): string {
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
+/** Whether a path is that of one resource of a collection, such as /pets/{petId} or /pets/{petId}/. */
 export function isItemOf(collection: string, path: string): boolean {
-  return path.startsWith(`${collection}/`) && /^\{[^/{}]+\}$/.test(path.slice(collection.length + 1));
+  const start = `${collectionPath(collection)}/`;
+  return path.startsWith(start) && /^\{[^/{}]+\}\/?$/.test(path.slice(start.length));
 }
 
 /** Such as "GET /plants". */

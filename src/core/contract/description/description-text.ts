@@ -1,23 +1,77 @@
 // The text of a description: JSON, or YAML.
 
-import { contractError } from "./contract-error.ts";
+import type { ContractSource } from "../contract.ts";
+import { exactNumber, parseExactJson, toExactJson } from "../json/exact-json.ts";
+import { ContractError } from "./place.ts";
 
 /** UTF-16 code units of a description, which is larger than any that is known. */
 const codeUnitsMax = 8 * 2 ** 20;
 
-/** Rejects with an OperatorError for a text that is neither, or that would take too long. */
-export async function parseDescription(text: string): Promise<unknown> {
-  if (text.length > codeUnitsMax) throw contractError("", `it is longer than ${codeUnitsMax} characters`);
-  const plain = text.replace(/^\uFEFF/, "");
+/**
+ * Parses a description; also returns its source, which has the description in JSON if its text is
+ * YAML. Rejects with a ContractError for a text that is neither, or that would take too long.
+ */
+export async function parseDescription(
+  source: ContractSource,
+): Promise<{ readonly document: unknown; readonly source: ContractSource }> {
+  const { text, json } = source;
+  if (text.length > codeUnitsMax) throw new ContractError(`it is longer than ${codeUnitsMax} characters`, "");
+  const plain = json ?? text.replace(/^\uFEFF/, "");
   try {
-    if (/^\s*\{/.test(plain)) return JSON.parse(plain);
-  } catch {
-    // A mapping of YAML may begin with a brace, too.
-  }
-  try {
-    // Both refuse aliases that grow without bound, and nesting that is too deep.
-    return typeof Bun === "undefined" ? (await import("yaml")).parse(plain) : Bun.YAML.parse(plain);
+    if (isJsonText(plain) && hasExactNumbers) return { document: parseExactJson(plain), source };
   } catch (error) {
-    throw contractError("", `it is neither JSON nor YAML: ${(error as Error).message}`);
+    // A mapping of YAML may begin with a brace, too.
+    if (!(error instanceof SyntaxError)) throw error;
   }
+  const parsed = await parseYaml(plain);
+  return { document: parsed.document, source: { ...source, json: parsed.json } };
+}
+
+/** Whether a text is probably JSON, and not YAML. */
+export function isJsonText(text: string): boolean {
+  return /^\s*\{/.test(text);
+}
+
+/** Whether JSON.parse tells the digits of a number, as Bun does and Node.js from version 21. */
+const hasExactNumbers = "rawJSON" in JSON;
+
+/** Parses YAML, or JSON, which is YAML; also returns it in JSON. */
+async function parseYaml(text: string): Promise<{ readonly document: unknown; readonly json: string }> {
+  if (isNestedDeeply(text)) throw new RangeError("too many brackets within each other");
+  // Takes 25 ms to load, and as long for its first document.
+  const { isScalar, parseDocument, visit } = await import("yaml");
+  try {
+    const document = parseDocument(text, { merge: true, intAsBigInt: true, logLevel: "error" });
+    const [failure] = document.errors;
+    if (failure !== undefined) throw failure;
+    visit(document, {
+      Scalar(key, node) {
+        const { value, source = "" } = node;
+        const isNumber = typeof value === "number" || typeof value === "bigint";
+        if (!isNumber) return;
+        if (key === "key") node.value = source;
+        else if (/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(source))
+          node.value = exactNumber(source);
+        else if (typeof value === "bigint") node.value = exactNumber(String(value));
+        else if (!Number.isFinite(value)) throw new Error(`${source} is no number of JSON`);
+      },
+    });
+    const value: unknown = isScalar(document.contents) ? document.contents.value : document.toJS();
+    return { document: value, json: toExactJson(value) };
+  } catch (error) {
+    const [first = ""] = (error as Error).message.split("\n");
+    throw new ContractError(`it is neither JSON nor YAML: ${first.replace(/:$/, "")}`, "");
+  }
+}
+
+/** Brackets within each other, and dashes after each other, for which the parser takes long. */
+const nestingMax = 1_000;
+
+function isNestedDeeply(text: string): boolean {
+  let depth = 0;
+  for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
+    depth += bracket === "[" || bracket === "{" ? 1 : -1;
+    if (depth > nestingMax) return true;
+  }
+  return /(?:[-?] *){1000}/.test(text);
 }

@@ -1,12 +1,15 @@
 // Examples of fields: those of the contract, or values that its schema accepts.
 
-import { isObject, type Json, propertiesOf, requiredOf } from "../schema/schemas.ts";
-import { textFormat } from "../schema/text-schemas.ts";
+import { toExactJson } from "../json/exact-json.ts";
+import { isObject, type Json } from "../json/json-values.ts";
+import { textFormat } from "../schema/formats.ts";
+import { propertiesOf, requiredOf } from "../schema/restrictions.ts";
 import type { FieldType, FieldValue } from "../values/stored-types.ts";
 
-/** A value of JSON.parse as a value of a field; undefined if it is none, or cannot be stored. */
+/** A value of a description as that of a field; undefined if it is none, or cannot be stored. */
 export function toFieldValue(type: FieldType, value: unknown): FieldValue | undefined {
-  const found = value === undefined ? undefined : type.fromJson(value, () => JSON.stringify(value));
+  const json = value === undefined ? undefined : toExactJson(value);
+  const found = json === undefined ? undefined : type.fromJson(JSON.parse(json), () => json);
   return found === undefined || type.unstorable(found) !== undefined ? undefined : found;
 }
 
@@ -27,14 +30,20 @@ function examplesIn(schema: Json, ofBody: readonly unknown[] = []): unknown[] {
   return all.filter((each) => each !== undefined);
 }
 
+/** The longest text that is made up. */
+const madeUpCharactersMax = 10_000;
+
 /** Values of all types, which fit common limits. */
 function* madeUp(schema: Json): Generator<unknown> {
-  const {
-    minLength = 0,
-    maxLength = 6,
-    multipleOf = 1,
-  } = schema as { readonly [Keyword in "minLength" | "maxLength" | "multipleOf"]?: number };
-  const { minimum, maximum, exclusiveMinimum, items } = schema;
+  const numberOf = (value: unknown, otherwise: number) => (typeof value === "number" ? value : otherwise);
+  const minLength = Math.min(numberOf(schema.minLength, 0), madeUpCharactersMax);
+  const maxLength = numberOf(schema.maxLength, 6);
+  const multipleOf = numberOf(schema.multipleOf, 1);
+  const { minimum, maximum, exclusiveMinimum, items, anyOf, oneOf } = schema;
+  for (const parts of [anyOf, oneOf])
+    if (Array.isArray(parts))
+      for (const part of parts)
+        if (isObject(part) && part.type !== "null") yield* [...examplesIn(part), ...madeUp(part)];
   yield textFormat(schema.format)?.example;
   yield "string".repeat(Math.ceil(minLength / 6) || 1).slice(0, Math.max(minLength, Math.min(6, maxLength)));
   for (const length of [1, minLength || 1]) for (const letter of ["a", "A", "1"]) yield letter.repeat(length);

@@ -1,50 +1,42 @@
 // The fields of a contract: the properties of the resource besides its id, in their order.
 
 import type { Field } from "../contract.ts";
-import { hasPatterns } from "../schema/json-schemas.ts";
-import { fieldTypeOf } from "../schema/schema-types.ts";
-import { isObject, isReadOnly, type Json, propertiesOf, requiredOf } from "../schema/schemas.ts";
-import { contextAt } from "../schema/type-context.ts";
+import { isObject, type Json } from "../json/json-values.ts";
+import { allOf, anyValue, type SchemaCheck } from "../schema/schema-check.ts";
+import type { SchemaReader } from "../schema/schema-reader.ts";
 import type { FieldType, FieldValue } from "../values/stored-types.ts";
-import type { Collection } from "./collection.ts";
+import type { ObjectSchema, Property } from "./body-schema.ts";
 import { columnNameOf, quoteColumn } from "./column-names.ts";
 import { exampleOf, toFieldValue } from "./example-values.ts";
+import { expandSchema, mergeAllOf } from "./expanded-schema.ts";
+import { fieldTypeOf } from "./field-type.ts";
+import type { Place } from "./place.ts";
+import { isCreationTime } from "./representations.ts";
 
 /**
- * Reads the fields. Rejects with an OperatorError.
+ * Reads the fields. Rejects with a ContractError.
  *
- * @param bodies the examples of bodies.
+ * @param examples of bodies.
  */
 export async function readFields(
-  { body, schema, id, returned }: Collection,
-  bodies: readonly Json[],
+  { properties }: ObjectSchema,
+  { idName, examples }: { readonly idName: string; readonly examples: readonly Json[] },
+  reader: SchemaReader,
 ): Promise<Field[]> {
-  const place = body.at("schema");
-  const properties = propertiesOf(schema);
-  const required = requiredOf(schema);
-  const missing = required.find((name) => !Object.hasOwn(properties, String(name)));
-  if (missing !== undefined) throw place.error(`"${missing}" is required, but is no property`);
-  const kept: (readonly [string, Json])[] = [];
-  for (const [name, value] of Object.entries(properties)) {
-    const property = value === true ? {} : value;
-    const at = place.at("properties", name);
-    if (!isObject(property)) throw at.error(`the property "${name}" must have a schema`);
-    if (name === id.name) continue;
-    if (!isReadOnly(property)) kept.push([name, property]);
-    else if (!isCreationTime(name, property)) at.note(`"${name}" is readOnly, and is not kept`);
-  }
-  if (kept.length === 0) throw place.error("the resource must have a property besides its id");
-  const share = 1 / Math.max(1, kept.filter(([, property]) => hasPatterns(property)).length);
-  const answered = isObject(returned?.properties) ? returned.properties : properties;
   const fields: Field[] = [];
-  for (const [name, property] of kept) {
-    const context = contextAt(place.at("properties", name), name, share);
-    const type = await fieldTypeOf(property, context);
-    const isRequired = required.includes(name);
-    const sent = bodies.flatMap((each) => (Object.hasOwn(each, name) ? [each[name]] : []));
-    const example = exampleOf(property, type, sent);
+  for (const [name, property] of properties) {
+    if (name === idName) continue;
+    const { place } = property;
+    const { schema, check } = await readProperty(name, property, reader);
+    if (schema.readOnly === true) {
+      if (!isCreationTime(name, schema)) place.note(`"${name}" is readOnly, and is not kept`);
+      continue;
+    }
+    const type = fieldTypeOf(schema, check);
+    const sent = examples.flatMap((each) => (Object.hasOwn(each, name) ? [each[name]] : []));
+    const example = exampleOf(schema, type, sent);
     if (example === undefined)
-      context.note("it has no example, which the demo and the conformance tests need");
+      place.note(`"${name}" has no example, which the demo and the conformance tests need`);
     const columnName = columnNameOf(name);
     fields.push({
       name,
@@ -52,15 +44,36 @@ export async function readFields(
       column: quoteColumn(columnName),
       columnName,
       type,
-      isRequired,
+      isRequired: property.isRequired,
       example: example ?? placeholder(type),
-      fill: isRequired ? toFieldValue(type, property.default) : undefined,
-      isReturned: Object.hasOwn(answered, name) && property.writeOnly !== true,
-      isInherited: name in Object.prototype,
-      schema: property,
+      fill: property.isRequired ? toFieldValue(type, schema.default) : undefined,
+      schema,
     });
   }
   return fields;
+}
+
+/**
+ * Reads the schema of a property, and its check. Where the alternatives of a body describe it in several
+ * ways, its value is of one of them, and the body's own check says of which.
+ */
+export async function readProperty(
+  name: string,
+  { places }: Property,
+  reader: SchemaReader,
+): Promise<{ readonly schema: Json; readonly check: SchemaCheck }> {
+  for (const { place } of places)
+    if (!isObject(place.value) && place.value !== true)
+      throw place.error(`the property "${name}" must have a schema`);
+  const certain = places.filter(({ isCertain }) => isCertain);
+  const used = certain.length > 0 ? certain : places;
+  const schemas = used.map(({ place }) => expandSchema(place));
+  const checks: SchemaCheck[] = [];
+  for (const { place } of used) checks.push(await reader.check(place));
+  const [first] = schemas as [Json];
+  if (schemas.length === 1) return { schema: first, check: checks[0] as SchemaCheck };
+  if (certain.length > 0) return { schema: mergeAllOf({ allOf: schemas }), check: allOf(checks) };
+  return { schema: { anyOf: schemas }, check: anyValue };
 }
 
 /** A value for probes of a store where the contract has no example. */
@@ -69,54 +82,20 @@ function placeholder(type: FieldType): FieldValue {
   return type.input === "boolean" ? true : "0";
 }
 
-/** The property of a response that is the time of creation, unless clients send it. */
-export function createdNameOf({ returned = {} }: Collection, fields: readonly Field[]): string | undefined {
-  const found = Object.entries(propertiesOf(returned)).find(
-    ([name, property]) => isCreationTime(name, property) && !fields.some((field) => field.name === name),
-  );
-  return found?.[0];
-}
-
-function isCreationTime(name: string, property: unknown): boolean {
-  const isTime = isObject(property) && property.type === "string" && property.format === "date-time";
-  return isTime && ["created_at", "createdAt"].includes(name);
-}
-
 /**
- * The names of the members that every response has. A response that requires what is not stored
- * would break the contract.
- */
-export function alwaysReturned(
-  { id, returned = {}, success }: Collection,
-  fields: readonly Field[],
-  createdName: string | undefined,
-): string[] {
-  for (const name of requiredOf(returned)) {
-    const field = fields.find((each) => each.name === name);
-    if (name === id.name || name === createdName || field?.isRequired) continue;
-    const reason = field === undefined ? "which the body does not have" : "which is optional in the body";
-    throw success.place.error(`the response requires "${name}", ${reason}`);
-  }
-  const kept = fields.filter(({ isRequired, isReturned }) => isRequired && isReturned);
-  return [id.name, ...kept.map(({ name }) => name), ...(createdName === undefined ? [] : [createdName])];
-}
-
-/**
- * The field that a keyword of the schema names, or else the first text that fits. Throws an
- * OperatorError.
+ * The field that a keyword of the schema names, or else the first text that fits. Throws a
+ * ContractError.
  */
 export function textField(
-  { body, schema }: Collection,
+  place: Place,
   fields: readonly Field[],
   keyword: "x-plantstore-title" | "x-plantstore-group",
 ): Field | undefined {
-  const named = schema[keyword];
+  const named = place.at(keyword);
   const isTitle = keyword === "x-plantstore-title";
   const texts = fields.filter(({ type }) => type.input === "text" || Array.isArray(type.input));
-  if (named === undefined) return texts.find(({ isRequired }) => isRequired === isTitle);
-  const field = texts.find(({ name }) => name === named);
+  if (named.value === undefined) return texts.find(({ isRequired }) => isRequired === isTitle);
+  const field = texts.find(({ name }) => name === named.value);
   if (field !== undefined) return field;
-  throw body
-    .at("schema")
-    .error(`${keyword} must name a text of the resource, but is ${JSON.stringify(named)}`);
+  throw named.error(`${keyword} must name a text of the resource, but is ${JSON.stringify(named.value)}`);
 }

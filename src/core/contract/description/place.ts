@@ -1,16 +1,35 @@
-// A place in a description: the value there, and its pointer for notes and errors.
+// A place in a description: the value there, the places below it, and its pointer for notes and
+// errors. References are followed here, and nowhere else.
 
-import type { OperatorError } from "../../operator-error.ts";
-import { pointerTo } from "../json/json-pointer.ts";
-import type { Json } from "../schema/schemas.ts";
-import { contractError } from "./contract-error.ts";
-import { References } from "./references.ts";
+import { OperatorError } from "../../operator-error.ts";
+import { pointerTo, referencedMembers } from "../json/json-pointer.ts";
+import { isObject, type Json } from "../json/json-values.ts";
+
+/** A part of a description that cannot be served. */
+export class ContractError extends OperatorError {
+  /** The reason, as it continues a sentence. */
+  readonly problem: string;
+  /** The place in the description (RFC 6901), such as "/paths/~1parcels/post". */
+  readonly pointer: string;
+
+  constructor(problem: string, pointer: string) {
+    super(`the contract cannot be served: ${problem} (at ${pointer || "its root"})`, 2);
+    this.problem = problem;
+    this.pointer = pointer;
+  }
+}
 
 /** State that all places of one description share. */
 interface Shared {
-  readonly references: References;
+  readonly document: Json;
+  readonly isVersion30: boolean;
   readonly notes: Set<string>;
+  /** The parts of schemas that were counted. */
+  parts: number;
 }
+
+/** Replacing references makes a tree of a graph: a small file can expand to any size. */
+const partsMax = 20_000;
 
 export class Place {
   readonly pointer: string;
@@ -25,42 +44,70 @@ export class Place {
   }
 
   static root(document: Json): Place {
-    return new Place({ references: new References(document), notes: new Set() }, document, "");
+    const isVersion30 = String(document.openapi).startsWith("3.0");
+    return new Place({ document, isVersion30, notes: new Set(), parts: 0 }, document, "");
+  }
+
+  /** The description. */
+  get document(): Place {
+    return new Place(this.#shared, this.#shared.document, "");
+  }
+
+  /** Whether the description is OpenAPI 3.0, whose schemas are of another dialect. */
+  get isVersion30(): boolean {
+    return this.#shared.isVersion30;
+  }
+
+  /** The place that a reference here leads to, perhaps over others; this one if it is none. */
+  get target(): Place {
+    let found: Place = this;
+    for (const seen = new Set<string>(); isReference(found.value); ) {
+      const { $ref } = found.value;
+      if (seen.has($ref)) throw this.error(`the reference ${$ref} is a cycle`);
+      seen.add($ref);
+      found = this.#targetOf($ref);
+    }
+    return found;
   }
 
   /** The object here, or that a reference here leads to; undefined if it is not an object. */
   get object(): Json | undefined {
-    return this.#shared.references.resolve(this.value, this.pointer);
+    const { value } = this.target;
+    return isObject(value) ? value : undefined;
   }
 
   /** The members of the object here. */
   get members(): [name: string, place: Place][] {
-    return Object.keys(this.object ?? {}).map((name) => [name, this.at(name)]);
+    const { target } = this;
+    return isObject(target.value) ? Object.keys(target.value).map((name) => [name, target.own(name)]) : [];
   }
 
   /** The items of the array here. */
   get items(): Place[] {
-    if (!Array.isArray(this.value)) return [];
-    return this.value.map((item, index) => this.#below(item, String(index)));
+    return Array.isArray(this.value) ? this.value.map((_, index) => this.own(String(index))) : [];
   }
 
-  /** A member of the object here, or of one below it. */
+  /** A member of the object here, or of one below it. References are followed. */
   at(name: string, ...more: readonly string[]): Place {
-    const { object } = this;
-    const value = object !== undefined && Object.hasOwn(object, name) ? object[name] : undefined;
-    const member = this.#below(value, name);
+    const member = this.target.own(name);
     const [next, ...rest] = more;
     return next === undefined ? member : member.at(next, ...rest);
   }
 
-  /** The schema here, with all its references replaced, in the dialect of OpenAPI 3.1. */
-  schema(): Json {
-    return this.#shared.references.expand(this.value, this.pointer);
+  /** A member of the value itself, or of one below it. No reference is followed. */
+  own(...names: readonly string[]): Place {
+    let { value } = this;
+    for (const name of names) {
+      const parent = value;
+      const hasMembers = isObject(parent) || Array.isArray(parent);
+      value = hasMembers && Object.hasOwn(parent, name) ? (parent as Json)[name] : undefined;
+    }
+    return new Place(this.#shared, value, pointerTo(this.pointer, ...names));
   }
 
   /** Notes that something here is not served, or not checked. */
   note(sentence: string): void {
-    this.#shared.notes.add(`${sentence} (at ${this.pointer})`);
+    this.#shared.notes.add(`${sentence} (at ${this.pointer || "its root"})`);
   }
 
   /** The notes of the whole description. */
@@ -68,11 +115,26 @@ export class Place {
     return [...this.#shared.notes];
   }
 
-  error(problem: string): OperatorError {
-    return contractError(this.pointer, problem);
+  /** Counts parts of a schema whose references are replaced. Throws a ContractError for too many. */
+  countParts(parts = 1): void {
+    this.#shared.parts += parts;
+    if (this.#shared.parts > partsMax)
+      throw this.error(`its schemas have more than ${partsMax} parts with their references`);
   }
 
-  #below(value: unknown, name: string): Place {
-    return new Place(this.#shared, value, pointerTo(this.pointer, name));
+  error(problem: string): ContractError {
+    return new ContractError(problem, this.pointer);
   }
+
+  #targetOf(reference: string): Place {
+    if (!reference.startsWith("#"))
+      throw this.error(`the reference ${reference} is to another file; put its target here`);
+    const found = this.document.own(...referencedMembers(reference));
+    if (found.value === undefined) throw this.error(`the reference ${reference} has no target`);
+    return found;
+  }
+}
+
+export function isReference(value: unknown): value is Json & { readonly $ref: string } {
+  return isObject(value) && typeof value.$ref === "string";
 }

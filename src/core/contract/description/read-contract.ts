@@ -2,94 +2,113 @@
 // served or not checked is one of the contract's notes, and what cannot be served is an error.
 
 import type { Contract, ContractSource, OpenApiDocument, Plant } from "../contract.ts";
+import { toExactJson } from "../json/exact-json.ts";
+import { isObject, type Json } from "../json/json-values.ts";
 import { encodePath } from "../json/percent-encoding.ts";
 import { parsePlantJson } from "../plant.ts";
 import { numberedId, type PlantId } from "../plant-id.ts";
-import { isObject, isReadOnly, type Json, propertiesOf } from "../schema/schemas.ts";
+import { SchemaReader } from "../schema/schema-reader.ts";
 import type { FieldType } from "../values/stored-types.ts";
 import { wordsOf } from "../words.ts";
 import { findCollection } from "./collection.ts";
-import { contractError } from "./contract-error.ts";
-import { mediaExamples, requiresKey } from "./described-operation.ts";
+import { collectionPath, isItemOf, mediaExamples, requiresKey } from "./described-operation.ts";
 import { parseDescription } from "./description-text.ts";
+import { readOnlyNames } from "./edit-body.ts";
 import { exampleOf } from "./example-values.ts";
-import { alwaysReturned, createdNameOf, readFields, textField } from "./fields.ts";
+import { expandSchema } from "./expanded-schema.ts";
+import { readFields, textField } from "./fields.ts";
+import { referencedName } from "./names.ts";
 import { readOperations } from "./operations.ts";
-import { Place } from "./place.ts";
-import { referencedName } from "./references.ts";
+import { ContractError, Place } from "./place.ts";
+import { noteDocument } from "./unserved-parts.ts";
 
-/** Rejects with an OperatorError that says in one sentence why the description cannot be served. */
-export async function readContract(source: ContractSource): Promise<Contract> {
-  const document = await parseDescription(source.text);
-  if (!isObject(document) || typeof document.openapi !== "string" || !/^3\.[012]\b/.test(document.openapi)) {
-    const version = isObject(document) ? (document.openapi ?? document.swagger) : undefined;
-    throw contractError(
-      "",
-      version === undefined
-        ? 'it is not an OpenAPI description; it must have "openapi" with version 3.0, 3.1 or 3.2'
-        : `it is OpenAPI ${version}; it must be version 3.0, 3.1 or 3.2`,
-    );
-  }
+/** Rejects with a ContractError that says in one sentence why the description cannot be served. */
+export async function readContract(given: ContractSource): Promise<Contract> {
   try {
-    return await readDocument(source, document as OpenApiDocument);
+    return await readSource(given);
   } catch (error) {
-    if (error instanceof RangeError) throw contractError("", "its parts are nested too deeply");
+    if (error instanceof RangeError) throw new ContractError("its parts are nested too deeply", "");
     throw error;
   }
 }
 
+async function readSource(given: ContractSource): Promise<Contract> {
+  const { document, source } = await parseDescription(given);
+  const version = isObject(document) ? (document.openapi ?? document.swagger) : undefined;
+  // YAML has a version without quotes as a number.
+  if (!isObject(document) || !/^3\.[012]\b/.test(String(document.openapi)))
+    throw new ContractError(
+      version === undefined
+        ? 'it is not an OpenAPI description; it must have "openapi" with version 3.0, 3.1 or 3.2'
+        : `it is OpenAPI ${version}; it must be version 3.0, 3.1 or 3.2`,
+      "",
+    );
+  return await readDocument(source, { ...document, openapi: String(document.openapi) } as OpenApiDocument);
+}
+
 async function readDocument(source: ContractSource, document: OpenApiDocument): Promise<Contract> {
   const root = Place.root(document);
-  const collection = await findCollection(root, source.collection);
-  const { path, operation, body, schema, id, success, returned } = collection;
-  if (success.hasContent && returned === undefined)
-    success.place.note("it describes no JSON; the response is what is stored");
-  const bodies = mediaExamples(body).filter(isObject);
-  const fields = await readFields(collection, bodies);
-  const createdName = createdNameOf(collection, fields);
-  const returnedMembers = {
-    always: alwaysReturned(collection, fields, createdName),
-    sometimes: fields.flatMap(({ name, isReturned }) => (isReturned ? [name] : [])),
-  };
+  const reader = new SchemaReader();
+  const collection = await findCollection(root, source.collection, reader);
+  const { path, operation, media, body, id, success } = collection;
+  const examples = mediaExamples(media).filter(isObject);
+  const schema = media.at("schema");
+  const [undescribed] = body.undescribed;
+  if (undescribed !== undefined) throw schema.error(`"${undescribed}" is required, but is no property`);
+  const fields = await readFields(body, { idName: id.name, examples }, reader);
   const title = root.at("info", "title").value;
   const words = wordsOf((typeof title === "string" && title.trim()) || "Store", path, {
-    body: referencedName(body.at("schema").value),
+    body: referencedName(schema.value),
     response: referencedName(success.schema?.value),
   });
-  const contract: Omit<Contract, "examples"> = {
+  const ignored = readOnlyNames(body);
+  noteDocument(root);
+  const contract: Omit<Contract, "examples" | "notes"> = {
     source,
     document,
     words,
     path: encodePath(path),
+    itemPath: encodePath(itemPathOf(root, path)),
     describedPath: path,
     basePath: basePathOf(root),
     id,
     fields,
-    isPlain: fields.every(({ name, type }) => type.isPlain && name !== "__proto__" && !/^\d+$/.test(name)),
-    allowsOthers: schema.additionalProperties !== false,
+    body: body.isPlain
+      ? undefined
+      : { schema: expandSchema(schema), check: await reader.check(schema, ignored) },
+    allowsOthers: body.isOpen || !body.isPlain,
     requiresKey: !id.isRequired && requiresKey(operation),
-    ignored: Object.entries(propertiesOf(schema)).flatMap(([name, property]) =>
-      isReadOnly(property) ? [name] : [],
-    ),
-    returnsBody: success.hasContent,
-    createdName,
-    returnsId: returned === undefined || Object.hasOwn(propertiesOf(returned), id.name),
-    titleField: textField(collection, fields, "x-plantstore-title"),
-    groupField: textField(collection, fields, "x-plantstore-group"),
-    ...readOperations(root, collection, returnedMembers, words),
-    notes: root.notes,
+    ignored,
+    titleField: textField(schema, fields, "x-plantstore-title"),
+    groupField: textField(schema, fields, "x-plantstore-group"),
+    ...(await readOperations({ root, create: collection, resource: { id, fields }, words, reader })),
   };
-  return { ...contract, examples: examplePlants(contract, bodies) };
+  return { ...contract, notes: root.notes, examples: examplePlants(contract, examples) };
+}
+
+/** The path of one resource: as it is described, if it is. */
+function itemPathOf(root: Place, path: string): string {
+  const described = root.at("paths").members.find(([each]) => isItemOf(path, each))?.[0];
+  return described?.replace(/\{[^{}]*\}(?=\/?$)/, "{id}") ?? `${collectionPath(path)}/{id}`;
 }
 
 /** The path of the first server's URL; "" for none, and for a URL that has no path. */
 function basePathOf(root: Place): string {
-  const server = root.at("servers").items[0];
+  const [server] = root.at("servers").items;
   const url = server?.at("url").value;
   if (typeof url !== "string") return "";
-  const filled = url.replaceAll(/\{([^{}]+)\}/g, (text, name) =>
-    String(server?.at("variables", name, "default").value ?? text),
-  );
+  const missing = new Set<string>();
+  const filled = url.replaceAll(/\{([^{}]+)\}/g, (text, name) => {
+    const { value } = server?.at("variables", name, "default") ?? {};
+    if (value === undefined) missing.add(name);
+    return String(value ?? text);
+  });
+  if (missing.size > 0) {
+    server
+      ?.at("url")
+      .note(`the server ${url} is not used, as its variable ${[...missing][0]} has no default`);
+    return "";
+  }
   const path = URL.parse(filled, "http://localhost/")?.pathname;
   // Bun takes several slashes at the start of a request's path for one.
   if (path?.startsWith("/")) return path.replace(/^\/+/, "/").replace(/\/+$/, "");
@@ -98,14 +117,14 @@ function basePathOf(root: Place): string {
 }
 
 /** The examples of bodies that are plants, or else one of the fields' examples. */
-function examplePlants(contract: Omit<Contract, "examples">, bodies: readonly Json[]): Plant[] {
+function examplePlants(contract: Omit<Contract, "examples" | "notes">, bodies: readonly Json[]): Plant[] {
   const { type, schema, format, isRequired } = contract.id;
   const found = new Map<PlantId, Plant>();
   const numbered = (number: number) =>
     format === undefined ? undefined : numberedId(format, BigInt(number));
   for (const body of bodies) {
     const newId = isRequired ? undefined : () => numbered(found.size + 1) as PlantId;
-    const plant = parsePlantJson(contract, JSON.stringify(body), newId);
+    const plant = parsePlantJson(contract, toExactJson(body), newId);
     if ("values" in plant && !found.has(plant.id)) found.set(plant.id, plant);
   }
   if (found.size > 0) return [...found.values()];

@@ -31,7 +31,3 @@ export function scaledDecimal(number: string): Scaled | undefined {
   if (parsed === undefined || parsed.exponent < -decimalDigitsMax) return undefined;
   return BigInt(parsed.sign + parsed.digits + "0".repeat(parsed.exponent + decimalDigitsMax));
 }
-
-export function scaledInteger(value: bigint): Scaled {
-  return value * 10n ** BigInt(decimalDigitsMax);
-}

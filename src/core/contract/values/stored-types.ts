@@ -1,7 +1,10 @@
-// The types of fields: everything that differs between them. schema-types.ts chooses one for a
-// schema.
+// The types of fields: how their values are stored and compared. A schema may accept fewer values:
+// see `restricted`.
 
 import { compactJson } from "../json/compact-json.ts";
+import { exactNumber, parseExactJson } from "../json/exact-json.ts";
+import { describeFault, type SchemaCheck } from "../schema/schema-check.ts";
+import { Work, WorkExceeded } from "../schema/work.ts";
 import { decimalText, scaledDecimal } from "./decimal.ts";
 import { parseInt64, parseJsonInt64 } from "./int64.ts";
 
@@ -24,12 +27,11 @@ export interface FieldType<Value extends FieldValue = FieldValue> {
    *
    * @param text returns its text in the body: a number may have lost digits in `value`.
    * @param isExact whether a safe integer has not.
+   * @param work what the checks of the body may take. Throws WorkExceeded.
    */
-  fromJson(value: unknown, text: () => string, isExact?: boolean): Value | undefined;
-  /**
-   * Says what is wrong with a value of JSON.parse that is not of the type, if `expected` does not.
-   */
-  fault?(value: unknown): string | undefined;
+  fromJson(value: unknown, text: () => string, isExact?: boolean, work?: Work): Value | undefined;
+  /** Says what is wrong with JSON that is not of the type, if `expected` does not. */
+  fault?(json: string): string | undefined;
   /** The value as JSON. */
   toJson(value: Value): string;
   /** Whether JSON.stringify writes a value like toJson. */
@@ -71,17 +73,15 @@ const textual = {
   input: "text",
 } as const;
 
-/** A text; `accepts` says whether one has the restrictions that `expected` names. */
-export function text(expected = "a string", accepts?: (value: string) => boolean): FieldType<string> {
-  const check = (value: unknown) =>
-    typeof value === "string" && (accepts === undefined || accepts(value)) ? value : undefined;
+/** A text. */
+export function text(expected = "a string"): FieldType<string> {
+  const check = (value: unknown) => (typeof value === "string" ? value : undefined);
   return { ...textual, kind: "text", expected, fromJson: check, parse: check };
 }
 
 /** One of some texts. */
 export function oneOf(values: readonly string[]): FieldType<string> {
-  const expected = `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`;
-  return { ...text(expected, (value) => values.includes(value)), input: values };
+  return { ...text(), input: values };
 }
 
 export function boolean(): FieldType<boolean> {
@@ -104,23 +104,18 @@ export function boolean(): FieldType<boolean> {
   };
 }
 
-/** An integer of 64 bits, exact to the last digit; `accepts` says whether one is in its range. */
-export function integer(
-  expected = "an integer (int64)",
-  accepts?: (value: bigint) => boolean,
-): FieldType<bigint> {
-  const check = (value: bigint | undefined) =>
-    value !== undefined && (accepts === undefined || accepts(value)) ? value : undefined;
+/** An integer of 64 bits, exact to the last digit. */
+export function integer(expected = "an integer (int64)"): FieldType<bigint> {
   return {
     kind: "integer",
     expected,
     fromJson(value, digits, isExact = false) {
       if (typeof value !== "number") return undefined;
-      return check(isExact && Number.isSafeInteger(value) ? BigInt(value) : parseJsonInt64(digits()));
+      return isExact && Number.isSafeInteger(value) ? BigInt(value) : parseJsonInt64(digits());
     },
     toJson: String,
     isPlain: false,
-    parse: (value) => check(parseInt64(value)),
+    parse: parseInt64,
     format: String,
     equals: isSame,
     size: () => 20,
@@ -138,15 +133,8 @@ export function integer(
  * @param fractionDigits its digits after the point, so that 19.9 is 19.90; undefined to keep those
  * that were sent.
  */
-export function decimal(
-  fractionDigits: number | undefined,
-  expected: string,
-  accepts: (value: string) => boolean = () => true,
-): FieldType<string> {
-  const parse = (value: string) => {
-    const number = decimalText(value, fractionDigits);
-    return number !== undefined && accepts(number) ? number : undefined;
-  };
+export function decimal(fractionDigits: number | undefined, expected: string): FieldType<string> {
+  const parse = (value: string) => decimalText(value, fractionDigits);
   return {
     ...textual,
     kind: fractionDigits === undefined ? "decimal" : `decimal ${fractionDigits}`,
@@ -161,31 +149,19 @@ export function decimal(
   };
 }
 
-/**
- * An array or object of any shape, as its JSON text without insignificant white space.
- *
- * @param fault says what is wrong with a value of JSON.parse; undefined if nothing is.
- */
-export function json(
-  expected: string,
-  fault: (value: unknown) => string | undefined,
-  codeUnitsMax = Number.POSITIVE_INFINITY,
-): FieldType<string> {
-  const check = (value: unknown, sent: string) => {
-    const compact = compactJson(sent);
-    return compact.length <= codeUnitsMax && fault(value) === undefined ? compact : undefined;
-  };
+/** A value of any shape, as its JSON text without insignificant white space. */
+export function json(expected: string): FieldType<string> {
   return {
     ...textual,
     kind: "json",
     expected,
-    fromJson: (value, sent) => check(value, sent()),
-    fault,
+    fromJson: (_, sent) => compactJson(sent()),
     toJson: (value) => value,
     isPlain: false,
     parse(sent) {
       try {
-        return check(JSON.parse(sent), sent);
+        JSON.parse(sent);
+        return compactJson(sent);
       } catch {
         // It is not JSON.
         return undefined;
@@ -199,7 +175,7 @@ export function json(
 /** Another type, or null, which is kept apart from a field that was not sent: as JSON in a text. */
 export function nullable(type: FieldType): FieldType {
   const toJson = (value: FieldValue) => (value === null ? "null" : type.toJson(value));
-  const fromJson = (value: unknown, sent: () => string, isExact?: boolean) =>
+  const fromJson: FieldType["fromJson"] = (value, sent, isExact) =>
     value === null ? null : type.fromJson(value, sent, isExact);
   // A cell with the word is null; the text of that word has double quotes.
   const quoted = /^(?:null|".*")$/s;
@@ -216,7 +192,6 @@ export function nullable(type: FieldType): FieldType {
     kind: `${type.kind} or null`,
     expected: `${type.expected} or null`,
     fromJson,
-    ...(type.fault !== undefined && { fault: (value: unknown) => type.fault?.(value) }),
     toJson,
     isPlain: type.isPlain,
     parse(value) {
@@ -240,6 +215,49 @@ export function nullable(type: FieldType): FieldType {
   };
 }
 
+/** A type of which a schema accepts only some values. */
+export function restricted(type: FieldType, check: SchemaCheck): FieldType {
+  const isAccepted = (value: FieldValue, work: Work) =>
+    check.fault(exactValue(type, value), work) === undefined;
+  const faultOf = (value: unknown) => {
+    const fault = check.fault(value, new Work());
+    return fault === undefined || fault.path.length === 0 ? undefined : describeFault(fault);
+  };
+  return {
+    ...type,
+    expected: check.expected,
+    fromJson(value, sent, isExact, work = new Work()) {
+      const stored = type.fromJson(value, sent, isExact);
+      return stored !== undefined && isAccepted(stored, work) ? stored : undefined;
+    },
+    fault: (sent) => withinLimits(() => faultOf(parseExactJson(sent))),
+    parse(sent) {
+      const stored = type.parse(sent);
+      const isFit = stored !== undefined && withinLimits(() => isAccepted(stored, new Work()));
+      return isFit === true ? stored : undefined;
+    },
+  };
+}
+
+/** The result of a check; undefined if it takes too much work, or the value is nested too deeply. */
+function withinLimits<Result>(check: () => Result): Result | undefined {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof WorkExceeded || error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+/** A value as parseExactJson returns it. */
+function exactValue({ kind, toJson }: FieldType, value: FieldValue): unknown {
+  if (value === null || typeof value === "boolean") return value;
+  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  const [name] = kind.split(" ");
+  if (name === "text") return value;
+  return name === "json" ? parseExactJson(toJson(value)) : exactNumber(toJson(value));
+}
+
 /** The type of a kind, which accepts every value of it: for values that were validated before. */
 export function typeOfKind(kind: string): FieldType {
   const base = /^(.*) or null$/.exec(kind)?.[1];
@@ -253,7 +271,7 @@ export function typeOfKind(kind: string): FieldType {
     case "decimal":
       return decimal(digits === undefined ? undefined : Number(digits), "a number");
     case "json":
-      return json("JSON", nothing);
+      return json("JSON");
     default:
       return text();
   }

@@ -13,7 +13,7 @@ import {
   noStore,
   notUpToDate,
 } from "../schema.ts";
-import { chooseContract, isSameSource } from "../store-contract.ts";
+import { chooseContract, isSameSource, type StoredSource, sourceOf } from "../store-contract.ts";
 import { DatabaseError } from "./driver.ts";
 import { isUndefinedTable } from "./errors.ts";
 import type { Queries } from "./host-pool.ts";
@@ -68,20 +68,19 @@ async function migrate(
   }
 }
 
-interface SchemaRow {
+interface SchemaRow extends Omit<StoredSource, "text"> {
   readonly version: number;
   /** The description that the store was opened with last. */
   readonly contract: string;
-  readonly collection: string | null;
 }
 
 /** A store before it is opened. Rejects with an OperatorError if a newer program has written it. */
 async function findStore(pool: Queries): Promise<FoundStore> {
   const row = await readSchemaRow(pool);
   if (row === undefined || row.version === 0) return noStore;
-  const { version, contract, collection } = row;
+  const { version, contract, json, collection } = row;
   assertKnownVersion(version, "the database");
-  const source = { text: contract, collection: collection ?? undefined };
+  const source = sourceOf({ text: contract, json, collection });
   return { version, source, columns: await plantColumns(pool) };
 }
 
@@ -115,7 +114,8 @@ async function upgrade(
   await connection.query(`SELECT pg_advisory_xact_lock(${schemaLock})`);
   await connection.query(
     `CREATE TABLE IF NOT EXISTS plantstore_schema
-       (only_row bool PRIMARY KEY, version int4 NOT NULL, contract text NOT NULL, collection text, CHECK (only_row))`,
+       (only_row bool PRIMARY KEY, version int4 NOT NULL, contract text NOT NULL, json text, collection text,
+        CHECK (only_row))`,
   );
   const { version, source } = await findStore(connection);
   if (source !== undefined && !isSameSource(found, source)) return false;
@@ -125,12 +125,13 @@ async function upgrade(
   for (const { sql, error } of fieldChecks(added, "postgres", columns))
     if ((await connection.query(sql)).rows.length > 0) throw error;
   for (const statement of columnStatements(contract, "postgres", columns)) await connection.query(statement);
-  const { text, collection = null } = contract.source;
+  const { text, json = null, collection = null } = contract.source;
   await connection.query(
-    `INSERT INTO plantstore_schema (only_row, version, contract, collection) VALUES (true, $1, $2, $3)
+    `INSERT INTO plantstore_schema (only_row, version, contract, json, collection) VALUES (true, $1, $2, $3, $4)
      ON CONFLICT (only_row)
-     DO UPDATE SET version = excluded.version, contract = excluded.contract, collection = excluded.collection`,
-    [newestVersion, text, collection],
+     DO UPDATE SET version = excluded.version, contract = excluded.contract, json = excluded.json,
+       collection = excluded.collection`,
+    [newestVersion, text, json, collection],
   );
   return true;
 }

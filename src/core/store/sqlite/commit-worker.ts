@@ -14,20 +14,20 @@ let isClosed = false;
 const calls = serveCalls(openStore);
 
 /**
- * @param known what the main thread has read.
+ * @param known what the main thread has read; undefined if it waits for what the store has.
  * @param memory of batches, and of the checkpoint thread's signals.
  */
 export async function openStore(
   path: string,
   mode: OpenMode,
   wanted: ContractSource | undefined,
-  known: SentContract,
+  known: SentContract | undefined,
   memory: SharedArrayBuffer,
 ) {
   const checkpointThread = new CheckpointSignals(memory);
   const store = await SqliteStore.open(path, mode, notify, {
     wanted,
-    known: receivedContract(known),
+    known: known && receivedContract(known),
     checkpointThread,
   });
   void serveBatches(store, new BatchMemory(store.contract, memory));

@@ -23,7 +23,7 @@ export const walBytesKept = 64 * 2 ** 20;
 export interface ContractChoice {
   readonly wanted?: ContractSource | undefined;
   /** One that need not be read again. */
-  readonly known?: Contract;
+  readonly known?: Contract | undefined;
 }
 
 /** A store file that is open. */

@@ -11,7 +11,7 @@ import {
   newestVersion,
   noStore,
 } from "../schema.ts";
-import { isSameSource } from "../store-contract.ts";
+import { isSameSource, type StoredSource, sourceOf } from "../store-contract.ts";
 import type { Database } from "./driver.ts";
 
 /** "plnt": the application_id in the file header, which tells a store from other databases. */
@@ -42,10 +42,8 @@ export function isPlantStore(database: Database): boolean {
 export function findStore(database: Database, path: string): FoundStore {
   const version = schemaVersion(database, path);
   if (version === 0) return noStore;
-  const row = database
-    .query<{ text: string; collection: string | null }, []>("SELECT text, collection FROM contract")
-    .get();
-  const source = row === null ? undefined : { text: row.text, collection: row.collection ?? undefined };
+  const row = database.query<StoredSource, []>("SELECT text, json, collection FROM contract").get();
+  const source = row === null ? undefined : sourceOf(row);
   return { version, source, columns: plantColumns(database) };
 }
 
@@ -73,10 +71,12 @@ export function migrate(
       if (database.query(sql).get() !== null) throw error;
     for (const statement of columnStatements(contract, "sqlite", columns)) database.run(statement);
     // The description that the store was opened with last, and its collection.
-    database.run("CREATE TABLE IF NOT EXISTS contract (text TEXT NOT NULL, collection TEXT) STRICT");
+    database.run(
+      "CREATE TABLE IF NOT EXISTS contract (text TEXT NOT NULL, json TEXT, collection TEXT) STRICT",
+    );
     database.run("DELETE FROM contract");
-    const { text, collection = null } = contract.source;
-    database.run("INSERT INTO contract (text, collection) VALUES (?, ?)", [text, collection]);
+    const { text, json = null, collection = null } = contract.source;
+    database.run("INSERT INTO contract (text, json, collection) VALUES (?, ?, ?)", [text, json, collection]);
     database.run(`PRAGMA application_id = ${applicationId}`);
     database.run(`PRAGMA user_version = ${newestVersion}`);
     return true;

@@ -3,6 +3,7 @@
 import { closeSync, openSync } from "node:fs";
 import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { plantStoreSource } from "../../contract/default-contract.ts";
+import { isJsonText } from "../../contract/description/description-text.ts";
 import { readContract } from "../../contract/description/read-contract.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
@@ -61,11 +62,13 @@ export class SqliteWorkerStore implements PlantStore {
     wanted?: ContractSource,
   ): Promise<SqliteWorkerStore> {
     const store = new SqliteWorkerStore(path, events);
-    let read: Contract;
+    const probable = wanted ?? plantStoreSource;
+    let read: Contract | undefined;
     try {
-      // Probably the store's, too; read while the threads start.
-      read = await readContract(wanted ?? plantStoreSource);
-      await store.#commitThread.open(path, mode, wanted, sentContract(read), store.#batches.buffer);
+      // Probably the store's, too; read while the threads start. The store may hold YAML in JSON.
+      if (isJsonText(probable.text)) read = await readContract(probable);
+      const known = read && sentContract(read);
+      await store.#commitThread.open(path, mode, wanted, known, store.#batches.buffer);
     } catch (error) {
       store.#commitThread.end(true);
       store.#checkpointThread.end(true);
@@ -73,7 +76,8 @@ export class SqliteWorkerStore implements PlantStore {
     }
     try {
       const source = await store.#commitThread.served.thread.source();
-      store.#useContract(isSameSource(read.source, source) ? read : await readContract(source));
+      const isKnown = read !== undefined && isSameSource(read.source, source);
+      store.#useContract(isKnown ? (read as Contract) : await readContract(source));
       await store.#startCheckpoints(events);
     } catch (error) {
       await store[Symbol.asyncDispose]();

@@ -3,8 +3,8 @@
 import { afterAll, expect, test } from "bun:test";
 import { Authenticator } from "../../../../src/core/auth/authenticator.ts";
 import { TokenCache, unknownToken } from "../../../../src/core/auth/token-cache.ts";
+import { bearerAccess } from "../../../../src/core/contract/access.ts";
 import { ApiError } from "../../../../src/core/contract/errors.ts";
-import { bearerAccess } from "../../../../src/core/contract/security.ts";
 import { MemoryStore } from "../../../../src/sandbox/memory-store.ts";
 import { plantStore } from "../../../support/contracts.ts";
 import { addToken } from "../../../support/server.ts";

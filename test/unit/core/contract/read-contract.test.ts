@@ -1,8 +1,8 @@
 // Reading a description: the words, the fields, the operations, the notes, and refusals.
 
 import { expect, test } from "bun:test";
+import { bearerAccess } from "../../../../src/core/contract/access.ts";
 import { readContract } from "../../../../src/core/contract/description/read-contract.ts";
-import { bearerAccess } from "../../../../src/core/contract/security.ts";
 import { processorMs } from "../../../support/processes.ts";
 
 type Json = Record<string, unknown>;
@@ -67,7 +67,7 @@ test("words come from the title, the path and the names of schemas", async () =>
     "CreateTripRequest",
     "/v1/trips",
   ]);
-  expect(operations.create).toEqual({ operationId: "createTrip", status: 201, access: bearerAccess });
+  expect(operations.create).toMatchObject({ operationId: "createTrip", status: 201, access: bearerAccess });
 });
 
 test("a path whose percent-encoding is malformed gives the words as it is", async () => {
@@ -167,7 +167,7 @@ test("any names are fields, each with a column of its own", async () => {
 
 test("what is not served or not checked is noted with its pointer", async () => {
   const document = description(
-    { a: { type: "string", format: "ipv4" }, b: { type: "string", readOnly: true } },
+    { a: { type: "string", format: "ipvfuture" }, b: { type: "string", readOnly: true } },
     { webhooks: { sent: {} }, security: [{ basic: [] }] },
   );
   const { post } = document.paths["/train-trips"];
@@ -178,15 +178,16 @@ test("what is not served or not checked is noted with its pointer", async () => 
   expect(fields.map((field) => field.name)).toEqual(["a"]);
   expect(others).toEqual([{ method: "GET", path: "/train-trips" }]);
   const at = "/paths/~1train-trips/post";
+  const schema = `${at}/requestBody/content/application~1json/schema`;
   expect(notes).toEqual([
-    `"b" is readOnly, and is not kept (at ${at}/requestBody/content/application~1json/schema/properties/b)`,
-    `"a": the format ipv4 is not checked (at ${at}/requestBody/content/application~1json/schema/properties/a)`,
-    "the security of basic is not accepted; a bearer token is needed instead (at /security)",
+    `the format ipvfuture is not checked (at ${schema}/properties/a)`,
+    `"b" is readOnly, and is not kept (at ${schema}/properties/b)`,
+    "webhooks are not sent (at /webhooks)",
+    "GET /train-trips is not served, as its response is neither an array nor an object with one: it responds with 501 (at /paths/~1train-trips/get)",
+    `callbacks are not sent (at ${at}/callbacks)`,
     `the header parameter trace of POST /train-trips is not served (at ${at}/parameters/0)`,
     `a body of application/xml is not read (at ${at}/requestBody/content/application~1xml)`,
-    "GET /train-trips is not served, as its response is neither an array nor an object with one: it responds with 501 (at /paths/~1train-trips/get)",
-    "webhooks are not sent (at /webhooks)",
-    `callbacks are not sent (at ${at}/callbacks)`,
+    "the security of basic is not accepted; a bearer token is needed instead (at /security)",
   ]);
 });
 
@@ -208,7 +209,7 @@ test("the list, the item and its deletion are served if their responses are such
       put: { responses: { 200: object } },
     },
   );
-  expect(served.operations).toEqual({
+  expect(served.operations).toMatchObject({
     create: { operationId: "createTrainTrip", status: 200, access: bearerAccess },
     list: { operationId: "findTrips", status: 200, access: bearerAccess },
     get: { operationId: "getTrainTrip", status: 200, access: bearerAccess },
@@ -223,7 +224,7 @@ test("the list, the item and its deletion are served if their responses are such
   expect(unserved.others).toHaveLength(3);
 });
 
-test("the parts of an allOf are merged, and refused where they contradict each other", async () => {
+test("the parts of an allOf are merged, and all hold where they contradict each other", async () => {
   const { fields } = await read(
     withName(
       { allOf: [{ $ref: "#/components/schemas/Name" }, { maxLength: 9 }] },
@@ -244,9 +245,8 @@ test("the parts of an allOf are merged, and refused where they contradict each o
     ["size", false],
     ["name", true],
   ]);
-  expect(await refusal(whole(id, part({ id: { type: "string" } }, [])))).toStartWith(
-    "2: the contract cannot be served: ",
-  );
+  const { id: merger } = await read(whole(id, part({ id: { type: "integer", minimum: 5 }, ...name }, [])));
+  expect([merger.type.parse("4"), merger.type.parse("5")]).toEqual([undefined, 5n]);
 });
 
 test("properties may have the names of keywords, and what stands beside a reference counts", async () => {
@@ -338,7 +338,6 @@ test.each<[what: string, document: unknown, reason: string]>([
     withId({ type: "integer" }, ["id"], {}),
     "its POST must describe a response 200, 201 or 204",
   ],
-  ["nothing but an id", description({}), "the resource must have a property besides its id"],
   [
     "a remote reference",
     withName({ $ref: "other.yaml#/a" }),
@@ -360,41 +359,17 @@ test.each<[what: string, document: unknown, reason: string]>([
     "is a cycle",
   ],
   [
-    "a schema in itself",
-    withName(
-      { $ref: "#/components/schemas/A" },
-      { A: { type: "array", items: { $ref: "#/components/schemas/A" } } },
-    ),
-    "is a cycle",
-  ],
-  [
     "a pattern that is not linear",
     description({ name: { type: "string", pattern: "(a)\\1" } }),
     "is not one of RE2",
   ],
-  [
-    "a limit that a double does not hold",
-    description({ n: { type: "integer", maximum: 2 ** 54 } }),
-    "maximum is past 2^53",
-  ],
   ["a required property that is none", description(name, {}, ["x"]), '"x" is required, but is no property'],
-  [
-    "conditions on the whole body",
-    withWhole({ oneOf: [{}] }),
-    "the keyword oneOf of the body is not supported",
-  ],
 ])("%s is refused in a sentence", async (_, document, reason) => {
   const refused = await refusal(document);
   expect(refused).toStartWith("2: the contract cannot be served: ");
   expect(refused).toContain(reason);
   expect(refused.length).toBeLessThan(400);
 });
-
-function withWhole(keywords: Json) {
-  const document = description(name);
-  Object.assign(document.paths["/train-trips"].post.requestBody.content["application/json"].schema, keywords);
-  return document;
-}
 
 test("the id is that of the item's path, or id, and the server chooses one that a body need not have", async () => {
   const idOf = async (id: Json | undefined, returned: Json, changes: Json = {}, required: string[] = []) => {
@@ -407,7 +382,7 @@ test("the id is that of the item's path, or id, and the server chooses one that 
       ),
     });
     const { name: idName, isRequired, isAccepted } = read.id;
-    return [idName, isRequired, isAccepted, read.returnsId, read.requiresKey];
+    return [idName, isRequired, isAccepted, read.operations.create.response?.hasId, read.requiresKey];
   };
   const id = { type: "integer", format: "int64" };
   expect(await idOf(id, {}, {}, ["petId"])).toEqual(["petId", true, true, false, false]);

@@ -1,18 +1,28 @@
 // How callers of an operation identify themselves, read from its security requirements.
 
-import { isObject, type Json } from "./schema/schemas.ts";
+import { type Access, bearerAccess } from "../access.ts";
+import { isObject, type Json } from "../json/json-values.ts";
+import type { Place } from "./place.ts";
 
-/** Where an operation takes a token. */
-export interface Access {
-  /** Whether the token may be sent as a bearer token (RFC 6750). */
-  readonly bearer: boolean;
-  /** The header field of an API key, which may hold the same tokens; undefined for none. */
-  readonly keyHeader: string | undefined;
-  /** Whether a request without a token is served. */
-  readonly isOpen: boolean;
+/**
+ * Reads the requirements of an operation, or else of the whole description, of which a request meets
+ * one (OpenAPI 3.1, section 4.8.30). Notes the ones that are not accepted.
+ */
+export function readAccess(operation: Place, root: Place): Access {
+  const security = [operation, root]
+    .map((each) => each.own("security"))
+    .find(({ value }) => value !== undefined);
+  const schemes = root.at("components", "securitySchemes");
+  const { access, accepted, refused, scopes } = readRequirements(
+    security?.value,
+    (name) => schemes.at(name).object,
+  );
+  const instead = accepted.length === 0 ? "; a bearer token is needed instead" : "";
+  for (const name of refused) security?.note(`the security of ${name} is not accepted${instead}`);
+  for (const name of scopes)
+    security?.note(`the scope ${name} is not checked: every token may do everything`);
+  return access;
 }
-
-export const bearerAccess: Access = { bearer: true, keyHeader: undefined, isOpen: false };
 
 interface Security {
   readonly access: Access;
@@ -20,20 +30,30 @@ interface Security {
   readonly accepted: readonly Json[];
   /** The schemes that it does not accept. */
   readonly refused: readonly string[];
+  /** The scopes that the accepted ones require. */
+  readonly scopes: readonly string[];
 }
 
 /**
- * Reads the requirements of an operation, of which a request meets one (OpenAPI 3.1, section
- * 4.8.30).
+ * The requirements that the server can check, and those that it cannot.
  *
  * @param requirements undefined where none are described, so that every request is served.
  */
-export function readSecurity(requirements: unknown, schemeOf: (name: string) => Json | undefined): Security {
+export function readRequirements(
+  requirements: unknown,
+  schemeOf: (name: string) => Json | undefined,
+): Security {
   const described = Array.isArray(requirements) ? requirements.filter(isObject) : [];
   if (described.length === 0)
-    return { access: { bearer: false, keyHeader: undefined, isOpen: true }, accepted: [], refused: [] };
+    return {
+      access: { bearer: false, keyHeader: undefined, isOpen: true },
+      accepted: [],
+      refused: [],
+      scopes: [],
+    };
   const accepted: Json[] = [];
   const refused = new Set<string>();
+  const scopes = new Set<string>();
   let { bearer, keyHeader, isOpen }: Access = { bearer: false, keyHeader: undefined, isOpen: false };
   for (const requirement of described) {
     const [name, ...others] = Object.keys(requirement);
@@ -50,10 +70,11 @@ export function readSecurity(requirements: unknown, schemeOf: (name: string) => 
       continue;
     }
     accepted.push(requirement);
+    for (const scope of Object.values(requirement).flat()) scopes.add(String(scope));
   }
   // An operation whose only schemes are refused is not open to everybody.
   const access = bearer || keyHeader !== undefined || isOpen ? { bearer, keyHeader, isOpen } : bearerAccess;
-  return { access, accepted, refused: [...refused] };
+  return { access, accepted, refused: [...refused], scopes: [...scopes] };
 }
 
 /** The access tokens of OAuth 2 and OpenID Connect are bearer tokens. */
@@ -69,16 +90,4 @@ function headerOf(scheme: Json | undefined): string | undefined {
   return typeof scheme.name === "string" && /^[!#$%&'*+.^_`|~\w-]+$/.test(scheme.name)
     ? scheme.name
     : undefined;
-}
-
-/**
- * The header field in which a program sends a token, and what goes before the token; undefined for
- * none.
- */
-export function tokenField({
-  bearer,
-  keyHeader,
-}: Access): readonly [name: string, prefix: string] | undefined {
-  if (bearer) return ["Authorization", "Bearer "];
-  return keyHeader === undefined ? undefined : [keyHeader, ""];
 }

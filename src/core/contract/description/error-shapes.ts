@@ -1,0 +1,199 @@
+// The errors that a description has: their shapes, as far as they can be filled, and their statuses.
+
+import {
+  type ErrorContent,
+  type ErrorFormat,
+  type ErrorMembers,
+  type ErrorPart,
+  type ErrorShape,
+  ownErrorShape,
+} from "../error-format.ts";
+import type { ErrorCode } from "../errors.ts";
+import { isObject, type Json } from "../json/json-values.ts";
+import { propertiesOf, requiredOf } from "../schema/restrictions.ts";
+import { type DescribedOperation, jsonMediaOf } from "./described-operation.ts";
+import { expandSchema } from "./expanded-schema.ts";
+import { valueTypes } from "./field-type.ts";
+import { ContractError, type Place } from "./place.ts";
+
+/** The shape of errors that no operation describes otherwise: the first one that can be filled. */
+export function commonShape(operations: readonly DescribedOperation[]): ErrorShape {
+  const shapes = operations.flatMap((operation) => shapesOf(operation).map(({ shape }) => shape));
+  return shapes[0] ?? ownErrorShape;
+}
+
+/** How the errors of an operation are written. Notes those that are not as described. */
+export function readErrorFormat(operation: DescribedOperation, common: ErrorShape): ErrorFormat {
+  const statuses = operation.place.at("responses").members.map(([status]) => status.toUpperCase());
+  const found = shapesOf(operation, (place, reason) => {
+    const names = common.members.map(([name]) => JSON.stringify(name)).join(", ");
+    place.note(`errors have the members ${names}, whatever is described, as ${reason}`);
+  });
+  const shapeFor = (status: string) => found.find((each) => each.status === status)?.shape;
+  const otherwise = shapeFor("4XX") ?? shapeFor("DEFAULT") ?? common;
+  const shapes = found.filter(({ status }) => /^[45]\d\d$/.test(status));
+  return {
+    shape: otherwise,
+    shapes: Object.fromEntries(shapes.map(({ status, shape }) => [status, shape])),
+    statuses: describedStatuses(statuses),
+  };
+}
+
+const invalidBody: readonly ErrorCode[] = [
+  "invalidJson",
+  "invalidPlant",
+  "unstorableText",
+  "invalidParameter",
+];
+
+/** The statuses that errors have where an operation describes these. */
+function describedStatuses(statuses: readonly string[]): ErrorFormat["statuses"] {
+  const conflict = statuses.includes("409") && { conflict: 409 };
+  const isUnprocessable = statuses.includes("422") && !statuses.includes("400");
+  const invalid = isUnprocessable && Object.fromEntries(invalidBody.map((code) => [code, 422]));
+  return { ...conflict, ...invalid };
+}
+
+interface FoundShape {
+  /** In capitals, such as "4XX". */
+  readonly status: string;
+  readonly shape: ErrorShape;
+}
+
+function shapesOf(
+  { place }: DescribedOperation,
+  onUnfit: (place: Place, reason: string) => void = () => undefined,
+): FoundShape[] {
+  const found: FoundShape[] = [];
+  for (const [status, response] of place.at("responses").members) {
+    if (!/^(?:[45]|default$)/i.test(status)) continue;
+    try {
+      const shape = readShape(response);
+      if (shape !== undefined) found.push({ status: status.toUpperCase(), shape });
+    } catch (error) {
+      if (!(error instanceof ContractError)) throw error;
+      onUnfit(response, error.problem);
+    }
+  }
+  return found;
+}
+
+/** The shape of a described error; undefined for one without JSON. Throws a ContractError. */
+function readShape(response: Place): ErrorShape | undefined {
+  const [type, media] = jsonMediaOf(response) ?? [];
+  const described = media?.at("schema");
+  if (type === undefined || described === undefined || !isObject(described.value)) return undefined;
+  const isProblem = /^application\/problem\+json\b/i.test(type);
+  const contentType = isProblem ? "application/problem+json" : "application/json";
+  const schema = expandSchema(described);
+  const isOpen = schema.additionalProperties !== false;
+  const members = isProblem && isOpen ? problemMembers(schema) : undefined;
+  return {
+    contentType,
+    members: members ?? membersOf(schema, described, 0),
+    schema: described.value,
+  };
+}
+
+/** The members of RFC 9457, section 3.1, unless the schema requires others. */
+function problemMembers(schema: Json): ErrorMembers | undefined {
+  const members: ErrorMembers = [
+    ["type", "type"],
+    ["title", "title"],
+    ["status", "status"],
+    ["detail", "message"],
+  ];
+  const properties = propertiesOf(schema);
+  const isFit = members.every(([name]) => {
+    const types = valueTypes(properties[name] ?? {});
+    return types.has(name === "status" ? "integer" : "string");
+  });
+  const isEnough = requiredOf(schema).every((name) => members.some(([each]) => each === name));
+  return isFit && isEnough ? members : undefined;
+}
+
+/** Objects in objects and arrays, at most: `{"error": {"details": [{…}]}}`. */
+const depthMax = 4;
+
+/** The members of an error. Throws a ContractError for one that is required and that nothing fits. */
+function membersOf(schema: Json, place: Place, depth: number): ErrorMembers {
+  const properties = propertiesOf(schema);
+  const required = requiredOf(schema);
+  const members: [string, ErrorContent][] = [];
+  for (const [name, property] of Object.entries(properties)) {
+    const isRequired = required.includes(name);
+    const holds = isObject(property) ? contentOf(name, property, { isRequired, place, depth }) : undefined;
+    if (holds !== undefined) members.push([name, holds]);
+    else if (isRequired) throw place.error(`nothing fits "${name}" here`);
+  }
+  const undescribed = required.find((name) => !Object.hasOwn(properties, String(name)));
+  if (undescribed !== undefined) throw place.error(`nothing fits "${undescribed}" here`);
+  // An error that says nothing is of no use.
+  if (!members.some(([, holds]) => saysMessage(holds))) throw place.error('nothing fits "message" here');
+  return members;
+}
+
+function saysMessage(holds: ErrorContent): boolean {
+  if (typeof holds === "string") return holds === "message";
+  return "items" in holds ? saysMessage(holds.items) : holds.members.some(([, each]) => saysMessage(each));
+}
+
+interface MemberContext {
+  readonly isRequired: boolean;
+  readonly place: Place;
+  readonly depth: number;
+}
+
+/** Names of texts that hold the message also where they are optional. */
+const messageNames = [
+  ...["message", "detail", "error", "error_description", "description"],
+  ...["msg", "messages", "errors", "details", "reason"],
+];
+
+/** The content that fits a member; undefined if none does. */
+function contentOf(name: string, schema: Json, context: MemberContext): ErrorContent | undefined {
+  // An error in itself, such as one of `details`.
+  if ("$ref" in schema) return undefined;
+  const types = valueTypes(schema);
+  types.delete("null");
+  const { enum: values, const: constant, pattern, maxLength, minimum, maximum, format, items } = schema;
+  const isFree = [values, constant, pattern, maxLength].every((limit) => limit === undefined);
+  if (types.has("integer") && !types.has("string")) {
+    if (name === "status" || name === "statusCode") return isFree ? "status" : undefined;
+    const isFit = (maximum === undefined || Number(maximum) >= 60_000) && Number(minimum ?? 0) <= 40_000;
+    return isFree && isFit && !types.has("object") ? "code" : undefined;
+  }
+  if (types.has("string")) return isFree ? textPart(name, format, context.isRequired) : undefined;
+  // Where several are described, an error is in one, so optional objects are left out.
+  const isWanted = context.isRequired || messageNames.includes(name);
+  if (!isWanted || context.depth === depthMax) return undefined;
+  if (types.has("array") && isObject(items)) {
+    const item = itemOf(name, items, context);
+    return item && { items: item };
+  }
+  if (!types.has("object") || !isObject(schema.properties)) return undefined;
+  return objectOf(schema, context);
+}
+
+function itemOf(name: string, items: Json, context: MemberContext): ErrorContent | undefined {
+  const types = valueTypes(items);
+  if (types.has("string")) return name === "loc" || name === "path" ? "place" : "message";
+  return types.has("object") && isObject(items.properties) ? objectOf(items, context) : undefined;
+}
+
+function objectOf(schema: Json, { place, depth }: MemberContext): ErrorContent | undefined {
+  try {
+    return { members: membersOf(schema, place, depth + 1) };
+  } catch (error) {
+    if (error instanceof ContractError) return undefined;
+    throw error;
+  }
+}
+
+function textPart(name: string, format: unknown, isRequired: boolean): ErrorPart | undefined {
+  if (name === "type" && (format === undefined || String(format).startsWith("uri"))) return "type";
+  if (format !== undefined) return undefined;
+  if (name === "title") return "title";
+  if (name === "code") return "codeText";
+  return isRequired || messageNames.includes(name) ? "message" : undefined;
+}

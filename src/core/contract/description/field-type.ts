@@ -1,0 +1,112 @@
+// From the schema of a property to its type: how its values are stored and compared. Whether a value
+// is accepted is the schema's.
+
+import { isObject, type Json } from "../json/json-values.ts";
+import { isAnnotation } from "../schema/restrictions.ts";
+import type { SchemaCheck } from "../schema/schema-check.ts";
+import { fractionDigits } from "../schema/words.ts";
+import {
+  boolean,
+  decimal,
+  type FieldType,
+  integer,
+  json,
+  nullable,
+  oneOf,
+  restricted,
+  text,
+} from "../values/stored-types.ts";
+
+/**
+ * Returns the type of the values that a schema accepts.
+ *
+ * @param schema expanded.
+ * @param check the check of the same schema.
+ */
+export function fieldTypeOf(schema: Json, check: SchemaCheck): FieldType {
+  const types = valueTypes(schema);
+  const isNullable = types.delete("null");
+  const plain = plainType(schema, [...types], check.expected);
+  // JSON may be null as it is.
+  const type = isNullable && plain.kind !== "json" ? nullable(plain) : plain;
+  return isEnforced(schema) ? { ...type, expected: check.expected } : restricted(type, check);
+}
+
+function plainType(schema: Json, types: readonly string[], expected: string): FieldType {
+  const [first, second] = types.toSorted();
+  if (first === "integer" && second === undefined)
+    // An integer of 64 bits without a sign fits into no column of integers.
+    return schema.format === "uint64" ? decimal(0, expected) : integer(expected);
+  if (second === "number" && types.length === 2)
+    return decimal(fractionDigits(keywordOf(schema, "multipleOf")), expected);
+  if (second !== undefined) return json(expected);
+  if (first === "boolean") return boolean();
+  if (first !== "string") return json(expected);
+  const values = keywordOf(schema, "enum") ?? [keywordOf(schema, "const")];
+  const texts = Array.isArray(values) ? values.filter((value) => typeof value === "string") : [];
+  return texts.length > 0 ? oneOf(texts) : text(expected);
+}
+
+/** Formats of integers and texts that restrict nothing beyond the type. */
+const freeFormats: readonly unknown[] = ["int64", "double", "password", "binary"];
+
+/** Whether a type accepts just what its schema does. */
+function isEnforced(schema: Json): boolean {
+  return Object.entries(schema).every(
+    ([keyword, value]) =>
+      (keyword === "type" && [value].flat().filter((type) => type !== "null").length === 1) ||
+      (keyword === "format" && freeFormats.includes(value)) ||
+      isAnnotation(keyword),
+  );
+}
+
+const allTypes = ["string", "integer", "number", "boolean", "null", "object", "array"] as const;
+
+/**
+ * The types of JSON that a schema may accept. A number that is no integer is "number" alone.
+ *
+ * @param schema expanded.
+ */
+export function valueTypes(schema: unknown): Set<string> {
+  let found = new Set<string>(schema === false ? [] : allTypes);
+  if (!isObject(schema)) return found;
+  const restrict = (types: ReadonlySet<string>) => {
+    found = found.intersection(types);
+  };
+  const { type, enum: values, allOf, anyOf, oneOf } = schema;
+  if (type !== undefined)
+    restrict(
+      new Set([type].flat().flatMap((each) => (each === "number" ? ["integer", "number"] : [String(each)]))),
+    );
+  if (Array.isArray(values)) restrict(new Set(values.map(typeOfValue)));
+  if ("const" in schema) restrict(new Set([typeOfValue(schema.const)]));
+  if (Array.isArray(allOf)) for (const part of allOf) restrict(valueTypes(part));
+  for (const parts of [anyOf, oneOf])
+    if (Array.isArray(parts)) restrict(new Set(parts.flatMap((part) => [...valueTypes(part)])));
+  return found;
+}
+
+function typeOfValue(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "bigint" || Number.isInteger(value)) return "integer";
+  if (typeof value === "object") return isObject(value) ? "object" : "number";
+  return typeof value;
+}
+
+/** A keyword of a schema, or of one of the parts that hold as well. */
+function keywordOf(schema: Json, keyword: string): unknown {
+  if (schema[keyword] !== undefined) return schema[keyword];
+  const { allOf, anyOf, oneOf } = schema;
+  const alternatives = [anyOf, oneOf].flatMap((parts) => {
+    const others = Array.isArray(parts)
+      ? parts.filter((part) => !isObject(part) || part.type !== "null")
+      : [];
+    return others.length === 1 ? others : [];
+  });
+  for (const part of [...(Array.isArray(allOf) ? allOf : []), ...alternatives]) {
+    const found = isObject(part) ? keywordOf(part, keyword) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

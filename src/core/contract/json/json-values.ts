@@ -1,0 +1,31 @@
+// Values of JSON whose numbers are exact: an integer that is not safe is a bigint, and another number
+// that a double does not hold is an ExactNumber. All others are values of JSON.parse.
+
+/** A JSON object. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** A number that is no integer, and that a double does not hold. Equal ones have the same text. */
+export class ExactNumber {
+  /** Its digits and its exponent, such as "123e-20", as JSON has them. */
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  toString(): string {
+    return this.text;
+  }
+}
+
+export function isObject(value: unknown): value is Json {
+  return (
+    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
+  );
+}
+
+/** The number of a value as JSON has it; undefined if it is none. */
+export function numberText(value: unknown): string | undefined {
+  if (typeof value === "number" || typeof value === "bigint") return String(value);
+  return value instanceof ExactNumber ? value.text : undefined;
+}

@@ -1,0 +1,197 @@
+// The words for what a schema accepts, such as "a string of 1 to 5 characters".
+
+import { toExactJson } from "../json/exact-json.ts";
+import type { Json } from "../json/json-values.ts";
+import { numberFormat, textFormat } from "./formats.ts";
+import { isStorablePattern } from "./patterns.ts";
+import { kindOf, scalarText } from "./values.ts";
+
+/** A schema in the dialect of 3.1, with the schemas that a value must fit as well. */
+export interface Described {
+  /** Whether it accepts null whatever its keywords say. */
+  readonly isNullable: boolean;
+  readonly keywords: Json;
+  readonly parts: readonly Described[];
+  readonly alternatives: readonly Described[];
+}
+
+/**
+ * Whether the words are those of a field, which is stored: its integers have 64 bits, and its arrays
+ * and objects are named as such; or those of a value in one.
+ */
+export type Style = "field" | "value";
+
+const anything = "a value that the contract's schema accepts";
+
+/** Words that alternatives of a schema may have in all. */
+const codeUnitsMax = 300;
+
+/** @param kind the type that a schema without a type is described for. */
+export function wordsFor(schema: Described, style: Style, kind?: string): string {
+  const words = ownWords(schema, style, kind);
+  return schema.isNullable && words !== anything && !words.endsWith("null") ? `${words} or null` : words;
+}
+
+function ownWords(schema: Described, style: Style, kind: string | undefined): string {
+  const keywords = merged(schema);
+  if (keywords === undefined) return anything;
+  const values = enumerated(keywords);
+  const types = [
+    keywords.type ?? impliedType(values) ?? (values === undefined ? kind : undefined) ?? [],
+  ].flat() as string[];
+  const acceptsNull = types.includes("null") && (values === undefined || values.includes(null));
+  const others = types.filter((type) => type !== "null");
+  const words = others.map((type) => typeWords(type, keywords, values, style));
+  if (types.length === 0) {
+    if (values !== undefined) return values.every(isScalar) ? listWords(values) : anything;
+    if (schema.alternatives.length > 0) return alternativesWords(schema.alternatives, style);
+    return anything;
+  }
+  return [...words, ...(acceptsNull || others.length === 0 ? ["null"] : [])].join(" or ");
+}
+
+export function alternativesWords(alternatives: readonly Described[], style: Style): string {
+  const words = new Set<string>();
+  for (const alternative of alternatives.slice(0, 10)) words.add(wordsFor(alternative, style));
+  // "null" comes last.
+  const sorted = [...words].sort((one, other) => Number(one === "null") - Number(other === "null"));
+  const joined = sorted.join(" or ");
+  return alternatives.length > 10 || words.has(anything) || joined.length > codeUnitsMax ? anything : joined;
+}
+
+/** The keywords of a schema and its parts; undefined if two of them differ. */
+function merged(schema: Described): Json | undefined {
+  const found: Record<string, unknown> = {};
+  for (const part of [...schema.parts.map(merged), schema.keywords]) {
+    if (part === undefined) return undefined;
+    for (const name of scalarKeywords) {
+      const value = Object.hasOwn(part, name) ? part[name] : undefined;
+      if (value === undefined) continue;
+      if (found[name] !== undefined && toExactJson(found[name]) !== toExactJson(value)) return undefined;
+      found[name] = value;
+    }
+  }
+  return found;
+}
+
+const scalarKeywords = [
+  ...["type", "enum", "const", "format", "pattern", "minLength", "maxLength"],
+  ...["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"],
+];
+
+function enumerated({ const: constant, enum: values }: Json): readonly unknown[] | undefined {
+  if (constant !== undefined) return [constant];
+  return Array.isArray(values) ? values : undefined;
+}
+
+function impliedType(values: readonly unknown[] | undefined): string | undefined {
+  return values !== undefined && values.length > 0 && values.every((value) => typeof value === "string")
+    ? "string"
+    : undefined;
+}
+
+function typeWords(
+  type: string,
+  keywords: Json,
+  values: readonly unknown[] | undefined,
+  style: Style,
+): string {
+  switch (type) {
+    case "string": {
+      const texts = values?.filter((value) => typeof value === "string");
+      return texts === undefined ? textWords(keywords, style) : listWords(texts);
+    }
+    case "integer":
+    case "number":
+      return numberWords(
+        type,
+        keywords,
+        values?.filter((value) => kindOf(value) === "number"),
+        style,
+      );
+    case "boolean": {
+      const booleans = values?.filter((value) => typeof value === "boolean");
+      return booleans?.length === 1 ? String(booleans[0]) : "a boolean";
+    }
+    case "array":
+      return style === "field" ? "an array that the contract's schema accepts" : "an array";
+    default:
+      return style === "field" ? "an object that the contract's schema accepts" : "an object";
+  }
+}
+
+function isScalar(value: unknown): boolean {
+  return !["array", "object"].includes(kindOf(value));
+}
+
+function listWords(values: readonly unknown[]): string {
+  return `one of ${shortened(values)}`;
+}
+
+/** Values that are listed; 3000 of them would be the larger part of a response. */
+const listedMax = 10;
+
+export function shortened(values: readonly unknown[]): string {
+  const listed = values.slice(0, listedMax).map(scalarText).join(", ");
+  return values.length > listedMax ? `${listed}, … (${values.length} values)` : listed;
+}
+
+function textWords({ format, minLength, maxLength, pattern }: Json, style: Style): string {
+  const words = [textFormat(format)?.expected ?? "a string"];
+  const length = countWords(minLength, maxLength, "character");
+  if (length !== "") words.push(length);
+  // Texts that do not match it cannot be stored anyway.
+  const isSaid = style === "value" || !isStorablePattern(pattern);
+  if (pattern !== undefined && isSaid) words.push(`that matches ${pattern}`);
+  return words.join(" ");
+}
+
+/** Such as "of 2 to 3 items"; "" without a limit. */
+export function countWords(least: unknown, most: unknown, unit: string): string {
+  const count = (number: unknown) => `${number} ${unit}${Number(number) === 1 ? "" : "s"}`;
+  const hasLeast = least !== undefined && Number(least) > 0;
+  if (most === undefined) return hasLeast ? `of at least ${count(least)}` : "";
+  if (!hasLeast) return `of at most ${count(most)}`;
+  return Number(least) === Number(most) ? `of ${count(most)}` : `of ${least} to ${count(most)}`;
+}
+
+const relations = [
+  ["minimum", "at least"],
+  ["exclusiveMinimum", "above"],
+  ["maximum", "at most"],
+  ["exclusiveMaximum", "below"],
+  ["multipleOf", "a multiple of"],
+] as const;
+
+function numberWords(
+  type: string,
+  keywords: Json,
+  values: readonly unknown[] | undefined,
+  style: Style,
+): string {
+  const words: string[] = [];
+  for (const [keyword, relation] of relations) {
+    const limit = keywords[keyword];
+    // Digits after the point are said in other words.
+    if (limit !== undefined && (keyword !== "multipleOf" || fractionDigits(limit) === undefined))
+      words.push(`${relation} ${scalarText(limit)}`);
+  }
+  if (values !== undefined) words.push(`one of ${shortened(values)}`);
+  return [rangeWords(type, keywords, style), words.join(" and ")].filter((part) => part !== "").join(", ");
+}
+
+function rangeWords(type: string, { format, multipleOf }: Json, style: Style): string {
+  const isInteger = numberFormat(format)?.isInteger;
+  if (isInteger === true) return `an integer (${format})`;
+  if (type === "integer") return style === "field" ? "an integer (int64)" : "an integer";
+  const digits = fractionDigits(multipleOf);
+  if (digits !== undefined) return `a number with at most ${digits} digits after the point`;
+  if (style === "field") return "a number of at most 38 digits";
+  return isInteger === false ? `a number (${format})` : "a number";
+}
+
+/** The digits after the point of a multipleOf such as 0.01; undefined for another. */
+export function fractionDigits(multipleOf: unknown): number | undefined {
+  const isUnit = typeof multipleOf === "number" && /^(?:1|0\.0*1|1e-\d+)$/.test(String(multipleOf));
+  return isUnit ? Math.round(-Math.log10(multipleOf)) : undefined;
+}

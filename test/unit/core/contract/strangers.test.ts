@@ -1,0 +1,457 @@
+// Descriptions of strangers: what they say is what happens, and what is not served or not checked is
+// said.
+
+import { expect, test } from "bun:test";
+import { readContract } from "../../../../src/core/contract/description/read-contract.ts";
+import { parseExactJson, toExactJson } from "../../../../src/core/contract/json/exact-json.ts";
+import { plantJson } from "../../../../src/core/contract/plant.ts";
+import { servedDocument } from "../../../../src/docs-page/served-document.ts";
+import {
+  accepts,
+  jsonOf,
+  objectOf,
+  parsed,
+  readThings,
+  refusalOf,
+  thingsDocument,
+} from "../../../support/descriptions.ts";
+import { processorMs } from "../../../support/processes.ts";
+
+const text = { type: "string" };
+const body = (members: string) => `{"id":1,"name":"n"${members === "" ? "" : `,${members}`}}`;
+const withField = (schema: unknown, version = "3.1.0", schemas = {}) =>
+  readThings({ properties: { name: text, f: schema }, version, schemas });
+
+test.each<[what: string, field: object, value: (index: number) => string]>([
+  ["numbers", { type: "number" }, () => "1.25"],
+  ["JSON", {}, () => `[${"1,".repeat(9_000)}1]`],
+])("a megabyte of %s is parsed in one pass", async (_, field, value) => {
+  const names = Array.from({ length: 50 }, (_, index) => `f${index}`);
+  const contract = await readThings({ properties: Object.fromEntries(names.map((name) => [name, field])) });
+  const members = names.map((name, index) => `"${name}":${value(index)}`).join(",");
+  const json = `{"id":1,${members},"x":"${"x".repeat(Math.max(0, 2 ** 20 - members.length - 20))}"}`;
+  expect(accepts(contract, json)).toBeTrue();
+  expect(processorMs(() => parsed(contract, json))).toBeLessThan(500);
+});
+
+test("properties called like keywords are properties, whose patterns take linear time", async () => {
+  const pattern = { type: "string", pattern: "^(a+)+$" };
+  const contract = await withField({ type: "object", properties: { const: pattern, enum: pattern } });
+  for (const name of ["const", "enum"]) {
+    const json = body(`"f":{"${name}":"${"a".repeat(60)}!"}`);
+    expect(processorMs(() => parsed(contract, json))).toBeLessThan(500);
+    expect(parsed(contract, json)).toContain(`"${name}" must be a string that matches ^(a+)+$`);
+  }
+});
+
+test("decimals and large integers are exact inside arrays and objects", async () => {
+  const prices = await withField({
+    type: "array",
+    items: { type: "object", properties: { price: { type: "number", multipleOf: 0.01 } } },
+  });
+  for (const price of ["19.99", "4.35", "0.29"])
+    expect([price, accepts(prices, body(`"f":[{"price":${price}}]`))]).toEqual([price, true]);
+  expect(accepts(prices, body('"f":[{"price":19.999}]'))).toBeFalse();
+  const unique = await withField({ type: "array", uniqueItems: true });
+  expect(accepts(unique, body('"f":[9007199254740993,9007199254740992]'))).toBeTrue();
+  expect(accepts(unique, body('"f":[1,1.0]'))).toBeFalse();
+});
+
+test("a discriminator chooses the schema of a body, whose properties are kept", async () => {
+  const kind = { type: "string" };
+  const thing = {
+    ...objectOf({ id: { type: "integer" }, kind }, ["id", "kind"]),
+    discriminator: { propertyName: "kind", mapping: { cat: "#/components/schemas/Cat" } },
+  };
+  const cat = {
+    allOf: [{ $ref: "#/components/schemas/Thing" }, objectOf({ claws: { type: "integer" } }, ["claws"])],
+  };
+  const contract = await readThings({
+    version: "3.0.3",
+    body: { $ref: "#/components/schemas/Thing" },
+    schemas: { Thing: thing, Cat: cat },
+  });
+  const stored = parsed(contract, '{"id":1,"kind":"cat","claws":18}');
+  expect(plantJson(contract, stored as never)).toBe('{"id":1,"kind":"cat","claws":18}');
+  expect(parsed(contract, '{"id":1,"kind":"cat"}')).toContain('the member "claws"');
+  expect(parsed(contract, '{"id":1,"kind":"dog"}')).toContain('"kind" must be one of "cat"');
+});
+
+test("a password that only clients send does not keep the list and the get from being served", async () => {
+  const schema = objectOf({ id: { type: "integer" }, password: { type: "string", writeOnly: true } }, [
+    "id",
+    "password",
+  ]);
+  const { operations } = await readThings({
+    body: schema,
+    collection: { get: { responses: { 200: jsonOf({ type: "array", items: schema }) } } },
+    item: { get: { responses: { 200: jsonOf(schema) } } },
+  });
+  expect(Object.keys(operations)).toEqual(["create", "list", "get"]);
+  expect([operations.get?.response?.fields, operations.create.response?.fields]).toEqual([[false], [false]]);
+});
+
+test.each<[what: string, described: Parameters<typeof readThings>[0]]>([
+  [
+    "a recursive property of an error",
+    {
+      post: {
+        responses: { 200: { description: "ok" }, 400: jsonOf({ $ref: "#/components/schemas/Error" }) },
+      },
+      schemas: {
+        Error: objectOf(
+          { message: text, details: { type: "array", items: { $ref: "#/components/schemas/Error" } } },
+          ["message"],
+        ),
+      },
+    },
+  ],
+  ["another file in a GET", { item: { get: { responses: { 200: jsonOf({ $ref: "other.yaml#/Thing" }) } } } }],
+  [
+    "a reference in an extension",
+    { body: { ...objectOf({ id: text, name: { ...text, "x-doc": { $ref: "y.yaml" } } }, ["id"]) } },
+  ],
+  ["an extension among the paths", { more: { "x-a": 1 } }],
+  [
+    "a recursive property of the body",
+    {
+      body: { $ref: "#/components/schemas/Thing" },
+      schemas: {
+        Thing: objectOf(
+          { id: text, children: { type: "array", items: { $ref: "#/components/schemas/Thing" } } },
+          ["id"],
+        ),
+      },
+    },
+  ],
+  ["nothing but an id", { properties: {} }],
+  [
+    "a whole body with alternatives",
+    {
+      body: {
+        oneOf: [objectOf({ id: text, a: text }, ["id", "a"]), objectOf({ id: text, b: text }, ["id", "b"])],
+      },
+    },
+  ],
+])("%s does not keep the create from being served", async (_, described) => {
+  expect(await refusalOf(described)).toBe("served");
+});
+
+test("an extension among the paths is no path", async () => {
+  const document = thingsDocument({});
+  const paths = { ...(document.paths as object), "x-note": { $ref: "nowhere" } };
+  expect((await readContract({ text: JSON.stringify({ ...document, paths }) })).path).toBe("/things");
+});
+
+test("a recursive schema checks every level", async () => {
+  const contract = await readThings({
+    body: { $ref: "#/components/schemas/Thing" },
+    schemas: {
+      Thing: objectOf(
+        {
+          id: { type: "integer" },
+          children: { type: "array", items: { $ref: "#/components/schemas/Thing" } },
+        },
+        ["id"],
+      ),
+    },
+  });
+  expect(accepts(contract, '{"id":1,"children":[{"id":2,"children":[{"id":3}]}]}')).toBeTrue();
+  expect(parsed(contract, '{"id":1,"children":[{"id":2,"children":[{}]}]}')).toContain(
+    "/0/children/0 must be",
+  );
+});
+
+test("numbers of a description keep their digits, where it is checked, filled in and served", async () => {
+  const schema =
+    '{"type":"integer","minimum":9007199254740993,"maximum":9223372036854775807,"default":9007199254740993,"example":9007199254740993}';
+  const contract = await withField(parseExactJson(schema));
+  const contractWithDefault = await readThings({
+    properties: { f: parseExactJson(schema) },
+    required: ["f"],
+  });
+  expect(contractWithDefault.fields[0]?.fill).toBe(9007199254740993n);
+  expect([
+    accepts(contract, body('"f":9007199254740993')),
+    accepts(contract, body('"f":9007199254740992')),
+  ]).toEqual([true, false]);
+  const served = toExactJson(servedDocument(contract, []));
+  expect(served).toContain('"maximum":9223372036854775807');
+  expect(served).toContain('"example":9007199254740993');
+  const constant = await withField(parseExactJson('{"const":9007199254740993}'));
+  expect([
+    accepts(constant, body('"f":9007199254740993')),
+    accepts(constant, body('"f":9007199254740992')),
+  ]).toEqual([true, false]);
+  const large = await withField(parseExactJson('{"type":"integer","maximum":1000000000000000000}'));
+  expect([
+    accepts(large, body('"f":1000000000000000000')),
+    accepts(large, body('"f":1000000000000000001')),
+  ]).toEqual([true, false]);
+});
+
+test.each([
+  [{ type: ["string", "null"], enum: ["a", "b"] }, false],
+  [{ type: ["string", "null"], const: "a" }, false],
+  [{ type: ["string", "null"], enum: ["a", null] }, true],
+])("null of %j is accepted: %p", async (schema, isAccepted) => {
+  const contract = await withField(schema);
+  expect([accepts(contract, body('"f":"a"')), accepts(contract, body('"f":null'))]).toEqual([
+    true,
+    isAccepted,
+  ]);
+});
+
+test.each<[what: string, schema: object, version: string]>([
+  ["anyOf", { anyOf: [{ type: "string", maxLength: 9 }, { type: "null" }] }, "3.1.0"],
+  ["oneOf", { oneOf: [{ type: "string", maxLength: 9 }, { type: "null" }] }, "3.1.0"],
+  ["nullable beside allOf", { nullable: true, allOf: [{ $ref: "#/components/schemas/Text" }] }, "3.0.3"],
+  ["nullable", { nullable: true, type: "string", maxLength: 9 }, "3.0.3"],
+])("a text or null by %s is a text that may be null", async (_, schema, version) => {
+  const contract = await readThings({
+    properties: { f: schema },
+    required: ["f"],
+    version,
+    schemas: { Text: { type: "string", maxLength: 9 } },
+  });
+  const [field] = contract.fields;
+  expect([field?.type.kind, field?.type.input, contract.titleField?.name]).toEqual([
+    "text or null",
+    "text",
+    "f",
+  ]);
+  expect(parsed(contract, '{"id":1,"f":"\\u00e9"}')).toEqual(parsed(contract, '{"id":1,"f":"é"}'));
+  expect(parsed(contract, '{"id":1,"f":null}')).toEqual({ id: 1n, values: [null] });
+  expect(accepts(contract, '{"id":1,"f":"0123456789"}')).toBeFalse();
+});
+
+test("numbers and dates that may be null are numbers and dates", async () => {
+  const contract = await readThings({
+    properties: {
+      n: { anyOf: [{ type: "integer", minimum: 1 }, { type: "null" }] },
+      price: { anyOf: [{ type: "number", multipleOf: 0.01 }, { type: "null" }] },
+      due: { anyOf: [{ type: "string", format: "date" }, { type: "null" }] },
+    },
+  });
+  expect(contract.fields.map(({ type }) => [type.kind, type.input])).toEqual([
+    ["integer or null", "number"],
+    ["decimal 2 or null", "number"],
+    ["text or null", "text"],
+  ]);
+  expect(parsed(contract, '{"id":1,"n":5,"price":19.9,"due":"2026-11-28"}')).toEqual({
+    id: 1n,
+    values: [5n, "19.90", "2026-11-28"],
+  });
+  for (const wrong of ['"n":0', '"price":1.999', '"due":"2026-13-01"'])
+    expect(accepts(contract, `{"id":1,${wrong}}`)).toBeFalse();
+});
+
+test("formats of integers count at every level", async () => {
+  const contract = await withField({
+    type: "array",
+    items: {
+      type: "object",
+      properties: {
+        id: { type: "integer", format: "int32" },
+        big: { type: "integer", format: "int64" },
+        u: { type: "integer", format: "uint8" },
+      },
+    },
+  });
+  for (const item of [
+    '{"id":3000000000}',
+    '{"id":1e30}',
+    '{"big":9223372036854775808}',
+    '{"u":-5}',
+    '{"u":256}',
+  ])
+    expect([item, accepts(contract, body(`"f":[${item}]`))]).toEqual([item, false]);
+  expect(accepts(contract, body('"f":[{"id":2147483647,"big":9223372036854775807,"u":255}]'))).toBeTrue();
+  const unsigned = await withField({ type: "integer", format: "uint64" });
+  expect(accepts(unsigned, body('"f":18446744073709551615'))).toBeTrue();
+  expect(accepts(unsigned, body('"f":-1'))).toBeFalse();
+});
+
+test.each<[what: string, described: Parameters<typeof readThings>[0], note: RegExp]>([
+  ["a misspelt keyword", { properties: { f: { type: "string", maxlength: 3 } } }, /maxlength/],
+  [
+    "an unknown format",
+    { properties: { f: { type: "string", format: "colour" } } },
+    /the format colour is not checked/,
+  ],
+  [
+    "readOnly beside a reference of 3.0",
+    {
+      version: "3.0.0",
+      properties: { f: { $ref: "#/components/schemas/T", readOnly: true } },
+      schemas: { T: text },
+    },
+    /readOnly/,
+  ],
+  [
+    "a query of 3.2",
+    { version: "3.2.0", collection: { query: { responses: {} } } },
+    /QUERY \/things is not served/,
+  ],
+  [
+    "an additional operation of 3.2",
+    { version: "3.2.0", collection: { additionalOperations: { COPY: { responses: {} } } } },
+    /COPY \/things is not served/,
+  ],
+  [
+    "servers of an operation",
+    { post: { servers: [{ url: "/v2" }] } },
+    /the servers of an operation are not used/,
+  ],
+  [
+    "a server variable without a default",
+    { more: { servers: [{ url: "https://a.example/{version}" }] } },
+    /its variable version has no default/,
+  ],
+  [
+    "the scopes of OAuth",
+    {
+      more: {
+        security: [{ o: ["things:write"] }],
+        components: { securitySchemes: { o: { type: "oauth2" } } },
+      },
+    },
+    /the scope things:write is not checked/,
+  ],
+  ["an unknown member", { post: { respones: {} } }, /the member "respones" is not known/],
+])("%s is noted", async (_, described, note) => {
+  const { notes } = await readThings(described);
+  expect(notes.join("\n")).toMatch(note);
+});
+
+test("YAML has exact integers, and its errors have a line; keys that occur twice are one", async () => {
+  const yaml = `openapi: 3.1.0
+info: { title: Things, version: "1" }
+paths:
+  /things:
+    post:
+      requestBody:
+        content:
+          application/json:
+            schema:
+              type: object
+              required: [id]
+              properties:
+                id: { type: integer, maximum: 9007199254740993 }
+                price: { type: number, maximum: 0.10000000000000000001 }
+      responses: { 204: { description: Stored. } }
+`;
+  const contract = await readContract({ text: yaml });
+  expect(contract.id.schema.maximum).toBe(9007199254740993n);
+  expect([
+    accepts(contract, '{"id":9007199254740993}'),
+    accepts(contract, '{"id":9007199254740994}'),
+  ]).toEqual([true, false]);
+  expect(accepts(contract, '{"id":1,"price":0.1000000000000000001}')).toBeFalse();
+  const failure = (changed: string) =>
+    readContract({ text: changed }).then(String, (error: Error) => error.message);
+  expect(await failure(yaml.replace("    post:", "    post:\n   x:"))).toMatch(
+    /neither JSON nor YAML: .* at line 5/,
+  );
+  expect(await failure(yaml.replace("/things:", "/things:\n    post: {}"))).toMatch(/unique at line 6/);
+  expect((await readContract({ text: yaml.replace("3.1.0", "3.1") })).path).toBe("/things");
+  // A store keeps it in JSON, so that it need not be read again.
+  expect((await readContract({ text: "openapi: 3.1.0", json: contract.source.json })).id.schema).toEqual(
+    contract.id.schema,
+  );
+});
+
+test.each([
+  ["/things/", "/things/{id}", "/things/{id}"],
+  ["/things/", "/things/{thingId}/", "/things/{id}/"],
+  ["/things", "/things/{id}/", "/things/{id}/"],
+])("the collection %s has the resource %s", async (collection, item, wanted) => {
+  const { paths, ...document } = thingsDocument({
+    item: { get: { responses: { 200: jsonOf({ type: "object" }) } } },
+  });
+  const { "/things": own, "/things/{id}": one } = paths as Record<string, object>;
+  const contract = await readContract({
+    text: JSON.stringify({ ...document, paths: { [collection]: own, [item]: one } }),
+  });
+  expect([contract.path, contract.itemPath, contract.operations.get?.path]).toEqual([
+    collection,
+    wanted,
+    wanted,
+  ]);
+});
+
+test("a patch of JSON operations is no JSON", async () => {
+  const patch = {
+    requestBody: { content: { "application/json-patch+json": { schema: objectOf({ name: text }) } } },
+    responses: { 200: jsonOf(objectOf({ name: text })) },
+  };
+  const { operations, notes } = await readThings({ item: { patch } });
+  expect(operations.change).toBeUndefined();
+  expect(notes.join("\n")).toContain("PATCH /things/{id} is not served, as it describes no body of JSON");
+});
+
+test.each([["size"], ["per_page"], ["page_size"], ["pageSize"], ["itemsPerPage"]])(
+  "%s beside page is the limit",
+  async (name) => {
+    const parameter = (name: string, schema: object) => ({
+      name,
+      in: "query",
+      schema: { type: "integer", ...schema },
+    });
+    const { list } = await readThings({
+      collection: {
+        get: {
+          parameters: [parameter("page", {}), parameter(name, { allOf: [{ maximum: 3 }] })],
+          responses: { 200: jsonOf({ type: "array", items: { type: "object" } }) },
+        },
+      },
+    });
+    expect([list.paging, list.limit.name, list.limit.maximum]).toEqual(["page", name, 3]);
+  },
+);
+
+test("the parts of allOf all hold, also where one closes the object", async () => {
+  const contract = await withField({
+    allOf: [
+      { type: "object", properties: { a: text }, additionalProperties: { type: "integer" } },
+      { properties: { b: text }, patternProperties: { "^c": { type: "boolean" } } },
+    ],
+  });
+  expect(accepts(contract, body('"f":{"a":"x","d":1}'))).toBeTrue();
+  // "b" is an additional property of the first part.
+  expect(accepts(contract, body('"f":{"a":"x","b":"y"}'))).toBeFalse();
+  expect(accepts(contract, body('"f":{"cc":1}'))).toBeFalse();
+});
+
+test("a body may differ from the response and from those of PUT and PATCH", async () => {
+  const contract = await readThings({
+    body: objectOf(
+      { id: { type: "integer" }, n: { type: "integer", format: "int64" }, owner: { type: "integer" } },
+      ["id"],
+    ),
+    response: objectOf({ id: { type: "integer" }, owner: { type: "object" } }),
+    item: {
+      patch: {
+        requestBody: jsonOf(objectOf({ n: { type: "integer" } })),
+        responses: { 200: jsonOf(objectOf({})) },
+      },
+      get: { responses: { 200: jsonOf(objectOf({ owner: { type: "object" } }, ["owner"])) } },
+    },
+  });
+  expect(contract.operations.change).toBeDefined();
+  expect(contract.operations.create.response?.fields).toEqual([false, false]);
+  expect(contract.operations.get).toBeUndefined();
+  expect(contract.notes.join("\n")).toContain(
+    '"owner" is left out of responses, as it has another type there',
+  );
+  expect(contract.notes.join("\n")).toContain('its response has another type for "owner", which it requires');
+});
+
+test.each([
+  [{ type: "string", minLength: 300_000_000 }, "of at least 300000000 characters"],
+  [{ type: "string", enum: Array.from({ length: 3_000 }, (_, index) => `v${index}`) }, "… (3000 values)"],
+])("the words of %j are short", async (schema, words) => {
+  const message = parsed(await withField(schema), body('"f":"x"')) as string;
+  expect(message).toContain(words);
+  expect(message.length).toBeLessThan(400);
+});
