@@ -214,7 +214,7 @@ function validate(
     return invalidPlant(contract, [`it must be an object, but is ${actualType(json)}`]);
 
   // A safe integer without a point or an exponent is exact: 4 ns, against 1 µs for a scan.
-  const isExact = !/[0-9][.eE]/.test(text);
+  const isExact = !/(?<=[0-9])[.eE]/.test(text);
   const members = json as Readonly<Record<string, unknown>>;
   const { fields, id: member } = contract;
   const work = new Work();
