@@ -1,7 +1,6 @@
 // The contract of a store: it is written into the store when that is created, and read there.
 
 import type { Contract, ContractSource, Field } from "../contract/contract.ts";
-import { plantStoreSource } from "../contract/default-contract.ts";
 import { OperatorError } from "../operator-error.ts";
 
 interface ChosenContract {
@@ -23,7 +22,8 @@ export async function chooseContract(
   known?: Contract,
 ): Promise<ChosenContract> {
   const isUnchanged = wanted === undefined || own === undefined || isSameSource(own, wanted);
-  const chosen = wanted ?? own ?? plantStoreSource;
+  // Parts are loaded late, as a thread that knows its contract needs none of them.
+  const chosen = wanted ?? own ?? (await import("../contract/default-contract.ts")).plantStoreSource;
   if (isUnchanged && known !== undefined && isSameSource(known.source, chosen))
     return { contract: known, added: [] };
   // Loaded late, as a thread that knows its contract does not need it.

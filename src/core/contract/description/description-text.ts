@@ -2,6 +2,7 @@
 
 import type { ContractSource } from "../contract.ts";
 import { exactNumber, parseExactJson, toExactJson } from "../json/exact-json.ts";
+import { isJsonText } from "../json/json-values.ts";
 import { ContractError } from "./place.ts";
 
 /** UTF-16 code units of a description, which is larger than any that is known. */
@@ -25,11 +26,6 @@ export async function parseDescription(
   }
   const parsed = await parseYaml(plain);
   return { document: parsed.document, source: { ...source, json: parsed.json } };
-}
-
-/** Whether a text is probably JSON, and not YAML. */
-export function isJsonText(text: string): boolean {
-  return /^\s*\{/.test(text);
 }
 
 /** Whether JSON.parse tells the digits of a number, as Bun does and Node.js from version 21. */

@@ -29,3 +29,8 @@ export function numberText(value: unknown): string | undefined {
   if (typeof value === "number" || typeof value === "bigint") return String(value);
   return value instanceof ExactNumber ? value.text : undefined;
 }
+
+/** Whether a text is probably JSON, and not YAML. */
+export function isJsonText(text: string): boolean {
+  return /^\s*\{/.test(text);
+}

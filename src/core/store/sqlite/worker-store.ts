@@ -2,9 +2,7 @@
 
 import { closeSync, openSync } from "node:fs";
 import type { Contract, ContractSource } from "../../contract/contract.ts";
-import { plantStoreSource } from "../../contract/default-contract.ts";
-import { isJsonText } from "../../contract/description/description-text.ts";
-import { readContract } from "../../contract/description/read-contract.ts";
+import { isJsonText } from "../../contract/json/json-values.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
 import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
@@ -62,11 +60,11 @@ export class SqliteWorkerStore implements PlantStore {
     wanted?: ContractSource,
   ): Promise<SqliteWorkerStore> {
     const store = new SqliteWorkerStore(path, events);
-    const probable = wanted ?? plantStoreSource;
     let read: Contract | undefined;
     try {
-      // Probably the store's, too; read while the threads start. The store may hold YAML in JSON.
-      if (isJsonText(probable.text)) read = await readContract(probable);
+      // Probably the store's, too; loaded and read while the threads start. The store may hold YAML in
+      // JSON.
+      if (wanted === undefined || isJsonText(wanted.text)) read = await readSource(wanted);
       const known = read && sentContract(read);
       await store.#commitThread.open(path, mode, wanted, known, store.#batches.buffer);
     } catch (error) {
@@ -77,7 +75,7 @@ export class SqliteWorkerStore implements PlantStore {
     try {
       const source = await store.#commitThread.served.thread.source();
       const isKnown = read !== undefined && isSameSource(read.source, source);
-      store.#useContract(isKnown ? (read as Contract) : await readContract(source));
+      store.#useContract(isKnown ? (read as Contract) : await readSource(source));
       await store.#startCheckpoints(events);
     } catch (error) {
       await store[Symbol.asyncDispose]();
@@ -152,4 +150,10 @@ export class SqliteWorkerStore implements PlantStore {
     if (isClosed && this.#descriptor !== undefined) closeSync(this.#descriptor);
     await closing;
   }
+}
+
+/** Reads a contract: that of the Plant Store unless another is given. */
+async function readSource(source?: ContractSource): Promise<Contract> {
+  const { readContract } = await import("../../contract/description/read-contract.ts");
+  return readContract(source ?? (await import("../../contract/default-contract.ts")).plantStoreSource);
 }
