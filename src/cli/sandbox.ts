@@ -64,7 +64,7 @@ export async function runSandbox(
   const sessions =
     console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
   const controlUrl = () => (server.adminUrl === undefined ? undefined : `${server.adminUrl}/sandbox`);
-  const { wrapHandler: withDocumentation, ...options } = serverOptions(config, contract);
+  const { wrapHandler: withDocumentation, ...options } = await serverOptions(config, contract);
   const { arrivalSecondsMax } = config;
   const { basePath = "" } = options;
   const field = tokenField(contract.operations.create.access);

@@ -1,9 +1,9 @@
 // Starts the server that the settings describe, with its extras.
 
-import { collectionOperations } from "../collection-operations/index.ts";
 import type { AdminRoutes } from "../core/admin/admin-server.ts";
 import { type Contract, openOperations } from "../core/contract/contract.ts";
 import type { Certificate } from "../core/http/listener.ts";
+import type { Operation } from "../core/http/operation.ts";
 import { isLoopback } from "../core/loopback.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { ListenError, type RunningServer, type ServerOptions, startServer } from "../core/server.ts";
@@ -35,9 +35,10 @@ export async function startConfigured(
   const adminRoutes = extras.filter((extra) => extra !== undefined);
   for (const extra of adminRoutes) resources.defer(() => extra.close());
   assertTokens(config, parts.store.contract);
+  const options = await serverOptions(config, parts.store.contract);
   const server = await withListenAdvice(() =>
     startServer({
-      ...serverOptions(config, parts.store.contract),
+      ...options,
       ...parts,
       listener: { host: config.host, port: config.port, certificate },
       adminRoutes,
@@ -63,9 +64,12 @@ function assertTokens({ open, host }: ServeConfig, contract: Contract): void {
 }
 
 /** The server options that come from settings, except the public address. */
-export function serverOptions(config: ServeSettings, contract: Contract): Omit<ServerOptions, "store"> {
+export async function serverOptions(
+  config: ServeSettings,
+  contract: Contract,
+): Promise<Omit<ServerOptions, "store">> {
   const { adminHost, adminPort, tokenRate, tokenBurst } = config;
-  const operations = collectionOperations(contract, config.operations);
+  const operations = await otherOperations(contract, config.operations);
   const basePath = config.basePath + contract.basePath;
   const { jwtIssuer: issuer, jwtAudience: audience, jwksUrl } = config;
   return {
@@ -82,6 +86,14 @@ export function serverOptions(config: ServeSettings, contract: Contract): Omit<S
         ? undefined
         : { issuer, audience, jwksUrl, keysAgeMsMax },
   };
+}
+
+/** The operations besides the create, whose files are loaded only if there is one. */
+async function otherOperations(contract: Contract, names: readonly string[]): Promise<Operation[]> {
+  const all = [...Object.keys(contract.operations), ...names];
+  if (all.every((name) => name === "create")) return [];
+  const { collectionOperations } = await import("../collection-operations/index.ts");
+  return collectionOperations(contract, names);
 }
 
 /** Rejects with an OperatorError, with advice, if an address cannot be bound. */

@@ -12,8 +12,9 @@ import type { PlantId } from "../core/contract/plant-id.ts";
 import { operationName } from "../core/contract/words.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { defineOperation } from "./define-operation.ts";
+import { pageBytesMax } from "./operation-settings.ts";
 import { int32, optional, type Parameters, plantId } from "./parameters.ts";
-import { pageBytesMax, pageReader } from "./read-page.ts";
+import { pageReader } from "./read-page.ts";
 
 export function listOperation(contract: Contract): Operation {
   const { words, operations, list: shape } = contract;

@@ -4,9 +4,7 @@ import type { Contract, PlantColumns, Representation } from "../core/contract/co
 import { responseJson, toValues } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import type { OperationStore } from "../core/store/operation-store.ts";
-
-/** Limits the JSON of a page, except if the page is a single plant. */
-export const pageBytesMax = 2 ** 20;
+import { pageBytesMax } from "./operation-settings.ts";
 
 /** The longest text of a number, a boolean or null. */
 const scalarBytesMax = 41;

@@ -6,7 +6,7 @@ import type { PlantId } from "../core/contract/plant-id.ts";
 import { errorMessage } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { exportText } from "../operations/export.ts";
-import { formatNames } from "../operations/file-format.ts";
+import { formatNames } from "../operations/format-names.ts";
 import { parts } from "../operations/parts.ts";
 import { findPlants, type StoredPlant } from "../operations/stored-plants.ts";
 import type { ConsoleContext } from "./console-context.ts";

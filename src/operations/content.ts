@@ -4,7 +4,8 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { OperatorError } from "../core/operator-error.ts";
-import type { FileFormat, FormatName } from "./file-format.ts";
+import type { FileFormat } from "./file-format.ts";
+import type { FormatName } from "./format-names.ts";
 
 /** The bytes that decide. */
 const headBytes = 512;

@@ -3,7 +3,7 @@
 import type { Contract } from "../core/contract/contract.ts";
 import { plantJson } from "../core/contract/plant.ts";
 import { formatCsvCell, formatCsvRecord } from "./csv-records.ts";
-import type { FormatName } from "./file-format.ts";
+import type { FormatName } from "./format-names.ts";
 import type { StoredPlant } from "./stored-plants.ts";
 
 /**

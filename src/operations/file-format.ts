@@ -2,15 +2,11 @@
 
 import type { Contract } from "../core/contract/contract.ts";
 import { Csv, type ReadOptions } from "./csv.ts";
+import type { FormatName } from "./format-names.ts";
 import { JsonReader } from "./json-reader.ts";
 import { LineReader } from "./line-reader.ts";
 import { ndjson } from "./ndjson.ts";
 import { type ImportRecord, type RecordReader, recordsOf } from "./record-reader.ts";
-
-/** The values of --format. */
-export const formatNames = ["ndjson", "csv"] as const;
-
-export type FormatName = (typeof formatNames)[number];
 
 /** The formats of files: `json` is an array, or objects that span lines; NDJSON is one a line. */
 export type FileFormat = FormatName | "json";

@@ -6,7 +6,8 @@ import { errorRegistry } from "../core/contract/errors.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { CsvHeader } from "./csv.ts";
 import { type CsvCells, type Delimiter, formatCsvCell, parseCsvRecords } from "./csv-records.ts";
-import type { FileFormat, FormatName } from "./file-format.ts";
+import type { FileFormat } from "./file-format.ts";
+import type { FormatName } from "./format-names.ts";
 import type { RejectedRecord } from "./import.ts";
 
 /** The last column of a report in CSV, which an import ignores. */

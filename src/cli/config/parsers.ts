@@ -1,7 +1,7 @@
 // Parsers of setting values. Each throws an InvalidValueError for an invalid text.
 
 import { parseAddressRange } from "../../admin-pages/client-address.ts";
-import { operationNames as otherOperations } from "../../collection-operations/index.ts";
+import { operationNames as otherOperations } from "../../collection-operations/operation-settings.ts";
 import { isBearerToken } from "../../core/auth/authenticator.ts";
 import { isTokenName } from "../../core/auth/token.ts";
 import type { Contract } from "../../core/contract/contract.ts";
@@ -170,7 +170,7 @@ const parseOriginList = listOf(
   "is not *, off, or a list of origins such as https://docs.example, separated by commas",
 );
 
-const operationNames = ["create", ...otherOperations];
+const operationNames: readonly string[] = ["create", ...otherOperations];
 
 /** Operations by their names. The create is always one of them. */
 export const parseOperations = parser(

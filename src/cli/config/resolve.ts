@@ -1,6 +1,6 @@
 // Resolves settings to one typed record: flag, environment, configuration file, default.
 
-import { pageBytesMax } from "../../collection-operations/read-page.ts";
+import { pageBytesMax } from "../../collection-operations/operation-settings.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { OperatorError } from "../../core/operator-error.ts";
 import { InvalidValueError } from "./parsers.ts";

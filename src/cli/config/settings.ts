@@ -1,6 +1,6 @@
 // The table of settings. A test compares docs/configuration.md with those of the server.
 
-import { formatNames } from "../../operations/file-format.ts";
+import { formatNames } from "../../operations/format-names.ts";
 import {
   integer,
   oneOf,
