@@ -1,6 +1,6 @@
 // The TLS certificate of the public listener, read from files at the start.
 
-import { readFile, stat } from "node:fs/promises";
+import { readFileSync, statSync } from "node:fs";
 import type { Certificate } from "../core/http/listener.ts";
 import { errorMessage, OperatorError } from "../core/operator-error.ts";
 
@@ -16,7 +16,7 @@ const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE--
 export async function readCertificate(files: CertificateFiles): Promise<Certificate> {
   // Loading it takes 8 ms of processor time.
   const { createPrivateKey, X509Certificate } = await import("node:crypto");
-  const [cert, key] = await Promise.all([readPem(files.certificate), readPem(files.key)]);
+  const [cert, key] = [readPem(files.certificate), readPem(files.key)];
   // The first is the server's. The others are parsed as well, because a broken one would stop the
   // listener.
   const [x509] = parseFile(files.certificate, () =>
@@ -33,10 +33,10 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
 }
 
 /** Rejects a FIFO or a device before reading it: it may have no end. */
-async function readPem(path: string): Promise<string> {
+function readPem(path: string): string {
   try {
-    if (!(await stat(path)).isFile()) throw new OperatorError(`${path} is not a file; name a file in PEM`);
-    return await readFile(path, "utf8");
+    if (!statSync(path).isFile()) throw new OperatorError(`${path} is not a file; name a file in PEM`);
+    return readFileSync(path, "utf8");
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;

@@ -82,7 +82,8 @@ export const parsePortOrOff = parser(
 );
 
 export function oneOf<const Word extends string>(...words: readonly Word[]): (text: string) => Word {
-  const list = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(words);
+  // Without Intl.ListFormat, whose first use takes 2.3 ms of each start.
+  const list = `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
   return parser((text) => words.find((word) => word === text), `is not ${list}`);
 }
 
