@@ -40,7 +40,7 @@ export function controlDocument(contract: Contract): ControlDocument {
   const outcome = Outcome as { readonly properties: object };
   const example = {
     description: "The name of an example of a response in openapi.json.",
-    enum: [...new Examples(contract).byName.keys()],
+    enum: [...new Examples(contract, contract.basePath).byName.keys()],
   };
   return {
     ...template,

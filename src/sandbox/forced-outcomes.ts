@@ -22,8 +22,6 @@ export interface ForcedOutcomesOptions extends Omit<ForcedResponsesOptions, "fin
   readonly rules: Rules;
   /** Its signal ends the delays of requests, whose plants are then not stored. */
   readonly gate: Pick<RequestGate, "signal">;
-  /** "" or a path such as "/v1", without a slash at its end. */
-  readonly basePath: string;
   /** The operations besides the create. */
   readonly operations: readonly Operation[];
   /** How long the rules wait for a body. */
@@ -80,7 +78,8 @@ export class ForcedOutcomes {
     { segments }: Route,
     received: ReceivedRequest,
   ): Promise<ForcedOutcome | undefined> {
-    const preferred = parsePreferredOutcome(headers.get("prefer") ?? "", this.#responses.examples);
+    const { shape } = this.#options.contract.errors;
+    const preferred = parsePreferredOutcome(headers.get("prefer") ?? "", this.#responses.examples, shape);
     if (preferred !== undefined) return preferred;
     const { rules, arrivalMsMax } = this.#options;
     const members = method === "POST" ? membersOf(await received.body(arrivalMsMax)) : undefined;

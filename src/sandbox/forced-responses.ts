@@ -25,6 +25,8 @@ export type RoutedContext = RequestContext & { readonly route: Route };
 export interface ForcedResponsesOptions {
   readonly contract: Contract;
   readonly findRoute: (method: string, path: string) => Route;
+  /** "" or a path such as "/v1", without a slash at its end. */
+  readonly basePath: string;
   /** The rate limit of the server; undefined if it has none. */
   readonly rateLimit: RateLimits | undefined;
   readonly now: Clock;
@@ -44,11 +46,13 @@ const sandboxCaller: Caller = { key: "sandbox", name: "sandbox", creator: undefi
 
 export class ForcedResponses {
   readonly #findRoute: (method: string, path: string) => Route;
+  readonly #basePath: string;
   readonly #rateLimit: RateLimits | undefined;
   readonly #shared: ExchangeDependencies;
   #examples: Examples | undefined;
 
-  constructor({ contract, findRoute, rateLimit, now, emit }: ForcedResponsesOptions) {
+  constructor({ contract, findRoute, basePath, rateLimit, now, emit }: ForcedResponsesOptions) {
+    this.#basePath = basePath;
     this.#findRoute = findRoute;
     this.#rateLimit = rateLimit;
     this.#shared = {
@@ -64,7 +68,7 @@ export class ForcedResponses {
 
   /** Made when the first request needs it. */
   get examples(): Examples {
-    this.#examples ??= new Examples(this.#shared.contract);
+    this.#examples ??= new Examples(this.#shared.contract, this.#basePath);
     return this.#examples;
   }
 

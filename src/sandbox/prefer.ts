@@ -2,6 +2,7 @@
 // Prism: code and example; and delay, in seconds.
 
 import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
+import { type ErrorShape, errorMembers } from "../core/contract/error-format.ts";
 import { errorRegistry } from "../core/contract/errors.ts";
 import type { ForcedOutcome } from "./outcome.ts";
 import type { Example, Examples } from "./response-examples.ts";
@@ -17,8 +18,13 @@ const invalidPreferenceError = 40010;
  * relies on it would pass without it.
  *
  * @param value of the field; of several fields the values, joined by commas.
+ * @param shape of the error of a preference that cannot be met.
  */
-export function parsePreferredOutcome(value: string, examples: Examples): ForcedOutcome | undefined {
+export function parsePreferredOutcome(
+  value: string,
+  examples: Examples,
+  shape: ErrorShape,
+): ForcedOutcome | undefined {
   const preferences = parsePrefer(value);
   const asked = ["code", "example", "delay"]
     .filter((name) => preferences.has(name))
@@ -27,14 +33,20 @@ export function parsePreferredOutcome(value: string, examples: Examples): Forced
   const text = asked.join(", ");
   const response = parseResponse(examples, preferences.get("code"), preferences.get("example"));
   const delay = parseDelay(preferences.get("delay"));
-  if (typeof response === "string") return unmet(text, response);
-  if (typeof delay === "string") return unmet(text, delay);
+  if (typeof response === "string") return unmet(text, response, shape);
+  if (typeof delay === "string") return unmet(text, delay, shape);
   return { outcome: { ...response, ...delay }, by: { prefer: text }, applied: text };
 }
 
-function unmet(preferences: string, reason: string): ForcedOutcome {
-  const body = { error: invalidPreferenceError, message: `Prefer: ${reason}` };
-  return { outcome: { response: { status: 400, body } }, by: { prefer: preferences } };
+function unmet(preferences: string, reason: string, shape: ErrorShape): ForcedOutcome {
+  const body = errorMembers(shape, {
+    code: invalidPreferenceError,
+    status: 400,
+    title: "The preference cannot be met",
+    message: `Prefer: ${reason}`,
+  });
+  const headers = { "Content-Type": shape.contentType };
+  return { outcome: { response: { status: 400, body }, headers }, by: { prefer: preferences } };
 }
 
 /** Returns the reason as a string if there is no such response. */

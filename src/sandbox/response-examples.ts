@@ -23,15 +23,16 @@ export const errorCodes: ReadonlyMap<number, ErrorCode> = new Map(
 export class Examples {
   readonly byName: ReadonlyMap<string, Example>;
 
-  constructor(contract: Contract) {
-    const document = servedDocument(contract, []);
+  /** @param basePath the server's, which messages of errors have. */
+  constructor(contract: Contract, basePath: string) {
+    const document = servedDocument(contract, [], basePath);
     const responses = document.paths[contract.describedPath]?.post?.responses ?? {};
     const named = Object.entries(responses).flatMap(([status, described]) => {
       const { content = {} } = referencedResponse(document.components, described);
       return Object.entries(jsonMedia(content)?.[1].examples ?? {}).flatMap(([name, { value }]) => {
         if (typeof value !== "object" || value === null) return [];
         const ofStatus = Number(status) >= 400 ? codeOfExample(name) : undefined;
-        const error = "error" in value ? errorCodes.get(Number(value.error)) : ofStatus;
+        const error = ("error" in value ? errorCodes.get(Number(value.error)) : undefined) ?? ofStatus;
         return [[name, { name, status: Number(status), error, value: { ...value } }] as const];
       });
     });

@@ -30,22 +30,31 @@ const missingToken = new ApiError(
 /** `missingToken`, with the header field that the operation takes a token in. */
 export function missingTokenError(access: Access): ApiError {
   const { bearer, keyHeader } = access;
-  if (bearer || keyHeader === undefined) return missingToken;
-  const message = `The request carries no API key; send the header ${keyHeader}: <ACCESS_TOKEN>.`;
-  return new ApiError("missingToken", message, { challenge: challengeOf(keyHeader) });
+  if (keyHeader === undefined || (bearer && isAuthorization(keyHeader))) return missingToken;
+  const [name, headers] = bearer
+    ? ["token", `Authorization: Bearer <ACCESS_TOKEN> or ${keyHeader}`]
+    : ["API key", keyHeader];
+  const message = `The request carries no ${name}; send the header ${headers}: <ACCESS_TOKEN>.`;
+  return new ApiError("missingToken", message, { challenge: challengeOf(access) });
 }
 
 /** `invalidToken`, in the words of an API key where the operation takes no bearer token. */
-export function invalidTokenError(error: ApiError, { bearer, keyHeader }: Access): ApiError {
-  if (bearer || keyHeader === undefined) return error;
-  const { message } = error;
-  const challenge = `${challengeOf(keyHeader)}, error="invalid_token"`;
-  return new ApiError("invalidToken", message.replace("bearer token", "API key"), { challenge });
+export function invalidTokenError(error: ApiError, access: Access): ApiError {
+  const { bearer, keyHeader } = access;
+  if (keyHeader === undefined || (bearer && isAuthorization(keyHeader))) return error;
+  const challenge = challengeOf(access, ', error="invalid_token"');
+  const message = error.message.replace("bearer token", bearer ? "token" : "API key");
+  return new ApiError("invalidToken", message, { challenge });
+}
+
+function isAuthorization(header: string): boolean {
+  return /^authorization$/i.test(header);
 }
 
 /** RFC 9110, section 11.6.1, requires a challenge; API keys have no registered scheme. */
-function challengeOf(keyHeader: string): string {
-  return `ApiKey realm="plantstore", header="${keyHeader}"`;
+function challengeOf({ bearer, keyHeader }: Access, reason = ""): string {
+  const key = `ApiKey realm="plantstore", header="${keyHeader}"${reason}`;
+  return bearer ? `Bearer realm="plantstore"${reason}, ${key}` : key;
 }
 
 const tooLong = invalidToken(

@@ -50,6 +50,8 @@ export interface ServedOperation {
   /** What a resource is in its success; undefined if that has no body. */
   readonly response: Representation | undefined;
   readonly errors: ErrorFormat;
+  /** Whether it describes a 404 of a resource that is not there. */
+  readonly describesMissing: boolean;
 }
 
 /** The members that a resource has in a response: the id, fields in their order, and a time. */

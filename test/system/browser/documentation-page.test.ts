@@ -87,7 +87,7 @@ test("five presses of Tab on the first screen reach the button, and without a to
       '{"error":40100,"message":"The request carries no bearer token; send the header Authorization: Bearer <ACCESS_TOKEN>."}',
     );
     await response.getByRole("link", { name: "What 40100 means" }).click();
-    expect(await page.locator("tr:target").innerText()).toContain("No bearer token");
+    expect(await page.locator("tr:target").innerText()).toContain("No token");
   });
 });
 

@@ -37,5 +37,5 @@ test("it names the errors, and the examples of the contract", () => {
     readonly Outcome: { readonly properties: { readonly example: { readonly enum: readonly string[] } } };
   };
   expect(ErrorCode.enum).toEqual([...errorCodes.keys()].toSorted((a, b) => a - b));
-  expect(Outcome.properties.example.enum).toEqual([...new Examples(plantStore).byName.keys()]);
+  expect(Outcome.properties.example.enum).toEqual([...new Examples(plantStore, "").byName.keys()]);
 });

@@ -7,8 +7,8 @@ import { Examples, errorCodes } from "../../../src/sandbox/response-examples.ts"
 import { plantStore } from "../../support/contracts.ts";
 import { processorMs } from "../../support/processes.ts";
 
-const examples = new Examples(plantStore);
-const preferred = (field: string) => parsePreferredOutcome(field, examples);
+const examples = new Examples(plantStore, "");
+const preferred = (field: string) => parsePreferredOutcome(field, examples, plantStore.errors.shape);
 
 test.each([
   ["", {}],
@@ -81,7 +81,7 @@ test.each([
   const parsed = preferred(field);
   const body = { error: 40010, message: expect.stringMatching(/^Prefer: .*\.$/) };
   expect(parsed).toEqual({
-    outcome: { response: { status: 400, body } },
+    outcome: { response: { status: 400, body }, headers: { "Content-Type": "application/json" } },
     by: { prefer: expect.any(String) },
   });
 });

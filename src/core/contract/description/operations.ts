@@ -35,7 +35,7 @@ import { noteOperation } from "./unserved-parts.ts";
 type ReadOperations = Pick<Contract, "operations" | "list" | "others" | "errors">;
 
 /** An operation without what all of them have. */
-type OwnPart = Omit<ServedOperation, "operationId" | "path" | "access" | "errors">;
+type OwnPart = Omit<ServedOperation, "operationId" | "path" | "access" | "errors" | "describesMissing">;
 
 interface Described {
   readonly root: Place;
@@ -79,13 +79,14 @@ export async function readOperations(described: Described): Promise<ReadOperatio
   }
   const common = commonShape(served.map(({ operation }) => operation));
   const operations = served.map(({ name, operation, part }) => {
-    noteOperation(operation, servedParameters(name, create, list));
+    noteOperation(operation, servedParameters(name, create, list), resource.id.schema);
     const fallback = operationName(name, name === "list" ? words.many : words.one);
     const own = {
       operationId: nameOf(operation, fallback),
       path: encodePath(pathOf(operation, create.path)),
       access: readAccess(operation.place, root),
       errors: readErrorFormat(operation, common),
+      describesMissing: operation.place.at("responses", "404").value !== undefined,
       ...part,
     };
     return [name, own] as const;

@@ -1,8 +1,10 @@
 // The parts of a description that are read for what is served. Everything else is noted, so that
 // nothing is ignored silently.
 
-import { isObject } from "../json/json-values.ts";
+import { isObject, type Json } from "../json/json-values.ts";
+import { restrictsAlike } from "../schema/restrictions.ts";
 import { type DescribedOperation, isJson, isPatchBody, titleOf } from "./described-operation.ts";
+import { expandSchema } from "./expanded-schema.ts";
 import type { Place } from "./place.ts";
 
 /**
@@ -114,10 +116,15 @@ const describedElsewhere: readonly string[] = ["accept", "authorization", "conte
  * Notes what is not served of an operation that is served otherwise.
  *
  * @param served the parameters that are served; those of the header are in lower case.
+ * @param idSchema that of the ids in its path.
  */
-export function noteOperation(operation: DescribedOperation, served: readonly string[]): void {
+export function noteOperation(
+  operation: DescribedOperation,
+  served: readonly string[],
+  idSchema: Json,
+): void {
   noteMembers(operation.place, "operation");
-  noteParameters(operation, served);
+  noteParameters(operation, served, idSchema);
   const isRead = operation.method === "patch" ? isPatchBody : isJson;
   for (const [type, body] of operation.place.at("requestBody", "content").members)
     if (!isRead(type)) body.note(`a body of ${type} is not read`);
@@ -125,14 +132,25 @@ export function noteOperation(operation: DescribedOperation, served: readonly st
     if (/^[23]/.test(status)) noteSuccess(response);
 }
 
-function noteParameters(operation: DescribedOperation, served: readonly string[]): void {
+function noteParameters(operation: DescribedOperation, served: readonly string[], idSchema: Json): void {
   for (const place of operation.parameters) {
     const { in: where, name } = place.object ?? {};
+    const schema = place.at("schema");
+    if (where === "path" && schema.object !== undefined && isLimited(expandSchema(schema), idSchema))
+      schema.note("the schema of a parameter of the path is not checked; an id is what the resource has");
     const known = where === "header" ? String(name).toLowerCase() : String(name);
     const isKnown = served.includes(known) || (where === "header" && describedElsewhere.includes(known));
     if (place.object === undefined || where === "path" || isKnown) continue;
     place.note(`the ${where} parameter ${name} of ${titleOf(operation)} is not served`);
   }
+}
+
+/** Whether a parameter limits ids in a way that the resource does not. Its type is that of a text. */
+function isLimited(
+  { type: _, format: __, ...limits }: Json,
+  { type: ___, format: ____, ...own }: Json,
+): boolean {
+  return !restrictsAlike(limits, {}) && !restrictsAlike(limits, own);
 }
 
 /** The header fields that successes have, in lower case. */

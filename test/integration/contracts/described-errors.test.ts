@@ -1,0 +1,116 @@
+// Errors as operations describe them: their statuses, their shapes, and the words for what is needed.
+
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { sandboxOf } from "../../support/contract-sandbox.ts";
+import { jsonOf, objectOf, thingsDocument } from "../../support/descriptions.ts";
+import { TemporaryFolder } from "../../support/server.ts";
+
+const text = { type: "string" };
+const detail = objectOf(
+  { loc: { type: "array", items: { anyOf: [text, { type: "integer" }] } }, msg: text, type: text },
+  ["loc", "msg", "type"],
+);
+const validation = jsonOf(objectOf({ detail: { type: "array", items: detail } }, ["detail"]));
+const problem = {
+  content: {
+    "application/problem+json": {
+      schema: { type: "object", properties: { title: { type: ["string", "null"] }, traceId: text } },
+    },
+  },
+};
+const thing = objectOf({ id: { type: "integer" }, name: text }, ["id", "name"]);
+
+/** Writes a description into a folder, and starts its sandbox. */
+async function sandboxWith(folder: TemporaryFolder, described: Parameters<typeof thingsDocument>[0]) {
+  const file = folder.file("things.json");
+  writeFileSync(file, JSON.stringify(thingsDocument(described)));
+  return sandboxOf(file);
+}
+
+test("a taken id is 409 and a body that does not fit 422, where these are described, in their shapes", async () => {
+  using folder = new TemporaryFolder();
+  await using store = await sandboxWith(folder, {
+    body: thing,
+    post: {
+      responses: { 200: { description: "ok", ...jsonOf(thing) }, 409: problem, 422: validation },
+    },
+    item: {
+      get: { responses: { 200: jsonOf(thing), 404: problem } },
+      delete: { responses: { 204: { description: "Gone." }, 404: problem } },
+    },
+  });
+  const create = (body: string) => store.request("POST", "/things", body);
+  expect((await create('{"id":1,"name":"a"}')).status).toBe(200);
+  const taken = await create('{"id":1,"name":"b"}');
+  expect([taken.status, taken.headers.get("content-type"), taken.json]).toEqual([
+    409,
+    "application/problem+json",
+    {
+      type: "urn:plantstore:error:40009",
+      title: expect.any(String),
+      status: 409,
+      detail: expect.stringContaining("already holds a different thing"),
+    },
+  ]);
+  for (const wrong of ['{"id":2}', "{", '{"id":2,"name":"\\u0000"}']) {
+    const invalid = await create(wrong);
+    expect([invalid.status, invalid.json]).toEqual([
+      422,
+      { detail: [{ loc: ["body"], msg: expect.any(String), type: expect.stringMatching(/:4000\d$/) }] },
+    ]);
+  }
+  expect((await store.request("DELETE", "/things/1")).status).toBe(204);
+  const missing = await store.request("DELETE", "/things/1");
+  expect([missing.status, missing.json]).toEqual([
+    404,
+    expect.objectContaining({
+      title: "There is nothing at the path",
+      detail: expect.stringContaining("no thing with the id 1"),
+    }),
+  ]);
+});
+
+test("errors with a nested object, and those of Prefer, have the contract's shape", async () => {
+  using folder = new TemporaryFolder();
+  const error = objectOf({ error: objectOf({ code: text, message: text }, ["code", "message"]) }, ["error"]);
+  await using store = await sandboxWith(folder, {
+    body: thing,
+    post: { responses: { 200: { description: "ok" }, 400: jsonOf(error) } },
+    more: { servers: [{ url: "https://things.example/api" }] },
+  });
+  const invalid = await store.request("POST", "/things", "{}");
+  expect(invalid.json).toEqual({
+    error: { code: "40002", message: expect.stringContaining('"name" is required') },
+  });
+  const unmet = await store.request("POST", "/things", "{}", { Prefer: "code=999" });
+  expect(unmet.json).toEqual({
+    error: { code: "40010", message: expect.stringMatching(/^Prefer: code=999 is neither/) },
+  });
+  const forced = await store.request("POST", "/things", "{}", { Prefer: "code=404" });
+  expect(forced.json).toEqual({
+    error: { code: "40400", message: expect.stringContaining("POST /api/things creates a thing") },
+  });
+});
+
+test("a missing token names every header that takes one", async () => {
+  using folder = new TemporaryFolder();
+  await using store = await sandboxWith(folder, {
+    body: thing,
+    more: {
+      security: [{ token: [] }, { key: [] }],
+      components: {
+        securitySchemes: {
+          token: { type: "http", scheme: "bearer" },
+          key: { type: "apiKey", in: "header", name: "X-Key" },
+        },
+      },
+    },
+  });
+  const { status, headers, text: body } = await store.request("POST", "/things", "{}", {});
+  expect([status, headers.get("www-authenticate")]).toEqual([
+    401,
+    'Bearer realm="plantstore", ApiKey realm="plantstore", header="X-Key"',
+  ]);
+  expect(body).toContain("Authorization: Bearer <ACCESS_TOKEN> or X-Key: <ACCESS_TOKEN>");
+});
