@@ -231,6 +231,15 @@ export function withValue(
 /** Plants of a page, at most. */
 export const pagePlantsMax = 1_000;
 
+/** The list of a contract that describes none. */
+export const ownListShape: ListShape = {
+  members: undefined,
+  paging: "after",
+  pagingName: "after",
+  firstPage: 1,
+  limit: { name: "limit", minimum: 1, maximum: pagePlantsMax, default: 100 },
+};
+
 /** What a resource is in a response that is not described: everything that may be shown. */
 export function wholeOf({ fields }: Pick<Contract, "fields">): Representation {
   return {

@@ -3,6 +3,7 @@
 import { isObject } from "../json/json-values.ts";
 import { isAnnotation } from "../schema/restrictions.ts";
 import { mappedSchemas } from "./discriminator.ts";
+import { expandSchema } from "./expanded-schema.ts";
 import { isReference, type Place } from "./place.ts";
 
 interface PropertyPlace {
@@ -132,4 +133,15 @@ function requiredInAll(alternatives: readonly Place[]): ReadonlySet<string> {
     return found.required;
   });
   return others.reduce((names, each) => names.intersection(each), first ?? new Set());
+}
+
+/** The properties that clients cannot set. */
+export function readOnlyNames({ properties }: ObjectSchema): string[] {
+  return [...properties].flatMap(([name, { places }]) =>
+    places.some(({ place }) => isReadOnly(place)) ? [name] : [],
+  );
+}
+
+function isReadOnly(place: Place): boolean {
+  return place.object !== undefined && expandSchema(place).readOnly === true;
 }

@@ -1,8 +1,8 @@
 // The collection of a description that is served: its path, its POST, and the id of its resource.
 
 import type { Contract } from "../contract.ts";
-import type { SchemaReader } from "../schema/schema-reader.ts";
 import { type ObjectSchema, readObjectSchema } from "./body-schema.ts";
+import type { Checks } from "./checks.ts";
 import {
   type DescribedOperation,
   isItemOf,
@@ -33,7 +33,7 @@ export interface Collection {
 export async function findCollection(
   root: Place,
   wanted: string | undefined,
-  reader: SchemaReader,
+  checks: Checks,
 ): Promise<Collection> {
   const paths = root.at("paths");
   const found: Collection[] = [];
@@ -42,7 +42,7 @@ export async function findCollection(
     const isOther = path.startsWith("x-") || path.includes("{") || path !== (wanted ?? path);
     if (isOther || item.at("post").value === undefined) continue;
     try {
-      found.push(await readCollection(root, operationAt(item, path, "post"), reader));
+      found.push(await readCollection(root, operationAt(item, path, "post"), checks));
     } catch (error) {
       if (!(error instanceof ContractError)) throw error;
       reasons.push(error);
@@ -63,7 +63,7 @@ export async function findCollection(
 async function readCollection(
   root: Place,
   operation: DescribedOperation,
-  reader: SchemaReader,
+  checks: Checks,
 ): Promise<Collection> {
   const { path, place } = operation;
   const requestBody = place.at("requestBody");
@@ -75,6 +75,6 @@ async function readCollection(
   const returned = success.schema && readObjectSchema(success.schema);
   const item = Object.keys(root.at("paths").object ?? {}).find((each) => isItemOf(path, each));
   const named = /\{(.*)\}/.exec(item?.slice(path.length) ?? "")?.[1];
-  const id = await readId(path, { body, returned, named }, reader);
+  const id = await readId(path, { body, returned, named }, checks);
   return { path, operation, media, body, id, success };
 }

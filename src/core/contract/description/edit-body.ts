@@ -1,19 +1,17 @@
 // The bodies of PUT and PATCH: the fields that they may have, and their schemas.
 
 import type { Contract, EditBody } from "../contract.ts";
-import type { SchemaReader } from "../schema/schema-reader.ts";
-import { type ObjectSchema, readObjectSchema } from "./body-schema.ts";
+import { readObjectSchema, readOnlyNames } from "./body-schema.ts";
+import type { Checks } from "./checks.ts";
 import { type DescribedOperation, isJson, isPatchBody, jsonMediaOf } from "./described-operation.ts";
-import { expandSchema } from "./expanded-schema.ts";
 import { referencedName } from "./names.ts";
-import type { Place } from "./place.ts";
 
 /** Reads the body of a replacement or a change. Rejects with a ContractError. */
 export async function readEditBody(
   name: "replace" | "change",
   operation: DescribedOperation,
   { id, fields, words }: Pick<Contract, "id" | "fields" | "words">,
-  reader: SchemaReader,
+  checks: Checks,
 ): Promise<EditBody> {
   const requestBody = operation.place.at("requestBody");
   const media = jsonMediaOf(requestBody, name === "change" ? isPatchBody : isJson)?.[1];
@@ -33,17 +31,6 @@ export async function readEditBody(
     name: own ?? (name === "change" ? `merge patch of ${words.one}` : words.body),
     members,
     ignored,
-    check: await reader.check(schema, ignored),
+    check: await checks.of(schema, ignored),
   };
-}
-
-/** The properties that clients cannot set. */
-export function readOnlyNames({ properties }: ObjectSchema): string[] {
-  return [...properties].flatMap(([name, { places }]) =>
-    places.some(({ place }) => isReadOnly(place)) ? [name] : [],
-  );
-}
-
-function isReadOnly(place: Place): boolean {
-  return place.object !== undefined && expandSchema(place).readOnly === true;
 }

@@ -4,7 +4,7 @@
 import { isObject, type Json } from "../json/json-values.ts";
 import { isAnnotation } from "../schema/restrictions.ts";
 import type { SchemaCheck } from "../schema/schema-check.ts";
-import { fractionDigits } from "../schema/words.ts";
+import { fractionDigits } from "../values/decimal.ts";
 import {
   boolean,
   decimal,
@@ -21,18 +21,18 @@ import {
  * Returns the type of the values that a schema accepts.
  *
  * @param schema expanded.
- * @param check the check of the same schema.
+ * @param check the check of the same schema; undefined for a schema that is enforced.
  */
-export function fieldTypeOf(schema: Json, check: SchemaCheck): FieldType {
+export function fieldTypeOf(schema: Json, check: SchemaCheck | undefined): FieldType {
   const types = valueTypes(schema);
   const isNullable = types.delete("null");
-  const plain = plainType(schema, [...types], check.expected);
+  const plain = plainType(schema, [...types], check?.expected);
   // JSON may be null as it is.
   const type = isNullable && plain.kind !== "json" ? nullable(plain) : plain;
-  return isEnforced(schema) ? { ...type, expected: check.expected } : restricted(type, check);
+  return check === undefined ? type : restricted(type, check);
 }
 
-function plainType(schema: Json, types: readonly string[], expected: string): FieldType {
+function plainType(schema: Json, types: readonly string[], expected: string | undefined): FieldType {
   const [first, second] = types.toSorted();
   if (first === "integer" && second === undefined)
     // An integer of 64 bits without a sign fits into no column of integers.
@@ -47,15 +47,21 @@ function plainType(schema: Json, types: readonly string[], expected: string): Fi
   return texts.length > 0 ? oneOf(texts) : text(expected);
 }
 
-/** Formats of integers and texts that restrict nothing beyond the type. */
-const freeFormats: readonly unknown[] = ["int64", "double", "password", "binary"];
+const scalarTypes: readonly unknown[] = ["string", "integer", "number", "boolean"];
 
-/** Whether a type accepts just what its schema does. */
-function isEnforced(schema: Json): boolean {
+/** Formats that restrict nothing beyond a type. */
+const freeFormats: Readonly<Record<string, readonly unknown[]>> = {
+  string: ["password", "binary"],
+  integer: ["int64"],
+  number: ["double"],
+};
+
+/** Whether the type of a schema accepts just what the schema does. */
+export function isEnforced(schema: Json): boolean {
   return Object.entries(schema).every(
     ([keyword, value]) =>
-      (keyword === "type" && [value].flat().filter((type) => type !== "null").length === 1) ||
-      (keyword === "format" && freeFormats.includes(value)) ||
+      (keyword === "type" && scalarTypes.includes(value)) ||
+      (keyword === "format" && freeFormats[String(schema.type)]?.includes(value)) ||
       isAnnotation(keyword),
   );
 }

@@ -3,13 +3,13 @@
 import type { Field } from "../contract.ts";
 import { isObject, type Json } from "../json/json-values.ts";
 import { allOf, anyValue, type SchemaCheck } from "../schema/schema-check.ts";
-import type { SchemaReader } from "../schema/schema-reader.ts";
 import type { FieldType, FieldValue } from "../values/stored-types.ts";
 import type { ObjectSchema, Property } from "./body-schema.ts";
+import type { Checks } from "./checks.ts";
 import { columnNameOf, quoteColumn } from "./column-names.ts";
 import { exampleOf, toFieldValue } from "./example-values.ts";
 import { expandSchema, mergeAllOf } from "./expanded-schema.ts";
-import { fieldTypeOf } from "./field-type.ts";
+import { fieldTypeOf, isEnforced } from "./field-type.ts";
 import type { Place } from "./place.ts";
 import { isCreationTime } from "./representations.ts";
 
@@ -21,13 +21,13 @@ import { isCreationTime } from "./representations.ts";
 export async function readFields(
   { properties }: ObjectSchema,
   { idName, examples }: { readonly idName: string; readonly examples: readonly Json[] },
-  reader: SchemaReader,
+  checks: Checks,
 ): Promise<Field[]> {
   const fields: Field[] = [];
   for (const [name, property] of properties) {
     if (name === idName) continue;
     const { place } = property;
-    const { schema, check } = await readProperty(name, property, reader);
+    const { schema, check } = await readProperty(name, property, checks);
     if (schema.readOnly === true) {
       if (!isCreationTime(name, schema)) place.note(`"${name}" is readOnly, and is not kept`);
       continue;
@@ -59,20 +59,24 @@ export async function readFields(
  */
 export async function readProperty(
   name: string,
-  { places }: Property,
-  reader: SchemaReader,
-): Promise<{ readonly schema: Json; readonly check: SchemaCheck }> {
+  property: Property,
+  checks: Checks,
+): Promise<{ readonly schema: Json; readonly check: SchemaCheck | undefined }> {
+  const { places } = property;
   for (const { place } of places)
     if (!isObject(place.value) && place.value !== true)
       throw place.error(`the property "${name}" must have a schema`);
   const certain = places.filter(({ isCertain }) => isCertain);
   const used = certain.length > 0 ? certain : places;
   const schemas = used.map(({ place }) => expandSchema(place));
-  const checks: SchemaCheck[] = [];
-  for (const { place } of used) checks.push(await reader.check(place));
   const [first] = schemas as [Json];
-  if (schemas.length === 1) return { schema: first, check: checks[0] as SchemaCheck };
-  if (certain.length > 0) return { schema: mergeAllOf({ allOf: schemas }), check: allOf(checks) };
+  const { value } = property.place;
+  if (schemas.length === 1 && isObject(value) && isEnforced(value))
+    return { schema: first, check: undefined };
+  const all: SchemaCheck[] = [];
+  for (const { place } of used) all.push(await checks.of(place));
+  if (schemas.length === 1) return { schema: first, check: all[0] };
+  if (certain.length > 0) return { schema: mergeAllOf({ allOf: schemas }), check: allOf(all) };
   return { schema: { anyOf: schemas }, check: anyValue };
 }
 

@@ -3,9 +3,9 @@
 import type { Contract } from "../contract.ts";
 import type { Json } from "../json/json-values.ts";
 import { idFormatOf, type PlantId } from "../plant-id.ts";
-import type { SchemaReader } from "../schema/schema-reader.ts";
 import { type FieldType, isStorable } from "../values/stored-types.ts";
 import type { ObjectSchema, Property } from "./body-schema.ts";
+import type { Checks } from "./checks.ts";
 import { fieldTypeOf } from "./field-type.ts";
 import { readProperty } from "./fields.ts";
 import type { Place } from "./place.ts";
@@ -31,7 +31,7 @@ export async function readId(
     readonly returned: ObjectSchema | undefined;
     readonly named: string | undefined;
   },
-  reader: SchemaReader,
+  checks: Checks,
 ): Promise<Contract["id"]> {
   const has = (object: ObjectSchema | undefined, name: string) => object?.properties.has(name) === true;
   const name = [named, "id"].find((each) => has(body, each) || has(returned, each));
@@ -41,7 +41,7 @@ export async function readId(
   const object = isSent ? body : (returned as ObjectSchema);
   const property = object.properties.get(name) as Property;
   const { place, isRequired: isNeeded } = property;
-  const { schema, check } = await readProperty(name, property, reader);
+  const { schema, check } = await readProperty(name, property, checks);
   const type = idTypeOf(schema, fieldTypeOf(schema, check), place);
   const format = idFormatOf(type);
   const isAccepted = isSent && schema.readOnly !== true;

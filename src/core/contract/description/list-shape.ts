@@ -1,6 +1,13 @@
 // How a contract's list is asked for and written, as far as it means what this server can do.
 
-import { type ListPart, type ListShape, pagePlantsMax, type Representation, wholeOf } from "../contract.ts";
+import {
+  type ListPart,
+  type ListShape,
+  ownListShape,
+  pagePlantsMax,
+  type Representation,
+  wholeOf,
+} from "../contract.ts";
 import { isObject, type Json } from "../json/json-values.ts";
 import { propertiesOf, requiredOf } from "../schema/restrictions.ts";
 import type { DescribedOperation, Success } from "./described-operation.ts";
@@ -9,7 +16,6 @@ import { valueTypes } from "./field-type.ts";
 import type { Place } from "./place.ts";
 import { type Resource, readRepresentation } from "./representations.ts";
 
-const pagePlantsDefault = 100;
 const int32Max = 2 ** 31 - 1;
 
 /** A name as those below are written: in lower case, without what separates words. */
@@ -108,7 +114,7 @@ function readLimit(parameter: QueryParameter | undefined): ListShape["limit"] {
     name: parameter?.name ?? "limit",
     minimum,
     maximum: Math.min(maximum, int32Max),
-    default: Math.min(Math.max(numberOf(usual, pagePlantsDefault), minimum), maximum),
+    default: Math.min(Math.max(numberOf(usual, ownListShape.limit.default), minimum), maximum),
   };
 }
 
@@ -174,12 +180,3 @@ function readItems(array: Place, resource: Resource): Representation {
       if (part.at("items").value !== undefined) return readRepresentation(part.at("items"), resource);
   return wholeOf(resource);
 }
-
-/** The shape where the contract describes no list. */
-export const ownListShape: ListShape = {
-  members: undefined,
-  paging: "after",
-  pagingName: "after",
-  firstPage: 1,
-  limit: readLimit(undefined),
-};

@@ -6,14 +6,15 @@ import {
   type ListShape,
   type OperationName,
   type OtherOperation,
+  ownListShape,
   type Representation,
   type ServedOperation,
   type Words,
   wholeOf,
 } from "../contract.ts";
 import { encodePath } from "../json/percent-encoding.ts";
-import type { SchemaReader } from "../schema/schema-reader.ts";
 import { operationName } from "../words.ts";
+import type { Checks } from "./checks.ts";
 import type { Collection } from "./collection.ts";
 import {
   collectionPath,
@@ -24,9 +25,7 @@ import {
   successOf,
   titleOf,
 } from "./described-operation.ts";
-import { readEditBody } from "./edit-body.ts";
 import { commonShape, readErrorFormat } from "./error-shapes.ts";
-import { ownListShape, readList } from "./list-shape.ts";
 import { ContractError, type Place } from "./place.ts";
 import { type Resource, readSuccess } from "./representations.ts";
 import { readAccess } from "./security.ts";
@@ -42,7 +41,7 @@ interface Described {
   readonly create: Collection;
   readonly resource: Resource;
   readonly words: Words;
-  readonly reader: SchemaReader;
+  readonly checks: Checks;
 }
 
 /**
@@ -105,11 +104,14 @@ function createPart({ success }: Collection, resource: Resource): OwnPart {
 
 type PartOf = OwnPart & { readonly shape?: ListShape } & Partial<Pick<EditOperation, "body" | "successes">>;
 
-/** Reads what is particular to an operation. Rejects with a ContractError if it cannot be served. */
+/**
+ * Reads what is particular to an operation; the files for it are loaded where it is described. Rejects with
+ * a ContractError if it cannot be served.
+ */
 async function readPart(
   name: Exclude<OperationName, "create">,
   operation: DescribedOperation,
-  { resource, words, reader }: Described,
+  { resource, words, checks }: Described,
 ): Promise<PartOf> {
   const statuses = {
     list: ["200"],
@@ -122,7 +124,10 @@ async function readPart(
   if (success === undefined)
     throw operation.place.error(`it describes no response ${statuses[name].join(" or ")}`);
   const { status } = success;
-  if (name === "list") return { status, ...readList(operation, success, resource) };
+  if (name === "list") {
+    const { readList } = await import("./list-shape.ts");
+    return { status, ...readList(operation, success, resource) };
+  }
   if (name === "get") return { status, response: readSuccess(success, resource) ?? wholeOf(resource) };
   if (name === "delete") {
     if (success.schema !== undefined) throw success.place.error("its response has a body");
@@ -132,7 +137,8 @@ async function readPart(
   const successes: Record<number, Representation | undefined> = {};
   for (const each of [success, creation])
     if (each !== undefined) successes[each.status] = readSuccess(each, resource);
-  const body = await readEditBody(name, operation, { ...resource, words }, reader);
+  const { readEditBody } = await import("./edit-body.ts");
+  const body = await readEditBody(name, operation, { ...resource, words }, checks);
   return { status, response: successes[status], successes, body };
 }
 

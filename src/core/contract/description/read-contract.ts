@@ -7,13 +7,13 @@ import { isObject, type Json } from "../json/json-values.ts";
 import { encodePath } from "../json/percent-encoding.ts";
 import { parsePlantJson } from "../plant.ts";
 import { numberedId, type PlantId } from "../plant-id.ts";
-import { SchemaReader } from "../schema/schema-reader.ts";
 import type { FieldType } from "../values/stored-types.ts";
 import { wordsOf } from "../words.ts";
+import { readOnlyNames } from "./body-schema.ts";
+import { Checks } from "./checks.ts";
 import { findCollection } from "./collection.ts";
 import { collectionPath, isItemOf, mediaExamples, requiresKey } from "./described-operation.ts";
 import { parseDescription } from "./description-text.ts";
-import { readOnlyNames } from "./edit-body.ts";
 import { exampleOf } from "./example-values.ts";
 import { expandSchema } from "./expanded-schema.ts";
 import { readFields, textField } from "./fields.ts";
@@ -48,14 +48,14 @@ async function readSource(given: ContractSource): Promise<Contract> {
 
 async function readDocument(source: ContractSource, document: OpenApiDocument): Promise<Contract> {
   const root = Place.root(document);
-  const reader = new SchemaReader();
-  const collection = await findCollection(root, source.collection, reader);
+  const checks = new Checks();
+  const collection = await findCollection(root, source.collection, checks);
   const { path, operation, media, body, id, success } = collection;
   const examples = mediaExamples(media).filter(isObject);
   const schema = media.at("schema");
   const [undescribed] = body.undescribed;
   if (undescribed !== undefined) throw schema.error(`"${undescribed}" is required, but is no property`);
-  const fields = await readFields(body, { idName: id.name, examples }, reader);
+  const fields = await readFields(body, { idName: id.name, examples }, checks);
   const title = root.at("info", "title").value;
   const words = wordsOf((typeof title === "string" && title.trim()) || "Store", path, {
     body: referencedName(schema.value),
@@ -75,13 +75,13 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
     fields,
     body: body.isPlain
       ? undefined
-      : { schema: expandSchema(schema), check: await reader.check(schema, ignored) },
+      : { schema: expandSchema(schema), check: await checks.of(schema, ignored) },
     allowsOthers: body.isOpen || !body.isPlain,
     requiresKey: !id.isRequired && requiresKey(operation),
     ignored,
     titleField: textField(schema, fields, "x-plantstore-title"),
     groupField: textField(schema, fields, "x-plantstore-group"),
-    ...(await readOperations({ root, create: collection, resource: { id, fields }, words, reader })),
+    ...(await readOperations({ root, create: collection, resource: { id, fields }, words, checks })),
   };
   return { ...contract, notes: root.notes, examples: examplePlants(contract, examples) };
 }

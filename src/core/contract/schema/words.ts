@@ -2,6 +2,7 @@
 
 import { toExactJson } from "../json/exact-json.ts";
 import type { Json } from "../json/json-values.ts";
+import { fractionDigits } from "../values/decimal.ts";
 import { numberFormat, textFormat } from "./formats.ts";
 import { isStorablePattern } from "./patterns.ts";
 import { kindOf, scalarText } from "./values.ts";
@@ -188,10 +189,4 @@ function rangeWords(type: string, { format, multipleOf }: Json, style: Style): s
   if (digits !== undefined) return `a number with at most ${digits} digits after the point`;
   if (style === "field") return "a number of at most 38 digits";
   return isInteger === false ? `a number (${format})` : "a number";
-}
-
-/** The digits after the point of a multipleOf such as 0.01; undefined for another. */
-export function fractionDigits(multipleOf: unknown): number | undefined {
-  const isUnit = typeof multipleOf === "number" && /^(?:1|0\.0*1|1e-\d+)$/.test(String(multipleOf));
-  return isUnit ? Math.round(-Math.log10(multipleOf)) : undefined;
 }

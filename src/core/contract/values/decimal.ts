@@ -31,3 +31,9 @@ export function scaledDecimal(number: string): Scaled | undefined {
   if (parsed === undefined || parsed.exponent < -decimalDigitsMax) return undefined;
   return BigInt(parsed.sign + parsed.digits + "0".repeat(parsed.exponent + decimalDigitsMax));
 }
+
+/** The digits after the point of a multipleOf such as 0.01; undefined for another. */
+export function fractionDigits(multipleOf: unknown): number | undefined {
+  const isUnit = typeof multipleOf === "number" && /^(?:1|0\.0*1|1e-\d+)$/.test(String(multipleOf));
+  return isUnit ? Math.round(-Math.log10(multipleOf)) : undefined;
+}

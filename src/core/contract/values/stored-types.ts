@@ -133,7 +133,10 @@ export function integer(expected = "an integer (int64)"): FieldType<bigint> {
  * @param fractionDigits its digits after the point, so that 19.9 is 19.90; undefined to keep those
  * that were sent.
  */
-export function decimal(fractionDigits: number | undefined, expected: string): FieldType<string> {
+export function decimal(
+  fractionDigits?: number,
+  expected = "a number of at most 38 digits",
+): FieldType<string> {
   const parse = (value: string) => decimalText(value, fractionDigits);
   return {
     ...textual,
@@ -150,7 +153,7 @@ export function decimal(fractionDigits: number | undefined, expected: string): F
 }
 
 /** A value of any shape, as its JSON text without insignificant white space. */
-export function json(expected: string): FieldType<string> {
+export function json(expected = "a value"): FieldType<string> {
   return {
     ...textual,
     kind: "json",
