@@ -48,9 +48,12 @@ export async function findCollection(
       reasons.push(error);
     }
   }
-  const [collection, ...others] = found;
+  // A POST beside which there is no path of one resource is probably an action, such as a search.
+  const withItems = found.filter(({ path }) => itemPathOf(root, path) !== undefined);
+  const candidates = withItems.length > 0 ? withItems : found;
+  const [collection, ...others] = candidates;
   if (others.length > 0) {
-    const all = found.map(({ path }) => path).join(", ");
+    const all = candidates.map(({ path }) => path).join(", ");
     throw paths.error(`it has several collections; choose one of ${all} with --collection`);
   }
   if (collection !== undefined) return collection;
@@ -73,8 +76,12 @@ async function readCollection(
   const success = successOf(operation, ["200", "201", "204"]);
   if (success === undefined) throw place.error("its POST must describe a response 200, 201 or 204");
   const returned = success.schema && readObjectSchema(success.schema);
-  const item = Object.keys(root.at("paths").object ?? {}).find((each) => isItemOf(path, each));
-  const named = /\{(.*)\}/.exec(item?.slice(path.length) ?? "")?.[1];
+  const named = /\{(.*)\}/.exec(itemPathOf(root, path)?.slice(path.length) ?? "")?.[1];
   const id = await readId(path, { body, returned, named }, checks);
   return { path, operation, media, body, id, success };
+}
+
+/** The path of one resource of a collection, as it is described; undefined if it is not. */
+export function itemPathOf(root: Place, collection: string): string | undefined {
+  return root.at("paths").members.find(([path]) => isItemOf(collection, path))?.[0];
 }

@@ -11,8 +11,8 @@ import type { FieldType } from "../values/stored-types.ts";
 import { wordsOf } from "../words.ts";
 import { readOnlyNames } from "./body-schema.ts";
 import { Checks } from "./checks.ts";
-import { findCollection } from "./collection.ts";
-import { collectionPath, isItemOf, mediaExamples, requiresKey } from "./described-operation.ts";
+import { findCollection, itemPathOf } from "./collection.ts";
+import { collectionPath, mediaExamples, requiresKey } from "./described-operation.ts";
 import { parseDescription } from "./description-text.ts";
 import { exampleOf } from "./example-values.ts";
 import { expandSchema } from "./expanded-schema.ts";
@@ -68,7 +68,7 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
     document,
     words,
     path: encodePath(path),
-    itemPath: encodePath(itemPathOf(root, path)),
+    itemPath: encodePath(pathOfOne(root, path)),
     describedPath: path,
     basePath: basePathOf(root),
     id,
@@ -86,9 +86,9 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
   return { ...contract, notes: root.notes, examples: examplePlants(contract, examples) };
 }
 
-/** The path of one resource: as it is described, if it is. */
-function itemPathOf(root: Place, path: string): string {
-  const described = root.at("paths").members.find(([each]) => isItemOf(path, each))?.[0];
+/** The path of one resource, whose parameter is the id. */
+function pathOfOne(root: Place, path: string): string {
+  const described = itemPathOf(root, path);
   return described?.replace(/\{[^{}]*\}(?=\/?$)/, "{id}") ?? `${collectionPath(path)}/{id}`;
 }
 

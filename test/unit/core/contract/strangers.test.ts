@@ -455,3 +455,14 @@ test.each([
   expect(message).toContain(words);
   expect(message.length).toBeLessThan(400);
 });
+
+test("of several POSTs the one with a path of one resource is the collection", async () => {
+  const { paths, ...document } = thingsDocument({
+    item: { get: { responses: { 200: jsonOf({ type: "object" }) } } },
+  });
+  const { post } = (paths as Record<string, { post: object }>)["/things"] as { post: object };
+  const contract = await readContract({
+    text: JSON.stringify({ ...document, paths: { "/search": { post }, ...(paths as object) } }),
+  });
+  expect([contract.path, contract.others]).toEqual(["/things", [{ method: "POST", path: "/search" }]]);
+});
