@@ -11,10 +11,12 @@ import { isReference, type Place } from "./place.ts";
  * schema that is none, or too large.
  */
 export function expandSchema(place: Place): Json {
-  const expanded = expand(place, []);
-  if (expanded === true) return {};
-  if (!isObject(expanded)) throw place.error("a schema must be an object");
-  return expanded;
+  return place.derive(() => {
+    const expanded = expand(place, []);
+    if (expanded === true) return {};
+    if (!isObject(expanded)) throw place.error("a schema must be an object");
+    return expanded;
+  });
 }
 
 function expand(place: Place, open: readonly string[]): unknown {

@@ -26,6 +26,8 @@ interface Shared {
   readonly notes: Set<string>;
   /** The parts of schemas that were counted. */
   parts: number;
+  /** What was derived from a place, by its pointer. */
+  readonly derived: Map<string, Json>;
 }
 
 /** Replacing references makes a tree of a graph: a small file can expand to any size. */
@@ -45,7 +47,7 @@ export class Place {
 
   static root(document: Json): Place {
     const isVersion30 = String(document.openapi).startsWith("3.0");
-    return new Place({ document, isVersion30, notes: new Set(), parts: 0 }, document, "");
+    return new Place({ document, isVersion30, notes: new Set(), parts: 0, derived: new Map() }, document, "");
   }
 
   /** The description. */
@@ -120,6 +122,16 @@ export class Place {
     this.#shared.parts += parts;
     if (this.#shared.parts > partsMax)
       throw this.error(`its schemas have more than ${partsMax} parts with their references`);
+  }
+
+  /** A value that follows from the place alone, and is derived once. */
+  derive(value: () => Json): Json {
+    const { pointer } = this.target;
+    const { derived } = this.#shared;
+    const key = isReference(this.value) && Object.keys(this.value).length > 1 ? this.pointer : pointer;
+    const known = derived.get(key) ?? value();
+    derived.set(key, known);
+    return known;
   }
 
   error(problem: string): ContractError {
