@@ -8,7 +8,7 @@ import { EditRun } from "../operations/edits.ts";
 import { defineOperation } from "./define-operation.ts";
 import { clientEditor, editOne } from "./edit-one.ts";
 import { noSuchPlant } from "./get-plant.ts";
-import { plantId } from "./parameters.ts";
+import { idInPath } from "./parameters.ts";
 
 export function deleteOperation(contract: Contract): Operation {
   const {
@@ -33,7 +33,7 @@ export function deleteOperation(contract: Contract): Operation {
         : `, and also if there is no such
 ${one}, so a client that lost a response can retry`
     }. Afterwards the id is free.`,
-    parameters: { id: plantId(contract, `The id of the ${one}.`) },
+    parameters: { id: idInPath(contract) },
     isConditional: true,
     responses: { [status]: { description: `There is no ${one} with this id any more.` } },
     async handle({ parameters: { id }, ...call }) {

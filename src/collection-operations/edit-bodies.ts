@@ -59,11 +59,10 @@ function faultOf(
     const sent = parseExactJson(text) as Json;
     const value = Object.fromEntries(Object.entries(sent).filter(([name]) => !ignored.includes(name)));
     const work = new Work();
-    for (;;) {
-      const fault = check.fault(value, work);
-      if (fault === undefined || Object.keys(value).length === 0) return undefined;
-      if (!removeNull(value, fault.path, removable)) return describeFault(fault);
-    }
+    let fault = check.fault(value, work);
+    while (fault !== undefined && removeNull(value, fault.path, removable))
+      fault = Object.keys(value).length === 0 ? undefined : check.fault(value, work);
+    return fault && describeFault(fault);
   } catch (error) {
     if (error instanceof WorkExceeded) return "its check takes too long; send fewer items or shorter texts";
     if (error instanceof RangeError) return "it is nested too deeply";

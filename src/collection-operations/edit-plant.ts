@@ -12,7 +12,7 @@ import { defineOperation, type Reply } from "./define-operation.ts";
 import { mergePlant, parseEdit, replacePlant } from "./edit-bodies.ts";
 import { type Edited, editOne } from "./edit-one.ts";
 import { entityTagHeader, noSuchPlant } from "./get-plant.ts";
-import { plantId } from "./parameters.ts";
+import { idInPath } from "./parameters.ts";
 import type { StoredOne } from "./read-one.ts";
 
 /** @param shape the contract's, which is there. */
@@ -79,7 +79,7 @@ function commonOf(contract: Contract, shape: EditOperation) {
     access: shape.access,
     errors: shape.errors,
     path: shape.path,
-    parameters: { id: plantId(contract, `The id of the ${contract.words.one}.`) },
+    parameters: { id: idInPath(contract) },
     isConditional: true,
     responses: responsesOf(contract, shape),
   };

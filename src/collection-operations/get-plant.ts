@@ -8,7 +8,7 @@ import { operationName, withArticle } from "../core/contract/words.ts";
 import { excludes } from "../core/http/entity-tag.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { defineOperation } from "./define-operation.ts";
-import { plantId } from "./parameters.ts";
+import { idInPath } from "./parameters.ts";
 import { readOne } from "./read-one.ts";
 
 export const entityTagHeader = {
@@ -28,7 +28,7 @@ export function getOperation(contract: Contract): Operation {
     path: get?.path ?? itemPath,
     summary: `Get ${withArticle(words.one)}`,
     description: `Returns ${withArticle(words.one)} as it is stored.`,
-    parameters: { id: plantId(contract, `The id of the ${words.one}.`) },
+    parameters: { id: idInPath(contract) },
     responses: {
       200: { description: `The ${words.one}.`, headers: { ETag: entityTagHeader }, returns: "one" },
     },

@@ -15,6 +15,8 @@ export interface Parameter<Value> extends DescribedParameter {
   readonly parse: (text: string) => Value | undefined;
   /** The value of a query parameter that was not sent; without it the parameter is required. */
   readonly whenAbsent?: { readonly value: Value };
+  /** The name in messages, where the description has another one. */
+  readonly shownName?: string;
 }
 
 /** The parameters of an operation by their names. */
@@ -33,6 +35,12 @@ export function int64(description: string): Parameter<bigint> {
     expected: "an integer (int64) in decimal digits",
     parse: parseInt64,
   };
+}
+
+/** The id in the path of one resource. */
+export function idInPath(contract: Contract): Parameter<PlantId> {
+  const { words, idParameter } = contract;
+  return { ...plantId(contract, `The id of the ${words.one}.`), shownName: idParameter };
 }
 
 /** An id. An integer outside the limits of the contract may be one of an earlier contract. */
@@ -92,16 +100,17 @@ export function parseParameters<Declared extends Parameters>(
   const query = new URLSearchParams(start === -1 ? "" : url.slice(start));
   const values: Record<string, unknown> = {};
   const errors: string[] = [];
-  for (const [name, parameter] of Object.entries(declared)) {
-    const segment = segments[name];
-    const sent = segment === undefined ? query.getAll(name) : [segment];
+  for (const [key, parameter] of Object.entries(declared)) {
+    const name = parameter.shownName ?? key;
+    const segment = segments[key];
+    const sent = segment === undefined ? query.getAll(key) : [segment];
     const [text] = sent;
     const value = text === undefined ? undefined : parameter.parse(text);
     if (sent.length > 1) errors.push(`"${name}" must be sent once, but was sent ${sent.length} times`);
-    else if (value !== undefined) values[name] = value;
+    else if (value !== undefined) values[key] = value;
     else if (text !== undefined)
       errors.push(`"${name}" must be ${parameter.expected}, but is ${JSON.stringify(shorten(text))}`);
-    else if (parameter.whenAbsent !== undefined) values[name] = parameter.whenAbsent.value;
+    else if (parameter.whenAbsent !== undefined) values[key] = parameter.whenAbsent.value;
     else errors.push(`"${name}" is required and must be ${parameter.expected}, but is missing`);
   }
   return errors.length > 0

@@ -125,6 +125,8 @@ export interface Contract {
   readonly path: string;
   /** The path of one resource, such as "/plants/{id}". */
   readonly itemPath: string;
+  /** The name of the parameter in that path, as the description has it. */
+  readonly idParameter: string;
   /** `path` as it is written in the description. */
   readonly describedPath: string;
   /** The path of the first server's URL, such as "/v1", or "". */

@@ -106,7 +106,12 @@ class Properties {
     if (type === "object" || isObject(properties)) this.isObject = true;
     if (isObject(properties)) {
       this.parts++;
-      for (const name of Object.keys(properties)) {
+      for (const [name, schema] of Object.entries(properties)) {
+        // No body may have it.
+        if (schema === false) {
+          this.isPlain = false;
+          continue;
+        }
         const found = { place: place.own("properties", name), isCertain };
         const before = this.places.get(name);
         if (before !== undefined) this.isPlain = false;

@@ -69,6 +69,7 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
     words,
     path: encodePath(path),
     itemPath: encodePath(pathOfOne(root, path)),
+    idParameter: /\{(.*)\}/.exec(itemPathOf(root, path)?.slice(path.length) ?? "")?.[1] ?? "id",
     describedPath: path,
     basePath: basePathOf(root),
     id,
