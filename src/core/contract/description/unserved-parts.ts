@@ -5,7 +5,7 @@ import { isObject, type Json } from "../json/json-values.ts";
 import { restrictsAlike } from "../schema/restrictions.ts";
 import { type DescribedOperation, isJson, isPatchBody, titleOf } from "./described-operation.ts";
 import { expandSchema } from "./expanded-schema.ts";
-import type { Place } from "./place.ts";
+import { ContractError, type Place } from "./place.ts";
 
 /**
  * What becomes of a member of an object: it is read elsewhere, or shown as it is (undefined), is an
@@ -75,12 +75,24 @@ const kinds = {
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
+/** Notes what keeps a part from being looked at, such as a reference to another file. */
+function notingFaults(place: Place, look: () => void): void {
+  try {
+    look();
+  } catch (error) {
+    if (!(error instanceof ContractError)) throw error;
+    place.note(`it is not read, as ${error.problem}`);
+  }
+}
+
 /** Notes the members of the object at a place, and below it, that are not read. */
 function noteMembers(place: Place, kind: Kind): void {
-  if (place.value === undefined) return;
-  const { target } = place;
+  if (place.value !== undefined) notingFaults(place, () => noteOwnMembers(place.target, kind));
+}
+
+function noteOwnMembers(target: Place, kind: Kind): void {
   if (!isObject(target.value)) {
-    place.note("it must be an object, and is not read");
+    target.note("it must be an object, and is not read");
     return;
   }
   const members: Readonly<Record<string, Use>> = kinds[kind];
@@ -124,6 +136,10 @@ export function noteOperation(
   idSchema: Json,
 ): void {
   noteMembers(operation.place, "operation");
+  notingFaults(operation.place, () => noteUnserved(operation, served, idSchema));
+}
+
+function noteUnserved(operation: DescribedOperation, served: readonly string[], idSchema: Json): void {
   noteParameters(operation, served, idSchema);
   const isRead = operation.method === "patch" ? isPatchBody : isJson;
   for (const [type, body] of operation.place.at("requestBody", "content").members)
