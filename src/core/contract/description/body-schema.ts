@@ -137,7 +137,7 @@ function requiredInAll(alternatives: readonly Place[]): ReadonlySet<string> {
     found.add(each, true, new Set());
     return found.required;
   });
-  return others.reduce((names, each) => names.intersection(each), first ?? new Set());
+  return new Set([...(first ?? [])].filter((name) => others.every((each) => each.has(name))));
 }
 
 /** The properties that clients cannot set. */
