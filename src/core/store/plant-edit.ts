@@ -66,7 +66,7 @@ type EditedRow = PlantColumns & {
 
 /**
  * Makes edits and records them, in the caller's transaction. See PlantStore.edit. On Citus every
- * edit of a plant is for one shard; `edits` is distributed as the plants are.
+ * edit of a plant is for one shard, and `edits` stays on the coordinator.
  *
  * @param collation follows the name of a text column, so that texts are compared by their bytes.
  */

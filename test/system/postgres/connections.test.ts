@@ -180,6 +180,13 @@ async function startPgBouncer(database: PostgresDatabases): Promise<PgBouncer> {
   };
 }
 
+/** What a role behind PgBouncer needs. */
+const roleParameters = [
+  "statement_timeout = 5000",
+  "lock_timeout = 1000",
+  "idle_in_transaction_session_timeout = 10000",
+];
+
 describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
   let postgres: PostgresDatabases;
   let bouncer: PgBouncer;
@@ -198,14 +205,25 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
     expect(refused).toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining(
-        "is behind a pooler, so its role needs parameters; run ALTER ROLE postgres SET statement_timeout = 5000; ALTER ROLE postgres SET lock_timeout = 1000",
+        "is behind a pooler, so its role needs parameters; run ALTER ROLE postgres SET statement_timeout = '5000'; ALTER ROLE postgres SET lock_timeout = '1000'; ALTER ROLE postgres SET idle_in_transaction_session_timeout = '10000'",
       ),
     });
   });
 
+  test.each([
+    ["default_transaction_isolation", "serializable", "read committed"],
+    ["standard_conforming_strings", "off", "on"],
+  ])("a role is refused with %s = %s", async (parameter, wrong, right) => {
+    const { name } = await postgres.newDatabase();
+    for (const each of [...roleParameters, `${parameter} = '${wrong}'`])
+      await postgres.query(name, `ALTER ROLE postgres IN DATABASE ${name} SET ${each}`);
+    const refused = await runCommand(["migrate", "--database", `${bouncer.address(name)}?retry_timeout=1`]);
+    expect(refused.stderr).toContain(`; run ALTER ROLE postgres SET ${parameter} = '${right}'; check`);
+  });
+
   test.if(tracksStatements)("plants are created over fewer connections than batches in flight", async () => {
     const { name } = await postgres.newDatabase();
-    for (const parameter of ["statement_timeout = 5000", "lock_timeout = 1000"])
+    for (const parameter of roleParameters)
       await postgres.query(name, `ALTER ROLE postgres IN DATABASE ${name} SET ${parameter}`);
     await using server = await RunningServer.startInProcess({ database: bouncer.address(name) });
     const target = await server.target();

@@ -40,13 +40,20 @@ const coordinatorCopyRowsMin = 2_000;
 /** How long a statement waits for a lock, unless its transaction sets another time. */
 const lockMsMax = 1_000;
 
+/** How long a transaction waits for its client, whose machine may be gone, with all of its locks. */
+const idleMsMax = 10_000;
+
 const checkSql = `SELECT current_setting('transaction_read_only') AS read_only,
   current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync,
   current_setting('full_page_writes') AS full_page_writes,
   (SELECT string_agg(relname, ' and ' ORDER BY relname) FROM pg_class
-   WHERE oid IN (to_regclass('plants'), to_regclass('tokens')) AND relpersistence <> 'p') AS unlogged,
+   WHERE oid IN (to_regclass('plants'), to_regclass('tokens'), to_regclass('token_version'),
+     to_regclass('creators'), to_regclass('edits')) AND relpersistence <> 'p') AS unlogged,
   current_setting('synchronous_commit') AS synchronous_commit,
   current_setting('statement_timeout') AS statement_timeout, current_setting('lock_timeout') AS lock_timeout,
+  current_setting('idle_in_transaction_session_timeout') AS idle_in_transaction_session_timeout,
+  current_setting('default_transaction_isolation') AS default_transaction_isolation,
+  current_setting('standard_conforming_strings') AS standard_conforming_strings,
   quote_ident(current_user) AS role, pg_backend_pid()::text AS backend, current_setting('citus.shard_count', true) AS shards`;
 
 type Row = Readonly<Record<string, string | null | undefined>>;
@@ -63,20 +70,26 @@ export async function openSession(
   const found = await query(checkSql);
   const reason = refusalReason(found);
   if (reason !== undefined) throw new ConnectionLost(reason, found.encoding !== "UTF8");
-  const isWeak = !isDurable(found.synchronous_commit);
+  const parameters = Object.entries({
+    // Commits wait for the disk and for the synchronous standby, if there is one.
+    synchronous_commit: found.synchronous_commit === "remote_apply" ? "remote_apply" : "on",
+    statement_timeout: statementMsMax,
+    lock_timeout: lockMsMax,
+    idle_in_transaction_session_timeout: idleMsMax,
+    default_transaction_isolation: "read committed",
+    // A backslash in a literal is a backslash.
+    standard_conforming_strings: "on",
+  });
   // A pooler has its own process ids. The parameters of a session behind it are those of the role.
   const isDirect = found.backend === String((client as { readonly processID?: number }).processID);
   if (isDirect) {
-    await query(`SELECT set_config('statement_timeout', '${statementMsMax}', false),
-                        set_config('lock_timeout', '${lockMsMax}', false),
-                        set_config('default_transaction_isolation', 'read committed', false)
-                        ${isWeak ? ", set_config('synchronous_commit', 'on', false)" : ""}`);
+    await query(
+      `SELECT ${parameters.map(([name, value]) => `set_config('${name}', '${value}', false)`).join()}`,
+    );
   } else {
-    const missing = [
-      ...(isWeak ? ["synchronous_commit = on"] : []),
-      ...(found.statement_timeout === "0" ? [`statement_timeout = ${statementMsMax}`] : []),
-      ...(found.lock_timeout === "0" ? [`lock_timeout = ${lockMsMax}`] : []),
-    ].map((parameter) => `ALTER ROLE ${found.role} SET ${parameter}`);
+    const missing = parameters
+      .filter(([name, value]) => found[name] === "0" || (typeof value === "string" && found[name] !== value))
+      .map(([name, value]) => `ALTER ROLE ${found.role} SET ${name} = '${value}'`);
     if (missing.length > 0)
       throw new ConnectionLost(`is behind a pooler, so its role needs parameters; run ${missing.join("; ")}`);
   }
@@ -101,9 +114,4 @@ function refusalReason({ read_only, encoding, fsync, full_page_writes, unlogged 
   if (unlogged !== null)
     return `has ${unlogged} as an unlogged table, which a crash empties; run ALTER TABLE … SET LOGGED`;
   return undefined;
-}
-
-/** Whether commits wait for the disk and for the synchronous standby, if there is one. */
-function isDurable(synchronousCommit: string | null | undefined): boolean {
-  return synchronousCommit === "on" || synchronousCommit === "remote_apply";
 }
