@@ -1,7 +1,10 @@
-// Locks of other transactions, and commits that wait for a standby: both are bounded.
+// Locks of other transactions, and commits that wait for a standby: both are bounded. A migration
+// waits for a reader without creates behind it.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { Client } from "pg";
+import { storeAt } from "../../../src/core/store/open-store.ts";
+import { plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { Load } from "../../support/load.ts";
 import { PostgresServer, sharedPostgres } from "../../support/postgres.ts";
@@ -81,4 +84,28 @@ describe.concurrent("statements that wait are bounded, and afterwards plants are
     await load.stop();
     expect(load.audit((await server.command("export")).stdout)).toEqual([]);
   });
+});
+
+test("creates go on while a migration waits for a reader, and it names the reader", async () => {
+  const { address } = await database.newDatabase();
+  await using server = await RunningServer.startInProcess({ database: `${address}?retry_timeout=1` });
+  const target = await server.target();
+  const wider = plantStore.source.text.replace('"tag":{', '"note":{"type":"string"},"tag":{');
+  const reader = await otherTransaction(address, "SET application_name = 'pg_dump'; SELECT FROM plants");
+  const load = new Load();
+  load.start([target], 16, 5);
+  const waiting = Promise.withResolvers<string>();
+  const migrating = storeAt(address).open("create", () => undefined, {
+    contract: { text: wider },
+    report: waiting.resolve,
+  });
+  migrating.catch(waiting.reject);
+  expect(await waiting.promise).toMatch(/^a lock that process \d+ \(pg_dump\) holds$/);
+  await load.acknowledgedMore(2_000);
+  await reader.end();
+  await using store = await migrating;
+  expect(store.contract.fields.map(({ name }) => name)).toContain("note");
+  await load.acknowledgedMore(100);
+  await load.stop();
+  expect([...load.statuses.keys()]).toEqual([200]);
 });

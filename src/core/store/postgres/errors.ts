@@ -10,7 +10,7 @@ import { DatabaseError } from "./driver.ts";
  * @param cause an error of the client library, or the reason.
  */
 export class ConnectionLost extends Error {
-  /** Whether waiting cannot help. */
+  /** Whether waiting cannot help, so that nothing is retried. */
   readonly isPermanent: boolean;
 
   constructor(cause: unknown, isPermanent = false) {
@@ -37,8 +37,9 @@ export function withConnectionLost(error: unknown): unknown {
  */
 export type Failure = "connectionLost" | "retryable" | "rejected" | "internalError";
 
-// Connection exceptions, shutdown, "cannot connect now", read-only transaction (a standby).
-const connectionLostStates = /^(?:08...|57P0[1235]|25006)$/;
+// Connection exceptions, shutdown, "cannot connect now", time-outs that end a session, read-only
+// transaction (a standby).
+const connectionLostStates = /^(?:08...|57P0[1235]|25P0[34]|25006)$/;
 // Serialization failure and deadlock, too many connections, lock and statement timeouts.
 const retryableStates = /^(?:40001|40P01|53300|55P03|57014)$/;
 const undefinedTable = "42P01";

@@ -6,7 +6,7 @@ import { BoundClient } from "./bound-client.ts";
 import type { HostConfig } from "./connection-url.ts";
 import { CopyIn } from "./copy-in.ts";
 import { type ClientBase, DatabaseError, Pool, type PoolClient, type QueryConfig } from "./driver.ts";
-import { classifyError, withConnectionLost } from "./errors.ts";
+import { ConnectionLost, classifyError, withConnectionLost } from "./errors.ts";
 import { openSession, type SessionLimits, type SessionTraits } from "./session.ts";
 
 export interface Statement extends QueryConfig {
@@ -50,6 +50,8 @@ export class HostPool implements Queries {
   readonly #statementMsMax: number;
   /** Open sockets, also those that are still connecting. */
   readonly #sockets = new Set<Socket>();
+  /** Why a connection's statement did not wait for the standby, though it has committed. */
+  readonly #cancelledWaits = new WeakMap<ClientBase, string | undefined>();
   #traits: SessionTraits | undefined;
   #closing: Promise<void> | undefined;
 
@@ -68,6 +70,9 @@ export class HostPool implements Queries {
       onConnect: async (client: ClientBase) => {
         // Its query rejects; without a listener "error" would end the process.
         client.on("error", () => undefined);
+        client.on("notice", ({ routine, message }) => {
+          if (routine === "SyncRepWaitForLSN") this.#cancelledWaits.set(client, message);
+        });
         this.#traits = await openSession(client, limits);
       },
     });
@@ -113,7 +118,19 @@ export class HostPool implements Queries {
 
   /** Checks that the host responds, and a new connection also that it accepts writes. */
   async check(): Promise<void> {
-    await this.#use((connection) => connection.query("SELECT 1"), this.#connectMsMax);
+    try {
+      await this.#use((connection) => connection.query("SELECT 1"), this.#connectMsMax);
+    } catch (error) {
+      if (classifyError(error) === "connectionLost") await this.#closeIdle();
+      throw error;
+    }
+  }
+
+  /** Closes the idle connections: where one is dead, the others are, too. */
+  async #closeIdle(): Promise<void> {
+    const idle = Array.from({ length: this.#pool.idleCount }, () => this.#pool.connect());
+    for (const taken of await Promise.allSettled(idle))
+      if (taken.status === "fulfilled") taken.value.release(true);
   }
 
   /** Accepts no more statements, and closes all connections after a second. */
@@ -141,6 +158,8 @@ export class HostPool implements Queries {
     const connection = new Connection(client, statementMs);
     try {
       const result = await work(connection);
+      // A retry would find the plants, and acknowledge them.
+      if (this.#cancelledWaits.has(client)) throw new ConnectionLost(this.#cancelledWaits.get(client), true);
       client.release();
       return result;
     } catch (error) {

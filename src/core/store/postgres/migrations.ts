@@ -22,7 +22,17 @@ import type { Primary } from "./primary.ts";
 /** The time limit of one statement of a migration, which may read or rewrite a large table. */
 const statementMsMax = 6 * 3_600_000;
 
+/**
+ * How long a migration waits for a lock at a time. Creates queue behind it, for less than their own
+ * time limit of a second.
+ */
+const lockMsMax = 500;
+
+/** The pause before the next wait, in which creates go on. */
+const lockPauseMs = 2_000;
+
 const insufficientPrivilege = "42501";
+const lockNotAvailable = "55P03";
 
 /** The advisory lock of a change of the schema: "plant", which no one else chooses by chance. */
 const schemaLock = 0x70_6c_61_6e_74n;
@@ -53,11 +63,24 @@ async function migrate(
   source: ContractSource | undefined,
   added: readonly Field[],
 ): Promise<boolean> {
-  const options = { statementMs: statementMsMax, lockMs: statementMsMax };
+  const options = { statementMs: statementMsMax, lockMs: lockMsMax };
+  let isReported = false;
+  const run = (connection: Queries) => upgrade(connection, contract, source, added);
   try {
-    return await primary.withRetry((pool) =>
-      pool.transaction((connection) => upgrade(connection, contract, source, added), options),
-    );
+    for (;;) {
+      const isDone = await primary.withRetry(async (pool) => {
+        try {
+          return await pool.transaction(run, options);
+        } catch (error) {
+          if (!(error instanceof DatabaseError) || error.code !== lockNotAvailable) throw error;
+          if (!isReported) primary.report(`a lock that ${await findLockHolders(pool)} holds`);
+          isReported = true;
+          return undefined;
+        }
+      });
+      if (isDone !== undefined) return isDone;
+      await Bun.sleep(lockPauseMs);
+    }
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     const advice =
@@ -66,6 +89,16 @@ async function migrate(
         : "fix the cause, or name another database";
     throw new OperatorError(`the schema cannot be created: ${error.message} (${error.code}); ${advice}`);
   }
+}
+
+/** Names the transactions that have used the plants for longer than a migration waits. */
+async function findLockHolders(pool: Queries): Promise<string> {
+  const { rows } = await pool.query<{ holders: string | null }>(
+    `SELECT string_agg(DISTINCT format('process %s (%s)', pid, application_name), ', ') AS holders
+     FROM pg_locks JOIN pg_stat_activity USING (pid)
+     WHERE relation = to_regclass('plants') AND granted AND xact_start < now() - interval '${lockMsMax} ms'`,
+  );
+  return rows[0]?.holders ?? "another transaction";
 }
 
 interface SchemaRow extends Omit<StoredSource, "text"> {

@@ -2,7 +2,6 @@
 // node-postgres has no target_session_attrs, and those of other clients accept some standbys, so
 // each host is checked.
 
-import { OperatorError } from "../../operator-error.ts";
 import type { StoreWait } from "../plant-store.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { ConnectionLost, classifyError, errorReason } from "./errors.ts";
@@ -36,7 +35,8 @@ export async function retry<Result>(
       return await work();
     } catch (error) {
       const failure = classifyError(error);
-      const isRetryable = failure === "connectionLost" || failure === "retryable";
+      const isPermanent = error instanceof ConnectionLost && error.isPermanent;
+      const isRetryable = !isPermanent && (failure === "connectionLost" || failure === "retryable");
       const elapsedMs = performance.now() - startedAt;
       if (!isRetryable || isAborted() || elapsedMs > retryMsMax) throw error;
       if (elapsedMs > silentMsMax) onSlow(errorReason(error));
@@ -71,7 +71,7 @@ export class Primary {
   withRetry<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
     return retry(() => this.once(work), this.#url.retryMsMax, {
       isAborted: () => this.#wait.signal?.aborted === true,
-      onSlow: (reason) => this.#report(reason),
+      onSlow: (reason) => this.#reportOutage(reason),
     });
   }
 
@@ -89,6 +89,11 @@ export class Primary {
     }
   }
 
+  /** Reports what is waited for. */
+  report(waitingFor: string): void {
+    this.#wait.report?.(waitingFor);
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#hosts.map((host) => host.close()));
   }
@@ -98,7 +103,7 @@ export class Primary {
    * resolves with the first that accepts writes.
    */
   async #find(): Promise<HostPool> {
-    const slow = setTimeout(() => this.#report("no response yet"), silentMsMax);
+    const slow = setTimeout(() => this.#reportOutage("no response yet"), silentMsMax);
     try {
       return await Promise.any(this.#hosts.map(checked));
     } catch (error) {
@@ -106,23 +111,20 @@ export class Primary {
       const errors: readonly unknown[] = error.errors;
       const reason = errors.map(errorReason).join("; ");
       const isPermanent = errors.every((each) => each instanceof ConnectionLost && each.isPermanent);
-      if (isPermanent) throw new OperatorError(`cannot open the store: ${reason}`);
-      throw new ConnectionLost(reason);
+      throw new ConnectionLost(reason, isPermanent);
     } finally {
       clearTimeout(slow);
     }
   }
 
   /** Reports once for each outage. */
-  #report(reason: string): void {
+  #reportOutage(reason: string): void {
     if (this.#isReported) return;
     this.#isReported = true;
     const names = this.#hosts.map(({ name }) => name);
     // With a single host the reason need not name it.
     const why = names.length === 1 ? reason.replace(`${names[0]}: `, "") : reason;
-    this.#wait.report?.(
-      `PostgreSQL at ${names.join(", ")} (${why}), up to ${this.#url.retryMsMax / 1_000} s`,
-    );
+    this.report(`PostgreSQL at ${names.join(", ")} (${why}), up to ${this.#url.retryMsMax / 1_000} s`);
   }
 }
 

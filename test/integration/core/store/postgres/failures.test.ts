@@ -27,6 +27,8 @@ async function failureOf(sql: string, pool = connect(database.port)): Promise<st
 test.each([
   ["connectionLost", "SELECT pg_terminate_backend(pg_backend_pid())"],
   ["connectionLost", "DO $$ BEGIN RAISE SQLSTATE '57P03'; END $$"],
+  ["connectionLost", "DO $$ BEGIN RAISE SQLSTATE '25P03'; END $$"],
+  ["connectionLost", "DO $$ BEGIN RAISE SQLSTATE '25P04'; END $$"],
   ["connectionLost", "SET transaction_read_only = on; CREATE TABLE x ()"],
   ["retryable", "DO $$ BEGIN RAISE SQLSTATE '40001'; END $$"],
   ["retryable", "DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$"],
@@ -43,6 +45,17 @@ test("a statement that a hanging host does not answer is connectionLost", async 
   await pool.check();
   proxy.hang();
   expect(await failureOf("SELECT 1", pool)).toBe("connectionLost");
+});
+
+test("after one idle connection was found dead, the others are not tried", async () => {
+  using proxy = await startHangingProxy(database.port);
+  const pool = connect(proxy.port, { statementMs: 500 });
+  await Promise.all([1, 2].map(() => pool.query("SELECT pg_sleep(0.1)")));
+  proxy.hang();
+  expect(await pool.check().catch(classifyError)).toBe("connectionLost");
+  proxy.replace();
+  await pool.check();
+  await pool.close();
 });
 
 test("a statement on a pool that was closed is connectionLost, not an internal error", async () => {

@@ -127,8 +127,10 @@ test("a connection that is lost is opened, set up and prepared again", async () 
   );
   expect(await engine.create(ids(1n, 2n))).toEqual(["unchanged", "created"]);
   const parameters =
-    "current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock";
-  expect(await engine.inSession(`SELECT ${parameters}`)).toEqual([{ statement: "7s", lock: "1s" }]);
+    "current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock, current_setting('idle_in_transaction_session_timeout') AS idle";
+  expect(await engine.inSession(`SELECT ${parameters}`)).toEqual([
+    { statement: "7s", lock: "1s", idle: "10s" },
+  ]);
   expect(engine.unavailable).toEqual([]);
 });
 
@@ -143,10 +145,33 @@ test("a COPY of a plant that is stored is undone, and its connection is kept", a
   expect(await pid()).toEqual(before);
 });
 
-test("no plant is acknowledged on an unlogged table", async () => {
-  await using engine = await Engine.start("retry_timeout=1", () => "ALTER TABLE plants SET UNLOGGED");
+test.each(["plants", "tokens", "token_version", "creators", "edits"])(
+  "no plant is acknowledged while %s is an unlogged table",
+  async (table) => {
+    await using engine = await Engine.start("retry_timeout=1", () => `ALTER TABLE ${table} SET UNLOGGED`);
+    expect(await engine.create(ids(1n))).toEqual(["unavailable"]);
+    expect(engine.unavailable.join()).toContain(`has ${table} as an unlogged table, which a crash empties`);
+    await server.query(engine.name, `ALTER TABLE ${table} SET LOGGED`);
+    expect(await engine.create(ids(3n))).toEqual(["created"]);
+  },
+);
+
+test("a backslash in a literal is a backslash, whatever the database says", async () => {
+  const off = (database: string) => `ALTER DATABASE ${database} SET standard_conforming_strings = off`;
+  await using engine = await Engine.start("", off);
+  expect(await engine.inSession(String.raw`SELECT 'C:\new\tab' AS path`)).toEqual([
+    { path: String.raw`C:\new\tab` },
+  ]);
+});
+
+test("a database with a wrong encoding gets no plants and no retries, until it has the right one", async () => {
+  await using engine = await Engine.start("retry_timeout=60");
+  const [right, wrong] = [engine.name, `${engine.name}_latin1`];
+  await server.query("postgres", `ALTER DATABASE ${right} RENAME TO ${right}_utf8`);
+  await server.query("postgres", `CREATE DATABASE ${right} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
   expect(await engine.create(ids(1n))).toEqual(["unavailable"]);
-  expect(engine.unavailable.join()).toContain("has plants as an unlogged table, which a crash empties");
-  await server.query(engine.name, "ALTER TABLE plants SET LOGGED");
-  expect(await engine.create(ids(3n))).toEqual(["created"]);
+  expect(engine.unavailable.join()).toContain("has the encoding LATIN1; it must be UTF8");
+  await server.query("postgres", `ALTER DATABASE ${right} RENAME TO ${wrong}`);
+  await server.query("postgres", `ALTER DATABASE ${right}_utf8 RENAME TO ${right}`);
+  expect(await engine.create(ids(1n))).toEqual(["created"]);
 });
