@@ -10,7 +10,7 @@ import { decodeUtf8 } from "../core/contract/json/utf8.ts";
 import { invalidJson, invalidUtf8, parsePlantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import type { Fault } from "../core/contract/schema/run.ts";
-import { describeFault } from "../core/contract/schema/schema-check.ts";
+import { describeFault, loggedFault } from "../core/contract/schema/schema-check.ts";
 import { Work, WorkExceeded } from "../core/contract/schema/work.ts";
 import type { FieldValue } from "../core/contract/values/stored-types.ts";
 import { withArticle } from "../core/contract/words.ts";
@@ -33,8 +33,10 @@ export function parseEdit(
   if (text === undefined) return invalidUtf8(bytes);
   const scan = scanJson(text, [...members, idMember.name]);
   if ("error" in scan) return invalidJson(scan.error);
-  const invalid = (reason: string) =>
-    new ApiError("invalidPlant", `The body is not ${withArticle(bodyName)}: ${reason}.`);
+  const invalid = (reason: string, logged = reason) => {
+    const sentence = (each: string) => `The body is not ${withArticle(bodyName)}: ${each}.`;
+    return new ApiError("invalidPlant", sentence(reason), { logged: sentence(logged) });
+  };
   if (!text.trimStart().startsWith("{")) return invalid("it must be an object");
   const takesId = idMember.isAccepted && !ignored.includes(idMember.name);
   const sentId = takesId ? scan.members.get(idMember.name) : undefined;
@@ -44,7 +46,10 @@ export function parseEdit(
   const removable =
     kind === "change" ? fields.flatMap(({ name, isRequired }) => (isRequired ? [] : [name])) : [];
   const fault = faultOf(text, { check, ignored, removable });
-  return fault === undefined ? { members: scan.members } : invalid(fault);
+  if (fault === undefined) return { members: scan.members };
+  return typeof fault === "string"
+    ? invalid(fault)
+    : invalid(describeFault(fault), loggedFault(fault, fields));
 }
 
 function faultOf(
@@ -54,7 +59,7 @@ function faultOf(
     ignored,
     removable,
   }: Pick<EditBody, "check" | "ignored"> & { readonly removable: readonly string[] },
-): string | undefined {
+): string | Fault | undefined {
   try {
     const sent = parseExactJson(text) as Json;
     const value = Object.fromEntries(Object.entries(sent).filter(([name]) => !ignored.includes(name)));
@@ -62,7 +67,7 @@ function faultOf(
     let fault = check.fault(value, work);
     while (fault !== undefined && removeNull(value, fault.path, removable))
       fault = Object.keys(value).length === 0 ? undefined : check.fault(value, work);
-    return fault && describeFault(fault);
+    return fault;
   } catch (error) {
     if (error instanceof WorkExceeded) return "its check takes too long; send fewer items or shorter texts";
     if (error instanceof RangeError) return "it is nested too deeply";

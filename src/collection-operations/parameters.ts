@@ -99,21 +99,24 @@ export function parseParameters<Declared extends Parameters>(
   const start = url.indexOf("?");
   const query = new URLSearchParams(start === -1 ? "" : url.slice(start));
   const values: Record<string, unknown> = {};
-  const errors: string[] = [];
+  /** Each with its words for the log, where it quotes the request. */
+  const errors: (readonly [error: string, logged?: string])[] = [];
   for (const [key, parameter] of Object.entries(declared)) {
     const name = parameter.shownName ?? key;
     const segment = segments[key];
     const sent = segment === undefined ? query.getAll(key) : [segment];
     const [text] = sent;
     const value = text === undefined ? undefined : parameter.parse(text);
-    if (sent.length > 1) errors.push(`"${name}" must be sent once, but was sent ${sent.length} times`);
+    if (sent.length > 1) errors.push([`"${name}" must be sent once, but was sent ${sent.length} times`]);
     else if (value !== undefined) values[key] = value;
-    else if (text !== undefined)
-      errors.push(`"${name}" must be ${parameter.expected}, but is ${JSON.stringify(shorten(text))}`);
-    else if (parameter.whenAbsent !== undefined) values[key] = parameter.whenAbsent.value;
-    else errors.push(`"${name}" is required and must be ${parameter.expected}, but is missing`);
+    else if (text !== undefined) {
+      const expected = `"${name}" must be ${parameter.expected}`;
+      errors.push([`${expected}, but is ${JSON.stringify(shorten(text))}`, expected]);
+    } else if (parameter.whenAbsent !== undefined) values[key] = parameter.whenAbsent.value;
+    else errors.push([`"${name}" is required and must be ${parameter.expected}, but is missing`]);
   }
-  return errors.length > 0
-    ? new ApiError("invalidParameter", `A parameter is not valid: ${errors.join("; ")}.`)
-    : (values as ParameterValues<Declared>);
+  if (errors.length === 0) return values as ParameterValues<Declared>;
+  const sentence = (each: readonly string[]) => `A parameter is not valid: ${each.join("; ")}.`;
+  const logged = sentence(errors.map(([error, withoutValues = error]) => withoutValues));
+  return new ApiError("invalidParameter", sentence(errors.map(([error]) => error)), { logged });
 }

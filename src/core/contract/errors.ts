@@ -37,8 +37,10 @@ export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(errorRegistry, text);
 }
 
-/** The parts of an error that are sent as header fields. */
+/** The parts of an error besides its message: header fields, and its words for the log. */
 interface ErrorDetails {
+  /** The message for the log, where the one for the client quotes what it has sent. */
+  readonly logged?: string;
   /** The value of Retry-After. */
   readonly retryAfterSeconds?: number;
   /** The value of Allow. */

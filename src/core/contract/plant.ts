@@ -15,7 +15,7 @@ import { positionOf, scanJson } from "./json/json-scanner.ts";
 import type { Json } from "./json/json-values.ts";
 import { decodeUtf8, validUtf8Prefix } from "./json/utf8.ts";
 import type { PlantId } from "./plant-id.ts";
-import { describeFault } from "./schema/schema-check.ts";
+import { describeFault, loggedFault } from "./schema/schema-check.ts";
 import { Work, WorkExceeded } from "./schema/work.ts";
 import type { ColumnValue, FieldType, FieldValue } from "./values/stored-types.ts";
 import { withArticle } from "./words.ts";
@@ -219,7 +219,7 @@ function validate(
   const { fields, id: member } = contract;
   const work = new Work();
   const values: (FieldValue | undefined)[] = [];
-  const errors: string[] = [];
+  const errors: BodyError[] = [];
   for (let index = 0; index < fields.length; index++) {
     const field = fields[index] as Field;
     const { name, type } = field;
@@ -232,27 +232,31 @@ function validate(
     }
     const parsed = type.fromJson(value, () => textOf(name), isExact, work);
     values.push(parsed);
-    if (parsed === undefined) errors.push(mismatch(field, describeActual(field, value)));
+    if (parsed === undefined) errors.push(mismatches(field, value));
   }
   const value = newId === undefined || member.isAccepted ? members[member.name] : undefined;
   const id =
     value === undefined ? newId?.() : member.type.fromJson(value, () => textOf(member.name), isExact, work);
-  if (id === undefined)
-    errors.push(value === undefined ? missing(member) : mismatch(member, describeActual(member, value)));
+  if (id === undefined) errors.push(value === undefined ? missing(member) : mismatches(member, value));
   if (!contract.allowsOthers) {
     const known = [...fields.map(({ name }) => name), ...contract.ignored];
     if (newId === undefined || member.isAccepted) known.push(member.name);
     const others = Object.keys(members).filter((name) => !known.includes(name));
-    for (const name of others) errors.push(`it must have no member ${JSON.stringify(shorten(name))}`);
+    for (const name of others)
+      errors.push([`it must have no member ${JSON.stringify(shorten(name))}`, "it has a member too many"]);
   }
   if (errors.length === 0 && contract.body !== undefined) {
     const { body, ignored } = contract;
     const others = Object.entries(parseExactJson(text) as Json).filter(([name]) => !ignored.includes(name));
     const fault = body.check.fault(Object.fromEntries(others), work);
-    if (fault !== undefined) errors.push(describeFault(fault));
+    if (fault !== undefined) errors.push([describeFault(fault), loggedFault(fault, contract.fields)]);
   }
   if (errors.length > 0) return invalidPlant(contract, errors);
   return storable(contract, { id: id as PlantId, values });
+
+  function mismatches(member: Member, value: unknown): BodyError {
+    return [mismatch(member, describeActual(member, value)), mismatch(member, kindOf(value))];
+  }
 
   /** A number is shown with its digits, which say why it is not exact or too large. */
   function describeActual({ name, type }: Member, value: unknown): string {
@@ -276,8 +280,15 @@ export type Member =
   | Pick<Field, "name" | "type">
   | { readonly name: string; readonly type: FieldType<PlantId> };
 
-export function invalidPlant({ words }: PlantSchema, errors: readonly string[]): ApiError {
-  return new ApiError("invalidPlant", `The body is not ${withArticle(words.body)}: ${errors.join("; ")}.`);
+/** What is wrong with a body; in two wordings where the one for the client quotes the body. */
+type BodyError = string | readonly [sent: string, logged: string];
+
+export function invalidPlant({ words }: PlantSchema, errors: readonly BodyError[]): ApiError {
+  const sentence = (wording: 0 | 1) => {
+    const each = errors.map((error) => (typeof error === "string" ? error : error[wording]));
+    return `The body is not ${withArticle(words.body)}: ${each.join("; ")}.`;
+  };
+  return new ApiError("invalidPlant", sentence(0), { logged: sentence(1) });
 }
 
 /** A plant, or the error if its strings cannot be stored exactly. */
@@ -318,9 +329,12 @@ export function mismatch({ name, type }: Member, actual: string): string {
 }
 
 function actualType(value: unknown): string {
+  if (value === Infinity || value === -Infinity) return "far outside its range";
+  return typeof value === "number" ? `the number ${value}` : kindOf(value);
+}
+
+function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
-  if (value === Infinity || value === -Infinity) return "far outside its range";
-  if (typeof value === "number") return `the number ${value}`;
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

@@ -205,7 +205,7 @@ export class Exchange implements PendingCreate, BodyOwner {
 
   #sendError(error: ApiError): void {
     const format = this.#route.operation?.errors ?? this.#shared.contract.errors;
-    this.#complete(formOf(format, error.code).status, error.code, error.message);
+    this.#complete(formOf(format, error.code).status, error.code, error.details.logged ?? error.message);
     this.#send(errorResponse(format, error, this.requestId));
   }
 

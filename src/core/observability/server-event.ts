@@ -80,7 +80,7 @@ export interface RequestRecord {
   readonly endedAt: number;
   readonly status: number;
   readonly result: Result;
-  /** The message of the error in the response, which has no field of a plant. */
+  /** The message of the error, without what the client has sent in a body or a query. */
   readonly message?: string | undefined;
   /** The name of the token, once it is authenticated. */
   readonly caller: string | undefined;

@@ -19,6 +19,12 @@ export function describeFault({ path, expected }: Fault): string {
   return `${isMember ? JSON.stringify(first) : pointerTo("", ...path.map(String))} must be ${expected}`;
 }
 
+/** Says only which field has a fault: clients choose the names of other members. */
+export function loggedFault({ path }: Fault, fields: readonly { readonly name: string }[]): string {
+  const field = fields.find(({ name }) => name === path[0]);
+  return `${field === undefined ? "it" : JSON.stringify(field.name)} does not fit its schema`;
+}
+
 /** A check of several schemas, all of which a value must fit. */
 export function allOf(checks: readonly SchemaCheck[]): SchemaCheck {
   return {

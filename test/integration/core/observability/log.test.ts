@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import packageJson from "../../../../package.json";
+import { jsonOf, objectOf, thingsDocument } from "../../../support/descriptions.ts";
 import { plantJson, post, send } from "../../../support/http.ts";
 import { logLines, Output } from "../../../support/output.ts";
 import { programPath } from "../../../support/programs.ts";
@@ -17,6 +18,14 @@ test("the first line has the settings that differ from the defaults, and their s
     settings: `--port 0 (flag), --admin-port 0 (flag), --database ${server.database} (flag), --access-log 7 (environment)`,
   });
 });
+
+const restricted = {
+  mail: { type: "string", format: "email", writeOnly: true },
+  kind: { type: "string", enum: ["tree", "herb"] },
+  code: { type: "string", pattern: "^[0-9]+$" },
+  day: { type: "string", format: "date" },
+  data: { type: "object", additionalProperties: { type: "integer" } },
+};
 
 test.each(["json", "pretty"])(
   "neither a token nor a plant's name or tag is in the log as %s",
@@ -42,6 +51,50 @@ test.each(["json", "pretty"])(
     expect(stderr).not.toContain(target.token.slice("pst_".length));
   },
 );
+
+test("no value of a body or a query is in the log, whatever the contract restricts", async () => {
+  const secret = "TheSecretGarden";
+  using folder = new TemporaryFolder();
+  const contract = folder.file("things.json");
+  const item = { requestBody: jsonOf(objectOf(restricted)), responses: { 200: { description: "ok" } } };
+  const list = {
+    parameters: [{ name: "limit", in: "query", schema: { type: "integer", maximum: 10, default: 10 } }],
+    responses: { 200: { description: "ok", ...jsonOf({ type: "array", items: objectOf(restricted) }) } },
+  };
+  const document = thingsDocument({
+    body: { ...objectOf({ id: { type: "integer" }, ...restricted }, ["id"]), additionalProperties: false },
+    item: {
+      parameters: [{ name: "id", in: "path", required: true, schema: { type: "integer" } }],
+      put: item,
+    },
+    collection: { get: list },
+    more: {
+      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+      security: [{ token: [] }],
+    },
+  });
+  await Bun.write(contract, JSON.stringify(document));
+  await using server = await RunningServer.startInProcess({
+    args: ["--access-log", "1000", "--contract", contract],
+  });
+  const { url, token } = await server.target();
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const refused = async (path: string, method: string, body?: object) => {
+    const response = await fetch(url + path, { method, headers, body: body && JSON.stringify(body) });
+    expect([response.status, (await response.text()).includes(secret)]).toEqual([400, method !== "PUT"]);
+  };
+  await refused("/things", "POST", { id: 1, mail: secret });
+  await refused("/things", "POST", { id: 1, kind: secret });
+  await refused("/things", "POST", { id: 1, code: secret });
+  await refused("/things", "POST", { id: 1, day: secret });
+  await refused("/things", "POST", { id: 1, data: { [secret]: true } });
+  await refused("/things", "POST", { id: 1, [secret]: true });
+  await refused("/things/1", "PUT", { mail: secret });
+  await refused(`/things?limit=${secret}`, "GET");
+  const { stderr } = await server.stop();
+  expect(stderr).toContain('\\"mail\\" must be');
+  expect(stderr).not.toContain(secret);
+});
 
 test("--log-format pretty is readable", async () => {
   const args = ["--log-format", "pretty", "--bootstrap-token", "off"];
