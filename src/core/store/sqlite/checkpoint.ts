@@ -4,6 +4,7 @@
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { walBytesKept } from "./connection.ts";
 import type { Database } from "./driver.ts";
+import { failureReason } from "./errors.ts";
 
 const mebibyte = 2 ** 20;
 
@@ -51,7 +52,8 @@ export function checkpoint(database: Database, mode: "NOOP" | "PASSIVE" | "FULL"
 }
 
 /**
- * Keeps the WAL short; call it before each transaction. Throws SQLite's own error.
+ * Keeps the WAL short; call it before each transaction. Throws SQLite's own error: with a thread
+ * only that of an fsync, as its commits can go on while the database file cannot be written.
  *
  * A WAL is restarted by the first commit that finds all of it in the database file. While commits
  * follow without a pause the checkpoint thread never gets that far, so this copies the rest once
@@ -74,7 +76,13 @@ export function shortenWal(database: Database, thread?: CheckpointSignals): void
     }
     if (tail > tailPagesMax) return;
   }
-  checkpoint(database, "FULL");
+  try {
+    checkpoint(database, "FULL");
+  } catch (error) {
+    // The commit writes another file. The thread, which writes this one too, reports its failure.
+    if (thread === undefined) throw error;
+    failureReason(error);
+  }
 }
 
 function pagesIn(bytes: number): number {
