@@ -13,6 +13,7 @@ import { Sandbox } from "../sandbox/sandbox.ts";
 import { formatBanner, plainRows, type ServerAddresses } from "./banner.ts";
 import type { Config, ServeSettings } from "./config/resolve.ts";
 import { contractSource } from "./contract-file.ts";
+import { loadExtension, remainingNotes } from "./extension.ts";
 import { host } from "./host.ts";
 import { hasColours, printError, printLines } from "./output.ts";
 import type { ReadyFile } from "./ready-file.ts";
@@ -36,6 +37,7 @@ export async function runSandbox(
   stopRequest: Promise<string> | undefined,
 ): Promise<void> {
   const { sandboxToken: token, adminNames = [], trustedProxies = [] } = config;
+  const extension = await loadExtension(config.extend);
   const now = performance.now.bind(performance);
   await using ownProcess = new ServerProcess(config, now);
   await ownProcess.startTracing();
@@ -54,7 +56,8 @@ export async function runSandbox(
   );
   const { store } = sandbox;
   const { contract } = store;
-  for (const note of sandbox.notes) printError(`contract: ${note}`);
+  const own = extension(contract);
+  for (const note of remainingNotes(sandbox.notes, own)) printError(`contract: ${note}`);
   resources.use(store);
   const wallNow = () => sandbox.clock.now();
 
@@ -64,7 +67,7 @@ export async function runSandbox(
   const sessions =
     console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
   const controlUrl = () => (server.adminUrl === undefined ? undefined : `${server.adminUrl}/sandbox`);
-  const { wrapHandler: withDocumentation, ...options } = await serverOptions(config, contract);
+  const { wrapHandler: withDocumentation, ...options } = await serverOptions(config, contract, own);
   const { arrivalSecondsMax } = config;
   const { basePath = "" } = options;
   const field = tokenField(contract.operations.create.access);

@@ -12,6 +12,7 @@ import { bannerLines, plainLines, type ServerAddresses } from "./banner.ts";
 import { readCertificate } from "./certificate.ts";
 import { changedSettings, type ServeConfig } from "./config/resolve.ts";
 import { contractSource } from "./contract-file.ts";
+import { loadExtension, remainingNotes } from "./extension.ts";
 import { host } from "./host.ts";
 import { hasColours, printLines } from "./output.ts";
 import { issueToken } from "./print-token.ts";
@@ -32,6 +33,7 @@ export async function serve(
     tlsCertificate === undefined || tlsKey === undefined
       ? undefined
       : await readCertificate({ certificate: tlsCertificate, key: tlsKey });
+  const extension = await loadExtension(config.extend);
 
   const now = performance.now.bind(performance);
   await using ownProcess = new ServerProcess(config, now);
@@ -42,10 +44,11 @@ export async function serve(
   const store = await opening;
   if (store === undefined) return await ownProcess.waitForStop();
   ownProcess.resources.use(store);
-  for (const note of store.contract.notes)
+  const own = extension(store.contract);
+  for (const note of remainingNotes(store.contract.notes, own))
     ownProcess.events.emit({ kind: "notice", message: `contract: ${note}`, fields: {} });
 
-  const parts = { store, events: ownProcess.events, now, wallNow: Date.now };
+  const parts = { store, own, events: ownProcess.events, now, wallNow: Date.now };
   const { startConfigured } = await loading;
   const server = await startConfigured(config, { ...parts, certificate }, ownProcess.resources);
 

@@ -4,11 +4,13 @@ import type { AdminRoutes } from "../core/admin/admin-server.ts";
 import { type Contract, openOperations } from "../core/contract/contract.ts";
 import type { Certificate } from "../core/http/listener.ts";
 import type { Operation } from "../core/http/operation.ts";
+import { unservedOf } from "../core/http/unserved-operations.ts";
 import { isLoopback } from "../core/loopback.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { ListenError, type RunningServer, type ServerOptions, startServer } from "../core/server.ts";
 import { documentation } from "../docs-page/documentation.ts";
 import type { ServeConfig, ServeSettings } from "./config/resolve.ts";
+import { assertDistinct } from "./extension.ts";
 import { createConsole } from "./serve-console.ts";
 
 /** A key that the identity provider removes is rejected after this time at the latest. */
@@ -20,12 +22,14 @@ type AdminExtra = AdminRoutes & { close(): Promise<void> };
 /** The server's parts that do not come from settings. */
 interface ServerParts extends Required<Pick<ServerOptions, "store" | "events" | "now" | "wallNow">> {
   readonly certificate: Certificate | undefined;
+  /** The operations of --extend. */
+  readonly own: readonly Operation[];
 }
 
 /** Starts the server; its extras and itself are closed with the resources. */
 export async function startConfigured(
   config: ServeConfig,
-  { certificate, ...parts }: ServerParts,
+  { certificate, own, ...parts }: ServerParts,
   resources: AsyncDisposableStack,
 ): Promise<RunningServer> {
   const extras: readonly (AdminExtra | undefined)[] = [
@@ -35,7 +39,7 @@ export async function startConfigured(
   const adminRoutes = extras.filter((extra) => extra !== undefined);
   for (const extra of adminRoutes) resources.defer(() => extra.close());
   assertTokens(config, parts.store.contract);
-  const options = await serverOptions(config, parts.store.contract);
+  const options = await serverOptions(config, parts.store.contract, own);
   const server = await withListenAdvice(() =>
     startServer({
       ...options,
@@ -63,20 +67,32 @@ function assertTokens({ open, host }: ServeConfig, contract: Contract): void {
   );
 }
 
-/** The server options that come from settings, except the public address. */
+/**
+ * The server options that come from settings, except the public address. Rejects with an
+ * OperatorError if an operation of --extend is served already.
+ */
 export async function serverOptions(
   config: ServeSettings,
   contract: Contract,
+  own: readonly Operation[],
 ): Promise<Omit<ServerOptions, "store">> {
   const { adminHost, adminPort, tokenRate, tokenBurst } = config;
-  const operations = await otherOperations(contract, config.operations);
+  const operations = [...(await otherOperations(contract, config.operations)), ...own];
+  if (own.length > 0) assertDistinct(contract, operations);
+  const served = { ...contract, others: unservedOf(contract, operations) };
   const basePath = config.basePath + contract.basePath;
   const { jwtIssuer: issuer, jwtAudience: audience, jwksUrl } = config;
   return {
     admin: adminPort === "off" ? undefined : { host: adminHost, port: adminPort },
     basePath,
     operations,
-    wrapHandler: documentation({ ...config, contract, basePath, operations, hasPage: config.docs === "on" }),
+    wrapHandler: documentation({
+      ...config,
+      contract: served,
+      basePath,
+      operations,
+      hasPage: config.docs === "on",
+    }),
     cors: config.cors,
     // The settings of limits have the names of the options.
     limits: config,

@@ -79,6 +79,29 @@ export function int32({ description, minimum, maximum, default: value }: Int32Op
   };
 }
 
+/** A text of limited length, which is not empty. */
+export function text(description: string, maxLength = 1_000): Parameter<string> {
+  return {
+    description,
+    schema: { type: "string", minLength: 1, maxLength },
+    expected: `a text of 1 to ${maxLength} characters`,
+    parse(sent) {
+      const length = [...sent].length;
+      return length > 0 && length <= maxLength ? sent : undefined;
+    },
+  };
+}
+
+/** True or false. */
+export function boolean(description: string): Parameter<boolean> {
+  return {
+    description,
+    schema: { type: "boolean" },
+    expected: "true or false",
+    parse: (sent) => (sent === "true" || sent === "false" ? sent === "true" : undefined),
+  };
+}
+
 /** A query parameter that may be absent. */
 export function optional<Value>(parameter: Parameter<Value>): Parameter<Value | undefined> {
   return { ...parameter, whenAbsent: { value: undefined } };

@@ -106,6 +106,12 @@ const listener = {
       "operations of the public listener besides those of the contract, such as create,list,get,delete",
     parse: parseOperations,
   },
+  extend: {
+    flag: "--extend <file>",
+    description:
+      "module in TypeScript or JavaScript whose default export is a list of further operations, made by defineOperation",
+    parse: parseText,
+  },
   open: switchSetting("--open", "serve operations that need no token, on a loopback address only"),
   publicUrl: {
     flag: "--public-url <url>",

@@ -7,18 +7,25 @@ import { type Operation, rejectAuthenticated } from "./operation.ts";
 
 /** @param offered those that are served: others with the same method and path are left out. */
 export function unservedOperations(contract: Contract, offered: readonly Operation[]): Operation[] {
-  const shape = (path: string) => path.replaceAll(/\{[^{}]*\}/g, "{}");
-  const isOffered = (method: string, path: string) =>
-    offered.some((operation) => operation.method === method && shape(operation.path) === shape(path));
-  return contract.others
-    .filter(({ method, path }) => !isOffered(method, path))
-    .map(({ method, path }) => ({
-      operationId: `${method.toLowerCase()}Unserved`,
-      method,
-      path: encodePath(path),
-      advice: undefined,
-      run: (exchange, services) => rejectAuthenticated(exchange, services, notServed(contract, method, path)),
-    }));
+  return unservedOf(contract, offered).map(({ method, path }) => ({
+    operationId: `${method.toLowerCase()}Unserved`,
+    method,
+    path: encodePath(path),
+    advice: undefined,
+    run: (exchange, services) => rejectAuthenticated(exchange, services, notServed(contract, method, path)),
+  }));
+}
+
+/** The described operations of which none is offered. */
+export function unservedOf({ others }: Contract, offered: readonly Operation[]): Contract["others"] {
+  const key = (method: string, path: string) => `${method} ${pathShape(path)}`;
+  const served = offered.map(({ method, path }) => key(method, path));
+  return others.filter(({ method, path }) => !served.includes(key(method, path)));
+}
+
+/** A path without the names of its parameters. */
+export function pathShape(path: string): string {
+  return path.replaceAll(/\{[^{}]*\}/g, "{}");
 }
 
 export function notServed(contract: Contract, method: string, path: string): ApiError {
