@@ -1,8 +1,9 @@
 // npm run build [-- TARGET… | all]: compiles the service into one executable for each target, in
 // dist/, with Bun, the threads, both pages and openapi.yaml; and next to it a file of the licences.
-// npm run build -- package: builds what the npm package runs, in dist/server.
+// npm run build -- package: builds what the npm package runs, in dist/server, and the types of its
+// library, in dist/types.
 
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { bundlePage } from "../src/console/page-bundle.ts";
 import { joinLicenses, licenseSeparator, packageFolders, vendoredLicenses } from "./vendored.ts";
@@ -36,8 +37,10 @@ const entryPoints = [
   "src/core/store/sqlite/sql-worker.ts",
 ];
 
-if (import.meta.main && process.argv[2] === "package") await buildPackage();
-else if (import.meta.main) {
+if (import.meta.main && process.argv[2] === "package") {
+  await buildPackage();
+  await buildTypes();
+} else if (import.meta.main) {
   for (const target of parseTargets(process.argv.slice(2))) {
     const file = await build(target, join(root, "dist", executableName(target)));
     const megabytes = Math.round(Bun.file(file).size / 1e6);
@@ -95,6 +98,30 @@ async function buildPackage(): Promise<void> {
     const map = await Bun.file(path).json();
     // The sources are in the package. Bun rejects a map without this member.
     await Bun.write(path, JSON.stringify({ ...map, sourcesContent: map.sources.map(() => "") }));
+  }
+}
+
+/**
+ * Builds the declarations of src/index.ts: a compiler checks the sources of a package with the
+ * settings of who uses it.
+ */
+async function buildTypes(): Promise<void> {
+  const outdir = join(root, "dist/types");
+  rmSync(outdir, { recursive: true, force: true });
+  await Bun.$`${join(root, "node_modules/.bin/tsc")} -p ${join(root, "src/tsconfig.types.json")} --outDir ${outdir}`;
+  const used = new Set<string>();
+  const visit = async (file: string): Promise<void> => {
+    if (used.has(file)) return;
+    used.add(file);
+    const text = await Bun.file(file).text();
+    const imports = /(["'])(\.{1,2}\/[\w./-]+)\.ts\1/g;
+    await Bun.write(file, text.replaceAll(imports, "$1$2.js$1"));
+    for (const [, , path = ""] of text.matchAll(imports)) await visit(join(dirname(file), `${path}.d.ts`));
+  };
+  await visit(join(outdir, "src/index.d.ts"));
+  for (const name of readdirSync(outdir, { recursive: true, encoding: "utf8" })) {
+    const file = join(outdir, name);
+    if (name.endsWith(".d.ts") && !used.has(file)) rmSync(file);
   }
 }
 

@@ -1,76 +1,91 @@
-// docs/guides/start-your-own-service.md: the text of the page, performed in an empty folder with
-// the packed package. A failure names the step that no longer applies.
+// docs/guides/start-your-own-service.md and the program of docs/operations.md: the text of the pages,
+// performed in empty folders with the packed package, with npm and Node, and with Bun. A failure names
+// the step that no longer applies.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ShellSession } from "../../support/guide.ts";
 import { type CodeBlock, codeBlocks, outputAfter } from "../../support/markdown.ts";
-import { npmEnvironment, packServer } from "../../support/npm-packages.ts";
+import { checkTypes, npmEnvironment, packServer } from "../../support/npm-packages.ts";
 import { reservePort } from "../../support/ports.ts";
 import { sharedPostgres } from "../../support/postgres.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
-import { TemporaryFolder } from "../../support/server.ts";
+import { runIn, TemporaryFolder } from "../../support/server.ts";
+import { settled } from "../../support/settled.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const page = "docs/guides/start-your-own-service.md";
 const guide = readFileSync(join(root, page), "utf8");
 const blocks = codeBlocks(guide);
 const headings = [...new Set(blocks.map(({ heading }) => heading))];
+const [program = { text: "" }] = codeBlocks(readFileSync(join(root, "docs/operations.md"), "utf8"));
 
 const stepMsMax = 300_000;
 
-test("the page has at most 600 words, and its own operation with its test at most 40 lines", () => {
+/** The commands of the page, and those that stand for them with Bun. */
+const variants = {
+  "npm and Node": [],
+  Bun: [
+    ["npm init --yes >/dev/null", "echo '{}' >package.json"],
+    ["npm install --silent", "bun add --silent"],
+    ["node --test", "bun test"],
+  ],
+} as const;
+
+test("the page has at most 600 words, and its own operation with its test at most 45 lines", () => {
   expect(guide.trim().split(/\s+/).length).toBeLessThanOrEqual(600);
-  const files = blocks.filter(({ language }) => language.startsWith("ts "));
-  expect(files.flatMap(({ text }) => text.trimEnd().split("\n")).length).toBeLessThanOrEqual(40);
+  const files = blocks.filter(({ language }) => /^(?:ts|js) /.test(language));
+  expect(files.flatMap(({ text }) => text.trimEnd().split("\n")).length).toBeLessThanOrEqual(45);
 });
 
 describeIfInstalled("curl", "the steps of the guide", () => {
   const resources = new AsyncDisposableStack();
   const folder = resources.use(new TemporaryFolder());
-  const project = folder.file("project");
-  const [port, adminPort] = [String(reservePort()), String(reservePort())];
-  let shell: ShellSession;
-  let tarball: string;
-  let database: string;
-  /** The step that failed, on which all later ones depend. */
-  let failed: string | undefined;
+  let postgres: Awaited<ReturnType<typeof sharedPostgres>>;
 
   beforeAll(async () => {
-    mkdirSync(project);
-    tarball = await packServer(folder);
-    database = (await resources.use(await sharedPostgres()).newDatabase()).address;
-    const { PATH = "", HOME = folder.path } = process.env;
-    shell = resources.use(
-      new ShellSession(project, {
-        PATH,
-        HOME,
-        ...npmEnvironment,
-        PLANTSTORE_PORT: port,
-        PLANTSTORE_ADMIN_PORT: adminPort,
-      }),
-    );
+    copyFileSync(await packServer(folder), folder.file("plantstore-0.1.0.tgz"));
+    postgres = resources.use(await sharedPostgres());
   }, stepMsMax);
   afterAll(() => resources.disposeAsync());
 
-  async function perform(block: CodeBlock): Promise<void> {
-    const [language, path] = block.language.split(" ");
-    if (path !== undefined) await Bun.write(join(project, path), block.text.replaceAll("8080", port));
-    if (language !== "sh") return;
-    const script = block.text
-      .replaceAll("8080", port)
-      .replace("install --silent plantstore", () => `install --silent ${tarball}`)
-      .replace(/postgres:\/\/\S+/, () => database);
-    const output = await shell.run(script);
-    const expected = outputAfter(block, blocks);
-    // curl ends a body without a line end.
-    if (expected !== undefined) expect(`${output.trimEnd()}\n`).toMatch(expected);
-  }
+  describe.each(Object.entries(variants))("with %s", (name, replacements) => {
+    const project = folder.file(name.replaceAll(" ", "-"));
+    const [port, adminPort] = [String(reservePort()), String(reservePort())];
+    let shell: ShellSession;
+    let database: string;
+    /** The step that failed, on which all later ones depend. */
+    let failed: string | undefined;
 
-  test.each(headings)(
-    "%s",
-    async (step) => {
+    beforeAll(async () => {
+      database = (await postgres.newDatabase()).address;
+      mkdirSync(project);
+      const { PATH = "", HOME = folder.path } = process.env;
+      shell = resources.use(
+        new ShellSession(project, {
+          PATH: `${join(root, "node_modules/.bin")}:${PATH}`,
+          HOME,
+          ...npmEnvironment,
+          PLANTSTORE_PORT: port,
+          PLANTSTORE_ADMIN_PORT: adminPort,
+        }),
+      );
+    });
+
+    async function perform(block: CodeBlock): Promise<void> {
+      const [language, path] = block.language.split(" ");
+      if (path !== undefined) writeFileSync(join(project, path), block.text);
+      if (language !== "sh") return;
+      let script = block.text.replaceAll("8080", port).replace(/postgres:\/\/\S+/, () => database);
+      for (const [from, to] of replacements) script = script.replace(from, to);
+      const output = await shell.run(script);
+      const expected = outputAfter(block, blocks);
+      // curl ends a body without a line end.
+      if (expected !== undefined) expect(`${output.trimEnd()}\n`).toMatch(expected);
+    }
+
+    async function performStep(step: string): Promise<void> {
       if (failed !== undefined) throw new Error(`not performed, as the step "${failed}" failed`);
       try {
         for (const block of blocks.filter(({ heading }) => heading === step)) await perform(block);
@@ -80,7 +95,35 @@ describeIfInstalled("curl", "the steps of the guide", () => {
           cause: error,
         });
       }
-    },
-    stepMsMax,
-  );
+    }
+
+    test.each(headings)("%s", performStep, stepMsMax);
+
+    test("its own test passes a second time", () => performStep("Test it"), stepMsMax);
+
+    test("the program that starts the service itself ends by itself", async () => {
+      writeFileSync(join(project, "service.ts"), program.text);
+      const bun = join(project, "node_modules/.bin/bun");
+      expect(await runIn(project, [bun, "service.ts"])).toMatchObject({ exitCode: 0, stdout: "401\n" });
+    });
+
+    test.each([
+      ["bundler", "preserve"],
+      ["nodenext", "nodenext"],
+    ])("its files have types with module resolution %s", async (moduleResolution, module) => {
+      writeFileSync(join(project, "service.ts"), program.text);
+      // The settings of `bun init`.
+      const settings = {
+        ...{ target: "esnext", lib: ["esnext"], moduleDetection: "force", allowImportingTsExtensions: true },
+        ...{ noUncheckedIndexedAccess: true, noImplicitOverride: true, noFallthroughCasesInSwitch: true },
+        ...{ types: ["bun"], typeRoots: [join(root, "node_modules/@types")] },
+      };
+      writeFileSync(join(project, "package.json"), '{ "type": "module" }');
+      await checkTypes(project, ["operations.ts", "service.ts"], { ...settings, module, moduleResolution });
+      // They are types, not any.
+      writeFileSync(join(project, "wrong.ts"), 'import { text } from "plantstore"; text(1);');
+      const checking = checkTypes(project, ["wrong.ts"], { ...settings, module, moduleResolution });
+      expect(await settled(checking)).toThrow("'number' is not assignable to parameter of type 'string'");
+    });
+  });
 });
