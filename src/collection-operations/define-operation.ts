@@ -3,13 +3,14 @@
 
 import type { Caller } from "../core/auth/caller.ts";
 import type { ResolveCreator } from "../core/auth/creators.ts";
-import type { Contract } from "../core/contract/contract.ts";
+import type { Contract, RequiredHeader } from "../core/contract/contract.ts";
 import { ApiError, unavailable } from "../core/contract/errors.ts";
 import { toExactJson } from "../core/contract/json/exact-json.ts";
 import { checkMediaType } from "../core/http/body-reader.ts";
 import type { Exchange } from "../core/http/exchange.ts";
 import type { Operation, OperationServices } from "../core/http/operation.ts";
 import type { OperationDocument } from "../core/http/operation-document.ts";
+import { checkHeaders } from "../core/http/required-headers.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { SharedBudget } from "../core/store/fair-share.ts";
 import type { OperationStore } from "../core/store/operation-store.ts";
@@ -34,6 +35,8 @@ interface OperationOptions<Declared extends Parameters, Body>
   readonly parameters?: Declared;
   /** Whether it takes If-Match and If-None-Match. */
   readonly isConditional?: boolean;
+  /** The header fields that it requires. */
+  readonly headers?: readonly RequiredHeader[] | undefined;
   /** Undefined if no body is read. */
   readonly body?: {
     /** The media types that are read; application/json by default. */
@@ -49,6 +52,8 @@ interface OperationOptions<Declared extends Parameters, Body>
     readonly body: Body;
     /** The path of the request. */
     readonly path: string;
+    /** The address that the client has sent it to. */
+    readonly url: string;
     readonly headers: Headers;
     readonly contract: Contract;
     readonly store: OperationStore;
@@ -88,7 +93,7 @@ export function defineOperation<const Declared extends Parameters = Record<never
 
 /** Replies, or returns the error to reply with. */
 async function respond<Declared extends Parameters, Body>(
-  { parameters: declared, body, access, handle }: OperationOptions<Declared, Body>,
+  { parameters: declared, headers: required, body, access, handle }: OperationOptions<Declared, Body>,
   exchange: Exchange,
   { contract, authenticator, resolveCreator, rateLimit, bodyReader, storeOf }: OperationServices,
   segments: Readonly<Record<string, string>>,
@@ -105,6 +110,8 @@ async function respond<Declared extends Parameters, Body>(
 
   const parameters = parseParameters(declared ?? ({} as Declared), segments, request.url);
   if (parameters instanceof ApiError) return parameters;
+  const unfit = checkHeaders(request.headers, required);
+  if (unfit !== undefined) return unfit;
   if (storeOf === undefined) throw new Error("The server was started without a store for operations");
   const store = storeOf(caller.key);
   let parsed: Body | undefined;
@@ -124,6 +131,7 @@ async function respond<Declared extends Parameters, Body>(
     parameters,
     body: parsed as Body,
     path: exchange.path,
+    url: request.url,
     headers: request.headers,
     contract,
     store,

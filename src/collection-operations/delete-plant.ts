@@ -2,6 +2,7 @@
 
 import type { Contract } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
+import { responseJson } from "../core/contract/plant.ts";
 import { operationName, withArticle } from "../core/contract/words.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { EditRun } from "../operations/edits.ts";
@@ -9,6 +10,7 @@ import { defineOperation } from "./define-operation.ts";
 import { clientEditor, editOne } from "./edit-one.ts";
 import { noSuchPlant } from "./get-plant.ts";
 import { idInPath } from "./parameters.ts";
+import type { StoredOne } from "./read-one.ts";
 
 export function deleteOperation(contract: Contract): Operation {
   const {
@@ -17,13 +19,15 @@ export function deleteOperation(contract: Contract): Operation {
     operations,
   } = contract;
   const { delete: described } = operations;
+  const { response, content } = described ?? {};
   const status = described?.status ?? 204;
   // Where the contract does not describe it, a deletion that is sent again succeeds.
-  const isMissed = described?.describesMissing === true;
+  const isMissed = described?.describesMissing === true || response !== undefined;
   return defineOperation({
     operationId: described?.operationId ?? operationName("delete", one),
     access: described?.access,
     errors: described?.errors,
+    headers: described?.headers,
     method: "DELETE",
     path: described?.path ?? itemPath,
     summary: `Delete ${withArticle(one)}`,
@@ -35,17 +39,29 @@ ${one}, so a client that lost a response can retry`
     }. Afterwards the id is free.`,
     parameters: { id: idInPath(contract) },
     isConditional: true,
-    responses: { [status]: { description: `There is no ${one} with this id any more.` } },
-    async handle({ parameters: { id }, ...call }) {
-      if (isMissed || call.headers.has("if-match") || call.headers.has("if-none-match")) {
-        const edited = await editOne({ ...call, id }, (stored) =>
-          stored === undefined && isMissed ? noSuchPlant(contract, id) : undefined,
-        );
-        return edited instanceof ApiError ? edited : { status };
+    responses: {
+      [status]: {
+        description: `There is no ${one} with this id any more.`,
+        ...((response ?? content) !== undefined && { returns: response === undefined ? {} : "one" }),
+      },
+    },
+    async handle({ parameters: { id }, url, ...call }) {
+      const { headers, caller, store } = call;
+      const isConditional = headers.has("if-match") || headers.has("if-none-match");
+      if (!isConditional && !isMissed) {
+        const run = new EditRun(store, clientEditor(caller));
+        await run.edit([{ id, expected: "any", replacement: undefined }]);
+        return { status, ...(content !== undefined && { jsonText: content }) };
       }
-      const run = new EditRun(call.store, clientEditor(call.caller));
-      await run.edit([{ id, expected: "any", replacement: undefined }]);
-      return { status };
+      let deleted: StoredOne | undefined;
+      const edited = await editOne({ ...call, id }, (_, stored) => {
+        deleted = stored;
+        return stored === undefined && isMissed ? noSuchPlant(contract, id) : undefined;
+      });
+      if (edited instanceof ApiError) return edited;
+      if (response === undefined || deleted === undefined)
+        return { status, ...(content !== undefined && { jsonText: content }) };
+      return { status, jsonText: responseJson(contract, response, deleted.plant, { ...deleted, url }) };
     },
   });
 }

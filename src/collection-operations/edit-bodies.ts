@@ -6,8 +6,7 @@ import { ApiError } from "../core/contract/errors.ts";
 import { parseExactJson } from "../core/contract/json/exact-json.ts";
 import { scanJson } from "../core/contract/json/json-scanner.ts";
 import { isObject, type Json } from "../core/contract/json/json-values.ts";
-import { decodeUtf8 } from "../core/contract/json/utf8.ts";
-import { invalidJson, invalidUtf8, parsePlantJson } from "../core/contract/plant.ts";
+import { invalidJson, parsePlantJson, unwrapBody } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import type { Fault } from "../core/contract/schema/run.ts";
 import { describeFault, loggedFault } from "../core/contract/schema/schema-check.ts";
@@ -24,13 +23,13 @@ export interface ParsedEdit {
 /** Parses the body of an edit of the resource with an id, or returns what is wrong with it. */
 export function parseEdit(
   { id: idMember, fields }: Contract,
-  { name: bodyName, members, ignored, check }: EditBody,
+  { name: bodyName, members, wrapper, ignored, check }: EditBody,
   kind: "replace" | "change",
   bytes: Uint8Array,
   id: PlantId,
 ): ParsedEdit | ApiError {
-  const text = decodeUtf8(bytes);
-  if (text === undefined) return invalidUtf8(bytes);
+  const text = unwrapBody({ wrapper }, bodyName, bytes);
+  if (text instanceof ApiError) return text;
   const scan = scanJson(text, [...members, idMember.name]);
   if ("error" in scan) return invalidJson(scan.error);
   const invalid = (reason: string, logged = reason) => {

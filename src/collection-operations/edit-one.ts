@@ -38,13 +38,13 @@ export interface Edited {
  */
 export function editOne(
   { contract, id, headers, caller, resolveCreator, store }: EditCall,
-  decide: (stored: Plant | undefined) => Plant | undefined | ApiError,
+  decide: (plant: Plant | undefined, stored: StoredOne | undefined) => Plant | undefined | ApiError,
 ): Promise<Edited | ApiError> {
   return store.change(async ({ read, edit }) => {
     const run = new EditRun({ edit }, clientEditor(caller));
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const stored = await readOne(contract, read, id);
-      const plant = decide(stored?.plant);
+      const plant = decide(stored?.plant, stored);
       if (plant instanceof ApiError) return plant;
       const failed = checkPreconditions(headers, stored?.entityTag);
       if (failed !== undefined) return failed;
@@ -61,6 +61,10 @@ export function editOne(
       const [outcome] = await run.edit([change]);
       if (outcome === "done") {
         const edited = plant && toStored(contract, plant, createdAt);
+        if (edited !== undefined && contract.keepsChangeTime) {
+          const changedAt = (await readOne(contract, read, id))?.changedAt;
+          return { stored: { ...edited, changedAt }, isCreated: stored === undefined };
+        }
         return { stored: edited, isCreated: stored === undefined };
       }
     }

@@ -33,7 +33,7 @@ export function replaceOperation(contract: Contract, shape: EditOperation): Oper
           ? noSuchPlant(contract, id)
           : replacePlant(contract, shape.body, replacement, stored, id),
       );
-      return edited instanceof ApiError ? edited : replyOf(contract, shape, edited);
+      return edited instanceof ApiError ? edited : replyOf(contract, shape, edited, call.url);
     },
   });
 }
@@ -61,7 +61,7 @@ are. ${durability}`,
         return merged instanceof ApiError ? merged : (checkSize(bodyJson(contract, merged)) ?? merged);
       };
       const edited = await editOne({ ...call, id }, merge);
-      return edited instanceof ApiError ? edited : replyOf(contract, shape, edited);
+      return edited instanceof ApiError ? edited : replyOf(contract, shape, edited, call.url);
     },
   });
 }
@@ -78,6 +78,7 @@ function commonOf(contract: Contract, shape: EditOperation) {
     operationId: shape.operationId,
     access: shape.access,
     errors: shape.errors,
+    headers: shape.headers,
     path: shape.path,
     parameters: { id: idInPath(contract) },
     isConditional: true,
@@ -103,13 +104,20 @@ function responsesOf({ words }: Contract, { successes }: EditOperation): Operati
   );
 }
 
-function replyOf(contract: Contract, { status, successes }: EditOperation, edited: Edited): Reply {
-  const { plant, createdAt, entityTag } = edited.stored as StoredOne;
+function replyOf(
+  contract: Contract,
+  { status, successes }: EditOperation,
+  edited: Edited,
+  url: string,
+): Reply {
+  const stored = edited.stored as StoredOne;
   const own = edited.isCreated ? 201 : status;
   const response = successes[own];
   return {
     status: own,
-    ...(response !== undefined && { jsonText: responseJson(contract, response, plant, createdAt) }),
-    headers: { ETag: entityTag },
+    ...(response !== undefined && {
+      jsonText: responseJson(contract, response, stored.plant, { ...stored, url }),
+    }),
+    headers: { ETag: stored.entityTag },
   };
 }

@@ -24,6 +24,7 @@ export function getOperation(contract: Contract): Operation {
     operationId: get?.operationId ?? operationName("get", words.one),
     access: get?.access,
     errors: get?.errors,
+    headers: get?.headers,
     method: "GET",
     path: get?.path ?? itemPath,
     summary: `Get ${withArticle(words.one)}`,
@@ -32,13 +33,17 @@ export function getOperation(contract: Contract): Operation {
     responses: {
       200: { description: `The ${words.one}.`, headers: { ETag: entityTagHeader }, returns: "one" },
     },
-    async handle({ parameters: { id }, headers, store: { read } }) {
+    async handle({ parameters: { id }, headers, url, store: { read } }) {
       const stored = await readOne(contract, read, id);
       if (stored === undefined) return noSuchPlant(contract, id);
-      const { plant, createdAt, entityTag } = stored;
+      const { entityTag } = stored;
       const own = { headers: { ETag: entityTag } };
       if (excludes(headers, entityTag)) return { status: 304, ...own };
-      return { status: 200, jsonText: responseJson(contract, response, plant, createdAt), ...own };
+      return {
+        status: 200,
+        jsonText: responseJson(contract, response, stored.plant, { ...stored, url }),
+        ...own,
+      };
     },
   });
 }

@@ -1,20 +1,17 @@
 // GET of the collection, such as {base}/plants: a page of plants in the order of their ids.
 
-import {
-  type Contract,
-  type ListPart,
-  type ListShape,
-  pagePlantsMax,
-  wholeOf,
-} from "../core/contract/contract.ts";
+import { type Contract, type Field, pagePlantsMax, wholeOf } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
+import type { FieldValue } from "../core/contract/values/stored-types.ts";
 import { operationName } from "../core/contract/words.ts";
 import type { Operation } from "../core/http/operation.ts";
+import type { SqlValue } from "../core/store/sql-connection.ts";
 import { defineOperation } from "./define-operation.ts";
+import { countsAll, listJson, type PageStart } from "./list-envelope.ts";
 import { pageBytesMax } from "./operation-settings.ts";
-import { int32, optional, type Parameters, plantId } from "./parameters.ts";
-import { pageReader } from "./read-page.ts";
+import { int32, optional, type Parameter, type Parameters, plantId, required } from "./parameters.ts";
+import { noFilter, type PageFilter, pageReader } from "./read-page.ts";
 
 export function listOperation(contract: Contract): Operation {
   const { words, operations, list: shape } = contract;
@@ -28,6 +25,7 @@ export function listOperation(contract: Contract): Operation {
     operationId: described?.operationId ?? operationName("list", words.many),
     access: described?.access,
     errors: described?.errors,
+    headers: described?.headers,
     method: "GET",
     path: collection,
     summary: `List ${words.many}`,
@@ -35,8 +33,9 @@ export function listOperation(contract: Contract): Operation {
       `Returns ${words.many} in the order of their ids. If there are more, \`Link\` has the address of the next page
 (RFC 8288). ${isByAfter ? `A page of long texts may have fewer ${words.many} than \`${shape.limit.name}\`.` : ""}`.trim(),
     parameters: {
-      [shape.limit.name]: int32({ description: `At most this many ${words.many}.`, ...shape.limit }),
+      ...limitParameter(contract),
       ...pagingParameters(contract),
+      ...filterParameters(contract),
     },
     responses: {
       200: {
@@ -47,7 +46,7 @@ export function listOperation(contract: Contract): Operation {
             schema: {
               type: "string",
               examples: [
-                `<${collection}?${pageQuery(shape, 100, isByAfter ? "9007199254740993" : 2)}>; rel="next"`,
+                `<${collection}?${shape.limit.name}=100&${shape.pagingName}=${isByAfter ? "9007199254740993" : 2}>; rel="next"`,
               ],
             },
           },
@@ -55,15 +54,23 @@ export function listOperation(contract: Contract): Operation {
         returns: "list",
       },
     },
-    async handle({ parameters, path, store: { read } }) {
+    async handle({ parameters, path, url, store: { read } }) {
+      const { origin, searchParams: sent } = new URL(url);
+      const refused = shape.refused.find((name) => sent.has(name));
+      if (refused !== undefined)
+        return new ApiError(
+          "notImplemented",
+          `The parameter "${refused}" is described, but not served; ask for a page with "${shape.pagingName}".`,
+        );
       const limit = parameters[shape.limit.name] as number;
-      const start = parameters[shape.pagingName];
+      const start = parameters[shape.pagingName] as PageStart;
       const after = isByAfter ? (start as PlantId | undefined) : undefined;
-      const page = shape.paging === "page" ? (start as number) : shape.firstPage;
       const size = Math.min(limit, pagePlantsMax);
-      const skipped = { after: 0, offset: start as number, page: (page - shape.firstPage) * size };
-      const offset = skipped[shape.paging];
-      const { plants, last, hasMore, isFull, isCutShort } = await readPage(read, { after, offset, size });
+      const number = isByAfter ? 0 : (start as number);
+      const offset = shape.paging === "page" ? (number - shape.firstPage) * size : number;
+      const filter = filterOf(contract, parameters);
+      const found = await readPage(read, { after, offset, size, filter, url });
+      const { plants, last, hasMore, isFull, isCutShort } = found;
       if (!isByAfter && limit > size && isFull)
         return new ApiError(
           "invalidParameter",
@@ -74,34 +81,68 @@ export function listOperation(contract: Contract): Operation {
           "invalidParameter",
           `A page of ${size} would be over ${pageBytesMax} bytes; ask for fewer ${words.many} with ${shape.limit.name}.`,
         );
-      const next = {
-        after: last === undefined ? "" : encodeURIComponent(String(last)),
-        offset: offset + size,
-        page: page + 1,
-      }[shape.paging];
-      const hasTotal = shape.members?.some(([, holds]) => holds === "total");
-      const count = `SELECT count(*) AS total FROM plants WHERE ${read.inTime}`;
-      const [counted] = hasTotal ? await read.query<{ total: bigint | number }>(count) : [];
-      const json = `[${plants.join(",")}]`;
-      const { total } = counted ?? {};
-      const parts: Record<ListPart, unknown> = { plants: json, limit, offset, page, total, hasMore };
-      const members = shape.members?.map(([name, holds]) => `${JSON.stringify(name)}:${parts[holds]}`);
+      const following = { after: last, offset: offset + size, page: number + 1 }[shape.paging];
+      const next = hasMore ? following : undefined;
+      const count = `SELECT count(*) AS total FROM plants WHERE ${read.inTime}${filter.sql}`;
+      const [counted] = countsAll(shape.members)
+        ? await read.query<{ total: bigint | number }>(count, filter.parameters, filter.msMax)
+        : [];
+      const addressOf = (at: PageStart) => {
+        const query = new URLSearchParams({ [shape.limit.name]: String(limit) });
+        if (at !== undefined) query.set(shape.pagingName, String(at));
+        for (const { name } of shape.filters) if (sent.has(name)) query.set(name, sent.get(name) as string);
+        return `${path}?${query}`;
+      };
       return {
         status: 200,
-        jsonText: members === undefined ? json : `{${members.join(",")}}`,
-        headers: hasMore ? { Link: `<${path}?${pageQuery(shape, limit, next)}>; rel="next"` } : {},
+        jsonText: listJson(shape, {
+          plants,
+          limit,
+          offset: isByAfter ? undefined : offset,
+          start,
+          next,
+          total: counted && Number(counted.total),
+          addressOf: (at) => origin + addressOf(at),
+        }),
+        headers: next === undefined ? {} : { Link: `<${addressOf(next)}>; rel="next"` },
       };
     },
   });
 }
 
-/** The query of a page. */
-function pageQuery(
-  { limit: { name }, pagingName }: ListShape,
-  limit: number,
-  start: string | number,
-): string {
-  return `${encodeURIComponent(name)}=${limit}&${encodeURIComponent(pagingName)}=${start}`;
+/** How long a list with a filter may look for the plants of its page, which may be far apart. */
+const filterMsMax = 1_000;
+
+/** The condition of the filters that were sent. */
+function filterOf(
+  { fields, list: { filters } }: Contract,
+  sent: Readonly<Record<string, unknown>>,
+): PageFilter {
+  const parameters: SqlValue[] = [];
+  const conditions = filters.flatMap(({ name, field: index, fallback }) => {
+    const value = sent[name] as FieldValue | undefined;
+    if (value === undefined) return [];
+    const { column, type } = fields[index] as Field;
+    const equals = `${column} = $${parameters.push(type.toColumn(value))}`;
+    const isFallback = fallback !== undefined && type.equals(value, fallback);
+    return [isFallback ? ` AND (${equals} OR ${column} IS NULL)` : ` AND ${equals}`];
+  });
+  return conditions.length === 0 ? noFilter : { sql: conditions.join(""), parameters, msMax: filterMsMax };
+}
+
+function filterParameters({ fields, list, words }: Contract): Parameters {
+  const all = list.filters.map(({ name, field: index }): [string, Parameter<FieldValue | undefined>] => {
+    const { name: fieldName, type, schema } = fields[index] as Field;
+    const description = `Only ${words.many} whose ${fieldName} this is.`;
+    const parse = (text: string) => type.parse(text);
+    return [name, optional({ description, schema, expected: type.expected, parse })];
+  });
+  return Object.fromEntries(all);
+}
+
+function limitParameter({ list: { limit }, words }: Contract): Parameters {
+  const parameter = int32({ description: `At most this many ${words.many}.`, ...limit });
+  return { [limit.name]: limit.isRequired ? required(parameter) : parameter };
 }
 
 function pagingParameters(contract: Contract): Parameters {
@@ -119,5 +160,6 @@ function pagingParameters(contract: Contract): Parameters {
         default: list.firstPage,
       }),
   };
-  return { [list.pagingName]: parameters[list.paging]() };
+  const parameter = parameters[list.paging]() as Parameter<unknown>;
+  return { [list.pagingName]: list.isPagingRequired ? required(parameter) : parameter };
 }

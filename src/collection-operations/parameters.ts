@@ -107,6 +107,11 @@ export function optional<Value>(parameter: Parameter<Value>): Parameter<Value | 
   return { ...parameter, whenAbsent: { value: undefined } };
 }
 
+/** A query parameter without which a request is rejected. */
+export function required<Value>({ whenAbsent: _, ...parameter }: Parameter<Value>): Parameter<Value> {
+  return parameter;
+}
+
 /**
  * The values of all parameters, or invalidParameter. Other parameters of the query are ignored, as
  * unknown fields of a body are.

@@ -1,10 +1,12 @@
 // Reads a page of plants in the order of their ids. The JSON of a page is limited.
 
 import type { Contract, PlantColumns, Representation } from "../core/contract/contract.ts";
-import { responseJson, toValues } from "../core/contract/plant.ts";
+import { itemUrl, responseJson, toValues } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import type { OperationStore } from "../core/store/operation-store.ts";
+import type { SqlValue } from "../core/store/sql-connection.ts";
 import { pageBytesMax } from "./operation-settings.ts";
+import { type TimeColumns, timeColumns } from "./read-one.ts";
 
 /** The longest text of a number, a boolean or null. */
 const scalarBytesMax = 41;
@@ -14,7 +16,20 @@ export interface PageRange {
   readonly after: PlantId | undefined;
   readonly offset: number;
   readonly size: number;
+  readonly filter: PageFilter;
+  /** The URL of the list, from which those of its plants follow. */
+  readonly url: string;
 }
+
+/** A condition on the plants of a page, whose parameters are $1, $2 and so on. */
+export interface PageFilter {
+  readonly sql: string;
+  readonly parameters: readonly SqlValue[];
+  /** The time that each query may take; undefined for that of every query. */
+  readonly msMax: number | undefined;
+}
+
+export const noFilter: PageFilter = { sql: "", parameters: [], msMax: undefined };
 
 export interface Page {
   /** The JSON of each plant. */
@@ -37,15 +52,21 @@ export function pageReader(contract: Contract, response: Representation) {
     ...texts.map(({ column }) => `coalesce(octet_length(${column}), 0)`),
     scalarBytesMax * (fields.length - texts.length),
   ].join(" + ");
-  const columns = ["id", "created_at", ...fields.map(({ column }) => column)].join(", ");
+  const columns = ["id", ...timeColumns(contract), ...fields.map(({ column }) => column)].join(", ");
 
-  return async (read: OperationStore["read"], { after, offset, size }: PageRange): Promise<Page> => {
-    const [from, bound] = after === undefined ? ["", []] : ["AND id > $1", [after]];
+  return async (
+    read: OperationStore["read"],
+    { after, offset, size, filter, url }: PageRange,
+  ): Promise<Page> => {
+    const { sql: only, parameters, msMax } = filter;
+    const first = parameters.length + 1;
+    const [from, bound] = after === undefined ? ["", []] : [` AND id > $${first}`, [after]];
     // One plant more than the page has shows whether there is a next page.
     const sizes = await read.query<{ id: PlantId; bytes: bigint | number }>(
-      `SELECT id, ${bytes} AS bytes FROM plants WHERE ${read.inTime} ${from}
+      `SELECT id, ${bytes} AS bytes FROM plants WHERE ${read.inTime}${only}${from}
        ORDER BY id LIMIT ${size + 1} OFFSET ${offset}`,
-      bound,
+      [...parameters, ...bound],
+      msMax,
     );
     const wanted = sizes.slice(0, size);
     const count = countWithin(wanted.map((row) => Number(row.bytes)));
@@ -54,14 +75,22 @@ export function pageReader(contract: Contract, response: Representation) {
     const rows =
       start === undefined || end === undefined
         ? []
-        : await read.query<PlantColumns & { id: PlantId; created_at: bigint }>(
+        : await read.query<PlantColumns & TimeColumns & { id: PlantId }>(
             `SELECT ${columns} FROM plants
-             WHERE ${read.inTime} AND id >= $1 AND id <= $2 ORDER BY id LIMIT ${size}`,
-            [start, end],
+             WHERE ${read.inTime}${only} AND id >= $${first} AND id <= $${first + 1}
+             ORDER BY id LIMIT ${size}`,
+            [...parameters, start, end],
+            msMax,
           );
-    const plants = rows.map((row) =>
-      responseJson(contract, response, { id: row.id, values: toValues(contract, row) }, row.created_at),
-    );
+    const plants = rows.map((row) => {
+      const { id, created_at: createdAt, changed_at: changedAt } = row;
+      const plant = { id, values: toValues(contract, row) };
+      return responseJson(contract, response, plant, {
+        createdAt,
+        changedAt,
+        url: itemUrl(contract, url, id),
+      });
+    });
     // Escaping makes a text up to six times as long.
     const sent = countWithin(plants.map((plant) => Buffer.byteLength(plant)));
     // The last plants may have been deleted meanwhile.

@@ -105,6 +105,8 @@ async function contentsFor(values: OptionValues): Promise<Contents> {
   try {
     const contract = await readContract({
       ...source,
+      // A server of its own may have what this one has not.
+      fills: true,
       ...(typeof collection === "string" && { collection }),
     });
     return new Contents(contract);

@@ -168,6 +168,8 @@ function expectErrorContent(
   if (typeof holds === "object" && "items" in holds) {
     expectType(Array.isArray(value), "an array");
     for (const item of value as unknown[]) expectErrorContent(name, holds.items, item, status, found);
+  } else if (typeof holds === "object" && "constant" in holds) {
+    expectType(value === holds.constant, JSON.stringify(holds.constant));
   } else if (typeof holds === "object") {
     expectType(typeof value === "object" && value !== null, "an object");
     expectErrorMembers(holds.members, value as Readonly<Record<string, unknown>>, status, found);

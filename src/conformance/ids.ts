@@ -2,7 +2,7 @@
 // do not matter.
 
 import { createHash } from "node:crypto";
-import type { IdFormat } from "../core/contract/plant-id.ts";
+import { type IdFormat, isTextFormat } from "../core/contract/plant-id.ts";
 import { hasNegative, type IdLimits, isWide } from "./id-limits.ts";
 import { replaceIds } from "./text-ids.ts";
 
@@ -100,7 +100,7 @@ export function withUnusedIds(text: string, ranges: readonly IdRange[]): string 
     return range === undefined ? id : id + range.unused;
   };
   const format = ranges[0]?.format ?? "int64";
-  if (format !== "int64") return replaceIds(text, format, unusedFor);
+  if (isTextFormat(format)) return replaceIds(text, format, unusedFor);
   return text.replaceAll(/-?\d{7,30}/g, (digits) => {
     const id = BigInt(digits);
     const unused = unusedFor(id);

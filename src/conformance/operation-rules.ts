@@ -1,7 +1,8 @@
 // Rules of the operations that a contract describes besides the create: a plant can be got, listed
 // and deleted as it was created.
 
-import type { Contract, OperationName } from "../core/contract/contract.ts";
+import { type Contract, type OperationName, plantsPath } from "../core/contract/contract.ts";
+import { isObject } from "../core/contract/json/json-values.ts";
 import type { Contents } from "./contents.ts";
 import {
   createdId,
@@ -59,8 +60,9 @@ function plantsOf(contents: Contents, response: HttpResponse): readonly unknown[
   expectStatus(response, 200);
   expectJsonType(response);
   const json: unknown = JSON.parse(textOf(response));
-  const member = contents.contract.list.members?.find(([, holds]) => holds === "plants")?.[0];
-  const found = member === undefined ? json : (json as Readonly<Record<string, unknown>> | null)?.[member];
+  const path = plantsPath(contents.contract.list.members);
+  const member = path.length === 0 ? undefined : path.join(".");
+  const found = path.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), json);
   expectThat(
     Array.isArray(found),
     `expected ${member === undefined ? "an array" : `an array in "${member}"`}, received ${shorten(found)}`,
@@ -128,20 +130,26 @@ export function operationRules(contents: Contents): readonly Rule[] {
       required: byContract(openapi(`paths.${contract.describedPath}.get`)),
       run: async (check) => {
         for (let time = 0; time < 2; time++) expectAccepted(await check.create(check.plant()));
-        const { minimum } = list.limit;
-        const pageOf = async (query: string) =>
-          plantsOf(contents, await sendOperation(check, "list", `?${query}`));
-        const first = await pageOf(`limit=${minimum}`);
+        const { limit, paging, pagingName, isPagingRequired, firstPage } = list;
+        const pageOf = async (start: number | undefined) => {
+          const query = new URLSearchParams(limit.isDescribed ? { [limit.name]: String(limit.minimum) } : {});
+          if (start !== undefined) query.set(pagingName, String(start));
+          const sent = query.size === 0 ? "" : `?${query}`;
+          return plantsOf(contents, await sendOperation(check, "list", sent));
+        };
+        const start = { after: undefined, offset: 0, page: firstPage }[paging];
+        const first = await pageOf(isPagingRequired ? start : undefined);
+        expectThat(first.length > 0, "expected plants, received none");
+        if (!limit.isDescribed) return;
         expectThat(
-          first.length > 0 && first.length <= minimum,
-          `expected 1 to ${minimum} plants, received ${first.length}`,
+          first.length <= limit.minimum,
+          `expected 1 to ${limit.minimum} plants, received ${first.length}`,
         );
-        if (list.paging === "after") return;
-        const next = list.paging === "page" ? list.firstPage + 1 : minimum;
-        const second = await pageOf(`limit=${minimum}&${list.paging}=${next}`);
+        if (start === undefined) return;
+        const next = start + (paging === "page" ? 1 : limit.minimum);
         expectThat(
-          JSON.stringify(first) !== JSON.stringify(second),
-          `expected another page for ${list.paging}=${next}`,
+          JSON.stringify(first) !== JSON.stringify(await pageOf(next)),
+          `expected another page for ${pagingName}=${next}`,
         );
       },
     },

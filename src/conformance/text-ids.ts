@@ -7,21 +7,19 @@ export const textLimits = { least: 0n, greatest: 2n ** 47n };
 
 /**
  * An id that `numberedId` has written has 48 bits of the number, and zeros but for the version and
- * the variant of a UUID.
+ * the variant of a UUID. Only a server writes the other formats.
  */
-const written: Readonly<Record<Exclude<IdFormat, "int64">, RegExp>> = {
+const written: Readonly<Record<string, RegExp>> = {
   uuid: /\b([\da-f]{8})-([\da-f]{4})-8000-8000-0{12}\b/g,
   base32: /\b([\dA-HJKMNP-TV-Z]{10})0{16}\b/g,
   hex: /\b([\da-f]{12})0{12}\b/g,
 };
 
 /** A text in which each id is replaced by that of another number. */
-export function replaceIds(
-  text: string,
-  format: Exclude<IdFormat, "int64">,
-  replace: (number: bigint) => bigint,
-): string {
-  return text.replaceAll(written[format], (_, first: string, second: string) =>
+export function replaceIds(text: string, format: IdFormat, replace: (number: bigint) => bigint): string {
+  const pattern = written[format];
+  if (pattern === undefined) return text;
+  return text.replaceAll(pattern, (_, first: string, second: string) =>
     String(numberedId(format, replace(format === "base32" ? fromBase32(first) : fromHex(first, second)))),
   );
 }

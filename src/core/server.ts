@@ -176,7 +176,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { contract } = store;
   const offered = [createOperation(contract), ...(options.operations ?? [])];
   const operations = [...offered, ...unservedOperations(contract, offered)];
-  const returnsTime = contract.operations.create.response?.createdName !== undefined;
+  const { createdName, updatedName } = contract.operations.create.response ?? {};
+  const returnsTime = (createdName ?? updatedName) !== undefined;
   // Reads of single plants must not wait for lists.
   const single = returnsTime || offered.length > 1 ? resources.use(await store.openSql()) : undefined;
   const service = createHandler({

@@ -18,6 +18,7 @@ import { overloaded } from "../core/http/create-errors.ts";
 import { createOperation } from "../core/http/create-plant.ts";
 import { checkPreconditions, entityTag } from "../core/http/entity-tag.ts";
 import type { Operation } from "../core/http/operation.ts";
+import { missingHeader } from "../core/http/required-headers.ts";
 import { type Route, routerOf } from "../core/http/router.ts";
 import { notServed, unservedOperations } from "../core/http/unserved-operations.ts";
 import type { Example } from "./description.ts";
@@ -93,6 +94,8 @@ export class ErrorExamples {
       }
       case "preconditionFailed":
         return checkPreconditions(new Headers({ "If-Match": '"x"' }), entityTag(contract, plant));
+      case "preconditionRequired":
+        return missingHeader("If-Match", "a string");
       case "conflict":
         return conflictError(contract, plant, !contract.id.isRequired);
       case "missingToken":

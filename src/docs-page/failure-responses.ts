@@ -1,7 +1,7 @@
 // The failures of operations as the description has them: codes, header fields, and examples.
 
 import { tokenField } from "../core/contract/access.ts";
-import type { Contract } from "../core/contract/contract.ts";
+import { type Contract, requiresMatch } from "../core/contract/contract.ts";
 import { type ErrorShape, formOf, pathOfPart } from "../core/contract/error-format.ts";
 import { type ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { uncapitalized } from "../core/contract/words.ts";
@@ -49,6 +49,7 @@ export class FailureResponses {
     const all = codesOf[operation.kind].filter(
       (code) =>
         !(code === "preconditionFailed" && !operation.isConditional) &&
+        !(code === "preconditionRequired" && !(operation.isConditional && requiresMatch(this.#contract))) &&
         !(code === "conflict" && operation.isConditional) &&
         !(code === "invalidParameter" && operation.kind === "create" && this.#contract.id.isRequired) &&
         !(code === "missingToken" && operation.access.isOpen) &&
@@ -124,12 +125,13 @@ function headersOf(
 
 const codesOf: Readonly<Record<OperationKind, readonly ErrorCode[]>> = {
   create: Object.keys(errorRegistry).filter(
-    (code) => !["notImplemented", "preconditionFailed"].includes(code),
+    (code) => !["notImplemented", "preconditionFailed", "preconditionRequired"].includes(code),
   ) as ErrorCode[],
   withBody: Object.keys(errorRegistry).filter((code) => code !== "notImplemented") as ErrorCode[],
   withoutBody: [
     "invalidParameter",
     "preconditionFailed",
+    "preconditionRequired",
     "missingToken",
     "invalidToken",
     "notFound",

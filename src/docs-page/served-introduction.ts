@@ -2,7 +2,7 @@
 // of the server.
 
 import { type Access, tokenField } from "../core/contract/access.ts";
-import type { Contract } from "../core/contract/contract.ts";
+import { type Contract, requiresMatch } from "../core/contract/contract.ts";
 import { type ErrorPart, partsOf, pathOfPart } from "../core/contract/error-format.ts";
 import { type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
 import { withArticle } from "../core/contract/words.ts";
@@ -66,6 +66,7 @@ function errorsChapter({ contract, operations }: Draft): string {
   const name = (pathOfPart(shape, "code") ?? pathOfPart(shape, "codeText"))?.join(".");
   const codes = (Object.keys(errorRegistry) as ErrorCode[]).filter((code) => {
     if (code === "invalidParameter") return operations.length > 0 || !contract.id.isRequired;
+    if (code === "preconditionRequired") return requiresMatch(contract);
     if (code === "preconditionFailed") return operations.some(({ described }) => described?.isConditional);
     return code !== "notImplemented" || contract.others.length > 0;
   });
@@ -100,6 +101,7 @@ function adviceFor(code: ErrorCode, { path, words, id }: Contract): string {
     methodNotAllowed: "Use one that `Allow` names.",
     requestTimeout: "Send it again, on a new connection.",
     preconditionFailed: `Get the ${words.one} again, and decide by what it is now.`,
+    preconditionRequired: `Get the ${words.one}, and send its ETag as If-Match.`,
     contentTooLarge: `Send a smaller ${words.one}.`,
     unsupportedMediaType: "Send `Content-Type: application/json`, and the JSON as it is.",
     tooManyRequests: "Wait for as many seconds as `Retry-After` says.",

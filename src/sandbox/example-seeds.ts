@@ -1,6 +1,6 @@
 // The seeds that a contract has itself: the resources in the examples of its responses.
 
-import type { Contract, Plant } from "../core/contract/contract.ts";
+import { type Contract, type Plant, plantsPath } from "../core/contract/contract.ts";
 import { mediaExamples } from "../core/contract/description/described-operation.ts";
 import { Place } from "../core/contract/description/place.ts";
 import { ApiError } from "../core/contract/errors.ts";
@@ -43,7 +43,7 @@ interface PlacedExample {
 
 /** The resources in the examples of the responses of the create, the list and the get. */
 function examplesOf({ document, describedPath: path, list }: Contract): PlacedExample[] {
-  const listMember = list.members?.find(([, holds]) => holds === "plants")?.[0];
+  const toPlants = plantsPath(list.members);
   const paths = Place.root(document).at("paths");
   const items = paths.members.filter(([each]) => each === path || each.startsWith(`${path}/{`));
   return items
@@ -53,7 +53,7 @@ function examplesOf({ document, describedPath: path, list }: Contract): PlacedEx
       const media = response.at("content").members.map(([, each]) => each);
       const values = media.flatMap((each) => [...mediaExamples(each), ...schemaExamples(each.at("schema"))]);
       return values.flatMap((value) => {
-        const listed = isObject(value) && listMember !== undefined ? value[listMember] : undefined;
+        const listed = toPlants.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), value);
         const resources = [value, listed].find(Array.isArray) ?? [value];
         return resources.filter(isObject).map((resource) => ({ pointer: response.pointer, value: resource }));
       });

@@ -2,8 +2,11 @@
 
 import { join } from "node:path";
 import { readContract } from "../../src/core/contract/description/read-contract.ts";
+import { toExactJson } from "../../src/core/contract/json/exact-json.ts";
+import { type DescribedThings, thingsDocument } from "./descriptions.ts";
 import { type Answer, send } from "./http.ts";
 import { RunningSandbox } from "./sandbox.ts";
+import { TemporaryFolder } from "./server.ts";
 
 /** The path of a contract of the tests. */
 export function contractFile(name: string): string {
@@ -30,7 +33,7 @@ export function sendJson(
 
 /** Starts a sandbox with a contract; its requests carry the token unless they have other headers. */
 export async function sandboxOf(path: string, args: readonly string[] = []) {
-  const contract = await readContract({ text: await Bun.file(path).text() });
+  const contract = await readContract({ text: await Bun.file(path).text(), fills: true });
   const sandbox = await RunningSandbox.startInProcess({ args: ["--contract", path, ...args], contract });
   const { url, token } = sandbox;
   return {
@@ -46,4 +49,15 @@ export async function sandboxOf(path: string, args: readonly string[] = []) {
     ): Promise<Answer> => sendJson(url + at, method, body, headers),
     [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
   };
+}
+
+/** Starts a sandbox with a description of things. */
+export async function sandboxOfThings(described: DescribedThings) {
+  await using resources = new AsyncDisposableStack();
+  const folder = resources.use(new TemporaryFolder());
+  const path = folder.file("things.json");
+  await Bun.write(path, toExactJson(thingsDocument(described)));
+  const sandbox = resources.use(await sandboxOf(path));
+  const held = resources.move();
+  return { ...sandbox, [Symbol.asyncDispose]: () => held.disposeAsync() };
 }

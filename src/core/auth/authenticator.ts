@@ -99,8 +99,9 @@ export class Authenticator {
   }
 
   #authenticateKey(headers: Headers, keyHeader: string, access: Access): AuthResult | Promise<AuthResult> {
-    const key = headers.get(keyHeader);
-    if (key === null) return missingTokenError(access);
+    const sent = headers.get(keyHeader);
+    if (sent === null) return missingTokenError(access);
+    const key = access.scheme === undefined ? sent : withoutScheme(sent, access.scheme);
     // The line end keeps API keys apart from Authorization fields, which have none, in the cache.
     const credentials = `\n${key}`;
     const result =
@@ -118,6 +119,12 @@ export class Authenticator {
       ? this.#tokens.callerByToken(token, credentials, hasLongBody(headers))
       : unknownToken;
   }
+}
+
+/** The credentials without the word before them, such as the "Token" of Django REST. */
+function withoutScheme(credentials: string, scheme: string): string {
+  const [word = "", ...rest] = credentials.split(/ +/);
+  return word.toLowerCase() === scheme.toLowerCase() ? rest.join(" ") : credentials;
 }
 
 /** Whether a request has a token in a field in which the operation takes one. */

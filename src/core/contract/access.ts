@@ -6,6 +6,8 @@ export interface Access {
   readonly bearer: boolean;
   /** The header field of an API key, which may hold the same tokens; undefined for none. */
   readonly keyHeader: string | undefined;
+  /** The word before an API key in the field Authorization, such as "Token"; undefined for none. */
+  readonly scheme?: string | undefined;
   /** Whether a request without a token is served. */
   readonly isOpen: boolean;
 }
@@ -19,7 +21,9 @@ export const bearerAccess: Access = { bearer: true, keyHeader: undefined, isOpen
 export function tokenField({
   bearer,
   keyHeader,
+  scheme,
 }: Access): readonly [name: string, prefix: string] | undefined {
+  if (scheme !== undefined) return ["Authorization", `${scheme} `];
   if (bearer) return ["Authorization", "Bearer "];
   return keyHeader === undefined ? undefined : [keyHeader, ""];
 }

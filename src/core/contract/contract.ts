@@ -21,6 +21,8 @@ export interface Field {
   readonly type: FieldType;
   readonly isRequired: boolean;
   readonly example: FieldValue;
+  /** The value of a body without it, where a response requires it and the contract has a default. */
+  readonly default: FieldValue | undefined;
   /** The value for plants that were stored before a required field was added. */
   readonly fill: FieldValue | undefined;
   /** The schema of the property, which documents show. Its numbers are exact. */
@@ -52,15 +54,41 @@ export interface ServedOperation {
   readonly errors: ErrorFormat;
   /** Whether it describes a 404 of a resource that is not there. */
   readonly describesMissing: boolean;
+  /** The header fields without which a request is rejected; undefined for none. */
+  readonly headers: readonly RequiredHeader[] | undefined;
 }
 
-/** The members that a resource has in a response: the id, fields in their order, and a time. */
+export interface RequiredHeader {
+  readonly name: string;
+  /** Accepts the values of the field, as text or as the JSON that it is. */
+  readonly check: SchemaCheck;
+}
+
+/** The members that a resource has in a response: the id, fields in their order, and others. */
 export interface Representation {
   readonly hasId: boolean;
   /** Whether it has the field, for each field of the contract. */
   readonly fields: readonly boolean[];
+  /** The JSON of a field without a value, where the response requires it; undefined if it has none. */
+  readonly absent: readonly (string | undefined)[] | undefined;
+  /** Whether it has none of the following. */
+  readonly isBare: boolean;
   /** The member that is the time of creation (RFC 3339); undefined for none. */
   readonly createdName: string | undefined;
+  /** The member that is the time of the last change. */
+  readonly updatedName: string | undefined;
+  /** The member that is the URL of the resource. */
+  readonly urlName: string | undefined;
+  /** Members that are the same for all, as JSON. */
+  readonly constants: readonly string[];
+  /** The JSON before and after it, where the resource is a member of the response. */
+  readonly wrapper: readonly [before: string, after: string] | undefined;
+}
+
+/** The deletion of one resource. */
+export interface DeleteOperation extends ServedOperation {
+  /** The JSON of its success, where that is not the resource; undefined if it has no body. */
+  readonly content: string | undefined;
 }
 
 /** An operation that changes one resource: a replacement, or a merge patch. */
@@ -78,6 +106,8 @@ export interface EditBody {
   readonly name: string;
   /** The names of the fields that it may have. */
   readonly members: readonly string[];
+  /** The member that has them, as in the body of a create. */
+  readonly wrapper: string | undefined;
   /** Members that are not taken from it. */
   readonly ignored: readonly string[];
   /** Its schema. */
@@ -92,27 +122,66 @@ export interface OtherOperation {
 
 /** How a list is asked for and written. */
 export interface ListShape {
-  /** The members of the list and what they hold; undefined where the list is an array. */
-  readonly members: readonly (readonly [name: string, holds: ListPart])[] | undefined;
+  /** The members of the list; undefined where the list is an array. */
+  readonly members: ListMembers | undefined;
   /**
    * How a client asks for the next page: by the last id, by the number of plants before it, or by
    * its number; and the parameter of the query that says so.
    */
   readonly paging: "after" | "offset" | "page";
   readonly pagingName: string;
+  /** Whether a request without it is rejected. */
+  readonly isPagingRequired: boolean;
   /** The number of the first page: 1, or 0 if the contract allows it. */
   readonly firstPage: number;
   readonly limit: {
     /** The parameter of the query. */
     readonly name: string;
+    readonly isDescribed: boolean;
+    readonly isRequired: boolean;
     readonly minimum: number;
     readonly maximum: number;
     readonly default: number;
   };
+  /**
+   * The parameters of the query that choose resources by the value of a field, given by its index;
+   * a resource without a value has the fallback.
+   */
+  readonly filters: readonly {
+    readonly name: string;
+    readonly field: number;
+    readonly fallback: FieldValue | undefined;
+  }[];
+  /** The parameters of another paging: a request that has one is not served. */
+  readonly refused: readonly string[];
 }
 
-/** The content of a member of a list: "total" is the number of all plants. */
-export type ListPart = "plants" | "limit" | "offset" | "page" | "total" | "hasMore";
+export type ListMembers = readonly ListMember[];
+
+/** A member of a list. One that is optional is left out where what it holds is null. */
+export type ListMember = readonly [name: string, holds: ListContent, isOptional: boolean];
+
+export type ListContent = ListPart | { readonly members: ListMembers } | { readonly json: string };
+
+/**
+ * The content of a member of a list: "total" is the number of all plants, "onPage" that of the page,
+ * "from" and "to" are the numbers of its first and last one, and "nextCursor" is what the parameter of
+ * the paging takes next.
+ */
+export type ListPart =
+  | ("plants" | "limit" | "offset" | "page" | "total" | "pages" | "onPage" | "from" | "to")
+  | ("hasMore" | "hasPrevious" | "isFirst" | "isLast" | "isEmpty")
+  | ("nextCursor" | "nextUrl" | "previousUrl" | "firstUrl" | "lastUrl" | "url");
+
+/** The names that lead to the plants of a list; none where it is an array. */
+export function plantsPath(members: ListMembers | undefined): string[] {
+  for (const [name, holds] of members ?? []) {
+    if (holds === "plants") return [name];
+    const below = typeof holds === "object" && "members" in holds ? plantsPath(holds.members) : [];
+    if (below.length > 0) return [name, ...below];
+  }
+  return [];
+}
 
 export type OperationName = keyof Contract["operations"];
 
@@ -149,6 +218,10 @@ export interface Contract {
   readonly allowsOthers: boolean;
   /** Whether a create without the header field Idempotency-Key is rejected. */
   readonly requiresKey: boolean;
+  /** The only member of a body, where that holds the resource; undefined if the body is the resource. */
+  readonly wrapper: string | undefined;
+  /** Whether a response says when a resource was changed, so that the store keeps it. */
+  readonly keepsChangeTime: boolean;
   /** The properties that a body may have and that are not taken from it: they are readOnly. */
   readonly ignored: readonly string[];
   /** The text that lists show first: the first required one. */
@@ -161,7 +234,7 @@ export interface Contract {
     readonly get?: ServedOperation;
     readonly replace?: EditOperation;
     readonly change?: EditOperation;
-    readonly delete?: ServedOperation;
+    readonly delete?: DeleteOperation;
   };
   readonly list: ListShape;
   readonly others: readonly OtherOperation[];
@@ -181,6 +254,8 @@ export interface ContractSource {
   readonly text: string;
   /** The same in JSON, if the text is YAML: reading that takes 50 ms less. */
   readonly json?: string | undefined;
+  /** Whether responses may have values that are made up, where nothing stored fits. */
+  readonly fills?: boolean | undefined;
   /** The path of the collection, if the description has several. */
   readonly collection?: string | undefined;
 }
@@ -191,6 +266,15 @@ export interface OpenApiDocument {
   readonly info: { readonly title: string; readonly version: string };
   readonly paths?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly [member: string]: unknown;
+}
+
+/** Whether an operation requires the condition If-Match. */
+export function requiresMatch({ operations }: Contract): boolean {
+  return Object.values(operations).some(({ headers }) => headers?.some(({ name }) => isMatch(name)));
+}
+
+export function isMatch(header: string): boolean {
+  return header.toLowerCase() === "if-match";
 }
 
 /** The operations that serve requests without a token. */
@@ -238,8 +322,18 @@ export const ownListShape: ListShape = {
   members: undefined,
   paging: "after",
   pagingName: "after",
+  isPagingRequired: false,
   firstPage: 1,
-  limit: { name: "limit", minimum: 1, maximum: pagePlantsMax, default: 100 },
+  limit: {
+    name: "limit",
+    isDescribed: false,
+    isRequired: false,
+    minimum: 1,
+    maximum: pagePlantsMax,
+    default: 100,
+  },
+  filters: [],
+  refused: [],
 };
 
 /** What a resource is in a response that is not described: everything that may be shown. */
@@ -247,7 +341,13 @@ export function wholeOf({ fields }: Pick<Contract, "fields">): Representation {
   return {
     hasId: true,
     fields: fields.map(({ schema }) => schema.writeOnly !== true),
+    isBare: true,
+    absent: undefined,
     createdName: undefined,
+    updatedName: undefined,
+    urlName: undefined,
+    constants: [],
+    wrapper: undefined,
   };
 }
 

@@ -5,10 +5,16 @@ import { type ApiError, type ErrorCode, errorRegistry, statusOf } from "./errors
 import type { Json } from "./json/json-values.ts";
 
 /** The content of a member of an error. `place` is where the error is: the body. */
-export type ErrorPart = "code" | "codeText" | "message" | "status" | "title" | "type" | "place";
+export type ErrorPart =
+  | ("code" | "codeText" | "message" | "status" | "statusText" | "title" | "type")
+  | "place";
 
-/** A member's content: a part, null, or other members or a part in an object or an array. */
-export type ErrorContent = ErrorPart | { readonly members: ErrorMembers } | { readonly items: ErrorContent };
+/** A member's content: a part, or other members or a part in an object or an array, or always the same. */
+export type ErrorContent =
+  | ErrorPart
+  | { readonly members: ErrorMembers }
+  | { readonly items: ErrorContent }
+  | { readonly constant: unknown };
 
 /** The members of an object in their order, with what they hold. */
 export type ErrorMembers = readonly (readonly [name: string, holds: ErrorContent])[];
@@ -69,6 +75,7 @@ export function errorMembers(
     codeText: String(code),
     message,
     status,
+    statusText: String(status),
     title,
     // It identifies the problem (RFC 9457, section 3.1.1), and leads to no page.
     type: `urn:plantstore:error:${code}`,
@@ -76,6 +83,7 @@ export function errorMembers(
   };
   const contentOf = (holds: ErrorContent): unknown => {
     if (typeof holds === "string") return parts[holds];
+    if ("constant" in holds) return holds.constant;
     return "items" in holds ? [contentOf(holds.items)] : objectOf(holds.members);
   };
   const objectOf = (all: ErrorMembers) =>
@@ -103,6 +111,7 @@ export function partsOf({ members }: Pick<ErrorShape, "members">): [path: string
       path.push("0");
     }
     if (typeof content === "string") return [[path, content] as [string[], ErrorPart]];
+    if ("constant" in content) return [];
     return partsOf(content).map(([below, part]): [string[], ErrorPart] => [[...path, ...below], part]);
   });
 }

@@ -22,6 +22,7 @@ export const errorRegistry = {
     error: 41500,
     meaning: "The Content-Type is missing or not application/json, or the body has a Content-Encoding",
   },
+  preconditionRequired: { error: 42800, meaning: "If-Match is missing, which the operation requires" },
   tooManyRequests: { error: 42900, meaning: "Over the rate limit" },
   internalError: { error: 50000, meaning: "Internal error; the details are in the server's log" },
   notImplemented: { error: 50100, meaning: "The contract describes the operation, but it is not served" },

@@ -5,8 +5,13 @@ import type { FieldType } from "./values/stored-types.ts";
 
 export type PlantId = bigint | string;
 
-/** How a server writes an id that it chooses. All but "int64" are texts, of 16 bytes. */
-export type IdFormat = "int64" | keyof typeof encodings;
+/**
+ * How a server writes an id that it chooses: as an integer of so many bits, or a text of 16 bytes.
+ * Other texts are a prefix, and the first digits of base 32, in one of the cases: "ses_:26:lower".
+ */
+export type IdFormat = IntegerFormat | TextFormat;
+type IntegerFormat = `int${number}`;
+type TextFormat = keyof typeof encodings | `${string}:${number}:${"upper" | "lower"}`;
 
 const encodings = {
   /** RFC 9562: version 7 begins with a time, and version 8 may be a hash. */
@@ -31,19 +36,55 @@ const encodings = {
 export const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /** A text of 16 bytes, of which the first six may be a time. */
-export function encodeId(format: Exclude<IdFormat, "int64">, bytes: Buffer, version: 7 | 8): string {
-  return encodings[format](bytes, version);
+export function encodeId(format: TextFormat, bytes: Buffer, version: 7 | 8): string {
+  if (Object.hasOwn(encodings, format)) return encodings[format as keyof typeof encodings](bytes, version);
+  const [, prefix = "", length, letters] = /^(.*):(\d+):(.*)$/.exec(format) ?? [];
+  // The first digit has but 3 bits.
+  const digits = encodings.base32(bytes).slice(26 - Math.max(Number(length), 25), Number(length) + 1);
+  return prefix + (letters === "lower" ? digits.toLowerCase() : digits);
 }
 
-/** The format of ids that a type accepts; undefined if it accepts none of these. */
-export function idFormatOf({ kind, parse }: FieldType<PlantId>): IdFormat | undefined {
+/** The bits of an integer that the server chooses; undefined for a text. */
+export function integerBits(format: IdFormat): number | undefined {
+  const [, bits] = /^int(\d+)$/.exec(format) ?? [];
+  return bits === undefined ? undefined : Number(bits);
+}
+
+/** Whether ids are texts. */
+export function isTextFormat(format: IdFormat): format is TextFormat {
+  return integerBits(format) === undefined;
+}
+
+/** The sizes of integers: those of a double, of an int32, and of what is shorter. */
+const bitsOfIntegers = [53, 31, 24, 20, 16, 15, 13, 10, 8, 7];
+
+/** The digits of texts with less room than the usual ones: a time and a counter need so many. */
+const shorterDigits = [26, 24, 22, 21, 20, 18, 16, 15, 14, 12];
+
+/**
+ * The format of ids that a type accepts; undefined if it accepts none of these.
+ *
+ * @param pattern of the type, which may begin with the characters of a prefix.
+ */
+export function idFormatOf(
+  { kind, parse }: FieldType<PlantId>,
+  { pattern, type }: Readonly<Record<string, unknown>> = {},
+): IdFormat | undefined {
   if (kind === "integer") {
-    const samples = ["1", "9007199254740993", "9223372036854775806", "9223372036854775807"];
-    return samples.every((sample) => parse(sample) !== undefined) ? "int64" : undefined;
+    const takes = (numbers: readonly bigint[]) => numbers.every((each) => parse(String(each)) !== undefined);
+    // A client that describes a number has doubles.
+    if (type !== "number" && takes([1n, 2n ** 53n + 1n, 2n ** 63n - 2n, 2n ** 63n - 1n])) return "int64";
+    const bits = bitsOfIntegers.find((each) => takes([1n, 2n ** BigInt(each) - 1n]));
+    return bits === undefined ? undefined : `int${bits}`;
   }
   const samples = [0x00, 0x5a, 0xff].map((byte) => Buffer.alloc(16, byte));
+  const prefix = /^\^([\w-]+)(?![*?+{\w-])/.exec(String(pattern ?? ""))?.[1] ?? "";
+  const shorter = shorterDigits.flatMap((length): TextFormat[] => [
+    `${prefix}:${length}:upper`,
+    `${prefix}:${length}:lower`,
+  ]);
   // The first that fits: a text without a pattern has 26 digits.
-  return (["base32", "uuid", "hex"] as const).find((format) =>
+  return ([...(["base32", "uuid", "hex"] as const), ...shorter] as TextFormat[]).find((format) =>
     samples.every((bytes) =>
       ([7, 8] as const).every((version) => {
         const id = encodeId(format, bytes, version);
@@ -56,7 +97,7 @@ export function idFormatOf({ kind, parse }: FieldType<PlantId>): IdFormat | unde
 
 /** The id of a number, of at most 48 bits in a text: for examples, and for tests of a server. */
 export function numberedId(format: IdFormat, number: bigint): PlantId {
-  if (format === "int64") return number;
+  if (!isTextFormat(format)) return number;
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(Number(number), 0, 6);
   return encodeId(format, bytes, 8);

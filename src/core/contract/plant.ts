@@ -44,21 +44,53 @@ export function toColumns({ fields }: Pick<Contract, "fields">, values: Values):
   return columns;
 }
 
-/**
- * A resource in the body of a response.
- *
- * @param createdAt milliseconds since the epoch, where the response has it.
- */
+/** What a response says of a resource besides its values; times are milliseconds since the epoch. */
+export interface ResponseDetails {
+  readonly createdAt?: bigint | number | undefined;
+  /** Null or undefined if it was never changed. */
+  readonly changedAt?: bigint | number | null | undefined;
+  readonly url?: string;
+}
+
+/** A resource in the body of a response. */
 export function responseJson(
   contract: Contract,
-  { hasId, fields, createdName }: Representation,
+  response: Representation,
   plant: Plant,
-  createdAt?: bigint | number,
+  details?: ResponseDetails,
 ): string {
-  const json = toJson(contract, plant, hasId, fields);
-  if (createdName === undefined || createdAt === undefined) return json;
-  const member = `${JSON.stringify(createdName)}:"${new Date(Number(createdAt)).toISOString()}"`;
-  return json === "{}" ? `{${member}}` : `${json.slice(0, -1)},${member}}`;
+  const { hasId, fields, absent, isBare } = response;
+  const json = toJson(contract, plant, hasId, fields, absent);
+  return isBare ? json : withDetails(json, response, details);
+}
+
+function withDetails(
+  json: string,
+  { createdName, updatedName, urlName, constants, wrapper }: Representation,
+  { createdAt, changedAt, url }: ResponseDetails = {},
+): string {
+  const members = [...constants];
+  const add = (name: string | undefined, value: string | undefined) => {
+    if (name !== undefined && value !== undefined)
+      members.push(`${JSON.stringify(name)}:${JSON.stringify(value)}`);
+  };
+  add(createdName, timeText(createdAt));
+  add(updatedName, timeText(changedAt ?? createdAt));
+  add(urlName, url);
+  const separator = json === "{}" ? "" : ",";
+  const whole = members.length === 0 ? json : `${json.slice(0, -1)}${separator}${members.join(",")}}`;
+  return wrapper === undefined ? whole : wrapper[0] + whole + wrapper[1];
+}
+
+function timeText(milliseconds: bigint | number | undefined): string | undefined {
+  return milliseconds === undefined ? undefined : new Date(Number(milliseconds)).toISOString();
+}
+
+/** The URL of a resource below that of its collection, or of a page of that. */
+export function itemUrl({ path, itemPath }: Contract, collectionUrl: string, id: PlantId): string {
+  const { origin, pathname } = new URL(collectionUrl, "http://localhost");
+  const below = itemPath.slice(path.replace(/\/$/, "").length);
+  return origin + pathname.replace(/\/$/, "") + below.replace("{id}", encodeURIComponent(String(id)));
 }
 
 /** A plant with all its fields as one line of JSON. An engine that reads an int64 as text may pass it. */
@@ -66,27 +98,35 @@ export function plantJson(contract: Contract, plant: Plant): string {
   return toJson(contract, plant, true);
 }
 
-/** @param shown whether the JSON has the field, for each field; all by default. */
+/**
+ * @param shown whether the JSON has the field, for each field; all by default.
+ * @param absent the JSON of fields without a value.
+ */
 function toJson(
   { fields, id: { name: idName, type: idType } }: Contract,
   { id, values }: Plant,
   hasId: boolean,
   shown?: readonly boolean[],
+  absent?: Representation["absent"],
 ): string {
   let json = hasId ? `{${JSON.stringify(idName)}:${idType.toJson(id)}` : "{";
   for (let index = 0; index < fields.length; index++) {
     const value = values[index];
-    if (value === undefined || shown?.[index] === false) continue;
+    if (shown?.[index] === false || (value === undefined && absent?.[index] === undefined)) continue;
     const { jsonName, type } = fields[index] as Field;
     if (json.length > 1) json += ",";
-    json += jsonName + type.toJson(value);
+    json += jsonName + (value === undefined ? absent?.[index] : type.toJson(value));
   }
   return `${json}}`;
 }
 
 /** The body of a create: without an id that the server chooses. */
 export function bodyJson(contract: Contract, plant: Plant): string {
-  return toJson(contract, plant, contract.id.isRequired);
+  return wrapped(contract, toJson(contract, plant, contract.id.isRequired));
+}
+
+function wrapped({ wrapper }: Contract, json: string): string {
+  return wrapper === undefined ? json : `{${JSON.stringify(wrapper)}:${json}}`;
 }
 
 /**
@@ -102,7 +142,7 @@ export function sampleBody(contract: Contract, number: bigint): string {
     return `${jsonName} ${type.toJson(value as FieldValue)}`;
   });
   const chosen = contract.id.isRequired ? [`${JSON.stringify(contract.id.name)}: ${type.toJson(id)}`] : [];
-  return `{${[...chosen, ...members].join(", ")}}`;
+  return wrapped(contract, `{${[...chosen, ...members].join(", ")}}`);
 }
 
 /**
@@ -134,6 +174,31 @@ export type PlantSchema = Pick<Contract, "fields" | "id" | "body" | "allowsOther
 export function parsePlant(contract: PlantSchema, body: Uint8Array, newId?: () => PlantId): Plant | ApiError {
   const text = decodeUtf8(body);
   return text === undefined ? invalidUtf8(body) : parsePlantJson(contract, text, newId);
+}
+
+/** Parses the body of a create, which may have the resource in a member. */
+export function parseCreate(contract: Contract, body: Uint8Array, newId?: () => PlantId): Plant | ApiError {
+  if (contract.wrapper === undefined) return parsePlant(contract, body, newId);
+  const text = unwrapBody(contract, contract.words.body, body);
+  return text instanceof ApiError ? text : parsePlantJson(contract, text, newId);
+}
+
+/** The text of the resource in a body that may have it in a member. */
+export function unwrapBody(
+  { wrapper }: Pick<Contract, "wrapper">,
+  name: string,
+  body: Uint8Array,
+): string | ApiError {
+  const text = decodeUtf8(body);
+  if (text === undefined) return invalidUtf8(body);
+  if (wrapper === undefined) return text;
+  const found = scanJson(text, [wrapper]);
+  if ("error" in found) return invalidJson(found.error);
+  const resource = found.members.get(wrapper);
+  const reason = `it must have a member ${JSON.stringify(wrapper)} with the resource`;
+  return resource?.startsWith("{")
+    ? resource
+    : new ApiError("invalidPlant", `The body is not ${withArticle(name)}: ${reason}.`);
 }
 
 /** Like parsePlant, for a body that is a string without a byte order mark. */
@@ -226,7 +291,7 @@ function validate(
     // Every object inherits members such as "constructor".
     const value = Object.hasOwn(members, name) ? members[name] : undefined;
     if (value === undefined) {
-      values.push(undefined);
+      values.push(field.default);
       if (field.isRequired) errors.push(missing(field));
       continue;
     }

@@ -28,7 +28,11 @@ export function sentContract({
   const { openapi, info } = document;
   const indexOf = (field: Field | undefined) => (field === undefined ? -1 : fields.indexOf(field));
   return {
-    contract: { ...contract, document: { openapi, info }, operations: { create: operations.create } },
+    contract: {
+      ...contract,
+      document: { openapi, info },
+      operations: { create: { ...operations.create, headers: undefined } },
+    },
     id: { ...idWithoutType, kind: type.kind },
     fields: fields.map(({ type, ...field }) => ({ ...field, kind: type.kind })),
     title: indexOf(titleField),

@@ -39,7 +39,7 @@ export function checkMediaType(headers: Headers, types: readonly string[] = json
     return unsupportedMediaType(`The Content-Type ${several ?? `is ${contentType}; send`} ${wanted}.`);
   }
   const charset = mediaType.params.get("charset");
-  if (charset !== null && charset.toLowerCase() !== "utf-8") {
+  if (charset !== null && !/^utf-?8$/i.test(charset)) {
     return unsupportedMediaType(`The Content-Type has charset ${charset}; send ${wanted}, which is UTF-8.`);
   }
   return undefined;

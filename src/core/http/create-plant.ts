@@ -3,13 +3,17 @@
 import type { Caller } from "../auth/caller.ts";
 import type { Contract } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
-import { parsePlant, sampleBody } from "../contract/plant.ts";
+import { parseCreate, sampleBody } from "../contract/plant.ts";
 import type { IdFormat, PlantId } from "../contract/plant-id.ts";
 import { checkMediaType } from "./body-reader.ts";
 import { overloaded } from "./create-errors.ts";
 import type { Exchange } from "./exchange.ts";
 import { idempotencyKey, idOfKey } from "./new-ids.ts";
 import type { Operation, OperationServices } from "./operation.ts";
+import { checkHeaders } from "./required-headers.ts";
+
+/** The ids that a create tries. */
+const takenIdsMax = 100;
 
 /** The row of the create in the table of operations. */
 export function createOperation(contract: Contract): Operation {
@@ -49,13 +53,17 @@ async function createPlant(
     const unsupported = checkMediaType(headers);
     if (unsupported !== undefined) return exchange.reject(unsupported);
 
+    const { headers: required } = contract.operations.create;
+    const unfit = required && checkHeaders(headers, required);
+    if (unfit !== undefined) return exchange.reject(unfit);
+
     const chooseId = contract.id.isRequired ? undefined : idChooser(exchange, caller, contract, newId);
     if (chooseId instanceof ApiError) return exchange.reject(chooseId);
 
     try {
       const body = await bodyReader.start(exchange.request, exchange);
       if (exchange.isSettled) return;
-      const plant = body instanceof ApiError ? body : parsePlant(contract, body, chooseId);
+      const plant = body instanceof ApiError ? body : parseCreate(contract, body, chooseId);
       if (plant instanceof ApiError) return exchange.reject(plant);
       exchange.plant = plant;
       if (caller.creator === undefined) {
@@ -71,11 +79,15 @@ async function createPlant(
       bodyReader.end(exchange);
     }
 
-    if (exchange.idSource === "server")
+    if (exchange.idSource === "server") {
+      let retries = 0;
       exchange.onTakenId = () => {
+        // Of short ids, all may be taken.
+        if (++retries === takenIdsMax) exchange.onTakenId = undefined;
         exchange.plant = { id: newId(), values: exchange.plant.values };
         groupCommit.create(exchange);
       };
+    }
     groupCommit.create(exchange);
   } catch (error) {
     exchange.fail(error);

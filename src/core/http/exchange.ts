@@ -34,9 +34,10 @@ export interface RequestRoute {
 export interface ExchangeDependencies {
   readonly contract: Contract;
   /**
-   * The path before an id, where the success of a create has a Location: RFC 9110, section 15.3.2.
+   * The path before an id and after it, where the success of a create has a Location: RFC 9110,
+   * section 15.3.2.
    */
-  readonly itemPath: string | undefined;
+  readonly itemPath: readonly string[] | undefined;
   /**
    * Reads when a plant was created, and rejects if it cannot; undefined where the success of a
    * create does not say it.
@@ -187,12 +188,12 @@ export class Exchange implements PendingCreate, BodyOwner {
     const { contract, itemPath } = this.#shared;
     const { create, replace, change } = contract.operations;
     this.#complete(create.status, outcome, undefined);
-    const response = plantResponse(contract, this.plant, this.requestId, createdAt);
+    const response = plantResponse(contract, this.plant, this.requestId, createdAt, this.request);
     // An equal plant may be stored in other words, such as 19.9 for 19.90.
     if ((replace ?? change) !== undefined && outcome === "created")
       response.headers.set("ETag", entityTag(contract, this.plant, createdAt));
     if (itemPath !== undefined)
-      response.headers.set("Location", itemPath + encodeURIComponent(String(this.plant.id)));
+      response.headers.set("Location", itemPath.join(encodeURIComponent(String(this.plant.id))));
     this.#send(response);
   }
 

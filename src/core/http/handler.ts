@@ -76,10 +76,10 @@ export function pathOf(url: string): string {
 }
 
 /** Undefined if the success is no 201, or no operation returns what was created. */
-function itemPathOf({ contract, operations, basePath }: HandlerDependencies): string | undefined {
+function itemPathOf({ contract, operations, basePath }: HandlerDependencies): string[] | undefined {
   const isOffered = operations.some(
-    ({ method, path, advice }) =>
-      method === "GET" && advice !== undefined && /^\{[^{}]+\}$/.test(path.replace(`${contract.path}/`, "")),
+    ({ method, path, advice }) => method === "GET" && advice !== undefined && path === contract.itemPath,
   );
-  return contract.operations.create.status === 201 && isOffered ? `${basePath}${contract.path}/` : undefined;
+  const isCreated = contract.operations.create.status === 201;
+  return isCreated && isOffered ? `${basePath}${contract.itemPath}`.split("{id}") : undefined;
 }

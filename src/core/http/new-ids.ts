@@ -3,7 +3,7 @@
 
 import type { Caller } from "../auth/caller.ts";
 import { ApiError } from "../contract/errors.ts";
-import { encodeId, type IdFormat, type PlantId } from "../contract/plant-id.ts";
+import { encodeId, type IdFormat, integerBits, isTextFormat, type PlantId } from "../contract/plant-id.ts";
 
 /** Milliseconds take the other 41 of 63 bits: until the year 2094. */
 const processBits = 16n;
@@ -16,7 +16,8 @@ const textCounterBits = 12n;
 /**
  * Makes ids that are ordered by time, of milliseconds and a counter. A positive int64 has those
  * since 2025 and a number of this process: two processes have the same number once in 65,536 times,
- * and then the store finds a taken id. A text has those since 1970, as a UUIDv7 has, and random
+ * and then the store finds a taken id. An integer of 53 bits has no such number, and a shorter one,
+ * which has no room for a time, is random. A text has those since 1970, as a UUIDv7 has, and random
  * bits.
  *
  * @param wallNow milliseconds of the epoch.
@@ -24,7 +25,16 @@ const textCounterBits = 12n;
  */
 export function idMaker(format: IdFormat, wallNow: () => number, process: number): () => PlantId {
   const processPart = BigInt(process) << counterBits;
-  if (format === "int64") {
+  const bits = integerBits(format);
+  if (bits !== undefined && bits < 53) return () => randomInteger(bits);
+  if (bits === 53) {
+    const next = ticks(() => wallNow() - epoch, textCounterBits);
+    return () => {
+      const { ms, counter } = next();
+      return (BigInt(ms) << textCounterBits) | counter;
+    };
+  }
+  if (!isTextFormat(format)) {
     const next = ticks(() => wallNow() - epoch, counterBits);
     return () => {
       const { ms, counter } = next();
@@ -39,6 +49,12 @@ export function idMaker(format: IdFormat, wallNow: () => number, process: number
     bytes.writeUInt16BE(Number(counter), 6);
     return encodeId(format, bytes, 7);
   };
+}
+
+/** A random integer from 1 that has at most so many bits. */
+function randomInteger(bits: number): bigint {
+  const random = crypto.getRandomValues(new BigUint64Array(1))[0] ?? 0n;
+  return BigInt.asUintN(bits, random) || 1n;
 }
 
 /**
@@ -85,6 +101,6 @@ export function idOfKey(
 ): PlantId {
   const hashed = JSON.stringify([collection, issuer ?? null, name, key]);
   const digest = new Bun.CryptoHasher("sha256").update(hashed).digest();
-  if (format !== "int64") return encodeId(format, digest.subarray(0, 16), 8);
-  return BigInt.asUintN(63, digest.readBigUInt64BE()) || 1n;
+  if (isTextFormat(format)) return encodeId(format, digest.subarray(0, 16), 8);
+  return BigInt.asUintN(Math.min(integerBits(format) ?? 63, 63), digest.readBigUInt64BE()) || 1n;
 }

@@ -3,7 +3,7 @@
 import type { Contract, Plant } from "../contract/contract.ts";
 import { apiErrorMembers, type ErrorFormat, formOf } from "../contract/error-format.ts";
 import type { ApiError, ErrorCode } from "../contract/errors.ts";
-import { responseJson } from "../contract/plant.ts";
+import { itemUrl, responseJson } from "../contract/plant.ts";
 
 /** Every Response copies these fields, which takes less time than to make them anew. */
 const plantHeaders = new Headers({ "Content-Type": "application/json" });
@@ -18,12 +18,14 @@ const emptyHeaders = new Headers();
  * without explicit freshness (RFC 9110, section 9.3.3).
  *
  * @param createdAt milliseconds since the epoch, where the contract has a property for it.
+ * @param request the request, whose URL that of the plant follows from.
  */
 export function plantResponse(
   contract: Contract,
   plant: Plant,
   requestId: string,
-  createdAt?: bigint | number,
+  createdAt: bigint | number | undefined,
+  request: Request,
 ): Response {
   const { status, response } = contract.operations.create;
   if (response === undefined) {
@@ -31,7 +33,9 @@ export function plantResponse(
     return new Response(null, { status, headers: emptyHeaders });
   }
   plantHeaders.set("X-Request-Id", requestId);
-  return new Response(responseJson(contract, response, plant, createdAt), plantResponseInits[status]);
+  const url = response.urlName === undefined ? "" : itemUrl(contract, request.url, plant.id);
+  const init = plantResponseInits[status] ?? { status, headers: plantHeaders };
+  return new Response(responseJson(contract, response, plant, { createdAt, url }), init);
 }
 
 /**

@@ -3,6 +3,7 @@
 import type { Contract, Field, PlantColumns, Values } from "../contract/contract.ts";
 import { plantJson, toColumns, toValues } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
+import { changeTimeColumn } from "./schema.ts";
 import type { SqlStatement, SqlValue } from "./sql-connection.ts";
 import type { SqlWork } from "./sql-work.ts";
 
@@ -84,7 +85,7 @@ export function* editWork(
   );
   const edited: (EditedRow | undefined)[] = [];
   for (const [index, edit] of inOrder)
-    edited[index] = (yield writeStatement(contract, edit, collation))[0] as EditedRow | undefined;
+    edited[index] = (yield writeStatement(contract, edit, editedAt, collation))[0] as EditedRow | undefined;
   for (const [index, { id, expected, replacement }] of edits.entries()) {
     const row = edited[index];
     if (row === undefined) continue;
@@ -104,6 +105,7 @@ export function* editWork(
 function writeStatement(
   contract: Contract,
   { id, expected, replacement, creation }: PlantEdit,
+  editedAt: number,
   collation: string,
 ): SqlStatement {
   const { fields } = contract;
@@ -127,6 +129,7 @@ function writeStatement(
   const where = `WHERE ${[...conditions, `id = ${parameter(id)}`].join(" AND ")} ${returning}`;
   if (replacement === undefined) return { sql: `DELETE FROM plants ${where}`, parameters };
   const assignments = values.map((value, index) => `${columns[index]} = ${value}`);
+  if (contract.keepsChangeTime) assignments.push(`${changeTimeColumn} = ${editedAt}`);
   return { sql: `UPDATE plants SET ${assignments.join(", ")} ${where}`, parameters };
 }
 

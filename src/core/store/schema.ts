@@ -94,7 +94,8 @@ export function isUpToDate({ version, source, columns }: FoundStore, contract: C
   return (
     version === newestVersion &&
     isSameSource(source, contract.source) &&
-    contract.fields.every(({ columnName }) => columns.has(columnName))
+    contract.fields.every(({ columnName }) => columns.has(columnName)) &&
+    (!contract.keepsChangeTime || columns.has(changeTimeColumn))
   );
 }
 
@@ -106,6 +107,9 @@ export function notUpToDate(store: string, wanted?: ContractSource): OperatorErr
       : `${store} has another contract; run "plantstore migrate" with this --contract first`,
   );
 }
+
+/** When a plant was last edited, in stores whose contract returns it; null for one that never was. */
+export const changeTimeColumn = "changed_at";
 
 /** The statements that bring the tables of a version to the newest one. */
 export function migrationStatements(version: number, contract: Contract, engine: Engine): string[] {
@@ -122,8 +126,9 @@ function idColumnType({ id: { type } }: Contract, engine: Engine): string {
 }
 
 /** The columns of all fields for CREATE TABLE. NOT NULL is left to validation. */
-function columnDefinitions({ fields }: Contract, engine: Engine): string {
-  return fields.map((field) => definition(field, engine)).join(", ");
+function columnDefinitions({ fields, keepsChangeTime }: Contract, engine: Engine): string {
+  const own = fields.map((field) => definition(field, engine));
+  return [...own, ...(keepsChangeTime ? [changeTimeDefinition(engine)] : [])].join(", ");
 }
 
 /** A query that finds no row in a store that can have a field, and the error if it finds one. */
@@ -167,11 +172,13 @@ export function fieldChecks(
  * @param columns the types of the table's columns by their names.
  */
 export function columnStatements(
-  { fields }: Contract,
+  { fields, keepsChangeTime }: Contract,
   engine: Engine,
   columns: ReadonlyMap<string, string>,
 ): string[] {
-  return fields.flatMap((field) => {
+  const isNew = keepsChangeTime && !columns.has(changeTimeColumn);
+  const time = isNew ? [`ALTER TABLE plants ADD COLUMN ${changeTimeDefinition(engine)}`] : [];
+  const ofFields = fields.flatMap((field) => {
     const { name, column, columnName, type, isRequired, fill } = field;
     const existing = columns.get(columnName)?.toLowerCase();
     const value = fill === undefined ? undefined : literal(type.toColumn(fill), engine);
@@ -187,6 +194,11 @@ export function columnStatements(
       ? [`UPDATE plants SET ${column} = ${value} WHERE ${column} IS NULL`]
       : [];
   });
+  return [...ofFields, ...time];
+}
+
+function changeTimeDefinition(engine: Engine): string {
+  return `${changeTimeColumn} ${dialects[engine].int8}`;
 }
 
 function definition({ column, type }: Field, engine: Engine): string {

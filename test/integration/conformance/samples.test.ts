@@ -58,10 +58,13 @@ const operationBugs: Readonly<Record<string, Bug>> = {
     (text) => text.replace("Monstera", "Ficus"),
     (_, request) => isItem(request),
   ),
+  "a deletion does nothing": answers(["contract.delete"], 204, ({ start }) => start.startsWith("DELETE ")),
+};
+
+const ignoresLimit = {
   "a list ignores its limit": misreadStart(["contract.list"], (start) =>
     start.replace("limit=1", "limit=50"),
   ),
-  "a deletion does nothing": answers(["contract.delete"], 204, ({ start }) => start.startsWith("DELETE ")),
 };
 
 /** Bugs of a server whose resources can be replaced. */
@@ -82,6 +85,7 @@ const samples: readonly (readonly [file: string, bugs: Readonly<Record<string, B
     {
       ...keyBugs,
       ...operationBugs,
+      ...ignoresLimit,
       "every page is the first": misreadStart(["contract.list"], (start) => start.replace(/&page=\d+/, "")),
       "a list is an array": altersText(
         ["contract.list"],
@@ -126,6 +130,7 @@ const samples: readonly (readonly [file: string, bugs: Readonly<Record<string, B
     {
       ...keyBugs,
       ...operationBugs,
+      ...ignoresLimit,
       ...editBugs,
       "a PUT creates nothing": {
         breaks: ["contract.replace-creates"],

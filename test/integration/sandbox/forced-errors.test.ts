@@ -88,6 +88,7 @@ const faults: Record<ErrorCode, Sent | undefined> = {
   methodNotAllowed: { line: "PUT /plants HTTP/1.1" },
   requestTimeout: { framing: "Content-Length: 100" },
   preconditionFailed: undefined,
+  preconditionRequired: undefined,
   contentTooLarge: { framing: `Content-Length: ${2 ** 20 + 1}`, body: "" },
   unsupportedMediaType: { contentType: "" },
   tooManyRequests: undefined,

@@ -1,19 +1,21 @@
 // The collection of a description that is served: its path, its POST, and the id of its resource.
 
 import type { Contract } from "../contract.ts";
-import { type ObjectSchema, readObjectSchema } from "./body-schema.ts";
+import { type ObjectSchema, readObjectSchema, readOnlyNames } from "./body-schema.ts";
 import type { Checks } from "./checks.ts";
 import {
   type DescribedOperation,
   isItemOf,
   isJson,
   jsonMediaOf,
+  methods,
   operationAt,
   type Success,
   successOf,
 } from "./described-operation.ts";
 import { readId } from "./id.ts";
 import { ContractError, type Place } from "./place.ts";
+import { hasProperties, wrappingMember } from "./representations.ts";
 
 /** The parts of a collection that decide whether it can be served. */
 export interface Collection {
@@ -21,7 +23,12 @@ export interface Collection {
   readonly operation: DescribedOperation;
   /** The JSON of the body. */
   readonly media: Place;
+  /** The schema of the resource in the body. */
   readonly body: ObjectSchema;
+  /** The member of the body that has it; undefined if it is the body. */
+  readonly wrapper: string | undefined;
+  /** The resource in the responses to the create and to the GET of one, as far as they are described. */
+  readonly returned: readonly ObjectSchema[];
   readonly id: Contract["id"];
   readonly success: Success;
 }
@@ -72,13 +79,64 @@ async function readCollection(
   const requestBody = place.at("requestBody");
   const media = jsonMediaOf(requestBody, isJson)?.[1];
   if (media === undefined) throw requestBody.error(`the POST of ${path} has no body of application/json`);
-  const body = readObjectSchema(media.at("schema"));
-  const success = successOf(operation, ["200", "201", "204"]);
-  if (success === undefined) throw place.error("its POST must describe a response 200, 201 or 204");
-  const returned = success.schema && readObjectSchema(success.schema);
-  const named = /\{(.*)\}/.exec(itemPathOf(root, path)?.slice(path.length) ?? "")?.[1];
-  const id = await readId(path, { body, returned, named }, checks);
-  return { path, operation, media, body, id, success };
+  const sent = readObjectSchema(media.at("schema"));
+  const success = successOf(operation, ["200", "201", "202", "204"]);
+  const itemName = itemPathOf(root, path);
+  const item = itemName === undefined ? undefined : root.at("paths", itemName);
+  const named = /\{(.*)\}/.exec(itemName?.slice(path.length) ?? "")?.[1];
+  const got = itemName === undefined || item === undefined ? undefined : getOf(item, itemName);
+  const names = ["id", named].filter((name) => name !== undefined);
+  const { body, wrapper } = unwrapped(sent, success.schema, names);
+  const returned = [success.schema, got?.success]
+    .filter((schema) => schema !== undefined)
+    .map((schema) => resourceIn(schema, names, body));
+  const id = await readId(path, { body, returned, named, parameter: got?.parameter }, checks);
+  return { path, operation, media, body, wrapper, returned, id, success };
+}
+
+/** The schemas of the success and of the id in the path of the GET of one resource. */
+function getOf(item: Place, path: string): { readonly success?: Place; readonly parameter?: Place } {
+  const method = methods.find((each) => item.at(each).value !== undefined);
+  if (method === undefined) return {};
+  const { parameters } = operationAt(item, path, method);
+  const parameter = parameters.find((each) => each.at("in").value === "path");
+  const success =
+    item.at("get").value === undefined ? undefined : successOf(operationAt(item, path, "get"), ["200"]);
+  return {
+    ...(success?.schema !== undefined && hasProperties(success.schema) && { success: success.schema }),
+    ...(parameter?.at("schema").object !== undefined && { parameter: parameter.at("schema") }),
+  };
+}
+
+/** The resource in a body, which may be its only member if the response has the same. */
+function unwrapped(
+  body: ObjectSchema,
+  response: Place | undefined,
+  names: readonly string[],
+): Pick<Collection, "body" | "wrapper"> {
+  const ignored = readOnlyNames(body);
+  const [only, ...others] = [...body.properties].filter(([name]) => !ignored.includes(name));
+  if (only === undefined || others.length > 0 || !hasProperties(only[1].place))
+    return { body, wrapper: undefined };
+  const inner = readObjectSchema(only[1].place);
+  const wrapping =
+    response === undefined || !hasProperties(response)
+      ? "data"
+      : names
+          .map((name) => wrappingMember(readObjectSchema(response), name, inner.properties.keys()))
+          .find((name) => name !== undefined);
+  return wrapping === only[0] ? { body: inner, wrapper: wrapping } : { body, wrapper: undefined };
+}
+
+/** The resource in a response. */
+function resourceIn(response: Place, names: readonly string[], { properties }: ObjectSchema): ObjectSchema {
+  const outer = readObjectSchema(response);
+  for (const name of names) {
+    const member = wrappingMember(outer, name, properties.keys());
+    const inner = member === undefined ? undefined : outer.properties.get(member);
+    if (inner !== undefined) return readObjectSchema(inner.place);
+  }
+  return outer;
 }
 
 /** The path of one resource of a collection, as it is described; undefined if it is not. */

@@ -62,12 +62,38 @@ export interface Success {
   readonly schema: Place | undefined;
 }
 
-/** The first of some statuses that an operation responds with. */
-export function successOf({ place }: DescribedOperation, statuses: readonly string[]): Success | undefined {
+/**
+ * The first of some statuses that an operation responds with, or what is described for all successes,
+ * or for all responses. An operation that describes no success at all has the first status.
+ */
+export function successOf(operation: DescribedOperation, statuses: readonly string[]): Success {
+  const found = describedSuccess(operation, statuses);
+  if (found !== undefined) return found;
+  const { place } = operation;
+  const responses = place.at("responses");
+  const others = responses.members.filter(([status]) => /^[23]\d\d$/.test(status));
+  if (others.length > 0) throw place.error(`it describes no response ${statuses.join(" or ")}`);
+  const general = responses.members.find(([status]) => /^2xx$/i.test(status)) ?? [
+    "default",
+    responses.at("default"),
+  ];
+  const isDescribed = general[1].value !== undefined;
+  if (!isDescribed) place.note(`${titleOf(operation)} describes no success; it is ${statuses[0]}`);
+  const success = successAt(isDescribed ? general[1] : responses, String(statuses[0]));
+  return isDescribed ? success : { ...success, hasContent: operation.method === "get", schema: undefined };
+}
+
+/** The first of some statuses that an operation describes. */
+export function describedSuccess(
+  { place }: DescribedOperation,
+  statuses: readonly string[],
+): Success | undefined {
   const responses = place.at("responses");
   const status = statuses.find((each) => responses.at(each).value !== undefined);
-  if (status === undefined) return undefined;
-  const response = responses.at(status);
+  return status === undefined ? undefined : successAt(responses.at(status), status);
+}
+
+function successAt(response: Place, status: string): Success {
   const schema = jsonMediaOf(response, isJson)?.[1].at("schema");
   return {
     status: Number(status),

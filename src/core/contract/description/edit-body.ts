@@ -2,22 +2,24 @@
 
 import type { Contract, EditBody } from "../contract.ts";
 import { readObjectSchema, readOnlyNames } from "./body-schema.ts";
-import type { Checks } from "./checks.ts";
 import { type DescribedOperation, isJson, isPatchBody, jsonMediaOf } from "./described-operation.ts";
-import { referencedName } from "./names.ts";
+import { schemaName } from "./names.ts";
+import type { Resource } from "./representations.ts";
 
 /** Reads the body of a replacement or a change. Rejects with a ContractError. */
 export async function readEditBody(
   name: "replace" | "change",
   operation: DescribedOperation,
-  { id, fields, words }: Pick<Contract, "id" | "fields" | "words">,
-  checks: Checks,
+  { id, fields, words, wrapper, checks }: Resource & Pick<Contract, "words" | "wrapper">,
 ): Promise<EditBody> {
   const requestBody = operation.place.at("requestBody");
   const media = jsonMediaOf(requestBody, name === "change" ? isPatchBody : isJson)?.[1];
   if (media === undefined) throw requestBody.error("it describes no body of JSON");
-  const schema = media.at("schema");
-  const object = readObjectSchema(schema);
+  const described = media.at("schema");
+  const sent = readObjectSchema(described);
+  const inner = wrapper === undefined ? undefined : sent.properties.get(wrapper);
+  const object = inner === undefined ? sent : readObjectSchema(inner.place);
+  const schema = object.place;
   const ignored = readOnlyNames(object);
   const members: string[] = [];
   for (const [property, { isRequired, place }] of object.properties) {
@@ -26,11 +28,15 @@ export async function readEditBody(
     else if (isRequired) throw schema.error(`its body requires "${property}", which is not kept`);
     else place.note(`"${property}" is not kept`);
   }
-  const own = referencedName(schema.value);
+  // A schema that names nothing takes everything.
+  if (object.isFree)
+    for (const { name: field, schema: own } of fields) if (own.readOnly !== true) members.push(field);
+  const own = schemaName(described);
   return {
     name: own ?? (name === "change" ? `merge patch of ${words.one}` : words.body),
     members,
     ignored,
+    wrapper: inner === undefined ? undefined : wrapper,
     check: await checks.of(schema, ignored),
   };
 }

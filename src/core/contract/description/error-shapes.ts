@@ -49,9 +49,10 @@ const invalidBody: readonly ErrorCode[] = [
 /** The statuses that errors have where an operation describes these. */
 function describedStatuses(statuses: readonly string[]): ErrorFormat["statuses"] {
   const conflict = statuses.includes("409") && { conflict: 409 };
+  const condition = !statuses.includes("428") && { preconditionRequired: 400 };
   const isUnprocessable = statuses.includes("422") && !statuses.includes("400");
   const invalid = isUnprocessable && Object.fromEntries(invalidBody.map((code) => [code, 422]));
-  return { ...conflict, ...invalid };
+  return { ...conflict, ...condition, ...invalid };
 }
 
 interface FoundShape {
@@ -124,6 +125,7 @@ function membersOf(schema: Json, place: Place, depth: number): ErrorMembers {
     const isRequired = required.includes(name);
     const holds = isObject(property) ? contentOf(name, property, { isRequired, place, depth }) : undefined;
     if (holds !== undefined) members.push([name, holds]);
+    else if (isRequired && valueTypes(property).has("null")) members.push([name, { constant: null }]);
     else if (isRequired) throw place.error(`nothing fits "${name}" here`);
   }
   const undescribed = required.find((name) => !Object.hasOwn(properties, String(name)));
@@ -135,6 +137,7 @@ function membersOf(schema: Json, place: Place, depth: number): ErrorMembers {
 
 function saysMessage(holds: ErrorContent): boolean {
   if (typeof holds === "string") return holds === "message";
+  if ("constant" in holds) return false;
   return "items" in holds ? saysMessage(holds.items) : holds.members.some(([, each]) => saysMessage(each));
 }
 
@@ -158,8 +161,13 @@ function contentOf(name: string, schema: Json, context: MemberContext): ErrorCon
   types.delete("null");
   const { enum: values, const: constant, pattern, maxLength, minimum, maximum, format, items } = schema;
   const isFree = [values, constant, pattern, maxLength].every((limit) => limit === undefined);
+  if (constant !== undefined) return { constant };
+  if (Array.isArray(values) && values.length === 1) return { constant: values[0] };
+  if (types.has("boolean") && !types.has("string"))
+    return /^(?:success|ok)$/i.test(name) ? { constant: false } : undefined;
   if (types.has("integer") && !types.has("string")) {
-    if (name === "status" || name === "statusCode") return isFree ? "status" : undefined;
+    // A pattern is that of a text.
+    if (/^status(?:_?code)?$/i.test(name)) return values === undefined ? "status" : undefined;
     const isFit = (maximum === undefined || Number(maximum) >= 60_000) && Number(minimum ?? 0) <= 40_000;
     return isFree && isFit && !types.has("object") ? "code" : undefined;
   }
@@ -170,6 +178,12 @@ function contentOf(name: string, schema: Json, context: MemberContext): ErrorCon
   if (types.has("array") && isObject(items)) {
     const item = itemOf(name, items, context);
     return item && { items: item };
+  }
+  const { additionalProperties: each } = schema;
+  // The texts of each member of the body, as Rails, Laravel and .NET have them.
+  if (types.has("object") && !isObject(schema.properties) && isObject(each)) {
+    const holds = contentOf("message", each, { ...context, isRequired: true, depth: context.depth + 1 });
+    return holds && { members: [["body", holds]] };
   }
   if (!types.has("object") || !isObject(schema.properties)) return undefined;
   return objectOf(schema, context);
@@ -194,6 +208,7 @@ function textPart(name: string, format: unknown, isRequired: boolean): ErrorPart
   if (name === "type" && (format === undefined || String(format).startsWith("uri"))) return "type";
   if (format !== undefined) return undefined;
   if (name === "title") return "title";
+  if (/^status(?:_?code)?$/i.test(name)) return "statusText";
   if (name === "code") return "codeText";
   return isRequired || messageNames.includes(name) ? "message" : undefined;
 }

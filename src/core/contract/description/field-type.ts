@@ -36,7 +36,7 @@ function plainType(schema: Json, types: readonly string[], expected: string | un
   const [first, second] = types.toSorted();
   if (first === "integer" && second === undefined)
     // An integer of 64 bits without a sign fits into no column of integers.
-    return schema.format === "uint64" ? decimal(0, expected) : integer(expected);
+    return schema.format === "uint64" ? decimal(0, expected) : integer(expected, isIntegerAsText(schema));
   if (second === "number" && types.length === 2)
     return decimal(fractionDigits(keywordOf(schema, "multipleOf")), expected);
   if (second !== undefined) return json(expected);
@@ -81,6 +81,8 @@ export function valueTypes(schema: unknown): Set<string> {
     found = new Set([...found].filter((each) => types.has(each)));
   };
   const { type, enum: values, allOf, anyOf, oneOf } = schema;
+  // .NET 10 writes every integer so; it is sent as one.
+  if (isIntegerAsText(schema)) found.delete("string");
   if (type !== undefined)
     restrict(
       new Set([type].flat().flatMap((each) => (each === "number" ? ["integer", "number"] : [String(each)]))),
@@ -91,6 +93,12 @@ export function valueTypes(schema: unknown): Set<string> {
   for (const parts of [anyOf, oneOf])
     if (Array.isArray(parts)) restrict(new Set(parts.flatMap((part) => [...valueTypes(part)])));
   return found;
+}
+
+/** Whether a schema is that of an integer that may be sent as a text of its digits. */
+function isIntegerAsText({ type, pattern }: Json): boolean {
+  const isBoth = Array.isArray(type) && type.includes("integer") && type.includes("string");
+  return isBoth && /^\^(?:[-?(:)|[\]*+\d]|\\d)+\$$/.test(String(pattern));
 }
 
 function typeOfValue(value: unknown): string {

@@ -11,7 +11,7 @@ import { exampleOf, toFieldValue } from "./example-values.ts";
 import { expandSchema, mergeAllOf } from "./expanded-schema.ts";
 import { fieldTypeOf, isEnforced } from "./field-type.ts";
 import type { Place } from "./place.ts";
-import { isCreationTime } from "./representations.ts";
+import { isChangeTime, isCreationTime } from "./times.ts";
 
 /**
  * Reads the fields. Rejects with a ContractError.
@@ -20,7 +20,16 @@ import { isCreationTime } from "./representations.ts";
  */
 export async function readFields(
   { properties }: ObjectSchema,
-  { idName, examples }: { readonly idName: string; readonly examples: readonly Json[] },
+  {
+    idName,
+    examples,
+    returned,
+  }: {
+    readonly idName: string;
+    readonly examples: readonly Json[];
+    /** The resource in responses. */
+    readonly returned: readonly ObjectSchema[];
+  },
   checks: Checks,
 ): Promise<Field[]> {
   const fields: Field[] = [];
@@ -29,7 +38,8 @@ export async function readFields(
     const { place } = property;
     const { schema, check } = await readProperty(name, property, checks);
     if (schema.readOnly === true) {
-      if (!isCreationTime(name, schema)) place.note(`"${name}" is readOnly, and is not kept`);
+      if (!isCreationTime(name, schema) && !isChangeTime(name, schema))
+        place.note(`"${name}" is readOnly, and is not kept`);
       continue;
     }
     const type = fieldTypeOf(schema, check);
@@ -38,6 +48,12 @@ export async function readFields(
     if (example === undefined)
       place.note(`"${name}" has no example, which the demo and the conformance tests need`);
     const columnName = columnNameOf(name);
+    const inResponses = returned
+      .map(({ properties }) => properties.get(name))
+      .filter((each) => each?.isRequired);
+    const usual = [schema, ...inResponses.map((each) => expandSchema((each as Property).place))]
+      .map((each) => toFieldValue(type, each.default))
+      .find((each) => each !== undefined);
     fields.push({
       name,
       jsonName: `${JSON.stringify(name)}:`,
@@ -46,6 +62,7 @@ export async function readFields(
       type,
       isRequired: property.isRequired,
       example: example ?? placeholder(type),
+      default: property.isRequired || inResponses.length === 0 ? undefined : usual,
       fill: property.isRequired ? toFieldValue(type, schema.default) : undefined,
       schema,
     });

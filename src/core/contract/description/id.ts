@@ -3,7 +3,8 @@
 import type { Contract } from "../contract.ts";
 import type { Json } from "../json/json-values.ts";
 import { idFormatOf, type PlantId } from "../plant-id.ts";
-import { type FieldType, isStorable } from "../values/stored-types.ts";
+import type { SchemaCheck } from "../schema/schema-check.ts";
+import { type FieldType, integer, isStorable, restricted } from "../values/stored-types.ts";
 import type { ObjectSchema, Property } from "./body-schema.ts";
 import type { Checks } from "./checks.ts";
 import { fieldTypeOf } from "./field-type.ts";
@@ -17,8 +18,8 @@ const bytesMaxDefault = 255;
 const describedBytesMax = 2_048;
 
 /**
- * Reads the property of the body or the response that the parameter of path/{…} names, or else
- * "id". Rejects with a ContractError.
+ * Reads the property of the body or of a response that the parameter of path/{…} names, or else "id";
+ * or that parameter itself, if there is none. Rejects with a ContractError.
  */
 export async function readId(
   path: string,
@@ -26,39 +27,55 @@ export async function readId(
     body,
     returned,
     named = "id",
+    parameter,
   }: {
     readonly body: ObjectSchema;
-    readonly returned: ObjectSchema | undefined;
+    readonly returned: readonly ObjectSchema[];
     readonly named: string | undefined;
+    readonly parameter: Place | undefined;
   },
   checks: Checks,
 ): Promise<Contract["id"]> {
-  const has = (object: ObjectSchema | undefined, name: string) => object?.properties.has(name) === true;
-  const name = [named, "id"].find((each) => has(body, each) || has(returned, each));
-  if (name === undefined)
+  const objects = [body, ...returned];
+  const name = [named, "id"].find((each) => objects.some(({ properties }) => properties.has(each)));
+  const property =
+    name === undefined
+      ? undefined
+      : objects.map(({ properties }) => properties.get(name)).find((each) => each !== undefined);
+  if (property === undefined && parameter === undefined)
     throw body.place.error(`the resource of POST ${path} must have an id, in the body or in the response`);
-  const isSent = has(body, name);
-  const object = isSent ? body : (returned as ObjectSchema);
-  const property = object.properties.get(name) as Property;
-  const { place, isRequired: isNeeded } = property;
-  const { schema, check } = await readProperty(name, property, checks);
-  const type = idTypeOf(schema, fieldTypeOf(schema, check), place);
-  const format = idFormatOf(type);
-  const isAccepted = isSent && schema.readOnly !== true;
-  const isRequired = isAccepted && isNeeded;
-  if (!isRequired && format === undefined)
-    throw place.error(
-      `the ${name} of POST ${path} must be required, or one that the server can make: any positive int64, a UUID, or a string of 26 characters`,
-    );
-  return { name, type, schema, format, isRequired, isAccepted };
+  const found: Property = property ?? ofParameter(parameter as Place);
+  return await readProperty(name ?? "id", found, checks).then(({ schema, check }) => {
+    const { place, isRequired: isNeeded } = found;
+    const type = idTypeOf(schema, check, place);
+    const format = idFormatOf(type, schema);
+    const isSent = name !== undefined && body.properties.has(name);
+    const isAccepted = isSent && schema.readOnly !== true;
+    const isRequired = isAccepted && isNeeded;
+    if (!isRequired && format === undefined)
+      throw place.error(
+        `the ${name} of POST ${path} must be required, or one that the server can make: any positive integer of some bits, a UUID, or a string with room for 26 characters`,
+      );
+    return { name: name ?? "id", type, schema, format, isRequired, isAccepted };
+  });
+}
+
+function ofParameter(place: Place): Property {
+  return { place, places: [{ place, isCertain: true }], isRequired: false };
 }
 
 /** Texts that are no segment of a path (RFC 3986, section 5.2.4). */
 const unreachable = ["", ".", ".."];
 
 /** The type of ids. Throws a ContractError if they are neither integers nor texts. */
-function idTypeOf(schema: Json, type: FieldType, place: Place): FieldType<PlantId> {
+function idTypeOf(schema: Json, check: SchemaCheck | undefined, place: Place): FieldType<PlantId> {
+  const type = fieldTypeOf(schema, check);
   if (type.kind === "integer") return type as FieldType<bigint>;
+  // NestJS writes every integer as a number.
+  if (type.kind === "decimal" && schema.type === "number" && schema.format === undefined)
+    return (
+      check === undefined ? integer() : restricted(integer(check.expected), check)
+    ) as FieldType<bigint>;
   if (type.kind !== "text")
     throw place.error(`an id must be an integer or a string, but is ${type.expected}`);
   const bytesMax = schema.maxLength === undefined ? bytesMaxDefault : describedBytesMax;

@@ -1,6 +1,9 @@
 // How a contract's list is asked for and written, as far as it means what this server can do.
 
 import {
+  type ListContent,
+  type ListMember,
+  type ListMembers,
   type ListPart,
   type ListShape,
   ownListShape,
@@ -11,95 +14,172 @@ import {
 import { isObject, type Json } from "../json/json-values.ts";
 import { propertiesOf, requiredOf } from "../schema/restrictions.ts";
 import type { DescribedOperation, Success } from "./described-operation.ts";
+import { toFieldValue } from "./example-values.ts";
 import { expandSchema } from "./expanded-schema.ts";
 import { valueTypes } from "./field-type.ts";
-import type { Place } from "./place.ts";
+import { ContractError, type Place } from "./place.ts";
 import { type Resource, readRepresentation } from "./representations.ts";
 
 const int32Max = 2 ** 31 - 1;
 
 /** A name as those below are written: in lower case, without what separates words. */
-const plainName = (name: string) => name.replaceAll(/[-_]/g, "").toLowerCase();
+const plainName = (name: string) => name.replaceAll(/[^\p{L}\p{N}]/gu, "").toLowerCase();
+
+type Role = ListShape["paging"] | "limit" | "unknown";
 
 /** Parameters of the query by their usual names. */
-const roleOfName: ReadonlyMap<string, ListShape["paging"] | "limit" | "unknown"> = new Map([
-  ...["limit", "size", "perpage", "pagesize", "itemsperpage", "take"].map((name) => [name, "limit"] as const),
-  ...["offset", "skip"].map((name) => [name, "offset"] as const),
-  ...["page", "pagenumber"].map((name) => [name, "page"] as const),
-  ...["after", "startingafter"].map((name) => [name, "after"] as const),
-  ...["cursor", "before", "endingbefore", "pagetoken", "nexttoken", "marker", "pageindex"].map(
-    (name) => [name, "unknown"] as const,
-  ),
-]);
+const namesOfRole: Readonly<Record<Role, readonly string[]>> = {
+  limit: ["limit", "size", "perpage", "pagesize", "itemsperpage", "take", "first", "maxresults", "pagelimit"],
+  offset: ["offset", "skip", "start", "startindex", "pageoffset"],
+  page: ["page", "pagenumber", "pageno", "pageindex"],
+  after: ["after", "startingafter", "cursor", "nextcursor", "pagetoken", "nexttoken", "afterid", "marker"],
+  unknown: ["before", "endingbefore", "beforeid", "previouscursor", "prevcursor"],
+};
+
+function roleOf(name: string): Role | undefined {
+  const plain = plainName(name);
+  const known = Object.entries(namesOfRole).find(([, names]) => names.includes(plain));
+  if (known !== undefined) return known[0] as Role;
+  return /^page|cursor|offset|pagetoken/.test(plain) ? "unknown" : undefined;
+}
 
 /** Members of lists by their usual names. */
-const partOfName: ReadonlyMap<string, ListPart> = new Map([
-  ["limit", "limit"],
-  ["perpage", "limit"],
-  ["pagesize", "limit"],
-  ["offset", "offset"],
-  ["page", "page"],
-  ["total", "total"],
-  ["totalcount", "total"],
-  ["totalitems", "total"],
-  ["hasmore", "hasMore"],
-]);
+const namesOfPart: Partial<Readonly<Record<ListPart, readonly string[]>>> = {
+  limit: ["limit", "perpage", "pagesize", "size", "itemsperpage", "take"],
+  offset: ["offset", "skip"],
+  page: ["page", "currentpage", "number", "pagenumber", "pageindex"],
+  total: [
+    "total",
+    "totalcount",
+    "totalitems",
+    "totalelements",
+    "totalrecords",
+    "totalresults",
+    "itemcount",
+    "count",
+  ],
+  pages: ["pages", "totalpages", "pagecount", "lastpage"],
+  onPage: ["numberofelements", "count"],
+  from: ["from"],
+  to: ["to"],
+  hasMore: ["hasmore", "hasnext", "hasnextpage"],
+  hasPrevious: ["hasprevious", "haspreviouspage", "hasprev"],
+  isFirst: ["first", "isfirst"],
+  isLast: ["last", "islast"],
+  isEmpty: ["empty", "isempty"],
+  nextCursor: ["nextcursor", "nextpagetoken", "nexttoken", "nextpage", "next", "cursor"],
+  nextUrl: ["next", "nextpage", "nexturl", "nextlink"],
+  previousUrl: ["previous", "prev", "previouspage", "prevpage", "previousurl", "prevurl"],
+  firstUrl: ["first", "firstpageurl"],
+  lastUrl: ["last", "lastpageurl"],
+  url: ["path", "self", "url", "href"],
+};
+
+/** Parts that are no integers. */
+const partTypes: Partial<Readonly<Record<ListPart, string>>> = {
+  ...{
+    hasMore: "boolean",
+    hasPrevious: "boolean",
+    isFirst: "boolean",
+    isLast: "boolean",
+    isEmpty: "boolean",
+  },
+  ...{ nextUrl: "string", previousUrl: "string", firstUrl: "string", lastUrl: "string", url: "string" },
+};
 
 /** The list of a description: its shape, the resources in it, and the parameters that are served. */
 export interface DescribedList {
   readonly shape: ListShape;
   readonly response: Representation;
+  /** The names of the parameters that are served, or that are refused. */
+  readonly parameters: readonly string[];
 }
 
-/** Reads the list. Throws a ContractError for one that cannot be served. */
-export function readList(
+/** Reads the list. Rejects with a ContractError for one that cannot be served. */
+export async function readList(
   operation: DescribedOperation,
   { schema: place }: Pick<Success, "schema">,
   resource: Resource,
-): DescribedList {
+): Promise<DescribedList> {
   const parameters = queryParameters(operation);
-  const paging = (["after", "page", "offset"] as const).find((role) => parameters.has(role)) ?? "after";
-  const other = [...parameters].find(([role]) => role !== paging && role !== "limit")?.[1];
-  if (other !== undefined && !isAlso(other.name, parameters, paging))
-    throw other.place.error(`its parameter "${other.name}" looks like paging, and is not served`);
-  const limit = readLimit(parameters.get("limit"));
-  const page = parameters.get("page")?.schema;
+  const chosen = (["after", "page", "offset"] as const).flatMap((role) =>
+    parameters.filter((each) => each.role === role).map((each) => ({ ...each, role })),
+  )[0];
+  const sizes = parameters.filter(({ role }) => role === "limit");
+  const refused = parameters.filter(
+    (each) => each.role !== undefined && each.place !== chosen?.place && each !== sizes[0],
+  );
+  if (chosen === undefined && refused[0] !== undefined)
+    throw refused[0].place.error(`its parameter "${refused[0].name}" looks like paging, and is not served`);
+  for (const { name, place: at } of refused)
+    at.note(`a list that is asked for by "${name}" is not served: it responds with 501`);
+  for (const { place: at, schema, name } of [chosen, sizes[0]].filter((each) => each !== undefined))
+    if (valueTypes(schema).isDisjointFrom(new Set(["integer", "string"])))
+      throw at.error(`its parameter "${name}" looks like paging, and is neither an integer nor a text`);
+  const paging = chosen?.role ?? "after";
   const { array, members } = place === undefined ? ownBody : readBody(place, paging);
+  const filters = filtersOf(parameters, resource);
+  const used = parameters.filter(({ name, role }) => role ?? filters.some((each) => each.name === name));
+  const { minimum, default: usual } = chosen?.schema ?? {};
   return {
     shape: {
       members,
       paging,
-      pagingName: parameters.get(paging)?.name ?? paging,
-      firstPage: page?.minimum === 0 || page?.default === 0 ? 0 : 1,
-      limit,
+      pagingName: chosen?.name ?? paging,
+      isPagingRequired: paging !== "after" && chosen?.isRequired === true,
+      firstPage: minimum === 0 || usual === 0 ? 0 : 1,
+      limit: readLimit(sizes[0]),
+      filters,
+      refused: refused.map(({ name }) => name),
     },
-    response: array === undefined ? wholeOf(resource) : readItems(array, resource),
+    response: array === undefined ? wholeOf(resource) : await readItems(array, resource),
+    parameters: used.map(({ place }) => String(place.at("name").value)),
   };
 }
 
 interface QueryParameter {
   readonly name: string;
+  readonly role: Role | undefined;
   readonly place: Place;
   readonly schema: Json;
+  readonly isRequired: boolean;
 }
 
-/** The parameters of the query that choose a page, by their roles. */
-function queryParameters({ parameters }: DescribedOperation): Map<string, QueryParameter> {
-  const found = new Map<string, QueryParameter>();
-  for (const place of parameters) {
-    const name = String(place.at("name").value);
-    const role = roleOfName.get(plainName(name));
-    if (place.at("in").value !== "query" || role === undefined) continue;
+/** The parameters of the query, also those that springdoc describes as members of one object. */
+function queryParameters({ parameters }: DescribedOperation): QueryParameter[] {
+  return parameters.flatMap((place) => {
+    if (place.at("in").value !== "query") return [];
     const schema = place.at("schema").object === undefined ? {} : expandSchema(place.at("schema"));
-    if (role !== "after" && role !== "unknown" && !valueTypes(schema).has("integer")) continue;
-    if (!found.has(role)) found.set(role, { name, place, schema });
-  }
-  return found;
+    const isObjectOnly = valueTypes(schema).isSubsetOf(new Set(["object", "null"]));
+    const isForm = (place.at("style").value ?? "form") === "form" && place.at("explode").value !== false;
+    const isRequired = place.at("required").value === true;
+    const named = Object.entries(isObjectOnly && isForm ? propertiesOf(schema) : {});
+    if (named.length > 0)
+      return named.map(([name, own]) => ({
+        name,
+        role: roleOf(name),
+        place,
+        schema: isObject(own) ? own : {},
+        isRequired: false,
+      }));
+    const name = String(place.at("name").value);
+    return [{ name, role: roleOf(name), place, schema, isRequired }];
+  });
 }
 
-/** Whether a list that has several kinds of paging can do without one. */
-function isAlso(name: string, parameters: ReadonlyMap<string, QueryParameter>, paging: string): boolean {
-  return parameters.has(paging) && roleOfName.get(plainName(name)) !== "unknown";
+/** The parameters that name a field, and have its type: only resources with that value are listed. */
+function filtersOf(parameters: readonly QueryParameter[], { fields }: Resource): ListShape["filters"] {
+  return parameters.flatMap(({ name, role, schema }) => {
+    const exact = fields.findIndex((each) => each.name === name);
+    const alike = () => fields.findIndex((each) => plainName(each.name) === plainName(name));
+    const field = exact === -1 ? alike() : exact;
+    const { type, schema: own } = fields[field] ?? {};
+    // A number that keeps its digits, and JSON, are not equal where their texts are.
+    const isComparable = type !== undefined && !/^(?:json|decimal(?! \d))/.test(type.kind);
+    if (role !== undefined || !isComparable || own?.writeOnly === true) return [];
+    const isOne = !valueTypes(schema).isSubsetOf(new Set(["array", "object", "null"]));
+    return isOne ? [{ name, field, fallback: toFieldValue(type, own?.default) }] : [];
+  });
 }
 
 function readLimit(parameter: QueryParameter | undefined): ListShape["limit"] {
@@ -112,6 +192,8 @@ function readLimit(parameter: QueryParameter | undefined): ListShape["limit"] {
   if (maximum < minimum) throw (parameter as QueryParameter).place.error(`its pages have at most ${maximum}`);
   return {
     name: parameter?.name ?? "limit",
+    isDescribed: parameter !== undefined,
+    isRequired: parameter?.isRequired ?? false,
     minimum,
     maximum: Math.min(maximum, int32Max),
     default: Math.min(Math.max(numberOf(usual, ownListShape.limit.default), minimum), maximum),
@@ -129,26 +211,74 @@ const ownBody: ListBody = { array: undefined, members: undefined };
 function readBody(place: Place, paging: ListShape["paging"]): ListBody {
   const schema = expandSchema(place);
   if (isArray(schema)) return { array: place, members: undefined };
-  const required = requiredOf(schema);
-  const properties = Object.entries(propertiesOf(schema));
-  const arrays = properties.filter(([, property]) => isArray(property));
+  const arrays = Object.entries(propertiesOf(schema)).filter(([, property]) => isArray(property));
   const [array, ...others] = arrays.filter(
     ([name]) => arrays.length === 1 || /^(?:data|items|results|content)$/i.test(name),
   );
   if (array === undefined || others.length > 0)
     throw place.error("its response is neither an array nor an object with one");
-  const members: [string, ListPart][] = [];
-  for (const [name, property] of properties) {
-    const named = partOfName.get(plainName(name));
-    const isOfPaging = (named !== "page" && named !== "offset") || named === paging;
-    const part = name === array[0] ? "plants" : isOfPaging ? named : undefined;
-    const wanted = part === "hasMore" ? "boolean" : part === "plants" ? "array" : "integer";
-    if (part !== undefined && valueTypes(property).has(wanted)) members.push([name, part]);
-    else if (required.includes(name)) throw place.error(`nothing fits the "${name}" of its response`);
+  return { array: findProperty(place, array[0]), members: readMembers(schema, place, paging, array[0]) };
+}
+
+/** Objects in a list that have its page and its links. */
+const partsOfList = ["meta", "page", "pagination", "paging", "links", "pageable", "pageinfo"];
+
+/**
+ * The members of a list, or of an object in it. Throws a ContractError for one that is required and
+ * that nothing fits.
+ */
+function readMembers(schema: Json, place: Place, paging: ListShape["paging"], array?: string): ListMembers {
+  const required = requiredOf(schema);
+  const properties = propertiesOf(schema);
+  const members: ListMember[] = [];
+  const hasTotal = Object.keys(properties).some((name) => /^total/.test(plainName(name)));
+  for (const [name, property] of Object.entries(properties)) {
+    const isRequired = required.includes(name);
+    const types = valueTypes(property);
+    const isOptional = !isRequired && !types.has("null");
+    const isPart = isRequired || partsOfList.includes(plainName(name));
+    let holds: ListContent | undefined =
+      name === array ? "plants" : partFor(name, property, { paging, hasTotal });
+    if (holds === undefined && isPart && types.has("object") && isObject(property))
+      holds = readOptional(() => ({ members: readMembers(property, place, paging) }), isRequired);
+    const isNext = namesOfPart.nextCursor?.includes(plainName(name));
+    if (holds === undefined && isRequired && types.has("null") && !isNext) holds = { json: "null" };
+    if (holds === undefined && isRequired && isArray(property)) holds = { json: "[]" };
+    if (holds !== undefined) members.push([name, holds, isOptional]);
+    else if (isRequired) throw place.error(`nothing fits the "${name}" of its response`);
   }
-  const unknown = required.find((name) => !properties.some(([each]) => each === name));
+  const unknown = required.find((name) => !Object.hasOwn(properties, String(name)));
   if (unknown !== undefined) throw place.error(`nothing fits the "${unknown}" of its response`);
-  return { array: findProperty(place, array[0]), members };
+  return members;
+}
+
+/** Reads what may be left out where it cannot be served, unless it is required. */
+function readOptional<Read>(read: () => Read, isRequired: boolean): Read | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ContractError && !isRequired) return undefined;
+    throw error;
+  }
+}
+
+/** The part of a list that a member has by its name and its types. */
+function partFor(
+  name: string,
+  property: unknown,
+  { paging, hasTotal }: { readonly paging: ListShape["paging"]; readonly hasTotal: boolean },
+): ListPart | undefined {
+  const types = valueTypes(property);
+  const isUrl = isObject(property) && String(property.format).startsWith("uri");
+  return (Object.keys(namesOfPart) as ListPart[]).find((part) => {
+    if (!namesOfPart[part]?.includes(plainName(name))) return false;
+    // Where a list counts all, the count beside it is that of the page.
+    if (part === "total" && plainName(name) === "count" && hasTotal) return false;
+    // The place of a page that begins after an id is not known.
+    if (paging === "after" && ["page", "offset", "from", "to"].includes(part)) return false;
+    if (part === "nextCursor") return !isUrl && types.has(paging === "after" ? "string" : "integer");
+    return types.has(partTypes[part] ?? "integer");
+  });
 }
 
 function isArray(schema: unknown): boolean {
@@ -171,12 +301,12 @@ function findProperty(place: Place, name: string): Place | undefined {
 }
 
 /** What a resource is in an array. */
-function readItems(array: Place, resource: Resource): Representation {
+async function readItems(array: Place, resource: Resource): Promise<Representation> {
   const { target } = array;
   const items = target.own("items");
-  if (items.value !== undefined) return readRepresentation(items, resource);
+  if (items.value !== undefined) return await readRepresentation(items, resource);
   for (const keyword of ["allOf", "anyOf", "oneOf"])
     for (const part of target.own(keyword).items)
-      if (part.at("items").value !== undefined) return readRepresentation(part.at("items"), resource);
+      if (part.at("items").value !== undefined) return await readRepresentation(part.at("items"), resource);
   return wholeOf(resource);
 }

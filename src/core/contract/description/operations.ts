@@ -2,23 +2,24 @@
 
 import {
   type Contract,
+  type DeleteOperation,
   type EditOperation,
-  type ListShape,
   type OperationName,
   type OtherOperation,
   ownListShape,
   type Representation,
+  type RequiredHeader,
   type ServedOperation,
   type Words,
   wholeOf,
 } from "../contract.ts";
 import { encodePath } from "../json/percent-encoding.ts";
 import { operationName } from "../words.ts";
-import type { Checks } from "./checks.ts";
 import type { Collection } from "./collection.ts";
 import {
   collectionPath,
   type DescribedOperation,
+  describedSuccess,
   isItemOf,
   methods,
   operationAt,
@@ -26,6 +27,7 @@ import {
   titleOf,
 } from "./described-operation.ts";
 import { commonShape, readErrorFormat } from "./error-shapes.ts";
+import type { DescribedList } from "./list-shape.ts";
 import { ContractError, type Place } from "./place.ts";
 import { type Resource, readSuccess } from "./representations.ts";
 import { readAccess } from "./security.ts";
@@ -34,14 +36,16 @@ import { noteOperation } from "./unserved-parts.ts";
 type ReadOperations = Pick<Contract, "operations" | "list" | "others" | "errors">;
 
 /** An operation without what all of them have. */
-type OwnPart = Omit<ServedOperation, "operationId" | "path" | "access" | "errors" | "describesMissing">;
+type OwnPart = Omit<
+  ServedOperation,
+  "operationId" | "path" | "access" | "errors" | "describesMissing" | "headers"
+>;
 
 interface Described {
   readonly root: Place;
   readonly create: Collection;
   readonly resource: Resource;
   readonly words: Words;
-  readonly checks: Checks;
 }
 
 /**
@@ -51,16 +55,18 @@ interface Described {
 export async function readOperations(described: Described): Promise<ReadOperations> {
   const { root, create, resource, words } = described;
   const served: { name: OperationName; operation: DescribedOperation; part: OwnPart }[] = [
-    { name: "create", operation: create.operation, part: createPart(create, resource) },
+    { name: "create", operation: create.operation, part: await createPart(create, resource) },
   ];
   const others: OtherOperation[] = [];
   let list = ownListShape;
+  let listParameters: readonly string[] = [];
   for (const operation of otherOperations(root, create.path)) {
     const name = knownName(operation, create.path);
     try {
       if (name !== undefined) {
-        const { shape, ...part } = await readPart(name, operation, described);
+        const { shape, parameters, ...part } = await readPart(name, operation, described);
         list = shape ?? list;
+        listParameters = parameters ?? listParameters;
         served.push({ name, operation, part });
         continue;
       }
@@ -77,8 +83,12 @@ export async function readOperations(described: Described): Promise<ReadOperatio
     others.push({ method, path: operation.path });
   }
   const common = commonShape(served.map(({ operation }) => operation));
-  const operations = served.map(({ name, operation, part }) => {
-    noteOperation(operation, servedParameters(name, create, list), resource.id.schema);
+  const operations: [OperationName, ServedOperation][] = [];
+  for (const { name, operation, part } of served) {
+    const headers = await requiredHeaders(operation, resource);
+    const parameters = servedParameters(name, create, listParameters);
+    const known = [...parameters, ...headers.map((each) => each.name.toLowerCase())];
+    noteOperation(operation, known, resource.id.schema);
     const fallback = operationName(name, name === "list" ? words.many : words.one);
     const own = {
       operationId: nameOf(operation, fallback),
@@ -86,10 +96,11 @@ export async function readOperations(described: Described): Promise<ReadOperatio
       access: readAccess(operation.place, root),
       errors: readErrorFormat(operation, common),
       describesMissing: operation.place.at("responses", "404").value !== undefined,
+      headers: headers.length === 0 ? undefined : headers,
       ...part,
     };
-    return [name, own] as const;
-  });
+    operations.push([name, own]);
+  }
   return {
     operations: Object.fromEntries(operations) as unknown as Contract["operations"],
     list,
@@ -98,11 +109,30 @@ export async function readOperations(described: Described): Promise<ReadOperatio
   };
 }
 
-function createPart({ success }: Collection, resource: Resource): OwnPart {
-  return { status: success.status, response: readSuccess(success, resource) };
+/** Reads the header fields that an operation requires, besides those that have a meaning of their own. */
+async function requiredHeaders(
+  { parameters }: DescribedOperation,
+  { checks }: Resource,
+): Promise<RequiredHeader[]> {
+  const found: RequiredHeader[] = [];
+  for (const place of parameters) {
+    const { in: where, required, name, schema } = place.object ?? {};
+    const isOther = /^(?:accept|authorization|content-type|idempotency-key)$/i.test(String(name));
+    if (where !== "header" || required !== true || isOther) continue;
+    // RFC 9110, section 5.6.2: Headers throws for another name.
+    if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(String(name)) || schema === undefined) continue;
+    found.push({ name: String(name), check: await checks.of(place.at("schema")) });
+  }
+  return found;
 }
 
-type PartOf = OwnPart & { readonly shape?: ListShape } & Partial<Pick<EditOperation, "body" | "successes">>;
+async function createPart({ success }: Collection, resource: Resource): Promise<OwnPart> {
+  return { status: success.status, response: await readSuccess(success, resource) };
+}
+
+type PartOf = OwnPart &
+  Partial<Omit<DescribedList, "response">> &
+  Partial<Pick<EditOperation, "body" | "successes"> & Pick<DeleteOperation, "content">>;
 
 /**
  * Reads what is particular to an operation; the files for it are loaded where it is described. Rejects with
@@ -111,7 +141,7 @@ type PartOf = OwnPart & { readonly shape?: ListShape } & Partial<Pick<EditOperat
 async function readPart(
   name: Exclude<OperationName, "create">,
   operation: DescribedOperation,
-  { resource, words, checks }: Described,
+  { create: { wrapper }, resource, words }: Described,
 ): Promise<PartOf> {
   const statuses = {
     list: ["200"],
@@ -121,31 +151,34 @@ async function readPart(
     change: ["200", "204"],
   };
   const success = successOf(operation, statuses[name]);
-  if (success === undefined)
-    throw operation.place.error(`it describes no response ${statuses[name].join(" or ")}`);
   const { status } = success;
   if (name === "list") {
     const { readList } = await import("./list-shape.ts");
-    return { status, ...readList(operation, success, resource) };
+    return { status, ...(await readList(operation, success, resource)) };
   }
-  if (name === "get") return { status, response: readSuccess(success, resource) ?? wholeOf(resource) };
+  if (name === "get")
+    return { status, response: (await readSuccess(success, resource)) ?? wholeOf(resource) };
   if (name === "delete") {
-    if (success.schema !== undefined) throw success.place.error("its response has a body");
-    return { status, response: undefined };
+    const { readDeletion } = await import("./deletion.ts");
+    return { status, ...(await readDeletion(success, resource, words.one)) };
   }
-  const creation = name === "replace" ? successOf(operation, ["201"]) : undefined;
+  const creation = name === "replace" ? describedSuccess(operation, ["201"]) : undefined;
   const successes: Record<number, Representation | undefined> = {};
   for (const each of [success, creation])
-    if (each !== undefined) successes[each.status] = readSuccess(each, resource);
+    if (each !== undefined) successes[each.status] = await readSuccess(each, resource);
   const { readEditBody } = await import("./edit-body.ts");
-  const body = await readEditBody(name, operation, { ...resource, words }, checks);
+  const body = await readEditBody(name, operation, { ...resource, words, wrapper });
   return { status, response: successes[status], successes, body };
 }
 
 /** The parameters of an operation that are served; those of the header are in lower case. */
-function servedParameters(name: OperationName, { id }: Collection, list: ListShape): readonly string[] {
+function servedParameters(
+  name: OperationName,
+  { id }: Collection,
+  list: readonly string[],
+): readonly string[] {
   if (name === "create") return id.isRequired ? [] : ["idempotency-key"];
-  return name === "list" ? [list.limit.name, list.pagingName] : ["if-match", "if-none-match"];
+  return name === "list" ? list : ["if-match", "if-none-match"];
 }
 
 /** Yields all operations except the create. Notes those with methods that are never served. */

@@ -17,7 +17,7 @@ import { parseDescription } from "./description-text.ts";
 import { exampleOf } from "./example-values.ts";
 import { expandSchema } from "./expanded-schema.ts";
 import { readFields, textField } from "./fields.ts";
-import { referencedName } from "./names.ts";
+import { schemaName } from "./names.ts";
 import { readOperations } from "./operations.ts";
 import { ContractError, Place } from "./place.ts";
 import { noteDocument } from "./unserved-parts.ts";
@@ -50,20 +50,22 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
   const root = Place.root(document);
   const checks = new Checks();
   const collection = await findCollection(root, source.collection, checks);
-  const { path, operation, media, body, id, success } = collection;
-  const examples = mediaExamples(media).filter(isObject);
-  const schema = media.at("schema");
+  const { path, operation, media, body, wrapper, returned, id, success } = collection;
+  const examples = mediaExamples(media)
+    .filter(isObject)
+    .map((each) => resourceOf(each, wrapper));
+  const schema = body.place;
   const [undescribed] = body.undescribed;
   if (undescribed !== undefined) throw schema.error(`"${undescribed}" is required, but is no property`);
-  const fields = await readFields(body, { idName: id.name, examples }, checks);
+  const fields = await readFields(body, { idName: id.name, examples, returned }, checks);
   const title = root.at("info", "title").value;
   const words = wordsOf((typeof title === "string" && title.trim()) || "Store", path, {
-    body: referencedName(schema.value),
-    response: referencedName(success.schema?.value),
+    body: schemaName(schema) ?? schemaName(media.at("schema")),
+    response: schemaName(returned[0]?.place) ?? schemaName(success.schema),
   });
   const ignored = readOnlyNames(body);
   noteDocument(root);
-  const contract: Omit<Contract, "examples" | "notes"> = {
+  const contract: Omit<Contract, "examples" | "keepsChangeTime" | "notes"> = {
     source,
     document,
     words,
@@ -78,13 +80,37 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
       ? undefined
       : { schema: expandSchema(schema), check: await checks.of(schema, ignored) },
     allowsOthers: body.isOpen || !body.isPlain,
+    wrapper,
     requiresKey: !id.isRequired && requiresKey(operation),
     ignored,
     titleField: textField(schema, fields, "x-plantstore-title"),
     groupField: textField(schema, fields, "x-plantstore-group"),
-    ...(await readOperations({ root, create: collection, resource: { id, fields }, words, checks })),
+    ...(await readOperations({
+      root,
+      create: collection,
+      resource: { id, fields, checks, fills: source.fills === true },
+      words,
+    })),
   };
-  return { ...contract, notes: root.notes, examples: examplePlants(contract, examples) };
+  return {
+    ...contract,
+    keepsChangeTime: keepsChangeTime(contract.operations),
+    notes: root.notes,
+    examples: examplePlants(contract, examples),
+  };
+}
+
+function resourceOf(body: Json, wrapper: string | undefined): Json {
+  const member = wrapper === undefined ? body : body[wrapper];
+  return isObject(member) ? member : body;
+}
+
+/** Whether a response says when a resource was changed. */
+function keepsChangeTime(operations: Contract["operations"]): boolean {
+  const { replace, change, ...others } = operations;
+  const successes = [replace, change].flatMap((each) => Object.values(each?.successes ?? {}));
+  const responses = [...successes, ...Object.values(others).map(({ response }) => response)];
+  return responses.some((response) => response?.updatedName !== undefined);
 }
 
 /** The path of one resource, whose parameter is the id. */
@@ -118,7 +144,10 @@ function basePathOf(root: Place): string {
 }
 
 /** The examples of bodies that are plants, or else one of the fields' examples. */
-function examplePlants(contract: Omit<Contract, "examples" | "notes">, bodies: readonly Json[]): Plant[] {
+function examplePlants(
+  contract: Omit<Contract, "examples" | "keepsChangeTime" | "notes">,
+  bodies: readonly Json[],
+): Plant[] {
   const { type, schema, format, isRequired } = contract.id;
   const found = new Map<PlantId, Plant>();
   const numbered = (number: number) =>

@@ -1,32 +1,91 @@
 // What a resource is in a response: the members that it has there.
 
 import { type Contract, type Field, type Representation, wholeOf } from "../contract.ts";
+import { toExactJson } from "../json/exact-json.ts";
 import type { Json } from "../json/json-values.ts";
-import { type ObjectSchema, readObjectSchema } from "./body-schema.ts";
+import { type ObjectSchema, type Property, readObjectSchema } from "./body-schema.ts";
+import type { Checks } from "./checks.ts";
 import type { Success } from "./described-operation.ts";
+import { exampleOf } from "./example-values.ts";
 import { expandSchema } from "./expanded-schema.ts";
-import { valueTypes } from "./field-type.ts";
-import type { Place } from "./place.ts";
+import { fieldTypeOf, valueTypes } from "./field-type.ts";
+import { readProperty } from "./fields.ts";
+import { ContractError, type Place } from "./place.ts";
+import { isChangeTime, isCreationTime } from "./times.ts";
 
 /** The properties of a resource, as responses may have them. */
-export type Resource = Pick<Contract, "id" | "fields">;
+export interface Resource extends Pick<Contract, "id" | "fields"> {
+  readonly checks: Checks;
+  /** Whether what nothing stored fits may be made up. */
+  readonly fills: boolean;
+}
 
 /**
- * What a resource is in a success; undefined if that has no body. Throws a ContractError if the
+ * What a resource is in a success; undefined if that has no body. Rejects with a ContractError if the
  * success requires what is not stored.
  */
-export function readSuccess(success: Success, resource: Resource): Representation | undefined {
+export async function readSuccess(success: Success, resource: Resource): Promise<Representation | undefined> {
   if (!success.hasContent) return undefined;
   if (success.schema === undefined) {
     success.place.note("it describes no JSON; the response is what is stored");
     return wholeOf(resource);
   }
-  return readRepresentation(success.schema, resource);
+  return await readRepresentation(success.schema, resource);
 }
 
-/** What a resource is by a schema. Throws a ContractError if that requires what is not stored. */
-export function readRepresentation(place: Place, resource: Resource): Representation {
-  const object = readObjectSchema(place);
+/**
+ * What a resource is by a schema, which may have it in a member. Rejects with a ContractError if that
+ * requires what is not stored.
+ */
+export async function readRepresentation(place: Place, resource: Resource): Promise<Representation> {
+  const outer = readObjectSchema(place);
+  const names = resource.fields.map(({ name }) => name);
+  const member = wrappingMember(outer, resource.id.name, names);
+  if (member === undefined) return await readMembers(outer, resource);
+  const inner = await readMembers(
+    readObjectSchema((outer.properties.get(member) as Property).place),
+    resource,
+  );
+  const others: string[] = [];
+  for (const [name, property] of outer.properties) {
+    if (name === member || !property.isRequired) continue;
+    const json = await constantOf(name, property, resource);
+    if (json === undefined) throw place.error(`nothing fits "${name}" in its response`);
+    others.push(memberJson(name, json));
+  }
+  const before = [...others, `${JSON.stringify(member)}:`].join(",");
+  return { ...inner, isBare: false, wrapper: [`{${before}`, "}"] };
+}
+
+/**
+ * The member of an object that has the resource, such as `{"data": {…}}`; undefined for none.
+ *
+ * @param names of properties of the resource.
+ */
+export function wrappingMember(
+  { properties }: ObjectSchema,
+  idName: string,
+  names: Iterable<string>,
+): string | undefined {
+  if ([idName, ...names].some((name) => properties.has(name))) return undefined;
+  const objects = [...properties].filter(([, { place }]) => hasProperties(place));
+  return objects.find(([, { place }]) => readObjectSchema(place).properties.has(idName))?.[0];
+}
+
+/** Whether a place has the schema of an object with properties. */
+export function hasProperties(place: Place): boolean {
+  try {
+    return readObjectSchema(place).properties.size > 0;
+  } catch (error) {
+    if (error instanceof ContractError) return false;
+    throw error;
+  }
+}
+
+export const memberJson = (name: string, json: string) => `${JSON.stringify(name)}:${json}`;
+
+async function readMembers(object: ObjectSchema, resource: Resource): Promise<Representation> {
+  const { place } = object;
   const { id, fields } = resource;
   const schemas = schemasOf(object);
   const shows = ({ name, schema }: Pick<Field, "name" | "schema">) => {
@@ -35,31 +94,87 @@ export function readRepresentation(place: Place, resource: Resource): Representa
     if (isWriteOnly(schema) || isWriteOnly(described)) return false;
     const types = valueTypes(described).add("null");
     if ([...valueTypes(schema)].every((type) => types.has(type))) return true;
-    if (object.properties.get(name)?.isRequired)
+    if (object.properties.get(name)?.isRequired && !resource.fills)
       throw place.error(`its response has another type for "${name}", which it requires`);
     object.properties
       .get(name)
       ?.place.note(`"${name}" is left out of responses, as it has another type there`);
     return false;
   };
-  const createdName = [...schemas].find(
-    ([name, schema]) => isCreationTime(name, schema) && !fields.some((field) => field.name === name),
-  )?.[0];
-  const representation: Representation = {
-    hasId: shows(id),
-    fields: fields.map(shows),
-    createdName,
-  };
-  const always = new Set([id.name, createdName]);
-  for (const [index, { name, isRequired }] of fields.entries())
-    if (isRequired && representation.fields[index]) always.add(name);
-  for (const [name, { isRequired }] of object.properties)
-    if (isRequired && !always.has(name) && !isWriteOnly(schemas.get(name) ?? {}))
-      throw place.error(`its response requires "${name}", ${reasonOf(resource, name)}`);
+  const known = new Set(fields.map(({ name }) => name).concat(id.name));
+  const others = [...schemas].filter(([name]) => !known.has(name));
+  const nameOf = (isWanted: (name: string, schema: Json) => boolean) =>
+    others.find(([name, schema]) => isWanted(name, schema))?.[0];
+  const [createdName, updatedName] = [nameOf(isCreationTime), nameOf(isChangeTime)];
+  const urlName = nameOf(
+    (name, schema) => /^(?:url|self|href)$/.test(name) && valueTypes(schema).has("string"),
+  );
+  const shown = fields.map(shows);
+  const hasId = shows(id);
+  const always = new Set([createdName, updatedName, urlName, ...(hasId ? [id.name] : [])]);
+  const absent: (string | undefined)[] = [];
+  for (const [index, field] of fields.entries()) {
+    if (!shown[index]) continue;
+    const property = object.properties.get(field.name);
+    if (field.isRequired) always.add(field.name);
+    else if (property?.isRequired) {
+      absent[index] =
+        field.default === undefined
+          ? await constantOf(field.name, property, resource)
+          : field.type.toJson(field.default);
+      if (absent[index] !== undefined) always.add(field.name);
+    }
+  }
+  const constants: string[] = [];
+  for (const [name, property] of object.properties) {
+    if (always.has(name) || isWriteOnly(schemas.get(name) ?? {})) continue;
+    const isConstant = !known.has(name) && isFixed(schemas.get(name) ?? {});
+    if (!property.isRequired && !isConstant) continue;
+    const json = await constantOf(name, property, resource);
+    if (json === undefined) throw place.error(`its response requires "${name}", ${reasonOf(resource, name)}`);
+    constants.push(memberJson(name, json));
+  }
   const [undescribed] = object.undescribed.filter((name) => !always.has(name));
   if (undescribed !== undefined)
     throw place.error(`its response requires "${undescribed}", ${reasonOf(resource, undescribed)}`);
-  return representation;
+  const names = [createdName, updatedName, urlName];
+  return {
+    hasId,
+    fields: shown,
+    absent: absent.length === 0 ? undefined : absent,
+    isBare: names.every((name) => name === undefined) && constants.length === 0,
+    createdName,
+    updatedName,
+    urlName,
+    constants,
+    wrapper: undefined,
+  };
+}
+
+/**
+ * The JSON of a required member that is not stored: the only value that its schema accepts, its
+ * default, or null; or else one that is made up, where that is allowed.
+ */
+export async function constantOf(
+  name: string,
+  property: Property,
+  { checks, fills }: Pick<Resource, "checks" | "fills">,
+): Promise<string | undefined> {
+  const { schema, check } = await readProperty(name, property, checks);
+  const { const: constant, enum: values, default: usual } = schema;
+  const only = Array.isArray(values) && values.length === 1 ? values[0] : undefined;
+  const types = valueTypes(schema);
+  const value = constant ?? only ?? usual ?? (types.has("null") ? null : undefined);
+  if (value !== undefined) return toExactJson(value);
+  if (!fills) return undefined;
+  const type = fieldTypeOf(schema, check);
+  const example = exampleOf(schema, type, [false]);
+  return example === undefined ? undefined : type.toJson(example);
+}
+
+/** Whether a schema accepts one value. */
+function isFixed(schema: Json): boolean {
+  return "const" in schema || (Array.isArray(schema.enum) && schema.enum.length === 1);
 }
 
 function reasonOf({ fields }: Resource, name: string): string {
@@ -79,10 +194,4 @@ function schemasOf({ properties }: ObjectSchema): Map<string, Json> {
 
 function isWriteOnly(schema: Json): boolean {
   return schema.writeOnly === true;
-}
-
-/** Whether a property of a response is the time of creation. */
-export function isCreationTime(name: string, schema: Json): boolean {
-  const isTime = schema.type === "string" && schema.format === "date-time";
-  return isTime && ["created_at", "createdAt"].includes(name);
 }

@@ -54,6 +54,7 @@ export function readRequirements(
   const accepted: Json[] = [];
   const refused = new Set<string>();
   const scopes = new Set<string>();
+  let word: string | undefined;
   let { bearer, keyHeader, isOpen }: Access = { bearer: false, keyHeader: undefined, isOpen: false };
   for (const requirement of described) {
     const [name, ...others] = Object.keys(requirement);
@@ -64,7 +65,11 @@ export function readRequirements(
     else if (others.length === 0 && header !== undefined && (keyHeader ?? header) === header) {
       keyHeader = header;
       // Many describe a bearer token as a key in this field.
-      bearer ||= /^authorization$/i.test(header);
+      if (/^authorization$/i.test(header)) {
+        bearer = true;
+        // As drf-spectacular writes it.
+        word ??= /\bprefix "([\w-]+)"/.exec(String(scheme?.description))?.[1];
+      }
     } else {
       refused.add([name, ...others].join(" with "));
       continue;
@@ -73,7 +78,10 @@ export function readRequirements(
     for (const scope of Object.values(requirement).flat()) scopes.add(String(scope));
   }
   // An operation whose only schemes are refused is not open to everybody.
-  const access = bearer || keyHeader !== undefined || isOpen ? { bearer, keyHeader, isOpen } : bearerAccess;
+  const access =
+    bearer || keyHeader !== undefined || isOpen
+      ? { bearer, keyHeader, ...(word !== undefined && { scheme: word }), isOpen }
+      : bearerAccess;
   return { access, accepted, refused: [...refused], scopes: [...scopes] };
 }
 

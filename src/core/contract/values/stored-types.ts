@@ -104,13 +104,18 @@ export function boolean(): FieldType<boolean> {
   };
 }
 
-/** An integer of 64 bits, exact to the last digit. */
-export function integer(expected = "an integer (int64)"): FieldType<bigint> {
+/**
+ * An integer of 64 bits, exact to the last digit.
+ *
+ * @param isSentAsText whether it may be a text of its digits.
+ */
+export function integer(expected = "an integer (int64)", isSentAsText = false): FieldType<bigint> {
   return {
     kind: "integer",
     expected,
     fromJson(value, digits, isExact = false) {
-      if (typeof value !== "number") return undefined;
+      if (typeof value !== "number")
+        return isSentAsText && typeof value === "string" ? parseInt64(value) : undefined;
       return isExact && Number.isSafeInteger(value) ? BigInt(value) : parseJsonInt64(digits());
     },
     toJson: String,

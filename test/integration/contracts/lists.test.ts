@@ -1,0 +1,211 @@
+// Lists as frameworks describe them: their parameters, what they say of a page, and their filters.
+
+import { describe, expect, test } from "bun:test";
+import { sandboxOfThings } from "../../support/contract-sandbox.ts";
+import { jsonOf, objectOf, readThings } from "../../support/descriptions.ts";
+
+const integer = { type: "integer" };
+const text = { type: "string" };
+const orNull = (type: string) => ({ type: [type, "null"] });
+
+const body = objectOf(
+  {
+    name: text,
+    done: { type: "boolean", default: false },
+    level: { type: "string", enum: ["low", "high"] },
+  },
+  ["name"],
+);
+const thing = objectOf({ id: integer, ...body.properties }, ["id", "name"]);
+const listed = { type: "array", items: thing };
+
+/** A description of things with a list. */
+const thingsWith = (parameters: readonly (readonly [string, object, boolean?])[], schema: object) => ({
+  body,
+  response: thing,
+  collection: {
+    get: {
+      parameters: parameters.map(([name, own, required = false]) => ({
+        name,
+        in: "query",
+        required,
+        schema: own,
+      })),
+      responses: { 200: { description: "ok", ...jsonOf(schema) } },
+    },
+  },
+});
+
+async function fiveThings(...described: Parameters<typeof thingsWith>) {
+  const things = await sandboxOfThings(thingsWith(...described));
+  for (const name of ["a", "b", "c", "d", "e"])
+    await things.request("POST", "/things", JSON.stringify({ name, ...(name === "b" && { done: true }) }));
+  return {
+    ...things,
+    async list(query: string) {
+      const { json } = await things.request("GET", `/things${query}`);
+      return json as Record<string, never>;
+    },
+  };
+}
+const namesOf = (things: unknown) => (things as { name: string }[]).map(({ name }) => name).join("");
+
+describe("the page of a list", () => {
+  test("by skip and limit", async () => {
+    await using things = await fiveThings(
+      [
+        ["skip", integer],
+        ["limit", integer],
+      ],
+      listed,
+    );
+    for (const [query, names] of [
+      ["?skip=2&limit=2", "cd"],
+      ["?skip=4", "e"],
+      ["?skip=6", ""],
+    ] as const)
+      expect(namesOf(await things.list(query))).toBe(names);
+  });
+
+  test("by a page from 0, with what Spring says of it", async () => {
+    const page = objectOf({
+      content: listed,
+      ...{
+        totalElements: integer,
+        totalPages: integer,
+        size: integer,
+        number: integer,
+        numberOfElements: integer,
+      },
+      ...{ first: { type: "boolean" }, last: { type: "boolean" }, empty: { type: "boolean" } },
+      pageable: objectOf({
+        pageNumber: integer,
+        offset: integer,
+        sort: objectOf({ sorted: { type: "boolean" } }),
+      }),
+    });
+    const parameter = objectOf({ page: { ...integer, minimum: 0 }, size: integer, sort: listed });
+    await using things = await fiveThings([["pageable", parameter, true]], page);
+    expect(await things.list("?page=1&size=2")).toMatchObject({
+      content: [{ name: "c" }, { name: "d" }],
+      ...{ totalElements: 5, totalPages: 3, size: 2, number: 1, numberOfElements: 2 },
+      ...{ first: false, last: false, empty: false },
+      pageable: { pageNumber: 1, offset: 2 },
+    });
+    expect(await things.list("?page=2&size=2")).toMatchObject({ number: 2, last: true });
+    expect(things.contract.notes).toEqual([]);
+  });
+
+  test("by a page that is required and a number, with links and a nested meta", async () => {
+    const links = ["first", "last", "prev", "next"];
+    const page = objectOf(
+      {
+        data: { type: ["array", "null"], items: thing },
+        links: objectOf(Object.fromEntries(links.map((name) => [name, orNull("string")])), links),
+        meta: objectOf(
+          { current_page: integer, last_page: integer, from: orNull("integer"), links: listed },
+          ["links"],
+        ),
+      },
+      ["data", "links", "meta"],
+    );
+    const number = { type: "number" };
+    await using things = await fiveThings(
+      [
+        ["PageNumber", number, true],
+        ["PageSize", number, true],
+      ],
+      page,
+    );
+    const { data, links: found, meta } = await things.list("?PageNumber=3&PageSize=2");
+    expect([namesOf(data), meta]).toEqual([
+      "e",
+      { current_page: 3, last_page: 3, from: 5, links: [] },
+    ] as never);
+    const at = (number: number) => `${things.url}/things?PageSize=2&PageNumber=${number}`;
+    expect(found).toEqual({ first: at(1), last: at(3), prev: at(2), next: null } as never);
+    expect((await things.request("GET", "/things?PageSize=2")).status).toBe(400);
+  });
+
+  test("by a cursor, and by a URL", async () => {
+    const page = objectOf(
+      {
+        results: listed,
+        nextCursor: orNull("string"),
+        next: { ...orNull("string"), format: "uri" },
+        count: integer,
+      },
+      ["results", "nextCursor"],
+    );
+    await using things = await fiveThings(
+      [
+        ["cursor", text],
+        ["take", integer],
+      ],
+      page,
+    );
+    const names: string[] = [];
+    for (let cursor: string | null = ""; cursor !== null; ) {
+      const sent = cursor === "" ? "" : `&cursor=${cursor}`;
+      const { results, nextCursor, next, count } = await things.list(`?take=2${sent}`);
+      names.push(namesOf(results));
+      expect([count, next]).toEqual([
+        5,
+        nextCursor === null ? null : `${things.url}/things?take=2&cursor=${nextCursor}`,
+      ] as never);
+      cursor = nextCursor ?? null;
+    }
+    expect(names).toEqual(["ab", "cd", "e"]);
+  });
+
+  test("is 501, or all of the list is, where it is asked for by what is not served", async () => {
+    await using things = await fiveThings(
+      [
+        ["starting_after", text],
+        ["ending_before", text],
+      ],
+      listed,
+    );
+    expect((await things.request("GET", "/things?ending_before=1")).status).toBe(501);
+    expect(things.contract.notes).toEqual([
+      'a list that is asked for by "ending_before" is not served: it responds with 501 (at /paths/~1things/get/parameters/1)',
+    ]);
+    for (const [name, schema, reason] of [
+      ["before", text, "and is not served"],
+      ["pageKey", text, "and is not served"],
+      ["page", { type: "boolean" }, "and is neither an integer nor a text"],
+    ] as const) {
+      const { operations, notes } = await readThings(thingsWith([[name, schema]], listed));
+      expect([operations.list, notes[0]]).toEqual([undefined, expect.stringContaining(reason)]);
+    }
+  });
+});
+
+test("a list has the things whose fields have the values that were sent", async () => {
+  const filters = [
+    ["done", { type: "boolean" }],
+    ["Level", text],
+    ["name", listed],
+    ["order", text],
+  ] as const;
+  await using things = await fiveThings(
+    [...filters, ["limit", integer]],
+    objectOf({ items: listed, total: integer }),
+  );
+  await things.request("POST", "/things", '{"name":"f","level":"low","done":true}');
+  const found = async (query: string): Promise<unknown> => {
+    const { items, total } = await things.list(query);
+    return [namesOf(items), total];
+  };
+  expect(await found("?done=true")).toEqual(["bf", 2]);
+  // A body without it is false, by its default.
+  expect(await found("?done=false")).toEqual(["acde", 4]);
+  expect(await found("?Level=low&done=true")).toEqual(["f", 1]);
+  const { headers } = await things.request("GET", "/things?done=true&limit=1");
+  expect(headers.get("link")).toMatch(/^<\/things\?limit=1&after=\d+&done=true>; rel="next"$/);
+  expect((await things.request("GET", "/things?Level=none")).status).toBe(400);
+  expect(things.contract.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
+    "the query parameter name of GET /things is not served",
+    "the query parameter order of GET /things is not served",
+  ]);
+});
