@@ -9,6 +9,7 @@ import { numberedId, type PlantId } from "../core/contract/plant-id.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { type IdLimits, idLimitsOf } from "./id-limits.ts";
 import { sampleValues } from "./sample-values.ts";
+import type { ResponseCheck } from "./watch.ts";
 
 /** Texts that the rules send as names and tags. */
 const commonTexts = ["Monstera", "Ficus", "plant 0", "a", "tropical", "without the token"];
@@ -39,6 +40,9 @@ export class Contents {
   readonly #titles: readonly string[] | undefined;
   /** The required fields besides the title, with the JSON of their examples. */
   readonly #others: ReadonlyMap<Field, string>;
+
+  /** Whether a response is as the contract describes it; undefined before a run has read that. */
+  described: ResponseCheck | undefined;
 
   /** Throws an OperatorError for a contract whose plants the rules cannot make. */
   constructor(contract: Contract) {

@@ -1,5 +1,6 @@
 // Rules of the operation: what is accepted, what is returned, and that a token is required.
 
+import { formOf } from "../core/contract/error-format.ts";
 import { type Contents, objectJson } from "./contents.ts";
 import { ofEveryResponse } from "./every-response.ts";
 import {
@@ -54,8 +55,10 @@ const escapeLetter = (letter: string) => `\\u${letter.charCodeAt(0).toString(16)
 
 export function contractRules(contents: Contents): readonly Rule[] {
   const { contract, title, group, named } = contents;
-  const { operation, success, security, errorSchema, plantSchema, newPlantSchema } = placesIn(contract);
-  const { status: created } = contract.operations.create;
+  const { operation, success, security, rejection, errorSchema, plantSchema, newPlantSchema } =
+    placesIn(contract);
+  const { status: created, errors } = contract.operations.create;
+  const { status: rejected } = formOf(errors, "invalidPlant");
   const { access } = contents;
   const noToken = access.isOpen && unfitReasons.noToken;
   /** Like `named`, with an escape for the first letter of the title. */
@@ -327,11 +330,20 @@ export function contractRules(contents: Contents): readonly Rule[] {
           );
       },
     },
-    "error-members": {
-      title: "The body of every 400 is JSON and an Error: `error`, an int32, and `message`, a string.",
-      required: byContract(`${operation}.responses.400`, errorSchema),
+    "as-described": {
+      title: "Every response is as the contract describes it for its operation: status, media type, schema.",
+      required: byContract(`${operation}.responses`),
       ...ofEveryResponse(
-        ({ status }, request) => status === 400 && isCreate(request),
+        (response, request) => contents.described?.concerns(response, request) === true,
+        (response, request) => contents.described?.expect(response, request),
+      ),
+    },
+    "error-members": {
+      applies: contract.operations.create.errors.shape.schema !== undefined,
+      title: `The body of every ${rejected} is JSON and an Error: \`error\`, an int32, and \`message\`, a string.`,
+      required: byContract(rejection, errorSchema),
+      ...ofEveryResponse(
+        ({ status }, request) => status === rejected && isCreate(request),
         (response) => {
           expectErrorBody(contents, response);
           expectJsonType(response, errorShapeOf(contents, response).contentType);

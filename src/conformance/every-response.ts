@@ -33,7 +33,7 @@ async function provokeResponses(check: RuleContext): Promise<void> {
 /** A rule of those responses of a run that it concerns. */
 export function ofEveryResponse(
   concerns: (response: HttpResponse, request: RequestParts) => boolean,
-  expect: (response: HttpResponse) => void,
+  expect: (response: HttpResponse, request: RequestParts) => void,
 ): Pick<Rule, "run" | "every"> {
   return { every: { concerns, expect }, run: provokeResponses };
 }

@@ -61,8 +61,7 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
         .map(([label, pair]) => [label, pair(long)] as const)
         .filter(([, pair]) => pair.every((text) => contents.takesTitle(text))),
     );
-  const { operation, success, newPlantSchema } = placesIn(contract);
-  const response400 = `${operation}.responses.400`;
+  const { success, rejection, newPlantSchema } = placesIn(contract);
   return rulesOf(contents, "idempotence", {
     "same-again": {
       title: "The same plant again gets 200 and the same Plant, also if the first response was lost.",
@@ -113,7 +112,7 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
       unfit: others.length === 0 && group === undefined && oneContent,
       title: "Another name or tag with a stored id gets 40009, and the stored plant stays.",
       generalTitle: "Another content with a stored id gets 40009, and the stored plant stays.",
-      required: byDecision(conflicting, response400),
+      required: byDecision(conflicting, rejection),
       run: async (check) => {
         const stored = { name: "Monstera", tag: "tropical" };
         const emptyTag = contents.takesGroup("") ? { name: "Monstera", tag: "" } : undefined;
@@ -220,7 +219,7 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
     "rejected-not-stored": {
       unfit: oneContent,
       title: "A rejected plant is not stored: its id, and those around it, are free afterwards.",
-      required: byContract(success, response400),
+      required: byContract(success, rejection),
       run: async (check) => {
         await check.skipUnlessConflicts();
         const optional = group ?? contract.fields.find(({ isRequired }) => !isRequired);

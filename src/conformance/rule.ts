@@ -105,18 +105,23 @@ export function placesIn({ describedPath, document, operations, words }: Contrac
   const schemaAt = (name: string, place: string) =>
     Object.hasOwn(components.schemas ?? {}, name) ? openapi(`components.schemas.${name}`) : place;
   const schemes = Object.keys(components.securitySchemes ?? {});
-  const errorName =
-    String(errorShape.schema?.$ref ?? "")
-      .split("/")
-      .at(-1) || "Error";
-  const errorSchema = openapi(`components.schemas.${errorName}`);
+  const errorName = String(errorShape.schema?.$ref ?? "")
+    .split("/")
+    .at(-1);
+  const errorSchema = errorName ? openapi(`components.schemas.${errorName}`) : `${operation}.responses`;
   const code = pathOfPart(errorShape, "code")?.join(".properties.");
+  const responses = document.paths?.[describedPath]?.post as { readonly responses?: object } | undefined;
+  const described = ["400", "422", "4XX", "default"].find((status) =>
+    Object.hasOwn(responses?.responses ?? {}, status),
+  );
   return {
     operation,
     success,
+    /** The response to a body that is not valid. */
+    rejection: described === undefined ? `${operation}.responses` : `${operation}.responses.${described}`,
     security: [...schemes.map((name) => `components.securitySchemes.${name}`), "security"].map(openapi),
     errorSchema,
-    errorCode: code === undefined ? errorSchema : `${errorSchema}.properties.${code}`,
+    errorCode: code === undefined || !errorName ? errorSchema : `${errorSchema}.properties.${code}`,
     plantSchema: schemaAt(words.one.slice(0, 1).toUpperCase() + words.one.slice(1), success),
     newPlantSchema: schemaAt(words.body, `${operation}.requestBody`),
   };

@@ -2,6 +2,7 @@
 
 import { version } from "../../package.json";
 import type { Contents } from "./contents.ts";
+import { DescribedResponses } from "./described-responses.ts";
 import { expectPlant } from "./expectations.ts";
 import type { RuleFailure } from "./failure.ts";
 import { type IdRange, IdSource } from "./ids.ts";
@@ -63,6 +64,7 @@ const responseBytesMin = 2 ** 20;
 /** Never rejects because of what the server does. */
 export async function runConformance(options: RunOptions): Promise<ConformanceReport | PreflightProblem> {
   const { contents, target, timeoutMs, seed } = options;
+  contents.described ??= await DescribedResponses.read(contents.contract);
   const rules = options.rules.filter(({ unfit }) => unfit === undefined);
   const watches = rules.flatMap(({ id, every }) => (every === undefined ? [] : [new Watch(id, every)]));
   const state: RunState = {

@@ -9,7 +9,7 @@ import { RuleViolation } from "./rule-ends.ts";
 export interface ResponseCheck {
   readonly concerns: (response: HttpResponse, request: RequestParts) => boolean;
   /** Throws a RuleViolation. */
-  readonly expect: (response: HttpResponse) => void;
+  readonly expect: (response: HttpResponse, request: RequestParts) => void;
 }
 
 /** Different failures of a requirement that are kept. */
@@ -38,7 +38,7 @@ export class Watch {
     if (!this.#check.concerns(response, request)) return;
     this.responses++;
     try {
-      this.#check.expect(response);
+      this.#check.expect(response, request);
     } catch (error) {
       if (!(error instanceof RuleViolation)) throw error;
       const { failures } = this;

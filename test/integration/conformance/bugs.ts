@@ -203,7 +203,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
   returnsNullForNoTag: altersPlants(["contract.create"], (body) => ({ tag: null, ...body })),
   returns201: altersStatus(["contract.create"], 200, "201 Created"),
   returnsText: altersHeader(
-    ["contract.plant-members", "contract.error-members"],
+    ["contract.plant-members", "contract.error-members", "contract.as-described"],
     "Content-Type",
     "text/plain",
   ),
