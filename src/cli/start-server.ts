@@ -11,6 +11,7 @@ import { ListenError, type RunningServer, type ServerOptions, startServer } from
 import { documentation } from "../docs-page/documentation.ts";
 import type { ServeConfig, ServeSettings } from "./config/resolve.ts";
 import { assertDistinct } from "./extension.ts";
+import { localPagesOnly } from "./local-pages.ts";
 import { createConsole } from "./serve-console.ts";
 
 /** A key that the identity provider removes is rejected after this time at the latest. */
@@ -38,11 +39,13 @@ export async function startConfigured(
   ];
   const adminRoutes = extras.filter((extra) => extra !== undefined);
   for (const extra of adminRoutes) resources.defer(() => extra.close());
-  assertTokens(config, parts.store.contract);
-  const options = await serverOptions(config, parts.store.contract, own);
+  const { contract } = parts.store;
+  assertTokens(config, contract);
+  const options = await serverOptions(config, contract, own);
+  const isOpen = openOperations(contract).length > 0;
   const server = await withListenAdvice(() =>
     startServer({
-      ...options,
+      ...(isOpen ? localPagesOnly(options, config) : options),
       ...parts,
       listener: { host: config.host, port: config.port, certificate },
       adminRoutes,

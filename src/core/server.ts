@@ -12,7 +12,7 @@ import { internalError } from "./contract/errors.ts";
 import type { PlantId } from "./contract/plant-id.ts";
 import { BodyReader } from "./http/body-reader.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
-import { type CorsOrigins, withCors } from "./http/cors.ts";
+import { type AllowedOrigins, withCors } from "./http/cors.ts";
 import { createOperation } from "./http/create-plant.ts";
 import { createHandler, type Handler, inProcess, withTickBudget } from "./http/handler.ts";
 import { type Certificate, startPublicListener, stopListener } from "./http/listener.ts";
@@ -43,7 +43,7 @@ export interface ServerOptions {
   /** The path before that of the collection, such as "/v1"; that of the contract by default. */
   readonly basePath?: string;
   /** The web origins whose pages may use the service; "*" by default. */
-  readonly cors?: CorsOrigins;
+  readonly cors?: AllowedOrigins;
   readonly limits?: Partial<ServerLimits>;
   /** Undefined where callers have no rate. */
   readonly rateLimit?: { readonly createsPerSecond: number; readonly burst: number } | undefined;

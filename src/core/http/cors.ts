@@ -7,6 +7,9 @@ import type { Operation } from "./operation.ts";
 /** The origins whose pages may read responses in a browser: all, none, or those listed. */
 export type CorsOrigins = "*" | "off" | readonly string[];
 
+/** The origins, or a function that says of each whether it is one. */
+export type AllowedOrigins = CorsOrigins | ((origin: string) => boolean);
+
 const exposedHeaders = [
   "WWW-Authenticate",
   "Retry-After",
@@ -19,7 +22,7 @@ const exposedHeaders = [
 const preflightMaxAgeSeconds = 86_400;
 
 /** Responds to preflights, and adds to other responses what a page needs to read them. */
-export function withCors(origins: CorsOrigins, operations: readonly Operation[], next: Handler): Handler {
+export function withCors(origins: AllowedOrigins, operations: readonly Operation[], next: Handler): Handler {
   // GET is for the interface description.
   const methods = [...new Set(["GET", ...operations.map(({ method }) => method)])].join(", ");
   const ownHeaders = operations.flatMap(({ described }) =>
@@ -27,10 +30,11 @@ export function withCors(origins: CorsOrigins, operations: readonly Operation[],
   );
   const exposed = [...exposedHeaders, ...ownHeaders].join(", ");
 
+  const isAllowed = typeof origins === "function" ? origins : (origin: string) => origins.includes(origin);
   const allowOrigin = (origin: string, { headers }: Response) => {
     if (origins === "off") return;
     if (origins !== "*") headers.append("Vary", "Origin");
-    if (origins !== "*" && !origins.includes(origin)) return;
+    if (origins !== "*" && !isAllowed(origin)) return;
     headers.set("Access-Control-Allow-Origin", origins === "*" ? "*" : origin);
     headers.set("Access-Control-Expose-Headers", exposed);
   };

@@ -159,3 +159,62 @@ test("serve refuses what needs no token, unless it is wanted on this machine", a
   const { stdout } = await server.command("get", "1", "--with-creation");
   expect(stdout).toContain("anonymous (no token)");
 });
+
+test("pages of other sites cannot use a server that needs no token", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await RunningServer.startInProcess({
+    database: `sqlite:${folder.file("pets.db")}`,
+    args: ["--contract", contractFile("pets.yaml"), "--open", "--operations", "create,list"],
+  });
+  const { port } = new URL(server.url);
+  let id = 0;
+  const create = (headers: Record<string, string>) =>
+    fetch(`${server.url}/pets`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...headers },
+      body: `{"id":${++id},"name":"Rex"}`,
+    });
+  const preflight = async (origin: string) => {
+    const headers = { Origin: origin, "Access-Control-Request-Method": "POST" };
+    const { headers: allowed } = await fetch(`${server.url}/pets`, { method: "OPTIONS", headers });
+    return allowed.get("access-control-allow-origin");
+  };
+  for (const origin of ["http://evil.example", "null", "http://127.0.0.1.evil.example"]) {
+    const refused = await create({ Origin: origin });
+    expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([403, null]);
+    expect(await preflight(origin)).toBeNull();
+  }
+  // The name of another site that points at this machine (DNS rebinding).
+  for (const path of ["/pets", "/openapi.json"]) {
+    const headers = { Host: `evil.example:${port}` };
+    expect((await fetch(`${server.url}${path}`, { headers })).status).toBe(421);
+  }
+  expect((await create({ Host: `evil.example:${port}` })).status).toBe(421);
+  for (const origin of ["http://localhost:3000", "http://[::1]:3000", `http://127.0.0.1:${port}`]) {
+    const created = await create({ Origin: origin, Host: `localhost:${port}` });
+    expect([created.status, created.headers.get("access-control-allow-origin")]).toEqual([201, origin]);
+    expect(await preflight(origin)).toBe(origin);
+  }
+});
+
+test("an operator names the pages that may use a server that needs no token", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await RunningServer.startInProcess({
+    database: `sqlite:${folder.file("pets.db")}`,
+    args: ["--contract", contractFile("pets.yaml"), "--open"].concat([
+      "--cors",
+      "https://app.example",
+      "--public-url",
+      "https://pets.example/v1",
+    ]),
+  });
+  const create = (id: number, headers: Record<string, string>) =>
+    fetch(`${server.url}/pets`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...headers },
+      body: `{"id":${id},"name":"Rex"}`,
+    }).then(({ status }) => status);
+  expect(await create(1, { Origin: "https://app.example", Host: "pets.example" })).toBe(201);
+  expect(await create(2, { Origin: "https://pets.example", Host: "pets.example" })).toBe(201);
+  expect(await create(3, { Origin: "https://other.example" })).toBe(403);
+});
