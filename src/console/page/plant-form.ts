@@ -1,5 +1,6 @@
 // The inputs of a plant's fields.
 
+import type { ComponentChildren } from "./library.js";
 import { html } from "./markup.ts";
 import { type Draft, labelOf } from "./plant-draft.ts";
 import { contract } from "./shown-contract.ts";
@@ -7,13 +8,17 @@ import { Choice, TextField } from "./text-field.ts";
 
 /**
  * An input for each field, by its type. An empty text of an optional one means that it is absent.
+ *
+ * `notes`: shown in place of the hints, in the order of the fields.
  */
 export function FieldInputs({
   draft,
+  notes = [],
   isMultiline = false,
   onDraft,
 }: {
   draft: Draft;
+  notes?: readonly ComponentChildren[];
   isMultiline?: boolean;
   onDraft: (draft: Draft) => void;
 }) {
@@ -24,6 +29,7 @@ export function FieldInputs({
       // A name of the contract could hide a property of the form.
       name: `field-${index}`,
       value: draft[index] ?? "",
+      hint: notes[index] ?? hint,
       onText: (text: string) => onDraft(draft.with(index, text)),
     };
     if (input === "boolean" || typeof input === "object") {
@@ -41,6 +47,6 @@ export function FieldInputs({
       // Not type="number": browsers round its values.
       number: { inputmode: "decimal", required },
     };
-    return html`<${TextField} isOptional=${!required} hint=${hint} ...${attributes[input]} ...${shared} />`;
+    return html`<${TextField} isOptional=${!required} ...${attributes[input]} ...${shared} />`;
   });
 }

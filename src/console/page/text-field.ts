@@ -23,7 +23,7 @@ export function TextField({
   onText?: (text: string) => void;
   isOptional?: boolean;
   isMultiline?: boolean;
-  hint?: string;
+  hint?: ComponentChildren;
   error?: string;
   [attribute: string]: unknown;
 }) {
@@ -56,22 +56,26 @@ export function Choice({
   initial,
   options,
   onText = () => undefined,
+  hint = "",
   ...attributes
 }: {
   label: string;
+  hint?: ComponentChildren;
   initial?: string;
   options: readonly (readonly [value: string, text: string])[];
   onText?: (value: string) => void;
   [attribute: string]: unknown;
 }) {
+  const noteId = `${attributes.name}-note`;
   return html`
     <div class="field">
       <label>
         <span>${label}</span>
-        <select ...${attributes} onChange=${onValue(onText)}>
+        <select ...${attributes} aria-describedby=${hint === "" ? null : noteId} onChange=${onValue(onText)}>
           ${options.map(([value, text]) => html`<option value=${value} selected=${value === initial}>${text}</option>`)}
         </select>
       </label>
+      ${hint !== "" && html`<p id=${noteId} class="hint">${hint}</p>`}
     </div>
   `;
 }

@@ -128,6 +128,35 @@ test.concurrent("a search that takes long shows how far it is and what it found,
   });
 });
 
+test.concurrent("a form whose plant another operator has changed keeps that change, and shows both where both have edited", async () => {
+  await withPage(browser, {}, async ({ page, server, target, console }) => {
+    await post(target, plantJson(7n, "Monstera", "old"));
+    const stored = async () => JSON.parse((await server.command("get", "7")).stdout);
+    const dialog = page.getByRole("dialog");
+    const [name, tag] = ["Name", "Tag"].map((label) => dialog.getByRole("textbox", { name: label }));
+    await page.goto(`${console}#plant=7`);
+    await dialog.getByRole("button", { name: "Edit" }).click();
+    await name?.fill("Monstera deliciosa");
+    await server.command("update", "7", "--tag", "corrected");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText("has changed since you opened it. Nothing was saved.").waitFor();
+    expect(await tag?.inputValue()).toBe("corrected");
+    expect(await name?.inputValue()).toBe("Monstera deliciosa");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByRole("button", { name: "Edit" }).click();
+    expect(await stored()).toMatchObject({ name: "Monstera deliciosa", tag: "corrected" });
+
+    await tag?.fill("typed");
+    await server.command("update", "7", "--tag", "of another");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText("Meanwhile stored: of another").waitFor();
+    expect(await tag?.inputValue()).toBe("typed");
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await tag?.fill("of another");
+    expect(await dialog.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
+  });
+});
+
 test.concurrent("a plant is edited and deleted, but not what another operator has changed meanwhile, and its history undoes it", async () => {
   await withPage(browser, {}, async ({ page, server, target, console }) => {
     const name = "one\r\ntwo\nthree";
