@@ -174,11 +174,77 @@ function conditionsOf(
     conditions.push(`created_at < ${parameter(BigInt(end))}`);
   }
   for (const word of words) {
-    const pattern = parameter(`%${word.replaceAll(/[\\%_]/g, "\\$&")}%`);
-    const searched = searchedFields(contract).map(({ column }) => column);
-    if (contract.id.type.kind !== "integer") searched.unshift("id");
-    const columns = searched.map((column) => `${column} ${like} ${pattern} ESCAPE '\\'`);
-    conditions.push(columns.length === 0 ? "1 = 0" : `(${columns.join(" OR ")})`);
+    const pattern = parameter(likePattern(word));
+    const contains = (text: string) => `${text} ${like} ${pattern} ESCAPE '\\'`;
+    const searched = searchedFields(contract).map((field) =>
+      /^json\b/.test(field.type.kind)
+        ? jsonCondition(field, word, sql.dialect, contains, parameter)
+        : contains(valueText(field, sql.dialect)),
+    );
+    if (contract.id.type.kind !== "integer") searched.unshift(contains("id"));
+    conditions.push(searched.length === 0 ? "1 = 0" : `(${searched.join(" OR ")})`);
   }
   return conditions.map((condition) => `AND ${condition}`).join(" ");
+}
+
+/** The pattern of texts that contain one, for LIKE. */
+function likePattern(text: string): string {
+  return `%${text.replaceAll(/[\\%_]/g, "\\$&")}%`;
+}
+
+/** The text of a value; NULL for null. A text that may be null is stored as JSON. */
+function valueText({ column, type }: Field, dialect: SqlConnection["dialect"]): string {
+  if (!type.kind.endsWith(" or null")) return column;
+  if (!type.kind.startsWith("text")) return `NULLIF(${column}, 'null')`;
+  return dialect === "postgres" ? `(${column}::jsonb #>> '{}')` : `${column} ->> '$'`;
+}
+
+/**
+ * Whether JSON contains a word, however its characters are escaped. PostgreSQL's jsonb would refuse
+ * some of what is stored, such as \u0000.
+ */
+function jsonCondition(
+  { column }: Field,
+  word: string,
+  dialect: SqlConnection["dialect"],
+  contains: (text: string) => string,
+  parameter: (value: SqlValue) => string,
+): string {
+  const backslash = dialect === "postgres" ? `strpos(${column}, '\\')` : `instr(${column}, '\\')`;
+  const isEscaped =
+    dialect === "postgres" ? `${backslash} > 0` : `${backslash} > 0 AND json_valid(${column})`;
+  const meant =
+    dialect === "postgres"
+      ? `${column} ~* ${parameter(jsonPattern(word))}`
+      : `EXISTS (SELECT 1 FROM json_tree(${column}) WHERE ${contains("key")} OR ${contains("atom")})`;
+  // Without a backslash the text is what it means, and its quotes are those of JSON.
+  const plain = `${contains(column)} AND 1 = ${word.includes('"') ? 0 : 1}`;
+  return `CASE WHEN ${column} = 'null' THEN 1 = 0 WHEN ${isEscaped} THEN ${meant} ELSE ${plain} END`;
+}
+
+const shortEscapes: Readonly<Record<string, string>> = {
+  "\b": "b",
+  "\f": "f",
+  "\n": "n",
+  "\r": "r",
+  "\t": "t",
+};
+
+/** The regular expression of PostgreSQL for JSON that contains a word, and not within an escape. */
+function jsonPattern(word: string): string {
+  const characters = Array.from(word, (character) => {
+    const cases = new Set([character, character.toLowerCase(), character.toUpperCase()]);
+    const written = [...cases].flatMap((each) => [
+      each
+        .split("")
+        .map((unit) => `\\\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+        .join(""),
+      ...(/["\\]/.test(each) ? [] : [each.replaceAll(/[$()*+.?[\]^{|}]/g, "\\$&")]),
+    ]);
+    if (/["\\/]/.test(character)) written.push(`\\\\${character === "\\" ? "\\\\" : character}`);
+    const short = shortEscapes[character];
+    if (short !== undefined) written.push(`\\\\${short}`);
+    return `(?:${written.join("|")})`;
+  });
+  return `^(?:[^\\\\]|\\\\u[0-9a-f]{4}|\\\\[^u])*${characters.join("")}`;
 }

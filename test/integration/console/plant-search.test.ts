@@ -3,9 +3,11 @@
 import { expect, test } from "bun:test";
 import { type Filter, type Reading, searchPlants } from "../../../src/console/plant-search.ts";
 import type { Plant } from "../../../src/core/contract/contract.ts";
+import { parsePlantJson } from "../../../src/core/contract/plant.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
 import { plant, plantStore } from "../../support/contracts.ts";
+import { readThings } from "../../support/descriptions.ts";
 import { engines } from "../../support/engines.ts";
 import { openedStore, runSql } from "../../support/stored-plants.ts";
 
@@ -146,4 +148,66 @@ for (const engine of engines)
         const ids = await found(read, filter, { plantsMax, isDescending });
         expect({ filter, ids }).toEqual({ filter, ids: isDescending ? expected.toReversed() : expected });
       }
+  });
+
+/** The texts of nullable fields and of JSON, and what finds each of them. */
+const valueSearches: readonly (readonly [word: string, ids: readonly bigint[]])[] = [
+  ['6" pot', [1n, 5n]],
+  ["C:\\x", [2n, 6n]],
+  ['"', [1n, 5n]],
+  ["\\", [2n, 6n]],
+  ["null", [3n]],
+  ["nul", [3n]],
+  ["CAF", [7n, 8n]],
+  ["caf\u00e9", [7n, 8n]],
+  ["u00e9", []],
+  ["a/b", [9n]],
+  ["n\nb", [10n]],
+  ["nnb", []],
+  ["19.90", [11n]],
+  ["size", [5n, 6n]],
+  ["\u{1f331}", [12n, 13n]],
+  ["50%", [14n]],
+];
+
+for (const engine of engines)
+  test(`${engine.name}: texts that may be null and JSON are found by what they mean`, async () => {
+    const contract = await readThings({
+      properties: {
+        note: { type: ["string", "null"] },
+        price: { type: ["number", "null"] },
+        info: { type: ["object", "null"] },
+        any: {},
+      },
+    });
+    const bodies = [
+      '{"id":1,"note":"a 6\\" pot"}',
+      '{"id":2,"note":"C:\\\\x"}',
+      '{"id":3,"note":"it is null and void"}',
+      '{"id":4,"note":null,"price":null,"info":null,"any":null}',
+      '{"id":5,"info":{"size":"6\\u0022 pot"}}',
+      '{"id":6,"info":{"size":["C:\\\\x"]}}',
+      '{"id":7,"info":{"place":"caf\\u00e9"}}',
+      '{"id":8,"any":"café"}',
+      '{"id":9,"any":["a\\/b"]}',
+      '{"id":10,"any":{"x":"n\\nb"}}',
+      '{"id":11,"price":19.90}',
+      '{"id":12,"info":{"\\ud83c\\udf31":1}}',
+      '{"id":13,"note":"\u{1f331}"}',
+      '{"id":14,"any":"50%\\u0000"}',
+      `{"id":15,"any":${"[".repeat(1_500)}"\\\\"${"]".repeat(1_500)}}`,
+    ];
+    const things = bodies.flatMap((body) => {
+      const thing = parsePlantJson(contract, body);
+      return "values" in thing ? [thing] : [];
+    });
+    await using place = await engine.createTestStore(contract.source);
+    await using store = await openedStore(place.database, undefined, contract.source);
+    await using read = await store.openSql();
+    await store.create(toEntries(things));
+    for (const [word, ids] of valueSearches) {
+      const reading = { isDescending: false, plantsMax: 50 };
+      const search = await searchPlants(contract, read, { words: [word] }, reading);
+      expect([word, search.ids.filter((id) => id !== 15n)]).toEqual([word, [...ids]]);
+    }
   });
