@@ -133,7 +133,7 @@ async function runImport(
 
   const importInto = async (store: PlantStore) => {
     const opened = await openFile(source, file, config);
-    const rejected = new RejectedFile(nameOf(file), opened.format);
+    const rejected = new RejectedFile(nameOf(file), store.contract, opened.format);
     try {
       await using read = importUpdate ? await store.openSql() : undefined;
       const run = commandRun(store);

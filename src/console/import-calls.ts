@@ -75,7 +75,7 @@ async function importFile(
   const { bodyBytesMax, emit, reader } = context;
   const { contract } = context.store;
   const counts = newCounts();
-  let rejections = new RejectionReport(format);
+  let rejections = new RejectionReport(contract, format);
   const report: Buffer[] = [];
   let reportBytes = 0;
   let ignored: readonly string[] = [];
@@ -95,7 +95,7 @@ async function importFile(
   let failure: string | undefined;
   try {
     const content = await openContent(pieces, { name: "the file", named: format });
-    rejections = new RejectionReport(content.format);
+    rejections = new RejectionReport(contract, content.format);
     const records = readRecords(contract, content.format, content.chunks, {
       recordBytesMax: bodyBytesMax,
       encoding,

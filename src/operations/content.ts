@@ -47,7 +47,7 @@ export async function openContent(
     .replace(/^\xef\xbb\xbf/, "");
   const kind = kindOf(start);
   if (kind !== undefined) throw new OperatorError(`${name} is ${kind}`, 2);
-  return { format: given === "csv" ? "csv" : formatOf(start, given ?? named), chunks };
+  return { format: given === "csv" ? "csv" : formatOf(start, given, named), chunks };
 }
 
 /** Files of other kinds, by how they begin in Latin-1, with what to do. */
@@ -77,12 +77,12 @@ export function formatOfName(name: string): FormatName | undefined {
   return /\.(?:ndjson|jsonl|json)$/i.test(plain) ? "ndjson" : undefined;
 }
 
-/** JSON begins with a bracket; otherwise a line with a delimiter is a header. */
-function formatOf(start: string, named: FormatName | undefined): FileFormat {
+/** JSON begins with a bracket; otherwise a line with a delimiter and without brackets is a header. */
+function formatOf(start: string, given: FormatName | undefined, named: FormatName | undefined): FileFormat {
   if (/^\s*\[/.test(start) || spansLines(start)) return "json";
   if (/^\s*\{/.test(start)) return "ndjson";
   const [line = ""] = start.trimStart().split(/[\r\n]/, 1);
-  return named ?? (/[,;\t|]/.test(line) ? "csv" : "ndjson");
+  return given ?? (/^[^{}[\]]*[,;\t|][^{}[\]]*$/.test(line) ? "csv" : (named ?? "ndjson"));
 }
 
 /**

@@ -21,9 +21,12 @@ export type Delimiter = (typeof delimiters)[number];
 /** A byte order mark at the start of a record would be that of a file. */
 const needsQuotes = /["\r\n]|^$|^\ufeff/;
 
-/** The record of a plant, without a line end. */
-export function formatCsvRecord({ fields }: Contract, { id, values }: Plant): string {
-  let record = typeof id === "bigint" ? String(id) : formatCsvCell(id);
+/**
+ * The record of a plant, without a line end. An id that is the name of its column is quoted, so that
+ * its record is not the header of another file.
+ */
+export function formatCsvRecord({ id: { name }, fields }: Contract, { id, values }: Plant): string {
+  let record = typeof id === "bigint" ? String(id) : id === name ? quotedCell(id) : formatCsvCell(id);
   for (let index = 0; index < fields.length; index++) {
     const value = values[index];
     const text = value === undefined ? undefined : (fields[index] as Field).type.format(value);
@@ -36,7 +39,11 @@ export function formatCsvRecord({ fields }: Contract, { id, values }: Plant): st
 export function formatCsvCell(value: string | undefined, delimiter: Delimiter = ","): string {
   if (value === undefined) return "";
   const isPlain = !needsQuotes.test(value) && !value.includes(delimiter);
-  return isPlain ? value : `"${value.replaceAll('"', '""')}"`;
+  return isPlain ? value : quotedCell(value);
+}
+
+function quotedCell(value: string): string {
+  return `"${value.replaceAll('"', '""')}"`;
 }
 
 /**

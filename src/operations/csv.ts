@@ -78,7 +78,8 @@ export class Csv implements RecordFormat<CsvCells> {
       return undefined;
     }
     // The start of another file with the same columns, where two were joined.
-    if (text.charCodeAt(0) === byteOrderMark && text.slice(1) === this.#header) return undefined;
+    const own = text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text;
+    if (own === this.#header) return undefined;
     return this.#parseCells(cells, this.#columns);
   }
 
@@ -107,7 +108,8 @@ export class Csv implements RecordFormat<CsvCells> {
   }
 }
 
-function columnNames({ id, fields }: Contract): string[] {
+/** The names of the columns of an export. */
+export function columnNames({ id, fields }: Pick<Contract, "id" | "fields">): string[] {
   return [id.name, ...fields.map(({ name }) => name)];
 }
 
@@ -167,24 +169,38 @@ function parseHeader(
   };
 }
 
+/** The name of a column for comparison. */
+export function foldedName(name: string): string {
+  return name.trim().toLowerCase();
+}
+
+/**
+ * The names under which an export also has when and by whom a plant was created. The contract may
+ * have one of them, in any case.
+ */
+export function creationNames(contract: Contract): string[] {
+  const isTaken = (wanted: string) =>
+    columnNames(contract).some((name) => foldedName(name) === foldedName(wanted));
+  return ["createdAt", "token"].map((name) => (isTaken(name) ? `store.${name}` : name));
+}
+
+/** Ways in which a cell may have the name of a column. trim removes a byte order mark too. */
+const readings = [(name: string) => name, (name: string) => name.trim(), foldedName];
+
 /**
  * The indexes of each column: of cells with its name, or else, as spreadsheets also write `ID` and
- * ` Name`, of those that have it in another case and are no other column. trim removes a byte order
- * mark too.
+ * ` Name`, of those that have it in another case, unless several columns then have it.
  */
 function placesOf(contract: Contract, cells: readonly (string | undefined)[]): Map<string, number[]> {
   const names = columnNames(contract);
-  const written = cells.map((cell) => (cell ?? "").trim());
-  const indexes = (isName: (text: string) => boolean) =>
-    written.flatMap((text, index) => (isName(text) ? [index] : []));
-  return new Map(
-    names.map((name) => {
-      const folded = name.trim().toLowerCase();
-      const exact = indexes((text) => text === name.trim());
-      const others = indexes((text) => text.toLowerCase() === folded && !names.includes(text));
-      return [name, [...exact, ...others]];
-    }),
-  );
+  const places = new Map(names.map((name): [string, number[]] => [name, []]));
+  for (const [index, cell = ""] of cells.entries()) {
+    const found = readings
+      .map((reading) => names.filter((name) => reading(name) === reading(cell)))
+      .find(({ length }) => length > 0);
+    if (found?.length === 1) places.get(found[0] as string)?.push(index);
+  }
+  return places;
 }
 
 /** Bounded, because the file may contain anything. */

@@ -2,6 +2,7 @@
 
 import type { Contract } from "../core/contract/contract.ts";
 import { plantJson } from "../core/contract/plant.ts";
+import { columnNames, creationNames } from "./csv.ts";
 import { formatCsvCell, formatCsvRecord } from "./csv-records.ts";
 import type { FormatName } from "./format-names.ts";
 import type { StoredPlant } from "./stored-plants.ts";
@@ -17,8 +18,7 @@ export async function* exportText(
   format: FormatName,
   withCreation = false,
 ): AsyncGenerator<string> {
-  const names = [contract.id.name, ...contract.fields.map(({ name }) => name)];
-  const header = [...names, ...(withCreation ? creationNames(contract) : [])];
+  const header = [...columnNames(contract), ...(withCreation ? creationNames(contract) : [])];
   if (format === "csv") yield `${header.map((name) => formatCsvCell(name)).join()}\n`;
   const formatPlant = formatter(contract, format, withCreation);
   for await (const some of plants) {
@@ -52,12 +52,6 @@ export function withCreationJson(contract: Contract, plant: StoredPlant): string
   const values = [createdAt, token];
   const members = creationNames(contract).map((name, index) => `"${name}":${JSON.stringify(values[index])}`);
   return `${plantJson(contract, plant).slice(0, -1)},${members.join()}}`;
-}
-
-/** The names of both; a field of the contract may have one of them. */
-function creationNames({ fields }: Contract): string[] {
-  const isTaken = (wanted: string) => fields.some(({ name }) => name === wanted);
-  return ["createdAt", "token"].map((name) => (isTaken(name) ? `store.${name}` : name));
 }
 
 /** The time is RFC 3339, in UTC. */

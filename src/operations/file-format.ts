@@ -1,7 +1,7 @@
 // The formats of import and export.
 
 import type { Contract } from "../core/contract/contract.ts";
-import { Csv, type ReadOptions } from "./csv.ts";
+import { Csv, creationNames, type ReadOptions } from "./csv.ts";
 import type { FormatName } from "./format-names.ts";
 import { JsonReader } from "./json-reader.ts";
 import { LineReader } from "./line-reader.ts";
@@ -12,7 +12,8 @@ import { type ImportRecord, type RecordReader, recordsOf } from "./record-reader
 export type FileFormat = FormatName | "json";
 
 /**
- * The records of a stream. Throws an OperatorError if the header of CSV does not name the id and
+ * The records of a stream. Members of an export with creations are ignored, also where the schema
+ * allows no others. Throws an OperatorError if the header of CSV does not name the id and
  * the required fields, or the rest of the file cannot be read.
  */
 export function readRecords(
@@ -21,7 +22,8 @@ export function readRecords(
   chunks: AsyncIterable<Uint8Array>,
   options: ReadOptions,
 ): AsyncGenerator<readonly ImportRecord[]> {
-  return recordsOf(chunks, readerOf(contract, format, options));
+  const ignored = [...contract.ignored, ...creationNames(contract)];
+  return recordsOf(chunks, readerOf({ ...contract, ignored }, format, options));
 }
 
 function readerOf(contract: Contract, format: FileFormat, options: ReadOptions): RecordReader {

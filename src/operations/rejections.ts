@@ -2,16 +2,21 @@
 // more, so that they can be corrected there and imported.
 
 import { appendFileSync, closeSync, openSync } from "node:fs";
+import type { Contract } from "../core/contract/contract.ts";
 import { errorRegistry } from "../core/contract/errors.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import type { CsvHeader } from "./csv.ts";
+import { type CsvHeader, columnNames, foldedName } from "./csv.ts";
 import { type CsvCells, type Delimiter, formatCsvCell, parseCsvRecords } from "./csv-records.ts";
 import type { FileFormat } from "./file-format.ts";
 import type { FormatName } from "./format-names.ts";
 import type { RejectedRecord } from "./import.ts";
 
-/** The last column of a report in CSV, which an import ignores. */
-const reasonColumn = "reason";
+/** The last column of a report in CSV, which an import ignores: no field has its name in any case. */
+function reasonColumn(contract: Contract): string {
+  let name = "reason";
+  while (columnNames(contract).some((other) => foldedName(other) === name)) name = `rejection ${name}`;
+  return name;
+}
 
 /** The text of a report, record by record. */
 export class RejectionReport {
@@ -20,9 +25,11 @@ export class RejectionReport {
   #start = "";
   #delimiter: Delimiter = ",";
   #columns = 0;
+  readonly #contract: Contract;
 
   /** @param format that of the file. */
-  constructor(format: FileFormat) {
+  constructor(contract: Contract, format: FileFormat) {
+    this.#contract = contract;
     this.format = format === "csv" ? "csv" : "ndjson";
   }
 
@@ -30,7 +37,7 @@ export class RejectionReport {
   onHeader({ text, delimiter }: CsvHeader): void {
     this.#delimiter = delimiter;
     this.#columns = cellsOf(text, delimiter)?.length ?? 0;
-    this.#start = `${text}${delimiter}${reasonColumn}\n`;
+    this.#start = `${text}${delimiter}${formatCsvCell(reasonColumn(this.#contract), delimiter)}\n`;
   }
 
   /**
@@ -90,8 +97,8 @@ export class RejectedFile {
   #bufferBytes = 0;
 
   /** @param input The path of the imported file. */
-  constructor(input: string, format: FileFormat) {
-    this.report = new RejectionReport(format);
+  constructor(input: string, contract: Contract, format: FileFormat) {
+    this.report = new RejectionReport(contract, format);
     this.#input = input;
   }
 
