@@ -4,8 +4,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { commitBatch } from "../../../src/core/store/postgres/batch.ts";
+import { CitusNode } from "../../../src/core/store/postgres/citus/node.ts";
 import { ShardMap } from "../../../src/core/store/postgres/citus/shard-map.ts";
 import { parsePostgresUrl } from "../../../src/core/store/postgres/connection-url.ts";
+import { classifyError } from "../../../src/core/store/postgres/errors.ts";
 import type { Queries } from "../../../src/core/store/postgres/host-pool.ts";
 import { Primary } from "../../../src/core/store/postgres/primary.ts";
 import { CitusCluster, describeCitus } from "../../support/citus.ts";
@@ -22,6 +24,8 @@ describeCitus("Citus nodes", () => {
     cluster = await CitusCluster.start();
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
+
+  const fail = () => Promise.reject(new Error("nothing is sent to the coordinator"));
 
   const nodeName = ({ port }: { port: number }) => `127.0.0.1:${port}`;
 
@@ -215,6 +219,68 @@ describeCitus("Citus nodes", () => {
     await load.stop();
     expect([...load.statuses.keys()]).toEqual([200]);
     expect(load.audit(await exported(address))).toEqual([]);
+  });
+
+  test("a removed node is stopped before shards move again, as documented: no plant is lost", async () => {
+    const { address, query } = await newStore();
+    await using service = await startLoad(address);
+    const { load } = service;
+    const [removed, other] = cluster.workers;
+    await load.acknowledgedMore(200);
+    await query(`SELECT citus_drain_node('127.0.0.1', ${removed.port}, 'block_writes')`);
+    await query(`SELECT citus_remove_node('127.0.0.1', ${removed.port})`);
+    await removed.stop("SIGINT");
+    try {
+      const { port } = cluster.coordinator;
+      await query(`SELECT citus_set_node_property('127.0.0.1', ${port}, 'shouldhaveshards', true)`);
+      await query(
+        `SELECT citus_move_shard_placement(min(shardid), '127.0.0.1', ${other.port}, '127.0.0.1', ${port}, 'block_writes')
+         FROM pg_dist_shard WHERE logicalrelid = 'plants'::regclass`,
+      );
+      await nodesAre(service, [cluster.coordinator, other].map(nodeName));
+      await load.acknowledgedMore(200);
+      await load.stop();
+    } finally {
+      await removed.run();
+    }
+    expect(load.audit(await exported(address))).toEqual([]);
+  });
+
+  test("the number of shards changes under load by way of the coordinator, as documented: no plant is lost", async () => {
+    const { address, query } = await newStore();
+    await using service = await startLoad(`${address}?citus=coordinator`);
+    const { load } = service;
+    await load.acknowledgedMore(200);
+    await query("SELECT alter_distributed_table('plants', shard_count => 8)");
+    await load.acknowledgedMore(200);
+    await load.stop();
+    expect(await query("SELECT count(*)::int AS shards FROM pg_dist_shard")).toEqual([{ shards: 8 }]);
+    expect(load.audit(await exported(address))).toEqual([]);
+  });
+
+  test("a node that cannot send plants on to another is up, and the shard map is read again", async () => {
+    let refreshes = 0;
+    const { name, address } = await cluster.newDatabase();
+    await createStore(address);
+    const url = parsePostgresUrl(
+      cluster.workers[0].address(`${name}?retry_timeout=2`).replace(/^postgres:/, ""),
+    );
+    const node = new CitusNode({
+      url,
+      coordinator: { once: fail, withRetry: fail },
+      contract: plantStore,
+      onUnavailable: () => undefined,
+      onOutdated: () => refreshes++,
+    });
+    const forward = (pool: Queries) =>
+      pool.query("DO $$ BEGIN RAISE 'connection to the remote node failed' USING ERRCODE = '08006'; END $$");
+    try {
+      expect(await node.withRetry(forward).catch(classifyError)).toBe("connectionLost");
+      expect(node.isUp).toBe(true);
+      expect(refreshes).toBeGreaterThan(1);
+    } finally {
+      await node.close();
+    }
   });
 
   test("plants of a worker without metadata go through the coordinator", async () => {

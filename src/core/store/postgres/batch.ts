@@ -70,19 +70,15 @@ const copyLockMsMax = 50;
 /** Parameters of one INSERT: the protocol counts them, one a column and row, in 16 bits. */
 const parametersMax = 60_000;
 
-/** Attempts to create a plant that is deleted each time between the INSERT and the SELECT. */
-const attemptsMax = 5;
-
 /**
  * Commits a batch. Safe to repeat. Rejects with PostgreSQL's error, see classifyError. A plant that
- * is neither inserted nor found in all attempts is `unavailable`.
+ * is deleted between the INSERT and the SELECT is `unavailable`.
  */
 export async function commitBatch(
   pool: HostPool,
   contract: Contract,
   batch: readonly NewEntry[],
   createdAt: number,
-  attempts = attemptsMax,
 ): Promise<Outcome[]> {
   // Two batches that lock their rows in the same order cannot deadlock.
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
@@ -97,17 +93,13 @@ export async function commitBatch(
   const otherIds = rows.flatMap(({ plant: { id } }) => (createdIds.has(id) ? [] : [id]));
   const stored = otherIds.length === 0 ? new Map<PlantId, Plant>() : await select(pool, contract, otherIds);
   const rowById = new Map(rows.map(({ plant }) => [plant.id, plant]));
-  const outcomes = batch.map(({ plant }): Outcome => {
+  return batch.map(({ plant }): Outcome => {
     const isCreated = createdIds.has(plant.id);
     const row = rowById.get(plant.id);
     if (isCreated && row === plant) return "created";
     const found = isCreated ? row : stored.get(plant.id);
     return found === undefined ? "unavailable" : compareWithStored(contract, found, plant);
   });
-  const lost = batch.filter((_, index) => outcomes[index] === "unavailable");
-  if (lost.length === 0 || attempts === 1) return outcomes;
-  const again = (await commitBatch(pool, contract, lost, createdAt, attempts - 1)).values();
-  return outcomes.map((outcome) => (outcome === "unavailable" ? (again.next().value ?? outcome) : outcome));
 }
 
 function isAscending(batch: readonly NewEntry[]): boolean {

@@ -4,6 +4,7 @@
 import type { Contract } from "../../../contract/contract.ts";
 import type { NewEntry, OnUnavailable, Outcome } from "../../plant-store.ts";
 import type { PostgresUrl } from "../connection-url.ts";
+import { DatabaseError } from "../driver.ts";
 import { classifyError, errorReason, isUndefinedTable } from "../errors.ts";
 import type { HostPool } from "../host-pool.ts";
 import { createPlants } from "../plants.ts";
@@ -79,7 +80,9 @@ export class CitusNode implements Commits, NodeStore {
       this.#lostAt = undefined;
       return result;
     } catch (error) {
-      if (classifyError(error) === "connectionLost") this.#lose(error, startedAt);
+      // The node itself responds, but has lost another that it sent plants on to.
+      if (error instanceof DatabaseError && error.code?.startsWith("08")) this.#options.onOutdated();
+      else if (classifyError(error) === "connectionLost") this.#lose(error, startedAt);
       throw error;
     }
   }

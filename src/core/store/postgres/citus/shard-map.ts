@@ -1,6 +1,7 @@
 // The shard map of a Citus cluster: which node has the plant of an id. It only decides how fast a
-// commit is: any node routes a statement to the shard, whose primary key makes ids unique, so an
-// outdated map is slower and not wrong.
+// commit is: any node of the cluster routes a statement to the shard, whose primary key makes ids
+// unique, so an outdated map is slower and not wrong. A node that was removed and runs on knows of no
+// later move, and commits to what it takes for the shard: docs/scaling.md says to stop it.
 
 import type { Queries } from "../host-pool.ts";
 
