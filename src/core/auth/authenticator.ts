@@ -114,7 +114,7 @@ export class Authenticator {
   /** @param credentials the text by which the token is remembered. */
   #authenticateToken(token: string, credentials: string, headers: Headers): AuthResult | Promise<AuthResult> {
     if (token.length > tokenCharsMax) return tooLong;
-    if (this.#jwts !== undefined && isJwt(token)) return this.#jwts.verify(token);
+    if (this.#jwts !== undefined && isJwt(token)) return this.#jwts.verify(token, hasLongBody(headers));
     return token68.test(token)
       ? this.#tokens.callerByToken(token, credentials, hasLongBody(headers))
       : unknownToken;

@@ -30,10 +30,11 @@ export class ProviderKeys {
   readonly #provider: IdentityProvider;
   readonly #intervalMsMin: number;
   readonly #emit: Emit;
-  readonly #onChanged: () => void;
+  readonly #onKeyGone: () => void;
   /** Undefined before the first fetch. */
   #keys: JWTVerifyGetKey | undefined;
-  #text = "";
+  /** The same as texts. */
+  #known: ReadonlySet<string> = new Set();
   /** Resolves with whether the fetch succeeded. */
   #fetching: Promise<boolean> | undefined;
   #lastLookAt = Number.NEGATIVE_INFINITY;
@@ -44,13 +45,13 @@ export class ProviderKeys {
   /**
    * Starts fetching, without waiting: a server starts without its provider as well.
    *
-   * @param onChanged is called when the provider has other keys than before.
+   * @param onKeyGone is called when the provider no longer has a key, or has changed it.
    */
-  constructor(provider: IdentityProvider, emit: Emit, onChanged: () => void) {
+  constructor(provider: IdentityProvider, emit: Emit, onKeyGone: () => void) {
     this.#provider = provider;
     this.#intervalMsMin = provider.keysIntervalMsMin ?? defaultIntervalMsMin;
     this.#emit = emit;
-    this.#onChanged = onChanged;
+    this.#onKeyGone = onKeyGone;
     void this.#fetch();
   }
 
@@ -96,12 +97,10 @@ export class ProviderKeys {
     try {
       url = jwksUrl ?? (await discoverJwksUrl(issuer));
       const keys = (await fetchJson(url)) as JSONWebKeySet;
-      const text = JSON.stringify(keys);
-      if (text !== this.#text) {
-        this.#keys = createLocalJWKSet(keys);
-        this.#text = text;
-        this.#onChanged();
-      }
+      this.#keys = createLocalJWKSet(keys);
+      const known = new Set(keys.keys.map((key) => JSON.stringify(key)));
+      if (!this.#known.isSubsetOf(known)) this.#onKeyGone();
+      this.#known = known;
       this.#hasFailed = false;
     } catch (error) {
       this.#hasFailed = true;

@@ -13,6 +13,7 @@ import type { Emit } from "../observability/server-event.ts";
 import type { AuthResult, Caller } from "./caller.ts";
 import { type IdentityProvider, ProviderKeys } from "./jwks.ts";
 import { hashToken } from "./token.ts";
+import { waitingMax, waitingWithLongBodyMax } from "./token-cache.ts";
 
 /** RFC 8725, section 3.1. Never `none`; never HS256, where the public key would be the secret. */
 const algorithms = [
@@ -47,10 +48,11 @@ const tooManyVerifications = unavailable("The server has too many new tokens to 
 const verifiedTokensMax = 10_000;
 
 /**
- * Signatures that are checked at once. A request that waits holds its body; a client whose token
- * was verified before does not wait.
+ * Signatures whose checks are under way or wait for a thread. A request that waits holds what
+ * arrives of its body; a client whose token was verified before does not wait.
  */
-const verificationsMax = 64;
+const verificationsMax = waitingMax;
+const verificationsWithLongBodyMax = waitingWithLongBodyMax;
 
 /**
  * Tokens that wait for the provider because their key is unknown. They are counted apart: anybody
@@ -68,7 +70,7 @@ export class JwtVerifier {
   readonly #provider: IdentityProvider;
   readonly #keys: ProviderKeys;
   readonly #now: () => number;
-  /** Keyed by hash. Emptied when the keys change: none outlives its key. */
+  /** Keyed by hash. Emptied when a key is gone: none outlives its key. */
   #verified = new Map<string, VerifiedToken>();
   #verifications = 0;
   #keyLookups = 0;
@@ -86,13 +88,18 @@ export class JwtVerifier {
     this.#keys.stop();
   }
 
-  /** Returns a promise only for a token that is not cached: its signature takes about 0.1 ms. */
-  verify(token: string): AuthResult | Promise<AuthResult> {
+  /**
+   * Returns a promise only for a token that is not cached: its signature takes about 0.1 ms.
+   *
+   * @param hasLongBody whether the request keeps memory busy while it waits.
+   */
+  verify(token: string, hasLongBody: boolean): AuthResult | Promise<AuthResult> {
     const hash = hashToken(token);
     const verified = this.#verified.get(hash);
     if (verified !== undefined) return this.#checkExpiry(verified);
     if (!token.split(".").every(isCanonicalBase64url)) return badSignature;
-    return this.#verifications < verificationsMax ? this.#verifyNew(token, hash) : tooManyVerifications;
+    const max = hasLongBody ? verificationsWithLongBodyMax : verificationsMax;
+    return this.#verifications < max ? this.#verifyNew(token, hash) : tooManyVerifications;
   }
 
   async #verifyNew(token: string, hash: string): Promise<AuthResult> {

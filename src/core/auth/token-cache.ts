@@ -23,8 +23,8 @@ const unknownTokenPauseMs = 50;
 /**
  * Requests that wait for such a read, and how long. One with a long body holds what arrives of it.
  */
-const waitingMax = 1_024;
-const waitingWithLongBodyMax = 64;
+export const waitingMax = 1_024;
+export const waitingWithLongBodyMax = 64;
 const waitMsMax = 5_000;
 
 /** Credentials that are remembered: one for each client that this server is likely to have. */

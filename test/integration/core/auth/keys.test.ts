@@ -2,7 +2,7 @@
 // garbage, and callers that would overload it.
 
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { eventually } from "../../../support/eventually.ts";
 import {
   claimsOf,
@@ -186,6 +186,30 @@ test("a provider that hangs delays neither cached keys nor the server's stop, wh
   expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
   await identity[Symbol.asyncDispose]();
   expect(identity.events.filter(({ kind }) => kind === "jwksRefreshFailed")).toEqual([]);
+});
+
+test("200 new tokens at once are all accepted, and keys in another order, or with one more, verify none again", async () => {
+  const [key, other, young] = [new SigningKey(), new SigningKey(), new SigningKey()];
+  await using provider = new KeyServer(key, other);
+  await using identity = await startWithIdentity(provider.issuer, { intervals: often });
+  const tokens = Array.from({ length: 200 }, (_, sub) =>
+    key.sign(claimsOf(provider.issuer, { sub: `${sub}` })),
+  );
+  await identity.createUntil(200, key.sign(claimsOf(provider.issuer)));
+  const statuses = async () =>
+    new Set(await Promise.all(tokens.map(async (each) => (await identity.create(each)).status)));
+  expect(await statuses()).toEqual(new Set([200]));
+  using verified = spyOn(crypto.subtle, "verify");
+  for (const keys of [
+    [other, key],
+    [young, other, key],
+  ]) {
+    provider.publish(...keys);
+    const before = provider.fetches;
+    await eventually("two further fetches", () => provider.fetches > before + 1);
+    expect(await statuses()).toEqual(new Set([200]));
+  }
+  expect(verified).not.toHaveBeenCalled();
 });
 
 test("while the provider hangs 64 tokens of unknown keys wait, and others are unavailable; known keys accept new callers", async () => {
