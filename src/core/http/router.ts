@@ -56,7 +56,15 @@ export function routerOf(
   };
 }
 
-function methodNotAllowed(method: string, path: string, offered: readonly Operation[]): ApiError {
+/** A longer path is cut in a message, which repeats it, and which the log has, too. */
+const pathCharactersMax = 200;
+
+function shortened(path: string): string {
+  return path.length > pathCharactersMax ? `${path.slice(0, pathCharactersMax)}…` : path;
+}
+
+function methodNotAllowed(method: string, sent: string, offered: readonly Operation[]): ApiError {
+  const path = shortened(sent);
   const advice = offered.map((operation) => `${operation.method} ${path}${operation.advice}`);
   const allow = offered.flatMap((operation) =>
     operation.method === "GET" ? ["GET", "HEAD"] : operation.method,
@@ -69,6 +77,6 @@ function notFound(path: string, basePath: string, contract: Contract): ApiError 
   const { one } = contract.words;
   return new ApiError(
     "notFound",
-    `There is nothing at ${path}; POST ${basePath}${contract.path} creates ${withArticle(one)}.`,
+    `There is nothing at ${shortened(path)}; POST ${basePath}${contract.path} creates ${withArticle(one)}.`,
   );
 }

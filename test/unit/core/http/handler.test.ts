@@ -274,3 +274,16 @@ test("the id of the trace is that of a request without an X-Request-Id", async (
   ])
     expect(await idOf({ traceparent: malformed })).toBe("test-1");
 });
+
+test.each(["/nothing/", "/v1/plants/"])(
+  "the message of a path below %s is short, however long the path is",
+  async (start) => {
+    const { handler, events } = handlerWith("created");
+    const response = await handler(request("GET", start + "%00".repeat(3_000), authorized), context);
+    expect((await response.text()).length).toBeLessThan(500);
+    expect(
+      JSON.stringify(events.map((event) => event.kind === "requestCompleted" && event.request.message))
+        .length,
+    ).toBeLessThan(500);
+  },
+);
