@@ -147,6 +147,11 @@ function quote(text: string): string {
 function assertConsistent(config: Partial<ServeConfig>): void {
   if (config.tokenBurst !== undefined && config.tokenRate === 0)
     throw new OperatorError("--token-burst requires --token-rate; give both, or only --token-rate", 2);
+  if (config.tokenBurst !== undefined && config.tokenBurst < (config.tokenRate ?? 0))
+    throw new OperatorError(
+      "--token-burst must be at least --token-rate: its window would be shorter than a second, in which RateLimit-Policy and Retry-After count",
+      2,
+    );
   if ("tlsKey" in config && (config.tlsCertificate === undefined) !== (config.tlsKey === undefined))
     throw new OperatorError("--tls-certificate and --tls-key require each other; give both or neither", 2);
   const { operations = [], inFlightBytesMax = 0, bodyBytesMax = 0 } = config;

@@ -189,6 +189,10 @@ const contradictions: readonly [args: string[], message: string][] = [
     ["--operations", "create,list", "--in-flight-bytes-max", "200000", "--body-bytes-max", "100000"],
     "--in-flight-bytes-max must be at least 1048576 with the operation list, whose page may take as much",
   ],
+  [
+    ["--token-rate", "50", "--token-burst", "5"],
+    "--token-burst must be at least --token-rate: its window would be shorter than a second, in which RateLimit-Policy and Retry-After count",
+  ],
   [["--token-burst", "5"], "--token-burst requires --token-rate; give both, or only --token-rate"],
   [["--tls-key", "live.key"], "--tls-certificate and --tls-key require each other"],
   [["--tls-certificate", "live.crt"], "--tls-certificate and --tls-key require each other"],
