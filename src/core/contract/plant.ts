@@ -155,7 +155,7 @@ export function conflictError({ words, id: { type } }: Contract, plant: Plant, h
   if (hasKey)
     return new ApiError(
       "conflict",
-      `This Idempotency-Key has created a different ${words.one}, ${id}, which is unchanged; send another key.`,
+      `This Idempotency-Key has created the ${words.one} ${id}, which is not what this body has: it has been changed since, or the key was sent with another body. Nothing was stored; compare the two, as a new key would create a second ${words.one}.`,
     );
   return new ApiError(
     "conflict",

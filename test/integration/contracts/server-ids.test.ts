@@ -56,7 +56,7 @@ for (const engine of engines)
         status: 400,
         json: {
           error: 40009,
-          message: `This Idempotency-Key has created a different visit, ${id}, which is unchanged; send another key.`,
+          message: `This Idempotency-Key has created the visit ${id}, which is not what this body has: it has been changed since, or the key was sent with another body. Nothing was stored; compare the two, as a new key would create a second visit.`,
         },
       });
       expect((await book(body, "another")).text).not.toBe(first?.text ?? "");
