@@ -5,7 +5,7 @@ import { ApiError } from "../core/contract/errors.ts";
 import { responseJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { operationName, withArticle } from "../core/contract/words.ts";
-import { excludes } from "../core/http/entity-tag.ts";
+import { checkMatch, excludes } from "../core/http/entity-tag.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { defineOperation } from "./define-operation.ts";
 import { idInPath } from "./parameters.ts";
@@ -37,6 +37,8 @@ export function getOperation(contract: Contract): Operation {
       const stored = await readOne(contract, read, id);
       if (stored === undefined) return noSuchPlant(contract, id);
       const { entityTag } = stored;
+      const failed = checkMatch(headers, entityTag, "leave the header out to get it as it is now");
+      if (failed !== undefined) return failed;
       const own = { headers: { ETag: entityTag } };
       if (excludes(headers, entityTag)) return { status: 304, ...own };
       return {

@@ -129,7 +129,10 @@ function withoutScheme(credentials: string, scheme: string): string {
 
 /** Whether a request has a token in a field in which the operation takes one. */
 function hasToken(headers: Headers, { bearer, keyHeader }: Access): boolean {
-  return (bearer && headers.has("authorization")) || (keyHeader !== undefined && headers.has(keyHeader));
+  return (
+    (bearer && bearerScheme.test(headers.get("authorization") ?? "")) ||
+    (keyHeader !== undefined && headers.has(keyHeader))
+  );
 }
 
 /** RFC 7515, section 3.1: three parts. An encrypted JWT has five. */

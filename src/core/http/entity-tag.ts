@@ -20,13 +20,19 @@ export function entityTag(contract: Contract, plant: Plant, createdAt?: bigint |
  * @param current the tag of what is stored; undefined if there is nothing.
  */
 export function checkPreconditions(headers: Headers, current: string | undefined): ApiError | undefined {
-  const match = headers.get("if-match");
-  // Section 13.1.1 compares strongly, so that a weak tag matches nothing.
-  if (match !== null && !hasTag(match, current))
-    return preconditionFailed("If-Match", current, "get it again, and repeat the change with its ETag");
-  if (excludes(headers, current))
+  const failed = checkMatch(headers, current, "get it again, and repeat the change with its ETag");
+  if (failed === undefined && excludes(headers, current))
     return preconditionFailed("If-None-Match", current, "leave the header out to change it");
-  return undefined;
+  return failed;
+}
+
+/** The error of an If-Match that does not hold, also of a GET (section 13.1.1). */
+export function checkMatch(headers: Headers, current: string | undefined, advice: string) {
+  const match = headers.get("if-match");
+  // The section compares strongly, so that a weak tag matches nothing.
+  return match === null || hasTag(match, current)
+    ? undefined
+    : preconditionFailed("If-Match", current, advice);
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import type { Contract } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
-import { decodePercent } from "../contract/json/percent-encoding.ts";
+import { decodePercent, normalizePercent } from "../contract/json/percent-encoding.ts";
 import { withArticle } from "../contract/words.ts";
 import type { RequestRoute } from "./exchange.ts";
 import type { Operation } from "./operation.ts";
@@ -38,12 +38,13 @@ export function routerOf(
   // A path without parameters goes before one whose parameter could be its end.
   rows.sort((one, other) => one.names.length - other.names.length);
   return (method, path) => {
-    const offered = rows.filter(({ pattern }) => pattern.test(path));
+    const normal = normalizePercent(path);
+    const offered = rows.filter(({ pattern }) => pattern.test(normal));
     // RFC 9110, section 9.3.2: HEAD is GET without the content, which Bun leaves out.
     const wanted = method === "HEAD" ? "GET" : method;
     const found = offered.find(({ operation }) => operation.method === wanted);
     if (found !== undefined) {
-      const values = found.pattern.exec(path)?.slice(1) ?? [];
+      const values = found.pattern.exec(normal)?.slice(1) ?? [];
       const segments = Object.fromEntries(
         found.names.map((name, index) => [name, decodePercent(values[index] ?? "")]),
       );

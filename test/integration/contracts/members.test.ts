@@ -42,6 +42,9 @@ for (const engine of engines)
         expect(location).toBe(`/members/${id}`);
         expect(etag).toMatch(/^"[\w-]{22}"$/);
         const got = await request("GET", `/members/${id}`);
+        const matching = await request("GET", `/members/${id}`, undefined, { "If-Match": etag });
+        const other = await request("GET", `/members/${id}`, undefined, { "If-Match": '"other"' });
+        expect([matching.status, other.status]).toEqual([200, 412]);
         expect([got.status, got.json, got.headers.get("etag")]).toEqual([200, json, etag]);
         ids.push(id);
       }
@@ -58,7 +61,7 @@ for (const engine of engines)
       expect((await add({ name: "Grace" }, { "Idempotency-Key": "k1" })).json).toEqual(first.json);
       const other = await request("POST", "/members", { name: "Alan" }, { "Idempotency-Key": "k1" });
       expect(other.status).toBe(400);
-      expect(other.text).toContain(`has created a different member, \\"${first.id}\\"`);
+      expect(other.text).toContain(`has created the member \\"${first.id}\\"`);
     });
 
     test("are created and replaced by PUT, under an id in either case", async () => {

@@ -15,3 +15,11 @@ export function encodePath(path: string): string {
     .replaceAll(/%7[BD]/g, decodeURIComponent)
     .replaceAll(/%25(?=[\da-f]{2})/gi, "%");
 }
+
+/** A path in the one spelling of its characters (RFC 3986, section 6.2.2). */
+export function normalizePercent(path: string): string {
+  return path.replace(/%[0-9a-f]{2}/gi, (encoded) => {
+    const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
+    return /[\w.~-]/.test(character) ? character : encoded.toUpperCase();
+  });
+}

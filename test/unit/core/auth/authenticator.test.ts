@@ -41,6 +41,14 @@ test.each([
   expect(result instanceof ApiError ? result.code : result.name).toBe(expected);
 });
 
+test("where a token is optional, credentials of another scheme are none", () => {
+  const access = { ...bearerAccess, isOpen: true };
+  const callerOf = (authorization: string) =>
+    authenticator.authenticate(new Headers({ Authorization: authorization }), access);
+  expect(callerOf("Basic dXNlcjpwYXNz")).not.toBeInstanceOf(ApiError);
+  expect(callerOf("Bearer")).toBeInstanceOf(ApiError);
+});
+
 test("what cannot be a token is rejected without a look into the store", () => {
   for (const text of ["é", "a b", "=", "a=b"])
     expect(authenticator.authenticate(new Headers({ Authorization: `Bearer ${text}` }), bearerAccess)).toBe(

@@ -7,6 +7,7 @@ import { BodyReader } from "../../../../src/core/http/body-reader.ts";
 import { withCors } from "../../../../src/core/http/cors.ts";
 import { createOperation } from "../../../../src/core/http/create-plant.ts";
 import { createHandler, inProcess, withTickBudget } from "../../../../src/core/http/handler.ts";
+import { routerOf } from "../../../../src/core/http/router.ts";
 import type { ServerEvent } from "../../../../src/core/observability/server-event.ts";
 import type { CreateOutcome } from "../../../../src/core/store/group-commit.ts";
 import { plantStore } from "../../../support/contracts.ts";
@@ -287,3 +288,11 @@ test.each(["/nothing/", "/v1/plants/"])(
     ).toBeLessThan(500);
   },
 );
+
+test("a path is found in every percent-encoding of its characters", async () => {
+  const { handler, created } = handlerWith("created");
+  const response = await handler(request("POST", "/%76%31/pl%61nts", authorized, plant), context);
+  expect([response.status, created.length]).toEqual([200, 1]);
+  const grüße = routerOf([{ ...createOperation(plantStore), path: "/gr%C3%BC%C3%9Fe" }], "", plantStore);
+  expect(grüße("POST", "/gr%c3%bc%c3%9fe").operation).toBeDefined();
+});
