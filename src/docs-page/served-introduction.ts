@@ -20,9 +20,13 @@ export function introductionOf(draft: Draft, errorName: string): string {
   const own = typeof description === "string" ? description.trim() : "";
   const [lead = "", ...chapters] = own.split(/^(?=## )/m).map((text) => text.trim());
   const version30 = ", and in OpenAPI 3.0.3, for tools that read no 3.1, as\n`openapi-3.0.json`";
+  const retries = draft.contract.id.isRequired
+    ? `Creates are idempotent: sending the same ${one} again
+has the same response and changes nothing, so a client that lost a response can retry.`
+    : `The server chooses the ids: sending the same ${one} again creates a second one, unless both requests have
+the same \`Idempotency-Key\`, so a client that sends one can retry.`;
   const notes = [
-    `Every response that is not a success has ${withArticle(errorName)} as its body: ${describeErrorMembers(draft.contract)}. Creates are idempotent: sending the same ${one} again
-has the same response and changes nothing, so a client that lost a response can retry.`,
+    `Every response that is not a success has ${withArticle(errorName)} as its body: ${describeErrorMembers(draft.contract)}. ${retries}`,
     `This description is served as \`openapi.json\` and \`openapi.yaml\`${draft.isVersion30 ? "" : version30}.`,
   ].filter((note) => !own.includes(note));
   const titles = chapters.map(titleOf);
@@ -94,7 +98,9 @@ function adviceFor(code: ErrorCode, { path, words, id }: Contract): string {
     invalidPlant: "Correct the fields that the message names.",
     unstorableText: "Remove it; the message has its position.",
     invalidParameter: "Correct what the message names.",
-    conflict: `Choose another ${id.isRequired ? "id" : "key"}. The stored ${words.one} is unchanged.`,
+    conflict: id.isRequired
+      ? `Choose another id. The stored ${words.one} is unchanged.`
+      : `Compare: the ${words.one} may have been changed since. A new key would create a second one.`,
     missingToken: "Send a token.",
     invalidToken: "Ask the operator, or the identity provider, for a new token.",
     notFound: `Send \`POST\` to \`${path}\`, under the address of this server.`,

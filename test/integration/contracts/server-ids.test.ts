@@ -147,3 +147,10 @@ test("the description has the key, and bodies without an id", () => {
   const [example] = Object.values(post?.requestBody?.content["application/json"]?.examples ?? {});
   expect(example).toMatchObject({ value: { guest: "Grace Hopper", seats: 2 } });
 });
+
+test("the description says that a create sent again is a second one, unless both have one key", () => {
+  const description = String(servedDocument(visits, collectionOperations(visits)).info.description);
+  expect(description).not.toContain("changes nothing");
+  expect(description).toContain("again creates a second one, unless both requests have");
+  expect(description).toContain("| Compare: the visit may have been changed since.");
+});
