@@ -372,7 +372,7 @@ export function storable({ fields, id }: PlantSchema, plant: Plant): Plant | Api
   return reasons.length === 0 ? plant : new ApiError("unstorableText", `${reasons.join("; ")}: remove it.`);
 }
 
-export function invalidUtf8(body: Uint8Array): ApiError {
+function invalidUtf8(body: Uint8Array): ApiError {
   const text = validUtf8Prefix(body);
   const { line, column } = positionOf(text, text.length);
   return new ApiError(
