@@ -241,7 +241,8 @@ export function contractRules(contents: Contents): readonly Rule[] {
     },
     "token-required": {
       unfit: noToken,
-      title: "A create without the token, or with another, is rejected, and nothing is stored.",
+      title:
+        "A create without the token, with another or with another scheme is rejected, and nothing is stored.",
       required: byContract(...security, rfc(6750, "2.1")),
       run: async (check) => {
         const { token } = check.target;
@@ -253,9 +254,18 @@ export function contractRules(contents: Contents): readonly Rule[] {
           "the token and a comma": `${token},`,
           "the token twice": `${token} ${token}`,
         };
-        await check.cases(credentials, async (sent) => {
+        const headersOf: Readonly<Record<string, Readonly<Record<string, string | null>>>> = {
+          ...Object.fromEntries(
+            Object.entries(credentials).map(([label, sent]) => [label, contents.credentials(sent)]),
+          ),
+          ...(access.bearer && {
+            "another scheme": { ...contents.credentials(null), Authorization: "Basic dXNlcjpwYXNz" },
+            "no scheme": { ...contents.credentials(null), Authorization: "unknown" },
+            "a scheme without a token": { ...contents.credentials(null), Authorization: "Bearer" },
+          }),
+        };
+        await check.cases(headersOf, async (headers) => {
           const id = check.id();
-          const headers = contents.credentials(sent);
           const response = await check.create(contents.plantJson(id, "without the token"), headers);
           expectClientError(response);
           const next = await check.create(contents.plantJson(id, "with the token"));

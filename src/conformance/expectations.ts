@@ -12,7 +12,7 @@ import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { decodeUtf8 } from "../core/contract/json/utf8.ts";
 import type { Contents } from "./contents.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
-import { PlantViolation, RuleViolation } from "./rule-ends.ts";
+import { ErrorViolation, PlantViolation, RuleViolation } from "./rule-ends.ts";
 import { escapeCharacter } from "./transcript-text.ts";
 
 export interface PlantFields {
@@ -138,12 +138,12 @@ export function errorShapeOf(contents: Contents, response: HttpResponse): ErrorS
 /** The Error of a response, in the shape of the contract. */
 export function expectErrorBody(contents: Contents, response: HttpResponse): ErrorFields {
   const fields: { error: number | undefined; message: string } = { error: undefined, message: "" };
-  expectErrorMembers(
-    errorShapeOf(contents, response).members,
-    parseObject(response),
-    response.status,
-    fields,
-  );
+  try {
+    const { members } = errorShapeOf(contents, response);
+    expectErrorMembers(members, parseObject(response), response.status, fields);
+  } catch (error) {
+    throw error instanceof RuleViolation ? new ErrorViolation(error.message) : error;
+  }
   return fields;
 }
 
@@ -188,11 +188,14 @@ export function expectAccepted({ status }: HttpResponse, rejected = "a valid req
   expectThat(status >= 200 && status < 300, `${rejected}: received the status ${status}`);
 }
 
+/** The start of the message of the worst fault, which a report shows before others of its rule. */
+export const accepted = "a request that must be rejected is accepted";
+
 export function expectClientError({ status }: HttpResponse): void {
   expectThat(
     status >= 400 && status < 500,
     status < 300
-      ? `a request that must be rejected is accepted: received the status ${status}`
+      ? `${accepted}: received the status ${status}`
       : `expected the request to be rejected with 4xx, received the status ${status}`,
   );
 }

@@ -2,12 +2,15 @@
 
 import type { RuleFailure } from "./failure.ts";
 import type { HttpResponse } from "./response-parser.ts";
-import { PlantViolation, RuleBlocked, RuleSkipped, RuleViolation } from "./rule-ends.ts";
+import { ErrorViolation, PlantViolation, RuleBlocked, RuleSkipped, RuleViolation } from "./rule-ends.ts";
 import type { RunState } from "./run-state.ts";
 import { TestClient } from "./test-client.ts";
 
 /** The rule of plain creates. */
 const plainRule = "contract.create";
+
+/** The rules of how errors are written: every response is held against them before its own rule. */
+export const rulesOfErrors: readonly string[] = ["contract.error-members", "errors.body-members"];
 
 /** Sends a request that is accepted if nothing but the fault of a case is wrong with it. */
 type Control = () => Promise<HttpResponse>;
@@ -58,7 +61,8 @@ export class RuleCases extends TestClient {
     const { plainFaults, unanswered } = this.state;
     const isBlocked =
       error instanceof PlantViolation && plainFaults.has(error.fault) && this.#ruleId !== plainRule;
-    const end = isBlocked ? new RuleBlocked(`blocked by ${plainRule}`) : error;
+    const cause = isBlocked ? plainRule : error instanceof ErrorViolation ? this.#ruleOfErrors() : undefined;
+    const end = cause === undefined ? error : new RuleBlocked(`blocked by ${cause}`);
     if (end instanceof RuleSkipped) {
       const labels = label === undefined ? [] : [label];
       this.undecided.set(end.message, [...(this.undecided.get(end.message) ?? []), ...labels]);
@@ -71,6 +75,14 @@ export class RuleCases extends TestClient {
     if (label === undefined && this.failures.at(-1)?.message === failure.message) return;
     this.failures.push(failure);
     if (label !== undefined && unanswered >= unansweredInRuleMax) throw end;
+  }
+
+  /** The rule that has named what is wrong with the errors of this run. */
+  #ruleOfErrors(): string | undefined {
+    const named = this.state.watches.filter(
+      ({ ruleId, failures }) => rulesOfErrors.includes(ruleId) && failures.size > 0,
+    );
+    return named[0]?.ruleId;
   }
 
   async #expectControl(control: Control): Promise<void> {
@@ -100,7 +112,8 @@ export class RuleCases extends TestClient {
     check: (value: T) => Promise<unknown>,
     control?: Control,
   ): Promise<void> {
-    const labelled = values.map((value) => [(value ?? "none").slice(0, 40), value]);
+    const shown = (value: string) => (value.length > 40 ? `${value.slice(0, 40)}…` : value);
+    const labelled = values.map((value) => [shown(value ?? "none"), value]);
     return this.cases(Object.fromEntries(labelled), check, control);
   }
 }

@@ -3,11 +3,12 @@
 import { version } from "../../package.json";
 import type { Contents } from "./contents.ts";
 import { DescribedResponses } from "./described-responses.ts";
-import { expectPlant } from "./expectations.ts";
+import { accepted, expectPlant } from "./expectations.ts";
 import type { RuleFailure } from "./failure.ts";
 import { type IdRange, IdSource } from "./ids.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import type { Rule } from "./rule.ts";
+import { rulesOfErrors } from "./rule-cases.ts";
 import { RuleContext } from "./rule-context.ts";
 import { PlantViolation, RuleSkipped, RuleViolation } from "./rule-ends.ts";
 import type { RunState, Target } from "./run-state.ts";
@@ -92,12 +93,12 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
         : { rule, outcome: "blocked", reason: gone, failures: [] },
     );
   }
-  const results = ran.map((result) =>
-    withWatch(
-      result,
-      watches.find(({ ruleId }) => ruleId === result.rule.id),
-    ),
-  );
+  const watchOf = (id: string) => watches.find(({ ruleId }) => ruleId === id);
+  const [first = "", second] = rulesOfErrors;
+  const results = ran.map((result) => {
+    const { id } = result.rule;
+    return withWatch(result, watchOf(id), id === second ? watchOf(first) : undefined);
+  });
   return {
     url: reportText(target.url.href.replace(/\/$/, ""), state.secrets),
     version,
@@ -189,8 +190,12 @@ async function runRule(rule: Rule, state: RunState): Promise<RuleResult> {
     rule,
     outcome: failures.length > 0 ? "fails" : isChecked ? "holds" : unchecked,
     reason: reasons.length === 0 ? undefined : reportText(reasons.join("; "), state.secrets),
-    failures,
+    failures: failures.toSorted((one, other) => Number(isAccepted(other)) - Number(isAccepted(one))),
   };
+}
+
+function isAccepted({ message }: RuleFailure): boolean {
+  return message.startsWith(accepted);
 }
 
 /** A case by its label, whose ids are others when it is tried again. */
@@ -204,13 +209,25 @@ async function check(rule: Rule, state: RunState): Promise<RuleContext> {
   return context;
 }
 
-/** Adds what the responses of all rules have shown. */
-function withWatch(result: RuleResult, watch: Watch | undefined): RuleResult {
+/**
+ * Adds what the responses of all rules have shown.
+ *
+ * @param cause a rule whose failures are not this rule's, too.
+ */
+function withWatch(result: RuleResult, watch: Watch | undefined, cause: Watch | undefined): RuleResult {
   if (watch === undefined) return result;
-  const failures = [...result.failures, ...watch.failures.values()];
+  const named = [...(cause?.failures.keys() ?? [])];
+  const own = [...watch.failures.values()].filter(({ message }) => !named.includes(message));
+  const failures = [...result.failures, ...own];
   if (failures.length > 0) return { ...result, outcome: "fails", failures };
+  if (watch.failures.size > 0)
+    return { ...result, outcome: "blocked", reason: `blocked by ${cause?.ruleId}` };
   if (watch.responses > 0) return { ...result, outcome: "holds" };
-  return { ...result, outcome: "skipped", reason: result.reason ?? "no response of this run was one" };
+  return {
+    ...result,
+    outcome: "skipped",
+    reason: result.reason ?? "the run got no response that the rule is about",
+  };
 }
 
 export function countOutcomes(results: readonly RuleResult[]): Readonly<Record<Outcome | "rules", number>> {

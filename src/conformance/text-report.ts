@@ -1,6 +1,7 @@
 // The report for people: a block for each rule that does not hold, then the other rules, then sums.
 
 import { numberedId } from "../core/contract/plant-id.ts";
+import type { RuleFailure } from "./failure.ts";
 import { type Basis, bases, describeRequirement } from "./rule.ts";
 import { type ConformanceReport, countOutcomes, type Outcome, type RuleResult } from "./run.ts";
 
@@ -46,7 +47,11 @@ export function formatTextReport(report: ConformanceReport): string[] {
 /** The rule, and its fault in words. */
 function headline({ rule, failures }: RuleResult): string {
   const [first] = failures;
-  return `${rule.id}: ${first?.case === undefined ? "" : `${first.case}: `}${first?.message}`;
+  return `${rule.id}: ${first === undefined ? "" : faultOf(first)}`;
+}
+
+function faultOf(failure: RuleFailure): string {
+  return failure.case === undefined ? failure.message : `${failure.case}: ${failure.message}`;
 }
 
 /**
@@ -55,7 +60,10 @@ function headline({ rule, failures }: RuleResult): string {
 function blockLines({ rule, failures }: RuleResult): string[] {
   const [first, ...others] = failures;
   const { commands = [], response = [] } = first ?? {};
-  const named = others.slice(0, casesMax).map((failure) => failure.case ?? failure.message);
+  const isAlike = ({ message }: RuleFailure) => message === first?.message;
+  const named = [...others.filter(isAlike), ...others.filter((each) => !isAlike(each))]
+    .slice(0, casesMax)
+    .map((failure) => (isAlike(failure) ? (failure.case ?? failure.message) : faultOf(failure)));
   const more = others.length > casesMax ? ` and ${others.length - casesMax} more` : "";
   return [
     `${rule.title} ${describeRequirement(rule)}`,

@@ -48,14 +48,49 @@ test.concurrent.each(Object.entries(bugs).map(([name, bug]) => [name, bug] as co
   "the rules find the bug %s",
   async (_, bug) => {
     const report = await check(bug, bug.breaks);
+    const fails = report.results.filter(({ outcome }) => outcome === "fails").map(({ rule }) => rule.id);
+    // A rule that fails only for the cause that another one names is blocked by it.
     const found = report.results.filter(
-      ({ rule, outcome }) => bug.breaks.includes(rule.id) && outcome === "fails",
+      ({ rule: { id }, outcome, reason = "" }) =>
+        bug.breaks.includes(id) &&
+        (outcome === "fails" || fails.some((other) => reason === `blocked by ${other}`)),
     );
     if (found.length < bug.breaks.length) throw new Error(reportText(report));
     expect(reportText(report)).not.toContain("cannot connect");
     expect(bug.breaks.length).toBeGreaterThan(0);
   },
 );
+
+test("errors of another shape are one finding, which blocks the rules of single errors", async () => {
+  const rules = ["contract.error-members", "contract.token-required", "errors.body-members"];
+  const codes = [
+    "errors.invalid-json",
+    "errors.missing-token",
+    "errors.unknown-path",
+    "idempotence.different-content",
+  ];
+  const problems = bugs.returnsProblemDetails as Bug;
+  const { results } = await check(problems, [...rules, ...codes]);
+  const outcomes = Object.fromEntries(
+    results.map(({ rule, outcome, reason }) => [rule.id, reason ?? outcome]),
+  );
+  expect(outcomes).toEqual({
+    "contract.error-members": "fails",
+    "contract.token-required": "holds",
+    "errors.body-members": "blocked by contract.error-members",
+    ...Object.fromEntries(codes.map((id) => [id, "blocked by contract.error-members"])),
+  });
+});
+
+test("that an invalid request is accepted is shown before other faults of its rule", async () => {
+  const anyScheme = bugs.acceptsAnyOtherScheme as Bug;
+  const both = { ...anyScheme, response: (bugs.sendsNoChallenge as Bug).response } as Bug;
+  const report = await check(both, ["errors.missing-token"]);
+  expect(reportText(report)).toContain(
+    "FAIL errors.missing-token: Basic: a request that must be rejected is accepted",
+  );
+  expect(reportText(report)).toContain("Also: none: expected the header field WWW-Authenticate; ");
+});
 
 test.concurrent.each(habits)("a server that %s keeps %p", async (_, keeps, habit) => {
   const report = await check(habit, keeps);

@@ -263,6 +263,11 @@ export const bugs: Readonly<Record<string, Bug>> = {
     "Authorization",
     ([first], token) => (first === undefined ? undefined : `Bearer ${token}`),
   ),
+  acceptsAnyOtherScheme: altersRequestHeader(
+    ["contract.token-required", "errors.missing-token"],
+    "Authorization",
+    ([first], token) => (first?.startsWith("Basic ") ? `Bearer ${token}` : first),
+  ),
   comparesTheScheme: altersRequestHeader(["contract.scheme-case"], "Authorization", ([first]) =>
     first?.startsWith("Bearer") ? first : undefined,
   ),
@@ -350,6 +355,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
       if (statusOf(response) === 413) setText(response, "");
     },
   },
+  returns400ForALargeBody: altersStatus(["errors.too-large"], 413, "400 Bad Request"),
   overflowsItsStack: rejects(["errors.invalid-json", "contract.no-server-error"], 50000, ({ body }) =>
     body.includes("[".repeat(10_000)),
   ),

@@ -6,6 +6,7 @@ import { formatJsonReport } from "../../../src/conformance/json-report.ts";
 import { decision, openapi, type Rule, rfc } from "../../../src/conformance/rule.ts";
 import { type ConformanceReport, conforms, type RuleResult } from "../../../src/conformance/run.ts";
 import { formatTextReport, uncheckedLines } from "../../../src/conformance/text-report.ts";
+import { reportText } from "../../../src/conformance/transcript-text.ts";
 import { post, target, token, transcript } from "../../support/transcripts.ts";
 
 function resultOf(
@@ -59,7 +60,7 @@ test("the report for people", () => {
     "",
     "FAIL errors.two: Basic <b>: expected 401 & more",
     '  It <is>. Required by a standard: RFC 9110, section 15.5; docs/decisions.md, "Errors"',
-    "  Also: Digest",
+    "  Also: Digest: cannot connect with ***",
     `  $ curl -i 'http://127.0.0.1:8080/v1/plants' -H 'Authorization: Bearer '"$TOKEN" -H 'Content-Type: application/json' --data-raw '{"id":10000000501}'`,
     "  < HTTP/1.1 200 OK",
     '  < {"name":"\\u{1b}[31m]]>"}',
@@ -128,4 +129,11 @@ test.each([
   const received = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`;
   const { response } = describeFailure(undefined, "", [transcript(post("{}"), received)], target);
   expect(response.slice(3).join("|")).toBe(shown);
+});
+
+test("a short token is masked as a word, and not inside of words", () => {
+  const secrets = new Set(["wrong"]);
+  expect(reportText("wrongly: Bearer wrong, token=wrong", secrets)).toBe("wrongly: Bearer ***, token=***");
+  const long = "x".repeat(16);
+  expect(reportText(`a${long}b`, new Set([long]))).toBe("a***b");
 });
