@@ -52,7 +52,7 @@ export class DescribedResponses implements ResponseCheck {
           responses.set(status.toUpperCase(), { content: await readContent(response, reader) });
         const pattern = encodePath(name)
           .split(/\{[^{}]*\}/)
-          .map((part) => RegExp.escape(part));
+          .map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
         operations.push({
           method: method.toUpperCase(),
           path: name,
