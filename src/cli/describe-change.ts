@@ -29,7 +29,7 @@ export function describeChange(
 }
 
 function withoutId(json: string): string {
-  return json.replace(/^\{"[^"]*":,?/, "{");
+  return json.replace(/^\{"(?:[^"\\]|\\.)*":(?:"")?,?/, "{");
 }
 
 function show(type: FieldType, value: FieldValue | undefined): string {

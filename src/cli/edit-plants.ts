@@ -26,7 +26,7 @@ export async function replacePlants(
 ): Promise<void> {
   await withStore(database, "writable", async (store) => {
     const { contract } = store;
-    const ids = texts.map((text) => parseId(contract, text));
+    const ids = [...new Set(texts.map((text) => parseId(contract, text)))];
     const replace = replacer(contract);
     const run = commandRun(store);
     await using sql = await store.openSql();

@@ -6,9 +6,9 @@ import { OperatorError } from "../core/operator-error.ts";
 import { nameCommands } from "./command-name.ts";
 import { host } from "./host.ts";
 
-/** Writes one line to standard error. */
+/** Writes a line to standard error. Ids and other texts of clients in it move no cursor. */
 export function printError(line: string): void {
-  host().error.write(`${nameCommands(line)}\n`);
+  host().error.write(`${terminalLines(nameCommands(line))}\n`);
 }
 
 type Texts = AsyncIterable<string> | Iterable<string>;

@@ -4,7 +4,8 @@ import { BadRequestError } from "../admin-pages/admin-responses.ts";
 import { errorRegistry, isErrorCode } from "../core/contract/errors.ts";
 import type { Clock, RequestRecord, ServerEvent } from "../core/observability/server-event.ts";
 
-const listedMax = 1_000;
+/** The newest requests, and as many errors that are older: both rings. */
+const listedMax = 2_000;
 
 /** Messages and names are shown up to this length. */
 const textLengthMax = 500;
@@ -49,7 +50,7 @@ export class RecentRequests {
   list(parameters: URLSearchParams) {
     const code = parameters.get("code") ?? "";
     const count = Number(parameters.get("count") ?? listedMax);
-    if (!(count >= 1 && count <= listedMax)) throw new BadRequestError("count must be from 1 to 1000.");
+    if (!(count >= 1 && count <= listedMax)) throw new BadRequestError("count must be from 1 to 2000.");
     const epochOffset = Date.now() - this.#now();
     const counts: Record<string, number> = {};
     const requests: ReturnType<typeof toListed>[] = [];

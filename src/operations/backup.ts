@@ -8,6 +8,7 @@ import {
   constants,
   copyFileSync,
   existsSync,
+  linkSync,
   lstatSync,
   openSync,
   readlinkSync,
@@ -64,7 +65,7 @@ export function backUp(database: string, file: string): CopiedStore {
     copy.finish(statSync(path).mode & ~process.umask());
     // Again, as the copy may have taken long.
     assertNew(file);
-    copy.rename();
+    copy.link();
     return copied;
   });
 }
@@ -170,8 +171,11 @@ function storeFilesAt(resolved: string): string[] {
 /** Throws an OperatorError if there is a file of a name, or one that would become part of it. */
 function assertNew(file: string): void {
   const [existing] = existsSync(file) ? [file] : storeFilesAt(file);
-  if (existing !== undefined)
-    throw new OperatorError(`${existing} exists already; name another file for the backup`);
+  if (existing !== undefined) throw existsAlready(existing);
+}
+
+function existsAlready(file: string): OperatorError {
+  return new OperatorError(`${file} exists already; name another file for the backup`);
 }
 
 function assertFree(target: string, path: string, overwrite: boolean): void {
@@ -201,6 +205,20 @@ class PartialFile implements Disposable {
   finish(mode: number): void {
     chmodSync(this.path, mode & 0o666);
     fsyncFile(this.path);
+  }
+
+  /** Gives it the name of the target, unless another process has made that file meanwhile. */
+  link(): void {
+    try {
+      linkSync(this.path, this.#target);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "EEXIST") throw existsAlready(this.#target);
+      // Some file systems, such as exFAT, have no hard links.
+      if (code !== "EPERM" && code !== "ENOTSUP") throw error;
+      renameSync(this.path, this.#target);
+    }
+    fsyncDirectory(this.#target);
   }
 
   rename(): void {

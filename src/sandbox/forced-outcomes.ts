@@ -82,7 +82,7 @@ export class ForcedOutcomes {
     const preferred = parsePreferredOutcome(headers.get("prefer") ?? "", this.#responses.examples, shape);
     if (preferred !== undefined) return preferred;
     const { rules, arrivalMsMax } = this.#options;
-    const members = method === "POST" ? membersOf(await received.body(arrivalMsMax)) : undefined;
+    const members = bodyMethods.includes(method) ? membersOf(await received.body(arrivalMsMax)) : undefined;
     const { name, type } = this.#options.contract.id;
     const id = type.parse(String(members?.[name] ?? segments.id ?? ""));
     return rules.match({ method, headers, members, id });
@@ -101,6 +101,8 @@ export class ForcedOutcomes {
     return response;
   }
 }
+
+const bodyMethods = ["POST", "PUT", "PATCH"];
 
 /** The server sets them. */
 const framingFields = ["connection", "content-length", "transfer-encoding"];

@@ -31,11 +31,13 @@ const defaultSeed = 1;
 
 export class Rules {
   readonly #fieldNames: readonly string[];
+  readonly #idType: Contract["id"]["type"];
   #rules: readonly Rule[] = [];
   #random = new SeededRandom(defaultSeed);
   #lastId = 0;
 
   constructor(contract: Contract) {
+    this.#idType = contract.id.type;
     this.#fieldNames = matchableFields(contract).map(({ name }) => name);
   }
 
@@ -92,12 +94,17 @@ export class Rules {
 
   #matches(match: Match, { method, headers, members, id }: RuleSubject): boolean {
     if (match.method !== undefined && match.method !== method) return false;
-    if (match.id !== undefined && String(match.id) !== String(id)) return false;
+    if (match.id !== undefined && !this.#isId(String(match.id), id)) return false;
     const fields = Object.entries(match.headers ?? {});
     if (!fields.every(([name, wanted]) => meets(headers.get(name) ?? undefined, wanted))) return false;
     if (!this.#matchesMembers(match, members)) return false;
     // The share is the last condition: a number is drawn only if all others hold.
     return match.share === undefined || this.#random.next() < match.share;
+  }
+
+  /** Compares ids as they are stored: a UUID may be written in capitals. */
+  #isId(text: string, id: PlantId | undefined): boolean {
+    return id !== undefined && String(this.#idType.parse(text) ?? text) === String(id);
   }
 
   #matchesMembers(match: Match, members: RuleSubject["members"]): boolean {

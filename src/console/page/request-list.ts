@@ -14,7 +14,7 @@ type RecentRequest = RequestList["requests"][number];
 type RequestList = Answer<RecentRequests["list"]>;
 
 const firstCount = 20;
-const countMax = 1_000;
+const countMax = 2_000;
 
 /** Labels of results that are not errors. */
 const codeLabels: Record<string, string | undefined> = {
